@@ -1,0 +1,51 @@
+/**
+ * The catalogue of result codes (contract §3): the one source of the codes in answers, in the documentation and in the tests.
+ * Major 1: the request itself is wrong and will be wrong again. Major 2: well formed, and could not be carried out.
+ */
+export const resultCodes = {
+  FIELD_MISSING: { major: 1, minor: 101, text: 'a required field is absent' },
+  FIELD_INVALID: { major: 1, minor: 102, text: 'a field has a wrong type, format, range or value, or is not known' },
+  FIELDS_INCONSISTENT: { major: 1, minor: 103, text: 'fields exclude or require each other' },
+  UNSUPPORTED: { major: 1, minor: 104, text: 'this combination is not offered' },
+  DOCUMENT_INVALID: { major: 1, minor: 105, text: 'the document is not what its format needs' },
+  KEY_UNKNOWN: { major: 2, minor: 201, text: 'no such key' },
+  ACTIVATION_FAILED: { major: 2, minor: 202, text: 'activation failed' },
+  KEY_LOCKED: { major: 2, minor: 203, text: 'the key is locked after too many failed attempts' },
+  KEY_STATE: { major: 2, minor: 204, text: 'the state of the key does not allow this' },
+  ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },
+  CERTIFICATE_STATUS_REFUSED: { major: 2, minor: 234, text: 'the certificate is not valid at this time' },
+  STORE_FULL: { major: 2, minor: 243, text: 'the disk cannot be written' },
+  TOKEN_UNAVAILABLE: { major: 2, minor: 291, text: 'the token is down or did not answer in time; it is safe to repeat the request' },
+  INTERNAL: { major: 2, minor: 299, text: 'a defect of the service' },
+} as const satisfies Record<string, ResultCode>;
+
+/** One row of the catalogue. `text` is the message when the place that refuses has nothing more to say. */
+export interface ResultCode {
+  readonly major: 1 | 2;
+  readonly minor: number;
+  readonly text: string;
+}
+
+export type ResultName = keyof typeof resultCodes;
+
+/** What a refusal may add: the JSON Pointer (RFC 6901) of the field, and what was wrong or would be right. */
+export interface RefusalDetail {
+  readonly at?: string;
+  readonly message?: string;
+  readonly cause?: unknown;
+}
+
+/** The one way in which the service says no. The http room renders it in the operation's own spelling. */
+export class Refusal extends Error {
+  readonly code: ResultName;
+  /** JSON Pointer of the field that is wrong, where one is. */
+  readonly at: string | undefined;
+
+  constructor(code: ResultName, detail: RefusalDetail = {}) {
+    const text = detail.message ?? resultCodes[code].text;
+    super(detail.at === undefined ? text : `${detail.at === '' ? '(body)' : detail.at}: ${text}`, { cause: detail.cause });
+    this.name = 'Refusal';
+    this.code = code;
+    this.at = detail.at;
+  }
+}
