@@ -1,0 +1,14 @@
+#!/bin/sh
+# Runs the Node 24 that comes with the packages, with the arguments given.
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+. "$root/packaging/runtime.sh"
+
+if [ ! -x "$runtime" ]; then
+  echo 'signetd: the Node 24 runtime is not installed yet; run: sh packaging/bootstrap.sh' >&2
+  exit 1
+fi
+PATH=$runtime_directory/bin:$PATH
+export PATH
+exec "$runtime" "$@"

@@ -1,0 +1,39 @@
+/** Object identifiers as text and as content octets (X.690 8.19). */
+
+/** True for dotted text that has an encoding: first arc 0 to 2, second below 40 under 0 and 1, no leading zeros, of sane length. */
+export function isObjectIdentifier(text: string): boolean {
+  return text.length <= 255 && (/^[01]\.[1-3]?\d(\.(0|[1-9]\d*))*$/.test(text) || /^2(\.(0|[1-9]\d*))+$/.test(text));
+}
+
+/** The content octets of an OBJECT IDENTIFIER. Throws a RangeError for text that is none. */
+export function objectIdentifierContent(text: string): Uint8Array {
+  if (!isObjectIdentifier(text)) throw new RangeError(`${text} is not an object identifier`);
+  const [first = 0n, second = 0n, ...rest] = text.split('.').map(BigInt);
+  return Uint8Array.from([first * 40n + second, ...rest].flatMap(base128));
+}
+
+function base128(arc: bigint): number[] {
+  const octets = [Number(arc & 0x7fn)];
+  for (let rest = arc >> 7n; rest > 0n; rest >>= 7n) octets.unshift(Number(rest & 0x7fn) | 0x80);
+  return octets;
+}
+
+/** The dotted text of content octets, or undefined where they are not an OBJECT IDENTIFIER in its shortest form. */
+export function objectIdentifierText(content: Uint8Array): string | undefined {
+  // Arcs grow without bound and big numbers cost the square of their length: no real identifier is this long.
+  if (content.length === 0 || content.length > 128 || (content.at(-1) ?? 0x80) >= 0x80) return undefined;
+  const arcs: bigint[] = [];
+  let arc = 0n;
+  let inArc = false;
+  for (const octet of content) {
+    if (!inArc && octet === 0x80) return undefined;
+    arc = (arc << 7n) | BigInt(octet & 0x7f);
+    inArc = octet >= 0x80;
+    if (inArc) continue;
+    arcs.push(arc);
+    arc = 0n;
+  }
+  const [head = 0n, ...rest] = arcs;
+  const first = head < 80n ? head / 40n : 2n;
+  return [first, head - first * 40n, ...rest].join('.');
+}

@@ -1,0 +1,55 @@
+import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import * as der from '../asn1/der.ts';
+import type { Token } from '../token/token.ts';
+import { parseKeyId, type KeyId } from '../token/key-id.ts';
+import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import type { CertificateIssuer } from './issue.ts';
+import { parseCertificate } from './x509.ts';
+
+export interface AuthorityFiles {
+  readonly certificate: string;
+  readonly chain: readonly string[];
+  readonly keyId: string;
+}
+
+/** A configured certificate authority: certificate and chain from files, the key on the token. @throws {Error} where the files are no chain. */
+export function loadAuthority(token: Token, { certificate, chain, keyId }: AuthorityFiles): CertificateIssuer {
+  const certificates = [certificate, ...chain].map((file) => new X509Certificate(readFileSync(file)));
+  for (const [index, one] of certificates.entries()) {
+    const above = certificates[index + 1];
+    if (above !== undefined && !(one.checkIssued(above) && one.verify(above.publicKey))) {
+      throw new Error(`${[certificate, ...chain][index + 1]} did not issue ${[certificate, ...chain][index]}`);
+    }
+  }
+  const ders = certificates.map(({ raw }) => new Uint8Array(raw));
+  const [own] = ders;
+  if (own === undefined) throw new Error('a certificate authority has a certificate');
+  return tokenIssuer(token, parseKeyId(keyId), own, ders);
+}
+
+/** An issuer whose key is on the token. `chain` starts with its own certificate. */
+export function tokenIssuer(token: Token, keyId: KeyId, certificate: Uint8Array, chain: readonly Uint8Array[]): CertificateIssuer {
+  const parsed = parseCertificate(certificate);
+  const { signatureAlgorithm, sign } = tokenSigner(token, keyId, parsed.subjectPublicKeyInfo);
+  return { certificate: parsed, chain, signatureAlgorithm, sign };
+}
+
+/** Signs to-be-signed bytes with a service key; the algorithm follows from the public key. ECDSA values are DER. */
+export function tokenSigner(token: Token, keyId: KeyId, subjectPublicKeyInfo: Uint8Array): Pick<CertificateIssuer, 'signatureAlgorithm' | 'sign'> {
+  const key = createPublicKey({ key: Buffer.from(subjectPublicKeyInfo), format: 'der', type: 'spki' });
+  const isRsa = key.asymmetricKeyType === 'rsa';
+  const hash: HashName = key.asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';
+  const algorithm: SignatureAlgorithm = isRsa ? { scheme: 'RSA_PKCS1', hash } : { scheme: 'ECDSA', hash };
+  return {
+    signatureAlgorithm: isRsa ? 'sha256WithRSAEncryption' : hash === 'sha384' ? 'ecdsaWithSHA384' : 'ecdsaWithSHA256',
+    async sign(tbs) {
+      const digest = createHash(hash).update(tbs).digest();
+      const [value] = await token.signAsService(keyId, algorithm, [digest]);
+      if (value === undefined) throw new Error('the token gave no signature value');
+      if (isRsa) return value;
+      const half = value.length / 2;
+      return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
+    },
+  };
+}

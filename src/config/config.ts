@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { CertificateProfile } from './profile.ts';
+
+const FilePath = z.string().min(1);
+const Port = z.int().min(0).max(65_535);
+const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'a path prefix such as /sign');
+/** A secret is never in the configuration: only where it lies. */
+export const SecretReference = z.string().regex(/^(file|credential):.+$/, 'file:<path> or credential:<name>');
+
+/** The section that the token host reads too. */
+export const TokenConfig = z.strictObject({
+  profile: z.string().regex(/^[a-z0-9-]+$/).default('softhsm2'),
+  /** The PKCS#11 module; absent: the first path of the profile that exists. */
+  modulePath: FilePath.optional(),
+  label: z.string().min(1).max(32),
+  pin: SecretReference,
+  threads: z.int().min(1).max(64).default(2),
+  callTimeoutSeconds: z.number().positive().max(600).default(30),
+  queueMaxRequests: z.int().positive().default(4096),
+  /** `spawn`: the daemon starts and restarts the host. `external`: somebody else does (systemd); the daemon connects. */
+  host: z.enum(['spawn', 'external']).default('external'),
+  socketPath: FilePath.default('/run/signetd/token.sock'),
+  /** Further environment of the host, such as SOFTHSM2_CONF. */
+  environment: z.record(z.string(), z.string()).default({}),
+});
+export type TokenConfig = z.output<typeof TokenConfig>;
+
+const Tenant = z.strictObject({
+  certificateAuthority: z.string().min(1),
+  profile: CertificateProfile,
+  /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
+  allowSha1: z.boolean().default(false),
+});
+
+const CertificateAuthority = z.strictObject({
+  certificate: FilePath,
+  /** The certificates above it, the root last. */
+  chain: z.array(FilePath).default([]),
+  /** CKA_ID of its key on the token, hexadecimal. */
+  keyId: z.string().regex(/^53[0-9a-f]{32}$/),
+});
+
+export const Config = z.strictObject({
+  listeners: z.strictObject({
+    api: z.strictObject({
+      host: z.string().default('0.0.0.0'),
+      port: Port.default(8443),
+      certificate: FilePath,
+      key: FilePath,
+      clientCertificateAuthority: FilePath,
+    }),
+    operations: z.strictObject({ host: z.string().default('127.0.0.1'), port: Port.default(9443) }).prefault({}),
+  }),
+  paths: z.strictObject({ signRoot: PathPrefix.default('/sign') }).prefault({}),
+  limits: z
+    .strictObject({
+      jsonBodyMaxBytes: z.int().positive().default(64 * 1024 * 1024),
+      documentsMax: z.int().positive().default(100),
+      drainSeconds: z.number().nonnegative().default(30),
+    })
+    .prefault({}),
+  token: TokenConfig,
+  state: z.strictObject({ path: FilePath.default('/var/lib/signetd/state.sqlite') }).prefault({}),
+  certificateAuthorities: z.record(z.string(), CertificateAuthority),
+  tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
+  log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
+});
+export type Config = z.output<typeof Config>;
+
+/** The configuration is wrong: what an operator reads, one line a fault. */
+export class ConfigError extends Error {}
+
+/** Reads the YAML file. Relative paths in it are relative to it. @throws {ConfigError} */
+export function loadConfig(path: string): Config {
+  const config = check(Config, readYaml(path), path);
+  for (const [name, tenant] of Object.entries(config.tenants)) {
+    if (config.certificateAuthorities[tenant.certificateAuthority] === undefined) {
+      throw new ConfigError(`${path}: tenants.${name}.certificateAuthority: no certificate authority "${tenant.certificateAuthority}" is configured`);
+    }
+  }
+  return withAbsolutePaths(config, dirname(resolve(path)));
+}
+
+/** Reads the token's section alone, for the token host. @throws {ConfigError} */
+export function loadTokenConfig(path: string): TokenConfig {
+  const section = check(z.object({ token: TokenConfig }), readYaml(path), path).token;
+  return absoluteToken(section, dirname(resolve(path)));
+}
+
+function readYaml(path: string): unknown {
+  try {
+    return parse(readFileSync(path, 'utf8'), { strict: true, uniqueKeys: true });
+  } catch (error) {
+    throw new ConfigError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function check<T extends z.ZodType>(schema: T, value: unknown, path: string): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(parsed.error.issues.map((issue) => `${path}: ${issue.path.join('.') || '(file)'}: ${issue.message}`).join('\n'));
+}
+
+function withAbsolutePaths(config: Config, base: string): Config {
+  const { api } = config.listeners;
+  return {
+    ...config,
+    listeners: {
+      ...config.listeners,
+      api: {
+        ...api,
+        certificate: resolve(base, api.certificate),
+        key: resolve(base, api.key),
+        clientCertificateAuthority: resolve(base, api.clientCertificateAuthority),
+      },
+    },
+    token: absoluteToken(config.token, base),
+    state: { path: resolve(base, config.state.path) },
+    certificateAuthorities: Object.fromEntries(
+      Object.entries(config.certificateAuthorities).map(([name, authority]) => [
+        name,
+        { ...authority, certificate: resolve(base, authority.certificate), chain: authority.chain.map((file) => resolve(base, file)) },
+      ]),
+    ),
+  };
+}
+
+function absoluteToken(token: TokenConfig, base: string): TokenConfig {
+  const pin = token.pin.startsWith('file:') ? `file:${resolve(base, token.pin.slice('file:'.length))}` : token.pin;
+  return { ...token, pin, socketPath: resolve(base, token.socketPath), ...(token.modulePath === undefined ? {} : { modulePath: resolve(base, token.modulePath) }) };
+}

@@ -1,0 +1,39 @@
+import type { HashName } from '../token/signature-algorithm.ts';
+
+/** A document of a request, read: its content, or (rawSignature) its digest. */
+export interface InputDocument {
+  readonly id: string;
+  readonly fileName: string | undefined;
+  readonly source: { readonly content: Uint8Array } | { readonly digest: DocumentDigest };
+}
+
+export interface DocumentDigest {
+  readonly hash: HashName;
+  readonly value: Uint8Array;
+}
+
+/** A document that leaves: the evidence object's `document` (interface, Evidence object). */
+export interface EvidenceDocument {
+  readonly ID: string;
+  readonly fileName?: string;
+  readonly mimeType: string;
+  readonly base64Data: { readonly base64Value: string };
+}
+
+/** What a format made of one document. */
+export interface Evidence {
+  readonly content: Uint8Array;
+  readonly mimeType: string;
+  /** The format's usual ending, such as `.p7s`; it is added to the name of the document. */
+  readonly ending: string;
+}
+
+/** The evidence as it leaves with outputMode BASE_64. */
+export function evidenceDocument(document: Pick<InputDocument, 'id' | 'fileName'>, evidence: Evidence): EvidenceDocument {
+  return {
+    ID: document.id,
+    ...(document.fileName === undefined ? {} : { fileName: `${document.fileName}${evidence.ending}` }),
+    mimeType: evidence.mimeType,
+    base64Data: { base64Value: Buffer.from(evidence.content.buffer, evidence.content.byteOffset, evidence.content.length).toString('base64') },
+  };
+}

@@ -1,0 +1,27 @@
+import { createServer, type Server } from 'node:http';
+import express from 'express';
+import helmet from 'helmet';
+import { Problem, sendProblem } from './problem.ts';
+
+/** What readiness asks: each check rejects, or says why not. */
+export interface Health {
+  ready(): Promise<Readonly<Record<string, string>>>;
+}
+
+/** The listener of the machine's operator (contract §1): plain HTTP on loopback. */
+export function createOperationsServer(health: Health): Server {
+  const app = express();
+  app.disable('x-powered-by').use(helmet());
+  app.get('/health/live', (_request, response) => {
+    response.json({ status: 'live' });
+  });
+  app.get('/health/ready', async (_request, response) => {
+    const faults = await health.ready();
+    const ready = Object.keys(faults).length === 0;
+    response.status(ready ? 200 : 503).json(ready ? { status: 'ready' } : { status: 'not ready', faults });
+  });
+  app.use((_request, response) => {
+    sendProblem(response, new Problem(404, 'nothing is served at this path'));
+  });
+  return createServer(app);
+}

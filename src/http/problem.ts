@@ -1,0 +1,25 @@
+import { STATUS_CODES } from 'node:http';
+import type { Response } from 'express';
+
+/** What is wrong at the level of HTTP (contract §2): rendered as application/problem+json (RFC 9457). */
+export class Problem extends Error {
+  readonly status: number;
+  /** Further members, such as `position`. */
+  readonly members: Readonly<Record<string, string | number>>;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, detail: string, extra: { members?: Record<string, string | number>; headers?: Record<string, string> } = {}) {
+    super(detail);
+    this.status = status;
+    this.members = extra.members ?? {};
+    this.headers = extra.headers ?? {};
+  }
+}
+
+export function problemBody({ status, message, members }: Pick<Problem, 'status' | 'message' | 'members'>): string {
+  return JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail: message, ...members });
+}
+
+export function sendProblem(response: Response, problem: Problem): void {
+  response.status(problem.status).set(problem.headers).type('application/problem+json').send(problemBody(problem));
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import type { TenantId } from '../clients/caller.ts';
+import type { KeyType } from '../config/profile.ts';
+import { Refusal } from '../result-codes.ts';
+import type { StateStore } from '../state/state-store.ts';
+import type { CertificateRow } from '../state/schema.ts';
+import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
+import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import type { Token } from '../token/token.ts';
+import { Activation } from './activation.ts';
+import type { KeyCustody } from './custody.ts';
+import { checkNotLocked, checkUsable, parseKeyReferenceId, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+
+/** A certificate for a new key, as the certificates room issues it. */
+export interface IssuedCertificate {
+  readonly row: CertificateRow;
+}
+
+export interface NewKey {
+  readonly tenant: TenantId;
+  readonly type: KeyType;
+  readonly subscriber: { readonly emailAddress?: string | undefined; readonly phoneNumber?: string | undefined };
+  /** Issues the certificate for the public key (SubjectPublicKeyInfo, DER). */
+  issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
+}
+
+const passwordBytes = 20;
+
+/** The keys of all tenants: their records, their secrets, their life cycle. */
+export class Keyring {
+  readonly #store: StateStore;
+  readonly #token: Token;
+  readonly #custody: KeyCustody;
+  readonly #activation: Activation;
+  /** Records by reference. A reference that is not there is not kept: strangers must not fill the memory. */
+  readonly #records = new Map<KeyReferenceId, KeyRecord>();
+
+  constructor(store: StateStore, token: Token, custody: KeyCustody) {
+    this.#store = store;
+    this.#token = token;
+    this.#custody = custody;
+    this.#activation = new Activation(store);
+  }
+
+  /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */
+  async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
+    let record = this.#records.get(reference);
+    if (record === undefined) {
+      const row = await this.#store.run('findKey', reference);
+      if (row === undefined || row.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
+      // Two look-ups at once must end with one record, since it holds the counters.
+      record = this.#records.get(reference) ?? recordOf(row, tenant);
+      this.#records.set(reference, record);
+    }
+    if (record.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
+    return record;
+  }
+
+  /** Makes a key with a password that is shown this once. Whatever fails, no key without a record stays on the token. */
+  async createWithPassword(request: NewKey): Promise<{ reference: KeyReferenceId; password: string }> {
+    const id = newKeyId('caller');
+    await this.#store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
+    try {
+      const publicKeyInfo = await this.#custody.create(id, request.type);
+      const [{ row }, random] = await Promise.all([request.issue(publicKeyInfo), this.#token.random(passwordBytes)]);
+      const password = Buffer.from(random).toString('base64url');
+      const salt = randomBytes(16);
+      const mac = await this.#token.makeMac(id, 'PASSWORD', salt, Buffer.from(password));
+      await this.#store.run('insertKey', {
+        certificate: row,
+        key: {
+          reference: row.sha1,
+          tenant: request.tenant,
+          key_id: id,
+          key_type: request.type,
+          protocol: 'PASSWORD',
+          state: 'ACTIVE',
+          secret_salt: salt,
+          secret_mac: mac,
+          failures_in_row: 0,
+          failures_since_success: 0,
+          locked_until: null,
+          subscriber_email: request.subscriber.emailAddress ?? null,
+          subscriber_phone: request.subscriber.phoneNumber ?? null,
+          created_at: Date.now(),
+        },
+      });
+      return { reference: parseKeyReferenceId(row.sha1), password };
+    } catch (error) {
+      // The journal keeps the entry if this fails too, and the next start finishes it.
+      await this.#undoIfAnnounced(id).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Verifies the secret and signs with the key. @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED */
+  async sign(key: KeyRecord, secret: Uint8Array, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]> {
+    return this.#activation.activate<'SIGN', readonly Uint8Array[]>(key, secret, async (reserved) => {
+      const outcome = await this.#custody.sign(reserved, algorithm, digests);
+      return outcome.verified ? { verified: true, value: outcome.values } : outcome;
+    });
+  }
+
+  /** Whether the secret is the key's. It is counted like any other attempt. Not evaluated, hence undefined, on a locked or removed key. */
+  async verifySecret(key: KeyRecord, secret: Uint8Array): Promise<boolean | undefined> {
+    try {
+      const attempt = await this.#activation.attempt<'SIGN', true>(
+        key,
+        secret,
+        async (reserved) => ((await this.#custody.verify(reserved)) ? { verified: true, value: true } : { verified: false }),
+        true,
+      );
+      return attempt.verified;
+    } catch (error) {
+      if (error instanceof Refusal && (error.code === 'KEY_LOCKED' || error.code === 'KEY_STATE')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Destroys the private key; certificate and record stay. @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED */
+  async remove(key: KeyRecord, secret: Uint8Array): Promise<void> {
+    const attempt = await this.#activation.attempt<'REVOKE', true>(
+      key,
+      secret,
+      async (reserved) => ((await this.#custody.verify(reserved)) ? { verified: true, value: true } : { verified: false }),
+      true,
+    );
+    if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
+    const first = await this.#store.run('markRemoved', { reference: key.reference, now: Date.now() });
+    key.removed = true;
+    this.#activation.forget(key);
+    if (!first) throw new Refusal('KEY_STATE', { message: 'the key is removed' });
+    await this.#undo(key.id);
+  }
+
+  /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
+  checkUsable(key: KeyRecord, allowExpired = false): void {
+    checkUsable(key, Date.now(), allowExpired);
+    checkNotLocked(key, Date.now());
+  }
+
+  /** Finishes what a crash cut short: keys that were being made or destroyed go from the token. Returns how many. */
+  async recover(): Promise<number> {
+    const steps = await this.#store.run('journal');
+    for (const step of steps) {
+      // oxlint-disable-next-line no-await-in-loop
+      await this.#undo(parseKeyId(step.key_id));
+    }
+    return steps.length;
+  }
+
+  /** A key whose record was committed after all is no longer announced, and stays. */
+  async #undoIfAnnounced(id: KeyId): Promise<void> {
+    const steps = await this.#store.run('journal');
+    if (steps.some((step) => step.key_id === id)) await this.#undo(id);
+  }
+
+  async #undo(id: KeyId): Promise<void> {
+    await this.#custody.destroy(id);
+    await this.#store.run('finishStep', id);
+  }
+}

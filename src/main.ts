@@ -1,0 +1,109 @@
+import type { Server } from 'node:http';
+import { parseArgs } from 'node:util';
+import { loadAuthority } from './certificates/configured-authority.ts';
+import { ClientRegistry } from './clients/registry.ts';
+import { ConfigError, loadConfig, type Config } from './config/config.ts';
+import { createApi } from './http/api.ts';
+import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
+import { createOperationsServer } from './http/operations-listener.ts';
+import { tokenCustody } from './keys/custody.ts';
+import { Keyring } from './keys/keyring.ts';
+import { operations } from './operations/table.ts';
+import { openSqliteStore } from './state/state-store.ts';
+import { createLog, type Logger } from './telemetry/log.ts';
+import { TokenClient } from './token/client/token-client.ts';
+
+/** The daemon: wires the rooms together and decides nothing. */
+async function run(config: Config, configPath: string, log: Logger): Promise<void> {
+  const store = await openSqliteStore(config.state.path);
+  const token = new TokenClient(config.token, configPath, log);
+  await token.start();
+  const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
+  const clients = new ClientRegistry(store);
+  await clients.load();
+  const keys = new Keyring(store, token, tokenCustody(token));
+  const recovered = await keys.recover();
+  if (recovered > 0) log.warn('finished what the last run left open', { keys: recovered });
+
+  let draining = false;
+  const api = createApi({
+    operations,
+    signRoot: config.paths.signRoot,
+    jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
+    log,
+    draining: () => draining,
+    callerOf: (request) => callerOf(request, clients),
+    context: (caller, hasIdempotencyKey) => ({ caller, config, keys, token, authorities, hasIdempotencyKey }),
+  });
+  const health = {
+    async ready(): Promise<Record<string, string>> {
+      const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
+      const [authority] = authorities.values();
+      // Nobody takes these bytes for a certificate: they are no ASN.1.
+      await authority?.sign(Buffer.from('readiness')).catch(() => {
+        faults['token'] = 'it does not sign';
+      });
+      await store.run('probe').catch(() => {
+        faults['state'] = 'it takes no writes';
+      });
+      return faults;
+    },
+  };
+  const apiServer = createMtlsServer(config.listeners.api, api, log);
+  const operationsServer = createOperationsServer(health);
+  await listen(apiServer, config.listeners.api);
+  await listen(operationsServer, config.listeners.operations);
+  log.info('ready', { api: config.listeners.api.port, operations: config.listeners.operations.port });
+
+  const stop = async (): Promise<void> => {
+    if (draining) return;
+    draining = true;
+    log.info('stopping');
+    const closed = Promise.all([close(apiServer), close(operationsServer)]);
+    const timer = setTimeout(() => {
+      apiServer.closeAllConnections();
+      operationsServer.closeAllConnections();
+    }, config.limits.drainSeconds * 1000);
+    await closed;
+    clearTimeout(timer);
+    await token.stop();
+    await store.close();
+    log.info('stopped');
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
+}
+
+async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Finishes the requests that run; idle connections are closed at once. */
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+const { values } = parseArgs({ options: { config: { type: 'string', default: '/etc/signetd/signetd.yaml' } } });
+try {
+  const config = loadConfig(values.config);
+  const log = createLog(config.log.level);
+  process.on('unhandledRejection', (error) => {
+    log.error('a promise was not waited for', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  });
+  await run(config, values.config, log);
+} catch (error) {
+  const text = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`signetd cannot start: ${text}\n`);
+  process.exit(error instanceof ConfigError ? 78 : 1);
+}

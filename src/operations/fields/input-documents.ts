@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import type { InputDocument } from '../../documents/document.ts';
+import { Refusal } from '../../result-codes.ts';
+import { hashBytes } from '../../token/signature-algorithm.ts';
+import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { Base64, digestFields, Text } from './values.ts';
+
+const maxFileNameBytes = 255;
+
+const FileName = Text.refine(
+  // oxlint-disable-next-line no-control-regex
+  (name) => name.length > 0 && !/[/\\\u0000-\u001f\u007f]/.test(name) && Buffer.byteLength(name) <= maxFileNameBytes,
+  'a file name has no path separators and no control characters, and at most 255 bytes',
+);
+
+/** Contract §4: the evidence object's `document`, and for rawSignature a digest instead of content. */
+export const InputDocumentField = z.strictObject({
+  ID: Text.min(1),
+  fileName: FileName.optional(),
+  mimeType: Text.optional(),
+  plainData: z.strictObject({ plainValue: Text }).optional(),
+  filePathData: z.strictObject({ filePath: Text }).optional(),
+  base64Data: z.strictObject({ base64Value: Base64 }).optional(),
+  FTMData: z.strictObject({ fileSize: z.int().nonnegative(), fileID: Text }).optional(),
+  digest: z.strictObject(digestFields).optional(),
+  password: Text.optional(),
+});
+export type InputDocumentField = z.output<typeof InputDocumentField>;
+
+export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document');
+
+/** Contract §4 and §5. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
+export function checkDocuments(documents: readonly InputDocumentField[], limits: { readonly documentsMax: number }, digestAllowed: boolean): void {
+  if (documents.length > limits.documentsMax) {
+    throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${limits.documentsMax} documents a request` });
+  }
+  const ids = new Set<string>();
+  for (const [index, document] of documents.entries()) {
+    const at = `/inputDocuments/${index}`;
+    checkSource(document, at, digestAllowed);
+    if (ids.has(document.ID)) throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/ID`, message: 'two documents have this ID' });
+    ids.add(document.ID);
+  }
+}
+
+function checkSource(document: InputDocumentField, at: string, digestAllowed: boolean): void {
+  const { plainData, filePathData, base64Data, FTMData, digest } = document;
+  const given = [plainData, filePathData, base64Data, FTMData, digest].filter((variant) => variant !== undefined).length;
+  if (given !== 1) {
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at,
+      message: `exactly one of plainData, filePathData, base64Data, FTMData${digestAllowed ? ', digest' : ''} is needed, and there are ${given}`,
+    });
+  }
+  if (digest !== undefined && !digestAllowed) {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/digest`, message: 'only rawSignature signs a digest; this format needs the content' });
+  }
+  for (const [name, value] of Object.entries({ filePathData, FTMData })) {
+    if (value !== undefined) {
+      throw new Refusal('UNSUPPORTED', { at: `${at}/${name}`, message: 'not offered by this version; base64Data and plainData are' });
+    }
+  }
+  if (digest === undefined) return;
+  const hash = hashOfOid(digest.digestAlgOID);
+  if (hash === undefined || hash === 'sha1') {
+    throw new Refusal('UNSUPPORTED', { at: `${at}/digest/digestAlgOID`, message: 'digests of SHA-256, SHA-384 and SHA-512 are signed' });
+  }
+  if (digest.digestValue.length !== hashBytes[hash]) {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/digest/digestValue`, message: `a digest of ${hash} has ${hashBytes[hash]} bytes` });
+  }
+}
+
+/** Reads the documents that `checkDocuments` let pass. */
+export function readDocuments(documents: readonly InputDocumentField[]): InputDocument[] {
+  return documents.map(({ ID, fileName, plainData, base64Data, digest }) => {
+    if (digest !== undefined) {
+      const hash = hashOfOid(digest.digestAlgOID);
+      if (hash === undefined) throw new Error('checkDocuments lets no unknown hash pass');
+      return { id: ID, fileName, source: { digest: { hash, value: digest.digestValue } } };
+    }
+    const content = base64Data?.base64Value ?? Buffer.from(plainData?.plainValue ?? '', 'utf8');
+    return { id: ID, fileName, source: { content } };
+  });
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { parseKeyReferenceId } from '../../keys/key-record.ts';
+import { Refusal } from '../../result-codes.ts';
+import { Sha1Hex, Text } from './values.ts';
+
+/** Interface, Key reference. */
+export const KeyReference = z.strictObject({
+  reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)),
+  authToken: Text.optional(),
+  password: Text.optional(),
+  transactionId: Text.optional(),
+});
+export type KeyReference = z.output<typeof KeyReference>;
+
+/** Keys are tied to no transaction so far. @throws {Refusal} UNSUPPORTED */
+export function refuseTransaction({ transactionId }: KeyReference): void {
+  if (transactionId !== undefined) {
+    throw new Refusal('UNSUPPORTED', { at: '/keyReference/transactionId', message: 'keys tied to a transaction are not offered by this version' });
+  }
+}
+
+/** The password, as the bytes that are checked. A secret in another member is none. @throws {Refusal} FIELD_MISSING */
+export function requiredPassword(reference: KeyReference): Uint8Array {
+  const password = passwordOf(reference);
+  if (password === undefined) {
+    throw new Refusal('FIELD_MISSING', { at: '/keyReference/password', message: 'the key is protected by a password, which is required' });
+  }
+  return password;
+}
+
+export function passwordOf({ password }: KeyReference): Uint8Array | undefined {
+  return password === undefined ? undefined : Buffer.from(password.normalize('NFC'));
+}

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+
+/** A string without lone surrogates: what could not be written as UTF-8 again. */
+export const Text = z.string().refine((text) => text.isWellFormed(), 'text with a lone surrogate');
+
+export const RequestId = Text;
+
+/** Strict base64 (RFC 4648 §4): padded, no other characters, no stray bits. */
+export const Base64 = z.string().transform((text, context): Uint8Array => {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64') !== text) context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
+  return bytes;
+});
+
+export const ObjectIdentifier = z.string().regex(/^(?:[01]\.(?:[0-9]|[1-3][0-9])|2\.(?:0|[1-9][0-9]*))(?:\.(?:0|[1-9][0-9]*))*$/, 'not an object identifier such as 2.16.840.1.101.3.4.2.1');
+
+export const Sha1Hex = z.string().regex(/^[0-9a-fA-F]{40}$/, 'not a SHA-1 fingerprint: 40 hexadecimal digits');
+
+/** OID of the hash and the digest itself. */
+export const digestFields = { digestAlgOID: ObjectIdentifier, digestValue: Base64 };
+
+/** Interface, Digest entry. */
+export const DigestEntry = z.strictObject({ id: Text, ...digestFields });

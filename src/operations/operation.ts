@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import type { CertificateIssuer } from '../certificates/issue.ts';
+import type { Caller, Role } from '../clients/caller.ts';
+import type { Config } from '../config/config.ts';
+import type { Keyring } from '../keys/keyring.ts';
+import { Refusal } from '../result-codes.ts';
+import type { Token } from '../token/token.ts';
+import { parseRequest } from './parse-request.ts';
+
+/** What an operation may use: who asks, and the rooms below. */
+export interface Context {
+  readonly caller: Caller;
+  readonly config: Config;
+  readonly keys: Keyring;
+  readonly token: Token;
+  /** The certificate authorities by their configured names. */
+  readonly authorities: ReadonlyMap<string, CertificateIssuer>;
+  /** The request carries an Idempotency-Key of right form. */
+  readonly hasIdempotencyKey: boolean;
+}
+
+/** How an operation spells its result object (interface, Result object). */
+export type ResultSpelling = 'resultMajor' | 'majorCode';
+
+export interface OperationDescription<Request, Answer extends object> {
+  /** Group and name below the path prefix, such as `pki/removeKey`. */
+  readonly path: `${'signature' | 'pki'}/${string}`;
+  readonly role: Role;
+  readonly spelling: ResultSpelling;
+  readonly takesIdempotencyKey: boolean;
+  readonly request: z.ZodType<Request>;
+  /** Carries the request out. @throws {Refusal} */
+  run(request: Request, context: Context): Promise<Answer>;
+}
+
+/** An operation as the http room mounts it. */
+export interface Operation extends Omit<OperationDescription<unknown, object>, 'run' | 'request'> {
+  readonly request: z.ZodType;
+  /** Checks the fields of a JSON object, then runs. @throws {Refusal} */
+  handle(body: Readonly<Record<string, unknown>>, context: Context): Promise<object>;
+}
+
+/** One entry of the table of operations. */
+export function operation<Request, Answer extends object>(description: OperationDescription<Request, Answer>): Operation {
+  return {
+    ...description,
+    async handle(body, context) {
+      const request = parseRequest(description.request, body);
+      if (context.hasIdempotencyKey && description.takesIdempotencyKey) {
+        throw new Refusal('UNSUPPORTED', { message: 'Idempotency-Key is not offered by this version; send the request without it' });
+      }
+      return description.run(request, context);
+    },
+  };
+}

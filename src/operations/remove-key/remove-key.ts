@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { KeyReference, refuseTransaction, requiredPassword } from '../fields/key-reference.ts';
+import { RequestId } from '../fields/values.ts';
+import { operation } from '../operation.ts';
+
+/** Destroys a key on the token; its certificate and its record stay (contract §6). An expired key can be removed. */
+export const removeKey = operation({
+  path: 'pki/removeKey',
+  role: 'keys',
+  spelling: 'majorCode',
+  takesIdempotencyKey: false,
+  request: z.strictObject({ keyReference: KeyReference, requestID: RequestId.optional() }),
+  async run({ keyReference }, { caller, keys }) {
+    refuseTransaction(keyReference);
+    const key = await keys.find(caller.tenant, keyReference.reference);
+    keys.checkUsable(key, true);
+    await keys.remove(key, requiredPassword(keyReference));
+    return {};
+  },
+});

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { oids } from '../../asn1/object-identifiers.ts';
+import type { InputDocument } from '../../documents/document.ts';
+import type { KeyRecord } from '../../keys/key-record.ts';
+import { Refusal } from '../../result-codes.ts';
+import { algorithmOfOid, hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { hashBytes, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import type { XP7Signature } from './parameters.ts';
+import type { RawSignature } from './raw-signature.ts';
+
+const rawAt = '/parameters/rawSignature/rawSignatureParameters';
+const offered =
+  'sha256/384/512WithRSAEncryption (1.2.840.113549.1.1.11 to .13), RSASSA-PSS (1.2.840.113549.1.1.10), ecdsa-with-SHA256/384/512 (1.2.840.10045.4.3.2 to .4)';
+const digestNames = { SHA_1: 'sha1', SHA_256: 'sha256', SHA_384: 'sha384', SHA_512: 'sha512' } as const;
+
+/** What the parameters alone say: refused before the key is looked at. @throws {Refusal} UNSUPPORTED, FIELDS_INCONSISTENT */
+export function rawAlgorithmAsked(raw: RawSignature): ((digest: HashName | undefined, key: KeyRecord) => SignatureAlgorithm) {
+  const { signatureAlgorithmOid: oid, signatureAlgorithmParameters: parameters } = raw.rawSignatureParameters ?? {};
+  const named = oid === undefined ? undefined : algorithmOfOid(oid);
+  if (oid !== undefined && named === undefined) {
+    throw new Refusal('UNSUPPORTED', { at: `${rawAt}/signatureAlgorithmOid`, message: `offered are ${offered}` });
+  }
+  const hasPss = parameters?.PSSParameters !== undefined || parameters?.PSSMGF1Parameters !== undefined;
+  if (hasPss && named?.scheme !== 'RSA_PSS') {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${rawAt}/signatureAlgorithmParameters`, message: 'these parameters need RSASSA-PSS (1.2.840.113549.1.1.10)' });
+  }
+  if (named?.scheme === 'RSA_PSS') {
+    const pss = pssAlgorithm(raw);
+    return () => pss;
+  }
+  return (digest, key) => named ?? usualAlgorithm(key, digest);
+}
+
+/** The key's usual algorithm: SHA-256 (P-384: SHA-384, P-521: SHA-512), or the hash of the digest given (contract §5). */
+function usualAlgorithm(key: KeyRecord, digest: HashName | undefined): SignatureAlgorithm {
+  if (key.type.startsWith('RSA-')) return { scheme: 'RSA_PKCS1', hash: digest ?? 'sha256' };
+  const usual = key.type === 'P-521' ? 'sha512' : key.type === 'P-384' ? 'sha384' : 'sha256';
+  return { scheme: 'ECDSA', hash: digest ?? usual };
+}
+
+/** RFC 4055 §3.1 with the defaults of contract §5: SHA-256, MGF1 with the same hash, salt as long as the hash. */
+function pssAlgorithm(raw: RawSignature): SignatureAlgorithm {
+  const parameters = raw.rawSignatureParameters?.signatureAlgorithmParameters;
+  const at = `${rawAt}/signatureAlgorithmParameters`;
+  const pss = parameters?.PSSParameters;
+  const generation = pss?.maskGenerationParameters;
+  if (generation?.maskGenerationFunctionOid !== undefined && generation.maskGenerationFunctionOid !== oids.mgf1) {
+    throw new Refusal('UNSUPPORTED', { at: `${at}/PSSParameters/maskGenerationParameters/maskGenerationFunctionOid`, message: `offered is MGF1 (${oids.mgf1})` });
+  }
+  const hash = pssHash(pss?.digestAlgorithmOid, `${at}/PSSParameters/digestAlgorithmOid`) ?? 'sha256';
+  const inner = pssHash(generation?.maskGenerationFunction1Parameters?.digestAlgorithmOid, `${at}/PSSParameters/maskGenerationParameters`);
+  const outer = pssHash(parameters?.PSSMGF1Parameters?.digestAlgorithmOid, `${at}/PSSMGF1Parameters/digestAlgorithmOid`);
+  if (inner !== undefined && outer !== undefined && inner !== outer) {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/PSSMGF1Parameters`, message: 'MGF1 is given two different hashes' });
+  }
+  const mgfHash = outer ?? inner ?? hash;
+  if (mgfHash !== hash) throw new Refusal('UNSUPPORTED', { at, message: 'tokens offer MGF1 with the hash of the digest alone' });
+  return { scheme: 'RSA_PSS', hash, mgfHash, saltBytes: pss?.saltLength ?? hashBytes[hash] };
+}
+
+function pssHash(oid: string | undefined, at: string): HashName | undefined {
+  if (oid === undefined) return undefined;
+  const hash = hashOfOid(oid);
+  if (hash === undefined || hash === 'sha1') throw new Refusal('UNSUPPORTED', { at, message: 'offered are SHA-256, SHA-384 and SHA-512' });
+  return hash;
+}
+
+/** Whether key and algorithm go together. @throws {Refusal} FIELDS_INCONSISTENT */
+export function checkFitsKey(algorithm: SignatureAlgorithm, key: KeyRecord): void {
+  const at = `${rawAt}/signatureAlgorithmOid`;
+  const isRsaKey = key.type.startsWith('RSA-');
+  if (isRsaKey !== (algorithm.scheme !== 'ECDSA')) {
+    throw new Refusal('FIELDS_INCONSISTENT', { at, message: `the key is of type ${key.type}, and this algorithm is for ${isRsaKey ? 'elliptic curves' : 'RSA'}` });
+  }
+  if (algorithm.scheme !== 'RSA_PSS') return;
+  const room = Number(key.type.slice('RSA-'.length)) / 8 - hashBytes[algorithm.hash] - 2;
+  if (algorithm.saltBytes > room) {
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at: `${rawAt}/signatureAlgorithmParameters/PSSParameters/saltLength`,
+      message: `a key of type ${key.type} has room for a salt of ${room} bytes`,
+    });
+  }
+}
+
+/** The algorithm of each document, by its digest where it has one. @throws {Refusal} FIELDS_INCONSISTENT */
+export function checkDigestFits(document: InputDocument, algorithm: SignatureAlgorithm, index: number): void {
+  if (!('digest' in document.source) || document.source.digest.hash === algorithm.hash) return;
+  throw new Refusal('FIELDS_INCONSISTENT', {
+    at: `/inputDocuments/${index}/digest/digestAlgOID`,
+    message: `the signature algorithm hashes with ${algorithm.hash}, and this digest is of ${document.source.digest.hash}`,
+  });
+}
+
+/** The algorithm of a CMS signature. @throws {Refusal} FIELDS_INCONSISTENT for RSAVersion with another key than RSA. */
+export function cmsAlgorithm(options: XP7Signature, key: KeyRecord): SignatureAlgorithm {
+  const hash = digestNames[options.digestAlgorithm ?? 'SHA_256'];
+  if (!key.type.startsWith('RSA-')) {
+    if (options.RSAVersion !== undefined) {
+      throw new Refusal('FIELDS_INCONSISTENT', { at: '/parameters/XP7Signature/RSAVersion', message: `the key is of type ${key.type}, not RSA` });
+    }
+    return { scheme: 'ECDSA', hash };
+  }
+  return options.RSAVersion === 'PKCS_1_2_1' ? { scheme: 'RSA_PSS', hash, mgfHash: hash, saltBytes: hashBytes[hash] } : { scheme: 'RSA_PKCS1', hash };
+}
+
+/** trustedCA names a CA certificate of the chain by the SHA-1 of its DER. @throws {Refusal} FIELDS_INCONSISTENT */
+export function checkTrustedAuthority(fingerprint: string | undefined, issuers: readonly Uint8Array[]): void {
+  if (fingerprint === undefined) return;
+  const wanted = fingerprint.toLowerCase();
+  if (issuers.some((certificate) => createHash('sha1').update(certificate).digest('hex') === wanted)) return;
+  throw new Refusal('FIELDS_INCONSISTENT', { at: '/parameters/XP7Signature/trustedCA', message: 'no chain of the signer certificate has this certificate' });
+}

@@ -1,0 +1,44 @@
+import { Refusal } from '../../result-codes.ts';
+import type { SignatureParameters, XP7Signature } from './parameters.ts';
+import type { RawSignature } from './raw-signature.ts';
+
+/** The signature that a request asks for, one of those that are offered. */
+export type RequestedSignature =
+  | { readonly kind: 'raw'; readonly raw: RawSignature }
+  | { readonly kind: 'cms'; readonly detached: boolean; readonly options: XP7Signature };
+
+const xp7 = '/parameters/XP7Signature';
+
+/** Which of the members is given, and whether it is offered. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
+export function requestedSignature(parameters: SignatureParameters): RequestedSignature {
+  const given = Object.entries(parameters).filter(([, member]) => member !== undefined);
+  if (given.length !== 1) {
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at: '/parameters',
+      message: `exactly one of rawSignature, code2DDocSignature, envelopedXAdESSignature, XP7Signature is needed, and there are ${given.length}`,
+    });
+  }
+  if (parameters.rawSignature !== undefined) return { kind: 'raw', raw: parameters.rawSignature };
+  if (parameters.XP7Signature !== undefined) return cms(parameters.XP7Signature);
+  throw unsupported(`/parameters/${given[0]?.[0] ?? ''}`, 'rawSignature and XP7Signature with XP7Format CXP_7');
+}
+
+function cms(options: XP7Signature): RequestedSignature {
+  if (options.longTermValidation !== undefined && options.timeStamp === undefined) {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7}/longTermValidation`, message: 'long-term validation needs timeStamp' });
+  }
+  if (options.contentPreparation?.PDFContent !== undefined && options.XP7Format !== 'PXP_7') {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7}/contentPreparation`, message: 'only PXP_7 prepares PDF content' });
+  }
+  if (options.XP7Format !== 'CXP_7') throw unsupported(`${xp7}/XP7Format`, 'CXP_7');
+  if (options.timeStamp !== undefined) throw unsupported(`${xp7}/timeStamp`, 'baseline B, without time-stamp');
+  if (options.signedProperties !== undefined) throw unsupported(`${xp7}/signedProperties`, 'the current time as signing time, when absent');
+  if (options.digestAlgorithm === 'SHA_1') throw unsupported(`${xp7}/digestAlgorithm`, 'SHA_256, SHA_384 and SHA_512');
+  const detached = options.XP7Providers?.CXP7Parameters?.detached ?? false;
+  if (!detached && options.validateSignatures !== undefined) throw unsupported(`${xp7}/validateSignatures`, 'a first signature, when absent');
+  return { kind: 'cms', detached, options };
+}
+
+function unsupported(at: string, offered: string): Refusal {
+  return new Refusal('UNSUPPORTED', { at, message: `not offered by this version; offered: ${offered}` });
+}

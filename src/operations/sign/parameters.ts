@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { Text } from '../fields/values.ts';
+import { PdfContent, PdfParameters, RevocationSources } from './pdf-fields.ts';
+import { RawSignature } from './raw-signature.ts';
+import { sharedMembers } from './signature-properties.ts';
+import { DetachedXadesParameters, EnvelopedProviderParameters, EnvelopedXadesParameters, EnvelopingProviderParameters } from './xml-fields.ts';
+
+const ValueChoice = z.enum(['OCSP', 'CRL', 'BOTH']);
+
+const XP7Signature = z
+  .strictObject({
+    XP7Format: z.enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7']),
+    ...sharedMembers,
+    contentPreparation: z.strictObject({ PDFContent: PdfContent.optional() }).optional(),
+    validateSignatures: z.boolean().optional(),
+    longTermValidation: z
+      .strictObject({
+        authoritiesRevocationDataSource: RevocationSources.optional(),
+        signerRevocationDataSource: RevocationSources.optional(),
+        signerRevocationValueChoice: ValueChoice.optional(),
+        authoritiesRevocationValueChoice: ValueChoice.optional(),
+        archiveTimeStamp: z.boolean().optional(),
+      })
+      .optional(),
+    XP7Providers: z
+      .strictObject({
+        CXP7Parameters: z.strictObject({ detached: z.boolean() }).optional(),
+        DXXP7Parameters: DetachedXadesParameters.optional(),
+        EXXP7Parameters: EnvelopedProviderParameters.optional(),
+        PXP7Parameters: PdfParameters.optional(),
+        EGXXP7Parameters: EnvelopingProviderParameters.optional(),
+      })
+      .optional(),
+  })
+  .superRefine(({ XP7Format, XP7Providers }, context) => {
+    // Attached and detached are different deliveries: signetd does not guess which one was meant.
+    if (XP7Format !== 'CXP_7' || XP7Providers?.CXP7Parameters !== undefined) return;
+    context.addIssue({ code: 'custom', path: ['XP7Providers', 'CXP7Parameters', 'detached'], message: 'required with XP7Format CXP_7' });
+  });
+export type XP7Signature = z.output<typeof XP7Signature>;
+
+/** Interface, Signature parameters, as a whole: what is not offered yet is still checked. */
+export const SignatureParameters = z.strictObject({
+  rawSignature: RawSignature.optional(),
+  code2DDocSignature: z
+    .strictObject({
+      code2DDocParameters: z
+        .strictObject({
+          text: Text.optional(),
+          imageFormat: z.enum(['PNG', 'TIFF']).optional(),
+          checkDigitalIdentity: z.boolean().optional(),
+          outputMode: z.enum(['SIGNED_CODE', 'XML', 'IMAGE']).optional(),
+          textPosition: z.enum(['TOP', 'RIGHT', 'BOTTOM', 'LEFT']).optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  envelopedXAdESSignature: z.strictObject({ envelopedXAdESParameters: EnvelopedXadesParameters.optional(), ...sharedMembers }).optional(),
+  XP7Signature: XP7Signature.optional(),
+});
+export type SignatureParameters = z.output<typeof SignatureParameters>;

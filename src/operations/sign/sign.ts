@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { evidenceDocument, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
+import type { KeyRecord } from '../../keys/key-record.ts';
+import { Refusal } from '../../result-codes.ts';
+import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
+import { cmsFormat } from '../../signatures/cms/cms.ts';
+import type { Prepared, SignatureFormat, SignerChain } from '../../signatures/format.ts';
+import { rawFormat } from '../../signatures/raw/raw.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
+import { KeyReference, refuseTransaction, requiredPassword } from '../fields/key-reference.ts';
+import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
+import { RequestId } from '../fields/values.ts';
+import { operation, type Context } from '../operation.ts';
+import { checkDigestFits, checkFitsKey, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
+import { requestedSignature } from './consistency.ts';
+import { SignatureParameters } from './parameters.ts';
+
+const SignRequest = z.strictObject({
+  keyReference: KeyReference,
+  parameters: SignatureParameters,
+  inputDocuments: InputDocuments,
+  optionalInputs: OptionalInputs.optional(),
+  requestID: RequestId.optional(),
+});
+
+/** Signs documents with a key of the service, in one step (contract §5). */
+export const sign = operation({
+  path: 'signature/sign',
+  role: 'signature',
+  spelling: 'resultMajor',
+  takesIdempotencyKey: true,
+  request: SignRequest,
+  async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
+    const requested = requestedSignature(parameters);
+    checkDocuments(inputDocuments, context.config.limits, requested.kind === 'raw');
+    checkOutput(optionalInputs);
+    refuseTransaction(keyReference);
+    const rawAlgorithm = requested.kind === 'raw' ? rawAlgorithmAsked(requested.raw) : undefined;
+
+    const key = await context.keys.find(context.caller.tenant, keyReference.reference);
+    context.keys.checkUsable(key);
+    const password = requiredPassword(keyReference);
+    const signer = signerOf(key, context);
+    const documents = readDocuments(inputDocuments);
+
+    if (requested.kind === 'cms') {
+      checkTrustedAuthority(requested.options.trustedCA, signer.issuers);
+      const algorithm = cmsAlgorithm(requested.options, key);
+      return signAll(documents, cmsFormat, documents.map(() => ({ algorithm, detached: requested.detached })), { key, password, signer, context });
+    }
+    const algorithms = documents.map((document, index) => {
+      const digest = 'digest' in document.source ? document.source.digest.hash : undefined;
+      const algorithm = rawAlgorithm?.(digest, key);
+      if (algorithm === undefined) throw new Error('a raw signature has an algorithm');
+      checkFitsKey(algorithm, key);
+      checkDigestFits(document, algorithm, index);
+      return { algorithm };
+    });
+    return signAll(documents, rawFormat, algorithms, { key, password, signer, context });
+  },
+});
+
+interface SignAnswer {
+  readonly evidenceObject: { readonly document: EvidenceDocument };
+  readonly evidenceObjects: readonly { readonly document: EvidenceDocument }[];
+  readonly optionalOutputs: { readonly signatureAlgorithm: string };
+}
+
+interface Signing {
+  readonly key: KeyRecord;
+  readonly password: Uint8Array;
+  readonly signer: SignerChain;
+  readonly context: Context;
+}
+
+/** prepare, let the token sign, complete: each document on its own, and all or none delivered. */
+async function signAll<Parameters extends { readonly algorithm: SignatureAlgorithm }, State>(
+  documents: readonly InputDocument[],
+  format: SignatureFormat<Parameters, State>,
+  parameters: readonly Parameters[],
+  { key, password, signer, context }: Signing,
+): Promise<SignAnswer> {
+  const moment = { now: new Date() };
+  const prepared = documents.map((document, index) => format.prepare(document, at(parameters, index), signer, moment));
+  const values = await signDigests(prepared, { key, password, signer, context });
+  const evidence = documents.map((document, index) => {
+    return { document: evidenceDocument(document, format.complete(at(prepared, index), at(values, index), signer)) };
+  });
+  return {
+    evidenceObject: at(evidence, 0),
+    evidenceObjects: evidence,
+    optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(at(prepared, 0).algorithm) },
+  };
+}
+
+/** One message to the token for each algorithm, which is one message but for raw digests of several hashes. */
+async function signDigests<State>(prepared: readonly Prepared<State>[], { key, password, context }: Signing): Promise<readonly Uint8Array[]> {
+  const values = new Map<Prepared<State>, Uint8Array>();
+  for (const group of Map.groupBy(prepared, ({ algorithm }) => JSON.stringify(algorithm)).values()) {
+    // oxlint-disable-next-line no-await-in-loop
+    const signed = await context.keys.sign(key, password, at(group, 0).algorithm, group.map(({ digest }) => digest));
+    for (const [index, one] of group.entries()) values.set(one, at(signed, index));
+  }
+  return prepared.map((one) => {
+    const value = values.get(one);
+    if (value === undefined) throw new Error('the token gave fewer values than it was asked for');
+    return value;
+  });
+}
+
+function signerOf(key: KeyRecord, { caller, config, authorities }: Context): SignerChain {
+  const authority = authorities.get(config.tenants[caller.tenant]?.certificateAuthority ?? '');
+  if (authority === undefined) throw new Refusal('INTERNAL', { message: `tenant ${caller.tenant} has no certificate authority` });
+  return { certificate: key.certificate, publicKey: key.publicKey, issuers: authority.chain };
+}
+
+function at<T>(list: readonly T[], index: number): T {
+  const value = list[index];
+  if (value === undefined) throw new RangeError(`no element ${index} in a list of ${list.length}`);
+  return value;
+}

@@ -1,0 +1,52 @@
+import * as der from '../../asn1/der.ts';
+import { oids } from '../../asn1/object-identifiers.ts';
+import type { ParsedCertificate } from '../../certificates/x509.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../algorithm-identifier.ts';
+
+export interface SignedDataParts {
+  readonly algorithm: SignatureAlgorithm;
+  /** The encapsulated content; absent where the signature is detached. */
+  readonly content: Uint8Array | undefined;
+  readonly signer: ParsedCertificate;
+  readonly issuers: readonly Uint8Array[];
+  /** Attributes in DER. */
+  readonly signedAttributes: readonly Uint8Array[];
+  readonly signatureValue: Uint8Array;
+}
+
+/** ContentInfo with SignedData of one signer (RFC 5652 §3, §5), DER throughout. The root is left out: who verifies has it. */
+export function signedData(parts: SignedDataParts): Uint8Array {
+  const encapsulated = der.sequence(
+    der.oid(oids.data),
+    ...(parts.content === undefined ? [] : [der.explicit(0, der.octetString(parts.content))]),
+  );
+  const certificates = der.setOf([parts.signer.der, ...parts.issuers]);
+  const body = der.sequence(
+    der.integer(1),
+    der.set(hashAlgorithmIdentifier(parts.algorithm.hash)),
+    encapsulated,
+    der.implicitConstructed(0, contentOf(certificates)),
+    der.set(signerInfo(parts)),
+  );
+  return der.sequence(der.oid(oids.signedData), der.explicit(0, body));
+}
+
+/** SignerInfo version 1: the signer by issuer and serial number (RFC 5652 §5.3). */
+function signerInfo(parts: SignedDataParts): Uint8Array {
+  const { signer, algorithm } = parts;
+  return der.sequence(
+    der.integer(1),
+    der.sequence(signer.issuer, der.tagged(0x02, signer.serialNumber)),
+    hashAlgorithmIdentifier(algorithm.hash),
+    der.implicitConstructed(0, contentOf(der.setOf([...parts.signedAttributes]))),
+    signatureAlgorithmIdentifier(algorithm),
+    der.octetString(parts.signatureValue),
+  );
+}
+
+/** The content octets of one DER element: an IMPLICIT tag takes the place of its own. */
+function contentOf(element: Uint8Array): Uint8Array {
+  const first = element[1] ?? 0;
+  return element.subarray(first < 0x80 ? 2 : 2 + (first & 0x7f));
+}

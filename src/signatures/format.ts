@@ -1,0 +1,33 @@
+import type { KeyObject } from 'node:crypto';
+import type { ParsedCertificate } from '../certificates/x509.ts';
+import type { Evidence, InputDocument } from '../documents/document.ts';
+import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+
+/** The signer as a format sees it: never a private key. */
+export interface SignerChain {
+  readonly certificate: ParsedCertificate;
+  readonly publicKey: KeyObject;
+  /** From the issuing CA up to the root, DER. */
+  readonly issuers: readonly Uint8Array[];
+}
+
+/** The time that a format goes by. It is handed in, so that the same input gives the same bytes. */
+export interface Moment {
+  readonly now: Date;
+}
+
+/** What is to be signed of one document, and what `complete` needs. `State` survives JSON. */
+export interface Prepared<State> {
+  readonly digest: Uint8Array;
+  readonly algorithm: SignatureAlgorithm;
+  /** The bytes that the digest was made of, where they are at hand. */
+  readonly dataToSign: Uint8Array | undefined;
+  readonly state: State;
+}
+
+/** A signature format: two functions and plain data. It calls no token, so a software key is all that its tests need. */
+export interface SignatureFormat<Parameters, State> {
+  prepare(document: InputDocument, parameters: Parameters, signer: SignerChain, moment: Moment): Prepared<State>;
+  /** Puts the value in, checks the result, and returns it. @throws {Error} where the result does not verify. */
+  complete(prepared: Prepared<State>, value: Uint8Array, signer: SignerChain): Evidence;
+}

@@ -1,0 +1,62 @@
+/** The tables of the state store. Times are milliseconds since epoch; identifiers are text as their types write them. */
+export interface Schema {
+  clients: ClientRow;
+  keys: KeyRow;
+  certificates: CertificateRow;
+  key_journal: KeyJournalRow;
+}
+
+/** A registered client certificate, by its public key (contract §8). */
+export interface ClientRow {
+  /** SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
+  spki_sha256: string;
+  name: string;
+  tenant: string;
+  /** JSON list of roles. */
+  roles: string;
+  created_at: number;
+}
+
+/** A caller's key (contract §6). */
+export interface KeyRow {
+  /** SHA-1 of its certificate, lower-case hexadecimal. */
+  reference: string;
+  tenant: string;
+  /** CKA_ID on the token, hexadecimal. */
+  key_id: string;
+  key_type: string;
+  protocol: string;
+  /** ACTIVE or REMOVED; locked and expired follow from the times. */
+  state: string;
+  secret_salt: Uint8Array;
+  secret_mac: Uint8Array;
+  /** Failed attempts since the last success or the end of the last lock. */
+  failures_in_row: number;
+  /** Failed attempts since the last success. */
+  failures_since_success: number;
+  /** When the lock ends. */
+  locked_until: number | null;
+  subscriber_email: string | null;
+  subscriber_phone: string | null;
+  created_at: number;
+}
+
+/** A certificate that this service issued. */
+export interface CertificateRow {
+  sha1: string;
+  tenant: string;
+  /** The configured name of its certificate authority. */
+  authority: string;
+  /** Hexadecimal. */
+  serial_number: string;
+  der: Uint8Array;
+  not_before: number;
+  not_after: number;
+}
+
+/** A step on the token that has begun: after a crash the start finishes or undoes it. */
+export interface KeyJournalRow {
+  key_id: string;
+  intent: 'CREATE' | 'DESTROY';
+  created_at: number;
+}

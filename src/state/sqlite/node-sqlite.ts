@@ -1,0 +1,34 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import type { SqliteDatabase, SqliteStatement } from 'kysely';
+
+/**
+ * Node's own SQLite in the shape that Kysely's dialect expects. Kysely asks each statement whether it reads, and a bare DatabaseSync
+ * does not say: a statement that has columns does.
+ */
+export function openDatabase(path: string): SqliteDatabase {
+  const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5000 });
+  // FULL: a commit is on the disk when it returns.
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+  return {
+    prepare(sql): SqliteStatement {
+      const statement = database.prepare(sql);
+      return {
+        reader: statement.columns().length > 0,
+        all: (parameters) => statement.all(...inputs(parameters)),
+        run: (parameters) => statement.run(...inputs(parameters)),
+        iterate: (parameters) => statement.iterate(...inputs(parameters)),
+      };
+    },
+    close() {
+      database.close();
+    },
+  };
+}
+
+function inputs(parameters: readonly unknown[]): SQLInputValue[] {
+  return parameters.map((value) => {
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return value;
+    if (value instanceof Uint8Array) return value;
+    throw new TypeError(`SQLite takes no ${typeof value}`);
+  });
+}

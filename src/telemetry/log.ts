@@ -1,0 +1,31 @@
+import winston from 'winston';
+
+/** What may be said to the log. Never a secret, a document or an OTP. */
+export interface Logger {
+  error(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  debug(message: string, fields?: Record<string, unknown>): void;
+}
+
+/** Priorities of sd-daemon(3), which the journal takes from the start of a line. */
+const priorities: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
+
+/** JSON lines on standard output; under systemd with the priority in front. */
+export function createLog(level: string): Logger {
+  const underSystemd = process.env['JOURNAL_STREAM'] !== undefined;
+  const { combine, timestamp, json, printf } = winston.format;
+  const line = json();
+  const prefixed = printf((entry) => {
+    const rendered = line.transform(entry);
+    const text = typeof rendered === 'object' ? String(rendered[Symbol.for('message')]) : entry.level;
+    return underSystemd ? `<${priorities[entry.level] ?? 6}>${text}` : text;
+  });
+  const logger = winston.createLogger({ level, format: combine(timestamp(), prefixed), transports: [new winston.transports.Console()] });
+  const say =
+    (name: string) =>
+    (message: string, fields: Record<string, unknown> = {}): void => {
+      logger.log({ ...fields, level: name, message });
+    };
+  return { error: say('error'), warn: say('warn'), info: say('info'), debug: say('debug') };
+}

@@ -1,0 +1,65 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { TokenConfig } from '../../config/config.ts';
+import { exitCodes } from '../host/greeting.ts';
+
+/** Told about the end of the host that the daemon started. */
+export interface HostProcessEvents {
+  exited(reason: string, pinRefused: boolean): void;
+  /** A line that the host wrote to its standard error. */
+  said(line: string): void;
+}
+
+/** The token host as a child of the daemon: it ends with the daemon, whatever ends that (its standard input closes). */
+export class HostProcess {
+  #child: ChildProcess | undefined;
+
+  start(config: TokenConfig, configPath: string, events: HostProcessEvents): void {
+    const script = fileURLToPath(new URL('../../token-host.js', import.meta.url));
+    const child = spawn(process.execPath, ['--jitless', '--no-warnings', script, '--with-parent', '--config', configPath], {
+      stdio: ['pipe', 'ignore', 'pipe'],
+      env: { PATH: process.env['PATH'], ...config.environment },
+    });
+    this.#child = child;
+    child.stdin.on('error', () => undefined);
+    let lastLine = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      for (const line of chunk.toString('utf8').split('\n').filter(Boolean)) {
+        lastLine = line;
+        events.said(line);
+      }
+    });
+    child.once('error', (error) => {
+      events.exited(error.message, false);
+    });
+    child.once('close', (code, signal) => {
+      if (this.#child === child) this.#child = undefined;
+      events.exited(`the token host ended (${signal ?? `exit code ${code}`}) ${lastLine}`.trim(), code === exitCodes.pinRefused);
+    });
+  }
+
+  get running(): boolean {
+    return this.#child !== undefined;
+  }
+
+  /** Process id, for the tests of faults and for the log. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  kill(): void {
+    this.#child?.kill('SIGKILL');
+  }
+
+  /** Lets the host end by itself: its standard input closes. */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    await new Promise<void>((resolve) => {
+      child.once('close', () => {
+        resolve();
+      });
+      child.stdin?.end();
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import type { Handle } from 'pkcs11js';
+import type { TokenConfig } from '../../config/config.ts';
+import { readSecret } from '../../config/secret-reference.ts';
+import type { KeyId } from '../key-id.ts';
+import { exitCodes, type Greeting } from './greeting.ts';
+import { modulePath } from './module-profile.ts';
+import type { ThreadInput, ThreadMessage } from './thread.ts';
+
+/** A start that failed, with the exit code that tells the daemon whether another try is lawful. */
+export class HostStartError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/**
+ * Starts the threads and watches their calls. Its own thread never calls PKCS#11, so it can end the process when a call hangs:
+ * nothing in Node can end a thread that is inside a native call.
+ */
+export async function runHost(config: TokenConfig): Promise<void> {
+  process.umask(0o077);
+  const callStarts = new SharedArrayBuffer(4 * config.threads);
+  watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
+  const workers: Worker[] = [];
+  const sockets = Array.from({ length: config.threads }, (_, index) => `${config.socketPath}.${index}`);
+  let shared: { keys: ReadonlyMap<KeyId, Handle>; macKey: Handle } | undefined;
+  for (const [index, socketPath] of sockets.entries()) {
+    const input: ThreadInput = {
+      index,
+      modulePath: modulePath(config),
+      label: config.label,
+      socketPath,
+      callStarts,
+      pin: index === 0 ? readSecret(config.pin) : undefined,
+      keys: shared?.keys ?? new Map(),
+      macKey: shared?.macKey,
+    };
+    // One after the other: the first one logs in, and some modules do not like threads that start together.
+    // oxlint-disable-next-line no-await-in-loop
+    const ready = await startThread(input, workers);
+    shared ??= ready;
+  }
+  await greet(config.socketPath, { protocol: 1, threads: sockets });
+}
+
+async function startThread(input: ThreadInput, workers: Worker[]): Promise<{ keys: ReadonlyMap<KeyId, Handle>; macKey: Handle }> {
+  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: input });
+  return new Promise((resolve, reject) => {
+    worker.on('error', (error) => {
+      fail(`thread ${input.index} ended: ${error.message}`);
+    });
+    worker.on('message', (message: ThreadMessage) => {
+      if (message.kind === 'ready') {
+        workers.push(worker);
+        resolve(message);
+      } else if (message.kind === 'failed') {
+        reject(new HostStartError(message.message, message.pinRefused ? exitCodes.pinRefused : exitCodes.startFailed));
+      } else {
+        for (const other of workers) if (other !== worker) other.postMessage(message);
+      }
+    });
+  });
+}
+
+/** Tells whoever connects where the threads listen. The connection stays open: its end says that the host is gone. */
+async function greet(socketPath: string, greeting: Greeting): Promise<void> {
+  rmSync(socketPath, { force: true });
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.write(`${JSON.stringify(greeting)}\n`);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(socketPath, resolve);
+  });
+  chmodSync(socketPath, 0o600);
+}
+
+function watchDeadlines(callStarts: Int32Array, timeoutMs: number): void {
+  setInterval(
+    () => {
+      const now = Math.trunc(performance.timeOrigin + performance.now()) & 0x7fffffff;
+      for (const index of callStarts.keys()) {
+        const started = Atomics.load(callStarts, index);
+        if (started !== 0 && ((now - started) & 0x7fffffff) > timeoutMs) {
+          fail(`a call on thread ${index} did not return within ${timeoutMs} ms; the host ends itself`);
+        }
+      }
+    },
+    Math.min(250, timeoutMs / 4),
+  );
+}
+
+function fail(message: string): void {
+  process.stderr.write(`${JSON.stringify({ level: 'error', message })}\n`);
+  process.kill(process.pid, 'SIGKILL');
+}

@@ -1,0 +1,22 @@
+import * as der from '../../asn1/der.ts';
+import { oids } from '../../asn1/object-identifiers.ts';
+
+/** SubjectPublicKeyInfo of an RSA key (RFC 3279 §2.3.1) from CKA_MODULUS and CKA_PUBLIC_EXPONENT. */
+export function rsaPublicKeyInfo(modulus: Buffer, exponent: Buffer): Buffer {
+  const algorithm = der.sequence(der.oid(oids.rsaEncryption), der.nullValue());
+  return Buffer.from(der.sequence(algorithm, der.bitString(der.sequence(der.integer(modulus), der.integer(exponent)))));
+}
+
+/** SubjectPublicKeyInfo of an EC key (RFC 5480 §2) from the DER of the curve's name and CKA_EC_POINT. */
+export function ecPublicKeyInfo(curve: Buffer, point: Buffer): Buffer {
+  const algorithm = der.sequence(der.oid(oids.ecPublicKey), curve);
+  return Buffer.from(der.sequence(algorithm, der.bitString(uncompressedPoint(point))));
+}
+
+/** PKCS#11 wraps the point in an OCTET STRING (§6.3.3); some modules hand it over bare. */
+function uncompressedPoint(point: Buffer): Buffer {
+  if (point[0] === 0x04 && point[1] === 0x41 && point[2] === 0x04 && point.length === 67) return point.subarray(2);
+  if (point[0] === 0x04 && point[1] === 0x61 && point[2] === 0x04 && point.length === 99) return point.subarray(2);
+  if (point[0] === 0x04 && point[1] === 0x81 && point[2] === 0x85 && point[3] === 0x04) return point.subarray(3);
+  return point;
+}

@@ -1,0 +1,65 @@
+import { createRequire } from 'node:module';
+import type * as pkcs11 from 'pkcs11js';
+
+// pkcs11js is CommonJS and adds its constants at run time, which named ESM imports do not see.
+const load = createRequire(import.meta.url);
+export const pkcs11js = load('pkcs11js') as typeof pkcs11;
+
+/** One PKCS#11 session of one thread, and the module it belongs to. */
+export interface Session {
+  readonly module: pkcs11.PKCS11;
+  readonly handle: pkcs11.Handle;
+}
+
+/** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
+export class PinRefused extends Error {}
+
+const alreadyInitialized = 0x191;
+const alreadyLoggedIn = 0x100;
+const pinErrors = new Set([0xa0, 0xa1, 0xa2, 0xa3, 0xa4]);
+
+/** Loads the module in this thread. The second thread of a process finds it initialised, which is no error. */
+export function loadModule(path: string): pkcs11.PKCS11 {
+  const module = new pkcs11js.PKCS11();
+  module.load(path);
+  try {
+    module.C_Initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK });
+  } catch (error) {
+    if (pkcs11Code(error) !== alreadyInitialized) throw error;
+  }
+  return module;
+}
+
+/** @throws {Error} where no token, or more than one, has the label. */
+export function slotOf(module: pkcs11.PKCS11, tokenLabel: string): pkcs11.Handle {
+  const slots = module.C_GetSlotList(true).filter((slot) => module.C_GetTokenInfo(slot).label.trim() === tokenLabel);
+  const [slot] = slots;
+  if (slot === undefined || slots.length > 1) {
+    throw new Error(`${slots.length === 0 ? 'no token' : `${slots.length} tokens`} with the label "${tokenLabel}"`);
+  }
+  return slot;
+}
+
+export function openSession(module: pkcs11.PKCS11, slot: pkcs11.Handle): Session {
+  return { module, handle: module.C_OpenSession(slot, pkcs11js.CKF_SERIAL_SESSION | pkcs11js.CKF_RW_SESSION) };
+}
+
+/** Logs the process in: once, by the anchor session, and never out (a logout ends every private handle of the process). */
+export function logIn(anchor: Session, pin: string): void {
+  try {
+    anchor.module.C_Login(anchor.handle, pkcs11js.CKU_USER, pin);
+  } catch (error) {
+    const code = pkcs11Code(error);
+    if (code === alreadyLoggedIn) return;
+    if (code !== undefined && pinErrors.has(code)) throw new PinRefused(`the token refuses the PIN (0x${code.toString(16)})`);
+    throw error;
+  }
+}
+
+/** The CKR_ code of an error that pkcs11js threw; some of its calls carry it in the text alone. */
+export function pkcs11Code(error: unknown): number | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error && typeof error.code === 'number') return error.code;
+  const digits = /CKR_[A-Z_]+:(\d+)/.exec(error.message)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}

@@ -1,0 +1,115 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Handle } from 'pkcs11js';
+import type { KeyId } from '../key-id.ts';
+import { encodeFrame, FrameSplitter } from '../wire/frames.ts';
+import { Executor, type KeyHandles } from './execute.ts';
+import { ensureMacKey, listPrivateKeys } from './key-objects.ts';
+import { loadModule, logIn, openSession, PinRefused, slotOf } from './session.ts';
+
+/** What a thread of the host is given. */
+export interface ThreadInput {
+  readonly index: number;
+  readonly modulePath: string;
+  readonly label: string;
+  readonly socketPath: string;
+  /** Milliseconds since the host's start at which the call in progress began, one a thread; 0 while idle. */
+  readonly callStarts: SharedArrayBuffer;
+  /** Given to the first thread alone: it logs the process in. */
+  readonly pin: string | undefined;
+  readonly keys: ReadonlyMap<KeyId, Handle>;
+  readonly macKey: Handle | undefined;
+}
+
+/** What threads tell the main thread, which passes changes of keys on to the others. */
+export type ThreadMessage =
+  | { readonly kind: 'ready'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly macKey: Handle }
+  | { readonly kind: 'failed'; readonly message: string; readonly pinRefused: boolean }
+  | KeyChange;
+
+export type KeyChange =
+  | { readonly kind: 'added'; readonly id: KeyId; readonly handle: Handle }
+  | { readonly kind: 'removed'; readonly id: KeyId };
+
+const input = workerData as ThreadInput;
+if (parentPort === null) throw new Error('thread.ts runs as a worker thread');
+const main = parentPort;
+const callStarts = new Int32Array(input.callStarts);
+
+function send(message: ThreadMessage): void {
+  main.postMessage(message);
+}
+
+try {
+  start();
+} catch (error) {
+  send({ kind: 'failed', message: error instanceof Error ? error.message : String(error), pinRefused: error instanceof PinRefused });
+}
+
+function start(): void {
+  const module = timed(() => loadModule(input.modulePath));
+  const slot = timed(() => slotOf(module, input.label));
+  // The anchor session holds the login; nothing else happens in it.
+  if (input.pin !== undefined) {
+    const pin = input.pin;
+    timed(() => logIn(openSession(module, slot), pin));
+  }
+  const session = timed(() => openSession(module, slot));
+  const handles = new Map(input.pin === undefined ? input.keys : timed(() => listPrivateKeys(session)));
+  const macKey = input.macKey === undefined ? timed(() => ensureMacKey(session)) : Buffer.from(input.macKey);
+  const keys: KeyHandles = {
+    get: (id) => handles.get(id),
+    added(id, handle) {
+      handles.set(id, handle);
+      send({ kind: 'added', id, handle });
+    },
+    removed(id) {
+      handles.delete(id);
+      send({ kind: 'removed', id });
+    },
+    all: () => handles.keys(),
+  };
+  main.on('message', (change: KeyChange) => {
+    // A Buffer crosses threads as a Uint8Array, and pkcs11js takes only Buffers.
+    if (change.kind === 'added') handles.set(change.id, Buffer.from(change.handle));
+    else handles.delete(change.id);
+  });
+  for (const [id, handle] of handles) handles.set(id, Buffer.from(handle));
+  const executor = new Executor(session, keys, macKey);
+  rmSync(input.socketPath, { force: true });
+  const server = createServer((socket) => {
+    serve(socket, executor);
+  });
+  server.listen(input.socketPath, () => {
+    chmodSync(input.socketPath, 0o600);
+    send({ kind: 'ready', keys: handles, macKey });
+  });
+}
+
+/** Carries out what one read brought, and answers it with one write. */
+function serve(socket: Socket, executor: Executor): void {
+  const splitter = new FrameSplitter();
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (chunk) => {
+    try {
+      const answers = splitter.push(chunk).map((frame) => {
+        const { status, body } = timed(() => executor.execute(frame));
+        return encodeFrame(frame.id, status, body);
+      });
+      if (answers.length > 0) socket.write(Buffer.concat(answers));
+    } catch {
+      socket.destroy();
+    }
+  });
+}
+
+/** Tells the main thread that a call runs, so that it can end the process if the call does not return. */
+function timed<T>(call: () => T): T {
+  Atomics.store(callStarts, input.index, Math.max(1, Math.trunc(performance.timeOrigin + performance.now()) & 0x7fffffff));
+  try {
+    return call();
+  } finally {
+    Atomics.store(callStarts, input.index, 0);
+  }
+}

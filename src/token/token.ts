@@ -1,0 +1,54 @@
+import type { KeyType } from '../config/profile.ts';
+import type { KeyId } from './key-id.ts';
+import type { SignatureAlgorithm } from './signature-algorithm.ts';
+
+/** What a secret is for. It is part of what its MAC covers, so a MAC of one kind never passes as another. */
+export const secretKinds = { PASSWORD: 1 } as const;
+export type SecretKind = keyof typeof secretKinds;
+
+/** A secret and the MAC that it is checked against. The token compares (C_Verify). */
+export interface Proof {
+  readonly kind: SecretKind;
+  /** 16 bytes. */
+  readonly salt: Uint8Array;
+  readonly secret: Uint8Array;
+  /** HMAC-SHA256, 32 bytes. */
+  readonly mac: Uint8Array;
+}
+
+/** What the token answers to a caller's signature: the values, or that the secret is wrong. */
+export type SignOutcome = { readonly verified: true; readonly values: readonly Uint8Array[] } | { readonly verified: false };
+
+/** A key on the token, as the host lists it. */
+export interface TokenKey {
+  readonly id: KeyId;
+}
+
+/**
+ * The port to the token. Every method rejects with TokenUnavailable where the token is down, too busy, or does not answer in time.
+ * Values of ECDSA are r‖s of fixed width (PKCS#11 §2.3.1), those of RSA as long as the modulus.
+ */
+export interface Token {
+  /** Makes a sensitive, non-extractable, sign-only key pair and returns its public key (SubjectPublicKeyInfo, DER). */
+  createKey(id: KeyId, type: KeyType): Promise<Uint8Array>;
+  /** Destroys the private key. A key that is not there is no error. */
+  destroyKey(id: KeyId): Promise<void>;
+  /** Signs digests with one of the service's own keys. */
+  signAsService(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
+  /** Verifies the proof and then signs, in one message. */
+  signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proof: Proof): Promise<SignOutcome>;
+  /** Verifies a proof alone. */
+  verifyProof(id: KeyId, proof: Proof): Promise<boolean>;
+  /** The MAC of a new secret of a key. */
+  makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Promise<Uint8Array>;
+  random(bytes: number): Promise<Uint8Array>;
+  listKeys(): Promise<readonly TokenKey[]>;
+}
+
+/** The token is down, overloaded, or did not answer in time (2/291). */
+export class TokenUnavailable extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'TokenUnavailable';
+  }
+}

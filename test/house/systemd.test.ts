@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const units = ['signetd.service', 'signetd-token.service'] as const;
+let directory: string;
+
+/** The units name programs of the installed package; here each stands for one that any system has. */
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'signetd-units-'));
+  for (const unit of units) {
+    const text = readFileSync(new URL(`../../systemd/${unit}`, import.meta.url), 'utf8');
+    writeFileSync(join(directory, unit), text.replace(/^ExecStart=\S+/gm, 'ExecStart=/bin/true'));
+  }
+});
+
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function systemdAnalyze(...parameters: string[]): { status: number | null; output: string } {
+  const run = spawnSync('systemd-analyze', ['--no-pager', ...parameters], { cwd: directory, encoding: 'utf8', timeout: 30_000 });
+  if (run.error !== undefined) throw run.error;
+  return { status: run.status, output: run.stdout + run.stderr };
+}
+
+test('systemd finds nothing wrong with the units', () => {
+  expect(systemdAnalyze('verify', '--man=no', ...units.map((unit) => join(directory, unit)))).toEqual({ status: 0, output: '' });
+});
+
+/** Tenths of a point: 15 is an exposure of 1.5. */
+test.each([
+  ['signetd.service', 15],
+  ['signetd-token.service', 6],
+] as const)('%s is exposed to at most %d tenths', (unit, threshold) => {
+  const { status, output } = systemdAnalyze('security', '--offline=true', `--threshold=${threshold}`, join(directory, unit));
+  expect(status, output).toBe(0);
+});

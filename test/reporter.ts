@@ -1,0 +1,94 @@
+import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason, TestSuite, Vitest } from 'vitest/node';
+
+type Entity = TestCase | TestModule | TestSuite;
+
+/**
+ * Says nothing while all is well. Failures come in full, skipped tests with their reason, and the last line is always
+ * `N passed, N failed` (`, N skipped` only if there are any). A file or suite that breaks outside of its tests and an
+ * error that no test caught count as failed; so does a run that ran no test at all, by its exit code.
+ */
+export class FailuresOnlyReporter implements Reporter {
+  #vitest: Vitest | undefined;
+  #consoleOutput = new Map<string, string[]>();
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onUserConsoleLog(log: { taskId?: string; content: string }): void {
+    const id = log.taskId ?? '';
+    const lines = this.#consoleOutput.get(id) ?? [];
+    lines.push(log.content);
+    this.#consoleOutput.set(id, lines);
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[], reason: TestRunEndReason): void {
+    const count = { passed: 0, failed: 0, skipped: 0 };
+    for (const module of modules) {
+      count.failed += this.#reportErrorsOutsideTests(module);
+      for (const suite of module.children.allSuites()) count.failed += this.#reportErrorsOutsideTests(suite);
+      for (const test of module.children.allTests()) count[this.#reportTest(test)] += 1;
+    }
+    for (const error of unhandledErrors) this.#printFailure('outside of any test', [error]);
+    count.failed += unhandledErrors.length;
+
+    if (reason === 'interrupted') print('the run was interrupted');
+    if (count.passed + count.failed === 0) print('no test ran');
+    if (count.failed > 0 || count.passed === 0 || reason !== 'passed') process.exitCode = 1;
+    this.#consoleOutput.clear();
+    print(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ''}`);
+  }
+
+  #reportErrorsOutsideTests(entity: TestModule | TestSuite): number {
+    const errors = entity.errors();
+    if (errors.length > 0) this.#printFailure(nameOf(entity), errors, entity);
+    return errors.length > 0 ? 1 : 0;
+  }
+
+  #reportTest(test: TestCase): 'passed' | 'failed' | 'skipped' {
+    const result = test.result();
+    switch (result.state) {
+      case 'passed':
+        return 'passed';
+      case 'failed':
+        this.#printFailure(nameOf(test), result.errors, test);
+        return 'failed';
+      case 'skipped':
+        // Those that `-t` leaves out were not asked for.
+        if (result.note !== undefined || !this.#runsASelection())
+          print(`skipped: ${nameOf(test)}: ${result.note ?? reasonFromAround(test)}`);
+        return 'skipped';
+      case 'pending':
+        print(`\nFAILED ${nameOf(test)}\ndid not finish`);
+        return 'failed';
+    }
+  }
+
+  #runsASelection(): boolean {
+    return this.#vitest?.config.testNamePattern !== undefined;
+  }
+
+  #printFailure(name: string, errors: readonly unknown[], entity?: Entity): void {
+    print(`\nFAILED ${name}`);
+    for (const error of errors) {
+      this.#vitest?.logger.printError(error, entity === undefined ? {} : { project: entity.project });
+    }
+    const output = entity === undefined ? undefined : this.#consoleOutput.get(entity.id);
+    if (output !== undefined) print(`Its console output:\n${output.join('')}`);
+  }
+}
+
+function nameOf(entity: Entity): string {
+  return entity.type === 'module' ? entity.relativeModuleId : `${entity.module.relativeModuleId} > ${entity.fullName}`;
+}
+
+function reasonFromAround(test: TestCase): string {
+  for (let around: TestSuite | TestModule = test.parent; ; around = around.parent) {
+    if (around.errors().length > 0) return 'what surrounds it failed';
+    if (around.type === 'module') return 'no reason given';
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+import { FailuresOnlyReporter } from './test/reporter.ts';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    reporters: [new FailuresOnlyReporter()],
+  },
+});
