@@ -4,6 +4,11 @@
  */
 
 import { objectIdentifierContent } from './object-identifier.ts';
+import { concat, tagged } from './tag-length-value.ts';
+
+export { concat, tagged };
+export { ia5String, numericString, printableString, utf8String } from './character-strings.ts';
+export { generalizedTime, time } from './times.ts';
 
 const tags = {
   boolean: 0x01,
@@ -12,38 +17,9 @@ const tags = {
   octetString: 0x04,
   nullValue: 0x05,
   objectIdentifier: 0x06,
-  utf8String: 0x0c,
-  numericString: 0x12,
-  printableString: 0x13,
-  ia5String: 0x16,
-  utcTime: 0x17,
-  generalizedTime: 0x18,
   sequence: 0x30,
   set: 0x31,
 } as const;
-
-export function concat(...parts: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    joined.set(part, offset);
-    offset += part.length;
-  }
-  return joined;
-}
-
-/** X.690 8.1.3 with the least number of length octets (10.1). */
-function lengthOctets(length: number): Uint8Array {
-  if (length < 0x80) return Uint8Array.of(length);
-  const octets: number[] = [];
-  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) octets.unshift(rest % 256);
-  return Uint8Array.of(0x80 | octets.length, ...octets);
-}
-
-/** One element with the identifier octet as given (class, constructed bit and a tag number below 31). */
-export function tagged(tagByte: number, content: Uint8Array): Uint8Array {
-  return concat(Uint8Array.of(tagByte), lengthOctets(content.length), content);
-}
 
 export function sequence(...parts: readonly Uint8Array[]): Uint8Array {
   return tagged(tags.sequence, concat(...parts));
@@ -108,11 +84,10 @@ function signedContent(value: bigint): Uint8Array {
   const bits = (value < 0n ? -value - 1n : value).toString(2).length + 1;
   const octets = Math.ceil(bits / 8);
   const hex = BigInt.asUintN(octets * 8, value).toString(16).padStart(octets * 2, '0');
-  const content = Uint8Array.from(Buffer.from(hex, 'hex'));
-  return value === 0n ? Uint8Array.of(0) : content;
+  return Buffer.from(hex, 'hex');
 }
 
-/** Dotted text, such as `2.5.4.3`. Throws a RangeError for text that is no object identifier. */
+/** Dotted text, such as `2.5.4.3`. @throws {RangeError} for text that is no object identifier. */
 export function oid(text: string): Uint8Array {
   return tagged(tags.objectIdentifier, objectIdentifierContent(text));
 }
@@ -129,49 +104,4 @@ export function bitString(bytes: Uint8Array, unusedBits = 0): Uint8Array {
     throw new RangeError('the unused bits of a BIT STRING must exist and be zero');
   }
   return tagged(tags.bitString, concat(Uint8Array.of(unusedBits), bytes));
-}
-
-export function utf8String(text: string): Uint8Array {
-  if (!text.isWellFormed()) throw new RangeError('a lone surrogate has no UTF-8 encoding');
-  return tagged(tags.utf8String, Buffer.from(text, 'utf8'));
-}
-
-/** Throws a RangeError for a character outside of PrintableString's (X.680 41.4). */
-export function printableString(text: string): Uint8Array {
-  return restrictedString(tags.printableString, /^[A-Za-z0-9 '()+,\-./:=?]*$/, text);
-}
-
-/** Throws a RangeError for a character that is not ASCII. */
-export function ia5String(text: string): Uint8Array {
-  // eslint-disable-next-line no-control-regex -- IA5String is all of ASCII
-  return restrictedString(tags.ia5String, /^[\u0000-\u007f]*$/, text);
-}
-
-/** Throws a RangeError for a character that is neither a digit nor a space. */
-export function numericString(text: string): Uint8Array {
-  return restrictedString(tags.numericString, /^[0-9 ]*$/, text);
-}
-
-function restrictedString(tagByte: number, alphabet: RegExp, text: string): Uint8Array {
-  if (!alphabet.test(text)) throw new RangeError('the text has a character outside of its string type');
-  return tagged(tagByte, Buffer.from(text, 'latin1'));
-}
-
-/** RFC 5280 4.1.2.5: UTCTime for the years 1950 to 2049, GeneralizedTime for all others; to the second, in UTC. */
-export function time(date: Date): Uint8Array {
-  const year = date.getUTCFullYear();
-  if (year < 1950 || year > 2049) return generalizedTime(date);
-  return tagged(tags.utcTime, Buffer.from(timeDigits(date).slice(2), 'latin1'));
-}
-
-/** A GeneralizedTime without fractions of a second. Throws a RangeError for a date outside of the years 0 to 9999. */
-export function generalizedTime(date: Date): Uint8Array {
-  return tagged(tags.generalizedTime, Buffer.from(timeDigits(date), 'latin1'));
-}
-
-/** `YYYYMMDDHHMMSSZ`; what is less than a second is cut off, never rounded up into the future. */
-function timeDigits(date: Date): string {
-  const text = date.toISOString();
-  if (text.length !== 24) throw new RangeError('the year of a time has four digits');
-  return `${text.slice(0, 19).replaceAll(/[-:T]/g, '')}Z`;
 }

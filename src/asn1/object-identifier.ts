@@ -5,7 +5,7 @@ export function isObjectIdentifier(text: string): boolean {
   return text.length <= 255 && (/^[01]\.[1-3]?\d(\.(0|[1-9]\d*))*$/.test(text) || /^2(\.(0|[1-9]\d*))+$/.test(text));
 }
 
-/** The content octets of an OBJECT IDENTIFIER. Throws a RangeError for text that is none. */
+/** The content octets of an OBJECT IDENTIFIER. @throws {RangeError} for text that is none. */
 export function objectIdentifierContent(text: string): Uint8Array {
   if (!isObjectIdentifier(text)) throw new RangeError(`${text} is not an object identifier`);
   const [first = 0n, second = 0n, ...rest] = text.split('.').map(BigInt);

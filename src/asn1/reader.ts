@@ -64,7 +64,7 @@ function readLength(bytes: Uint8Array, offset: number): { length: number; conten
   return { length, contentStart: offset + 1 + count };
 }
 
-/** Reads a buffer that holds exactly one element. Throws a DerError for anything after it. */
+/** Reads a buffer that holds exactly one element. @throws {DerError} for anything after it. */
 export function readAll(bytes: Uint8Array): DerElement {
   const element = readElement(bytes);
   if (element.end !== bytes.length) throw new DerError('something follows the element', element.end);
@@ -83,7 +83,7 @@ export function children(element: DerElement): DerElement[] {
   return parts;
 }
 
-/** The dotted text of an OBJECT IDENTIFIER (X.690 8.19). Throws a DerError for another tag or malformed arcs. */
+/** The dotted text of an OBJECT IDENTIFIER (X.690 8.19). @throws {DerError} for another tag or malformed arcs. */
 export function readObjectIdentifier(element: DerElement): string {
   const text = element.tag === 0x06 ? objectIdentifierText(element.content) : undefined;
   if (text === undefined) throw new DerError('not an OBJECT IDENTIFIER', element.start);

@@ -52,7 +52,7 @@ function firstBadByte(bytes: Buffer): number {
   return checked;
 }
 
-function decodes(decoder: TextDecoder, bytes: Buffer): boolean {
+function decodes(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): boolean {
   try {
     decoder.decode(bytes);
     return true;

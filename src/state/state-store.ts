@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { moduleFile } from '../config/module-file.ts';
 import { Refusal } from '../result-codes.ts';
 import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repositories/all.ts';
 import type { DatabaseAnswer, DatabaseRequest, DatabaseStart } from './sqlite/database-thread.ts';
@@ -20,7 +21,7 @@ interface Pending {
 
 /** Opens the embedded store: SQLite on a thread of its own, so that the event loop never waits for a disk. */
 export async function openSqliteStore(path: string): Promise<StateStore> {
-  const worker = new Worker(new URL('./sqlite/database-thread.js', import.meta.url), { workerData: { path } });
+  const worker = new Worker(moduleFile('./sqlite/database-thread', import.meta.url), { workerData: { path } });
   await new Promise<void>((resolve, reject) => {
     worker.once('error', reject);
     worker.once('message', (start: DatabaseStart) => {

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { TokenConfig } from '../../config/config.ts';
+import { moduleFile, runsFromSources } from '../../config/module-file.ts';
 import { exitCodes } from '../host/greeting.ts';
 
 /** Told about the end of the host that the daemon started. */
@@ -15,8 +16,10 @@ export class HostProcess {
   #child: ChildProcess | undefined;
 
   start(config: TokenConfig, configPath: string, events: HostProcessEvents): void {
-    const script = fileURLToPath(new URL('../../token-host.js', import.meta.url));
-    const child = spawn(process.execPath, ['--jitless', '--no-warnings', script, '--with-parent', '--config', configPath], {
+    const script = fileURLToPath(moduleFile('../../token-host', import.meta.url));
+    // Without JIT no memory is both written and executed. Node reads TypeScript only with it.
+    const flags = runsFromSources ? [] : ['--jitless'];
+    const child = spawn(process.execPath, [...flags, '--no-warnings', script, '--with-parent', '--config', configPath], {
       stdio: ['pipe', 'ignore', 'pipe'],
       env: { PATH: process.env['PATH'], ...config.environment },
     });

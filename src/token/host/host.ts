@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import type { TokenConfig } from '../../config/config.ts';
+import { moduleFile } from '../../config/module-file.ts';
 import { readSecret } from '../../config/secret-reference.ts';
 import type { KeyId } from '../key-id.ts';
 import { exitCodes, type Greeting } from './greeting.ts';
@@ -50,7 +51,7 @@ export async function runHost(config: TokenConfig): Promise<void> {
 }
 
 async function startThread(input: ThreadInput, workers: Worker[]): Promise<{ keys: ReadonlyMap<KeyId, Handle>; macKey: Handle }> {
-  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: input });
+  const worker = new Worker(moduleFile('./thread', import.meta.url), { workerData: input });
   return new Promise((resolve, reject) => {
     worker.on('error', (error) => {
       fail(`thread ${input.index} ended: ${error.message}`);

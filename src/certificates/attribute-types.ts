@@ -1,0 +1,112 @@
+import * as der from '../asn1/der.ts';
+import { isObjectIdentifier } from '../asn1/object-identifier.ts';
+import { oids } from '../asn1/object-identifiers.ts';
+import { countryCodes } from './country-codes.ts';
+import { isMailbox } from './mailbox.ts';
+
+/** How an attribute type of a name is written, and the upper bound of RFC 5280 appendix A.1 or of X.520, in characters. */
+export interface AttributeType {
+  readonly oid: string;
+  readonly syntax: 'utf8' | 'printable' | 'numeric' | 'ia5' | 'country' | 'mailbox';
+  readonly maxCharacters: number;
+}
+
+/** X.520 leaves these unbounded, or far beyond what a certificate may sensibly hold. */
+const unbounded = 1024;
+/** RFC 5280 ub-name. */
+const ubName = 32_768;
+
+const rows: readonly (readonly [oid: string, syntax: AttributeType['syntax'], maxCharacters: number, ...names: string[]])[] = [
+  [oids.commonName, 'utf8', 64, 'cn', 'commonName'],
+  [oids.surname, 'utf8', ubName, 'sn', 'surname'],
+  [oids.serialNumber, 'printable', 64, 'serialNumber'],
+  [oids.countryName, 'country', 2, 'c', 'countryName'],
+  [oids.localityName, 'utf8', 128, 'l', 'localityName'],
+  [oids.stateOrProvinceName, 'utf8', 128, 'st', 'stateOrProvinceName'],
+  [oids.streetAddress, 'utf8', 128, 'street', 'streetAddress'],
+  [oids.organizationName, 'utf8', 64, 'o', 'organizationName'],
+  [oids.organizationalUnitName, 'utf8', 64, 'ou', 'organizationalUnitName'],
+  [oids.title, 'utf8', 64, 'title'],
+  [oids.description, 'utf8', 1024, 'description'],
+  [oids.businessCategory, 'utf8', 128, 'businessCategory'],
+  [oids.postalCode, 'utf8', 40, 'postalCode'],
+  [oids.postOfficeBox, 'utf8', 40, 'postOfficeBox'],
+  [oids.physicalDeliveryOfficeName, 'utf8', 128, 'physicalDeliveryOfficeName'],
+  [oids.telephoneNumber, 'printable', 32, 'telephoneNumber'],
+  [oids.x121Address, 'numeric', 15, 'x121Address'],
+  [oids.internationalIsdnNumber, 'numeric', 16, 'internationalISDNNumber'],
+  [oids.destinationIndicator, 'printable', 128, 'destinationIndicator'],
+  [oids.name, 'utf8', ubName, 'name'],
+  [oids.givenName, 'utf8', ubName, 'givenName', 'gn'],
+  [oids.initials, 'utf8', ubName, 'initials'],
+  [oids.generationQualifier, 'utf8', ubName, 'generationQualifier'],
+  [oids.dnQualifier, 'printable', unbounded, 'dnQualifier'],
+  [oids.houseIdentifier, 'utf8', ubName, 'houseIdentifier'],
+  [oids.pseudonym, 'utf8', 128, 'pseudonym'],
+  [oids.organizationIdentifier, 'utf8', 256, 'organizationIdentifier'],
+  [oids.userId, 'utf8', 256, 'uid', 'userId'],
+  [oids.domainComponent, 'ia5', 63, 'dc', 'domainComponent'],
+  [oids.emailAddress, 'mailbox', 254, 'emailAddress', 'email', 'e'],
+];
+
+const byOid = new Map<string, AttributeType>(rows.map(([oid, syntax, maxCharacters]) => [oid, { oid, syntax, maxCharacters }]));
+const oidByName = new Map(rows.flatMap(([oid, , , ...names]) => names.map((name) => [name.toLowerCase(), oid])));
+
+/** X.520 attributes whose values are no character strings (DN, BIT STRING, SEQUENCE): text in their place would not be readable. */
+const notText: ReadonlySet<string> = new Set(['16', '21', '22', '23', '26', '28', '31', '32', '34', '35', '36', '37', '38', '39', '45', '49', '50'].map((arc) => `2.5.4.${arc}`));
+
+/** The type that an OID names. One that no table knows is taken as a UTF8String. Undefined where the OID is none, or its values are not text. */
+export function attributeTypeOfOid(oid: string): AttributeType | undefined {
+  if (!isObjectIdentifier(oid) || notText.has(oid)) return undefined;
+  return byOid.get(oid) ?? { oid, syntax: 'utf8', maxCharacters: unbounded };
+}
+
+/** The type that an RFC 4519 name names, in either case. */
+export function attributeTypeOfName(name: string): AttributeType | undefined {
+  return byOid.get(oidByName.get(name.toLowerCase()) ?? '');
+}
+
+/** What keeps a text from being a value of the type, or undefined. */
+export function valueFault({ syntax, maxCharacters }: AttributeType, value: string): string | undefined {
+  if (!value.isWellFormed()) return 'text with a lone surrogate';
+  if (value === '') return 'an empty text';
+  if (/\p{Cc}/u.test(value)) return 'a control character';
+  // X.520 counts characters, not UTF-16 units.
+  if (value.length > maxCharacters && [...value].length > maxCharacters) return `more than ${maxCharacters} characters`;
+  switch (syntax) {
+    case 'utf8':
+      return undefined;
+    case 'printable':
+      return /^[A-Za-z0-9 '()+,\-./:=?]+$/.test(value) ? undefined : "only letters, digits, space and '()+,-./:=? are allowed (PrintableString)";
+    case 'numeric':
+      return /^[0-9 ]+$/.test(value) ? undefined : 'only digits and spaces are allowed (NumericString)';
+    case 'ia5':
+      return /^\p{ASCII}+$/u.test(value) ? undefined : 'only ASCII is allowed (IA5String)';
+    case 'country':
+      return countryCodes.some((code) => code === value) ? undefined : 'not a country code of ISO 3166-1 alpha-2';
+    case 'mailbox':
+      return isMailbox(value) ? undefined : 'not an e-mail address';
+  }
+}
+
+/** AttributeTypeAndValue (RFC 5280 4.1.2.4). @throws {RangeError} for a value that `valueFault` refuses. */
+export function attributeTypeAndValue(type: AttributeType, value: string): Uint8Array {
+  const fault = valueFault(type, value);
+  if (fault !== undefined) throw new RangeError(`attribute ${type.oid}: ${fault}`);
+  return der.sequence(der.oid(type.oid), attributeValue(type, value));
+}
+
+function attributeValue({ syntax }: AttributeType, value: string): Uint8Array {
+  switch (syntax) {
+    case 'utf8':
+      return der.utf8String(value);
+    case 'printable':
+    case 'country':
+      return der.printableString(value);
+    case 'numeric':
+      return der.numericString(value);
+    case 'ia5':
+    case 'mailbox':
+      return der.ia5String(value);
+  }
+}

@@ -1,0 +1,44 @@
+import { oids } from '../asn1/object-identifiers.ts';
+import { issueCertificate, type CertificateIssuer } from './issue.ts';
+import { signedCertificate, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';
+import * as standard from './standard-extensions.ts';
+import type { PublicationUrls } from './standard-extensions.ts';
+
+type Lifetime = Pick<CertificateContent, 'notBefore' | 'notAfter' | 'serialNumber'>;
+
+export type RootRequest = CertificateSigner & Lifetime;
+
+export interface IssuingCaRequest extends Lifetime {
+  /** DER of the Name. */
+  readonly name: Uint8Array;
+  readonly subjectPublicKeyInfo: Uint8Array;
+  /** Where the root publishes its CRL and certificate. */
+  readonly urls?: PublicationUrls;
+}
+
+/** A self-signed certificate of a certification authority (RFC 5280 §3.2), in DER. Errors as of `signedCertificate`. */
+export async function createRoot(request: RootRequest): Promise<Uint8Array> {
+  const { name, subjectPublicKeyInfo, notBefore, notAfter, serialNumber } = request;
+  const extensions = [
+    standard.basicConstraints(),
+    standard.keyUsage(['keyCertSign', 'cRLSign']),
+    standard.subjectKeyIdentifier(subjectPublicKeyInfo),
+    standard.authorityKeyIdentifier({ subjectPublicKeyInfo }),
+  ].map((extension) => extension.der);
+  return signedCertificate(request, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
+}
+
+/** The certificate of an authority under `root` that issues to end entities only, in DER. Errors as of `issueCertificate`. */
+export async function createIssuingCa(root: CertificateIssuer, request: IssuingCaRequest): Promise<Uint8Array> {
+  const { name, subjectPublicKeyInfo, notBefore, notAfter, serialNumber, urls = {} } = request;
+  const extensions = [
+    standard.authorityKeyIdentifier(root.certificate),
+    standard.subjectKeyIdentifier(subjectPublicKeyInfo),
+    standard.basicConstraints(0),
+    standard.keyUsage(['keyCertSign', 'cRLSign']),
+    // Without anyPolicy no policy of an end entity's certificate would survive path validation (RFC 5280 6.1.3 d).
+    standard.certificatePolicies([oids.anyPolicy]),
+    ...standard.publicationExtensions(urls),
+  ].map((extension) => extension.der);
+  return issueCertificate(root, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
+}

@@ -1,0 +1,75 @@
+import { oids } from '../asn1/object-identifiers.ts';
+import { children, DerError, readAll, readObjectIdentifier } from '../asn1/reader.ts';
+import type { DerElement } from '../asn1/reader.ts';
+
+/** The names of RFC 4514 §3; every reader of such strings knows these and need not know others. */
+const shortNames: ReadonlyMap<string, string> = new Map([
+  [oids.commonName, 'CN'],
+  [oids.localityName, 'L'],
+  [oids.stateOrProvinceName, 'ST'],
+  [oids.organizationName, 'O'],
+  [oids.organizationalUnitName, 'OU'],
+  [oids.countryName, 'C'],
+  [oids.streetAddress, 'STREET'],
+  [oids.domainComponent, 'DC'],
+  [oids.userId, 'UID'],
+]);
+
+/**
+ * The RFC 4514 string of a Name in DER: last RDN first, values escaped. A type without a name in §3 is written as a dotted OID,
+ * and its value then as `#` and the hexadecimal DER (§2.4).
+ * @throws {DerError}
+ */
+export function distinguishedNameText(nameDer: Uint8Array): string {
+  return children(sequenceOf(readAll(nameDer)))
+    .map((relative) => children(relative).map(attributeText).join('+'))
+    .toReversed()
+    .join(',');
+}
+
+function sequenceOf(element: DerElement): DerElement {
+  if (element.tag !== 0x30) throw new DerError('not a SEQUENCE', element.start);
+  return element;
+}
+
+function attributeText(attribute: DerElement): string {
+  const [type, value, ...more] = children(sequenceOf(attribute));
+  if (type === undefined || value === undefined || more.length > 0) throw new DerError('not an AttributeTypeAndValue', attribute.start);
+  const identifier = readObjectIdentifier(type);
+  const name = shortNames.get(identifier);
+  const text = name === undefined ? undefined : stringValue(value);
+  return `${name ?? identifier}=${text === undefined ? `#${Buffer.from(value.raw).toString('hex')}` : escaped(text)}`;
+}
+
+/** The text of a DirectoryString or IA5String; undefined for what has no certain reading (TeletexString, other types, bad UTF-8). */
+function stringValue({ tag, content }: DerElement): string | undefined {
+  switch (tag) {
+    case 0x0c:
+      return decoded('utf-8', content);
+    case 0x12: // NumericString
+    case 0x13: // PrintableString
+    case 0x16: // IA5String
+      return content.every((octet) => octet < 0x80) ? Buffer.from(content).toString('latin1') : undefined;
+    case 0x1e: // BMPString
+      return decoded('utf-16be', content);
+    default:
+      return undefined;
+  }
+}
+
+function decoded(encoding: 'utf-8' | 'utf-16be', content: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(content);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+/** RFC 4514 §2.4. Control characters are written in hexadecimal, which is allowed for any character and keeps the string on a line. */
+function escaped(text: string): string {
+  return text
+    .replaceAll(/["+,;<>\\]/g, String.raw`\$&`)
+    .replaceAll(/^[ #]|(?<=.) $/gs, String.raw`\$&`)
+    .replaceAll(/\p{Cc}/gu, (control) => [...Buffer.from(control, 'utf8')].map((octet) => `\\${octet.toString(16).padStart(2, '0')}`).join(''));
+}

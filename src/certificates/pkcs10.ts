@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { isObjectIdentifier } from '../asn1/object-identifier.ts';
+import { isWellFormedDer } from '../asn1/well-formed.ts';
+import { isMailbox } from './mailbox.ts';
+import { SubjectFields } from './subject-fields.ts';
+
+const maxEntries = 64;
+
+const ObjectIdentifier = z.string().refine(isObjectIdentifier, 'not an object identifier such as 2.5.29.17');
+
+/** Canonical base64 (RFC 4648 §4) of exactly one element in DER. */
+const DerValue = z.string().transform((text, context): Uint8Array => {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64') !== text) {
+    context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
+  } else if (!isWellFormedDer(bytes)) {
+    context.addIssue({ code: 'custom', message: 'not one element in DER' });
+  }
+  return bytes;
+});
+
+const IdentifiedValue = z.strictObject({ identifier: ObjectIdentifier, value: DerValue });
+
+/** Contract §7: members are OID → base64 DER value. */
+const AnyMap = z
+  .record(ObjectIdentifier, DerValue)
+  .refine((members) => Object.keys(members).length <= maxEntries, `at most ${maxEntries} members`);
+
+const Mailbox = z.string().refine(isMailbox, 'not an e-mail address');
+
+/** The interface's Subscriber. */
+export const Subscriber = z.strictObject({
+  emailAddress: Mailbox.optional(),
+  phoneNumber: z
+    .string()
+    .regex(/^\+[1-9]\d{6,14}$/, 'not a telephone number in E.164 form, such as +33612345678')
+    .optional(),
+});
+
+const ExtensionRequest = z.strictObject({
+  extension: z.array(IdentifiedValue).max(maxEntries).optional(),
+  subjectAlternativeName: z
+    .strictObject({
+      generalName: z
+        .array(z.strictObject({ RFC822Name: Mailbox }))
+        .min(1, 'at least one name')
+        .max(maxEntries),
+    })
+    .optional(),
+  any: AnyMap.optional(),
+});
+
+const Attributes = z.strictObject({
+  subscriber: Subscriber,
+  attribute: z.array(IdentifiedValue).max(maxEntries).optional(),
+  extensionRequest: ExtensionRequest.optional(),
+  any: AnyMap.optional(),
+});
+/** What `PKCS10.attributes` asks for, its values decoded. */
+export type RequestedAttributes = z.output<typeof Attributes>;
+
+/** The interface's PKCS10: subject and attributes given explicitly. All failures are plain issues of the schema. */
+export const Pkcs10 = z.strictObject({ attributes: Attributes, subject: SubjectFields });

@@ -1,0 +1,70 @@
+import { createPublicKey, verify } from 'node:crypto';
+import * as der from '../asn1/der.ts';
+import { oids } from '../asn1/object-identifiers.ts';
+
+/** The algorithms that authorities sign with: RFC 4055 §5 (parameters NULL), RFC 5758 §3.2 (no parameters). */
+const algorithms = {
+  sha256WithRSAEncryption: { hash: 'sha256', identifier: der.sequence(der.oid(oids.sha256WithRSAEncryption), der.nullValue()) },
+  ecdsaWithSHA256: { hash: 'sha256', identifier: der.sequence(der.oid(oids.ecdsaWithSHA256)) },
+  ecdsaWithSHA384: { hash: 'sha384', identifier: der.sequence(der.oid(oids.ecdsaWithSHA384)) },
+} as const;
+
+export type CertificateSignatureAlgorithm = keyof typeof algorithms;
+
+/** Whoever signs a certificate: name and public key as they stand in its own certificate, and the private key behind a function. */
+export interface CertificateSigner {
+  /** DER of the Name. */
+  readonly name: Uint8Array;
+  readonly subjectPublicKeyInfo: Uint8Array;
+  readonly signatureAlgorithm: CertificateSignatureAlgorithm;
+  /** Answers the value as it goes into the BIT STRING; ECDSA in DER (RFC 5480 appendix A). */
+  sign(tbs: Uint8Array): Promise<Uint8Array>;
+}
+
+export interface CertificateContent {
+  /** DER of the Name. */
+  readonly subject: Uint8Array;
+  readonly subjectPublicKeyInfo: Uint8Array;
+  /** Each an Extension in DER. */
+  readonly extensions: readonly Uint8Array[];
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  /** Random octets, taken as an unsigned number: at most 20 octets as an INTEGER, and not zero (RFC 5280 4.1.2.2). */
+  readonly serialNumber: Uint8Array;
+}
+
+/**
+ * Makes and signs a certificate of version 3 (RFC 5280 §4.1), and verifies what it made under the signer's public key.
+ * @throws {RangeError} for a serial number or validity that no certificate may have.
+ * @throws {Error} when the signature does not verify.
+ */
+export async function signedCertificate(signer: CertificateSigner, content: CertificateContent): Promise<Uint8Array> {
+  const { hash, identifier } = algorithms[signer.signatureAlgorithm];
+  const tbs = toBeSigned(signer.name, identifier, content);
+  const value = await signer.sign(tbs);
+  const key = createPublicKey({ key: Buffer.from(signer.subjectPublicKeyInfo), format: 'der', type: 'spki' });
+  if (!verify(hash, tbs, key, value)) throw new Error("the signature of the new certificate does not verify under its issuer's key");
+  return der.sequence(tbs, identifier, der.bitString(value));
+}
+
+function toBeSigned(issuer: Uint8Array, algorithm: Uint8Array, content: CertificateContent): Uint8Array {
+  const { subject, subjectPublicKeyInfo, extensions, notBefore, notAfter } = content;
+  if (notAfter <= notBefore) throw new RangeError('a certificate ends after it begins');
+  return der.sequence(
+    der.explicit(0, der.integer(2)),
+    serialNumber(content.serialNumber),
+    algorithm,
+    issuer,
+    der.sequence(der.time(notBefore), der.time(notAfter)),
+    subject,
+    subjectPublicKeyInfo,
+    der.explicit(3, der.sequence(...extensions)),
+  );
+}
+
+function serialNumber(octets: Uint8Array): Uint8Array {
+  const number = der.integer(octets);
+  const maxLength = 2 + 20;
+  if (number.length > maxLength || octets.every((octet) => octet === 0)) throw new RangeError('a serial number is positive and has at most 20 octets');
+  return number;
+}

@@ -1,0 +1,77 @@
+import { writeFileSync } from 'node:fs';
+import { stringify } from 'yaml';
+import { clientFiles, layout, tokenSocketPath } from './layout.ts';
+import { loopback } from './ports.ts';
+import { clients, tlsFiles } from './tls-material.ts';
+import { tokenLabel } from './development-token.ts';
+
+export interface Ports {
+  readonly api: number;
+  readonly operations: number;
+}
+
+/** The issuing CA as the configuration names it. */
+export interface AuthorityEntry {
+  readonly certificate: string;
+  readonly chain: readonly string[];
+  readonly keyId: string;
+}
+
+const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
+
+/** Writes the service's configuration; before the CA exists, what the token host needs of it is there already. */
+export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined): void {
+  const config = {
+    listeners: {
+      api: { host: loopback, port: ports.api, certificate: tlsFiles.server, key: tlsFiles.serverKey, clientCertificateAuthority: tlsFiles.authority },
+      operations: { host: loopback, port: ports.operations },
+    },
+    token: {
+      profile: 'softhsm2',
+      label: tokenLabel,
+      pin: `file:${layout.token.pin}`,
+      threads: 2,
+      host: 'spawn',
+      socketPath: tokenSocketPath(),
+      environment: { SOFTHSM2_CONF: layout.token.softhsmConfig },
+    },
+    state: { path: layout.state },
+    certificateAuthorities: authority === undefined ? {} : { issuing: authority },
+    tenants: Object.fromEntries(
+      Object.entries(keyTypes).map(([tenant, keyType]) => [
+        tenant,
+        { certificateAuthority: 'issuing', profile: { keyType, defaultValidityMinutes: 60, maxValidityMinutes: 1440 } },
+      ]),
+    ),
+    log: { level: 'info' },
+  };
+  writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, { mode: 0o600 });
+}
+
+/** Contract §11: what a caller needs, paths absolute. */
+export interface Description {
+  readonly baseUrl: string;
+  readonly opsUrl: string;
+  readonly signRoot: string;
+  readonly caCertificate: string;
+  readonly clientCertificate: string;
+  readonly clientKey: string;
+  readonly clients: Readonly<Record<string, { readonly certificate: string; readonly key: string }>>;
+  readonly trustAnchors: readonly string[];
+  readonly configFile: string;
+}
+
+export function describe(ports: Ports, rootCertificate: string): Description {
+  const app = clientFiles('app');
+  return {
+    baseUrl: `https://${loopback}:${ports.api}`,
+    opsUrl: `http://${loopback}:${ports.operations}`,
+    signRoot: '/sign',
+    caCertificate: tlsFiles.authority,
+    clientCertificate: app.certificate,
+    clientKey: app.key,
+    clients: Object.fromEntries(Object.keys(clients).map((name) => [name, clientFiles(name)])),
+    trustAnchors: [rootCertificate],
+    configFile: layout.config,
+  };
+}

@@ -1,0 +1,96 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { command } from './command.ts';
+import type { Description } from './configuration.ts';
+import { layout, projectDirectory } from './layout.ts';
+
+/** What was done, for the account at the end. */
+export interface FirstSignature {
+  readonly reference: string;
+  readonly document: string;
+  readonly signature: string;
+  readonly curl: string;
+  readonly cmsVerdict: string;
+  readonly rawVerdict: string;
+}
+
+const file = (name: string): string => join(layout.first, name);
+
+const Created = z.object({
+  result: z.object({ majorCode: z.literal(0) }),
+  keyReference: z.object({ reference: z.string(), password: z.string() }),
+  certificate: z.string(),
+});
+const Signed = z.object({
+  result: z.object({ resultMajor: z.literal(0) }),
+  evidenceObject: z.object({ document: z.object({ base64Data: z.object({ base64Value: z.string() }) }) }),
+});
+
+/** Creates a key, signs a document with it in two ways, and lets OpenSSL judge both: everything over mTLS with curl, as a caller would. */
+export async function signFirstDocument(description: Description): Promise<FirstSignature> {
+  mkdirSync(layout.first, { recursive: true, mode: 0o700 });
+  const document = file('document.md');
+  copyFileSync(join(projectDirectory, 'README.md'), document);
+
+  const created = Created.parse(
+    await call(description, 'pki/createCertificate', {
+      certificationRequestInfo: {
+        signatureActivationProtocol: 'PASSWORD',
+        PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Camille Martin' } },
+      },
+      certificateFormat: 'CERTIFICATE',
+    }),
+  );
+  writeFileSync(file('signer.der'), Buffer.from(created.certificate, 'base64'));
+
+  const inputDocuments = [{ ID: 'document', fileName: 'document.md', base64Data: { base64Value: readFileSync(document).toString('base64') } }];
+  const cades = { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } } };
+  const { keyReference } = created;
+  const signature = file('document.md.p7s');
+  writeEvidence(signature, await call(description, 'signature/sign', { keyReference, parameters: cades, inputDocuments }));
+  writeEvidence(file('document.md.sig'), await call(description, 'signature/sign', { keyReference, parameters: { rawSignature: {} }, inputDocuments }));
+
+  const cmsVerdict = await command('openssl', [
+    ...['cms', '-verify', '-binary', '-inform', 'DER', '-in', signature, '-content', document],
+    ...['-CAfile', description.trustAnchors[0] ?? '', '-out', '/dev/null'],
+  ]);
+  await command('openssl', ['x509', '-in', file('signer.der'), '-inform', 'DER', '-pubkey', '-noout', '-out', file('signer.pub')]);
+  const rawVerdict = await command('openssl', ['dgst', '-sha256', '-verify', file('signer.pub'), '-signature', file('document.md.sig'), document]);
+  return {
+    reference: keyReference.reference,
+    document,
+    signature,
+    curl: `curl ${curlArguments(description, 'signature/sign').map(shellWord).join(' ')}`,
+    cmsVerdict: cmsVerdict.trim(),
+    rawVerdict: rawVerdict.trim(),
+  };
+}
+
+function writeEvidence(path: string, answer: unknown): void {
+  writeFileSync(path, Buffer.from(Signed.parse(answer).evidenceObject.document.base64Data.base64Value, 'base64'));
+}
+
+/** The request lies in a file: it holds the key's password, which has no place on a command line. */
+async function call(description: Description, path: string, body: object): Promise<unknown> {
+  writeFileSync(requestFile(path), JSON.stringify(body), { mode: 0o600 });
+  const text = await command('curl', curlArguments(description, path));
+  const answer: unknown = JSON.parse(text);
+  return answer;
+}
+
+function requestFile(path: string): string {
+  return file(`${path.replaceAll('/', '-')}.json`);
+}
+
+function curlArguments(description: Description, path: string): string[] {
+  return [
+    ...['--silent', '--show-error', '--cacert', description.caCertificate, '--cert', description.clientCertificate, '--key', description.clientKey],
+    ...['--header', 'Content-Type: application/json', '--data-binary', `@${requestFile(path)}`],
+    `${description.baseUrl}${description.signRoot}/${path}`,
+  ];
+}
+
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

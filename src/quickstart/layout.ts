@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A Unix socket's path has at most 107 bytes; the threads' sockets add a suffix. */
+const maxSocketPathBytes = 100;
+
+/** The clone that this code runs from. */
+export const projectDirectory = fileURLToPath(new URL('../..', import.meta.url));
+
+const directory = join(projectDirectory, 'var', 'quickstart');
+const inside = (...parts: string[]): string => join(directory, ...parts);
+
+/** Where everything of the quickstart lies. */
+export const layout = {
+  directory,
+  description: inside('quickstart.json'),
+  config: inside('signetd.yaml'),
+  log: inside('daemon.log'),
+  pid: inside('daemon.pid'),
+  state: inside('state.sqlite'),
+  token: { directory: inside('token'), softhsmConfig: inside('token', 'softhsm2.conf'), pin: inside('token', 'pin') },
+  tls: inside('tls'),
+  pki: inside('pki'),
+  first: inside('first-signature'),
+} as const;
+
+export const clientFiles = (name: string): { certificate: string; key: string } => ({
+  certificate: join(layout.tls, `${name}.pem`),
+  key: join(layout.tls, `${name}.key`),
+});
+
+/** The token host's socket: beside the rest, or, where that path would be too long, in a directory of this user's. */
+export function tokenSocketPath(): string {
+  const path = inside('token.sock');
+  if (Buffer.byteLength(path) <= maxSocketPathBytes) return path;
+  const short = join(tmpdir(), `signetd-${createHash('sha256').update(directory).digest('hex').slice(0, 16)}`);
+  if (!existsSync(short)) mkdirSync(short, { mode: 0o700 });
+  const { uid, mode } = statSync(short);
+  if (uid !== userInfo().uid || (mode & 0o077) !== 0) throw new Error(`${short} belongs to somebody else`);
+  return join(short, 'token.sock');
+}
