@@ -410,7 +410,7 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* In milliseconds, by the nearest rank; 0 if nothing was answered. */
+/* In milliseconds; 0 if nothing was answered. The latencies are sorted. */
 static double percentile(double share) {
   if (answered == 0) return 0;
   size_t rank = (size_t)(share * (double)answered);

@@ -185,7 +185,7 @@ class Scanner {
     const start = this.#offset;
     const text = this.#bytes.toString('latin1', start, start + this.#numberLength());
     numberShape.lastIndex = 0;
-    if (numberShape.exec(text)?.[0] !== text || text === '') throw new JsonError('a value is needed', start);
+    if (numberShape.exec(text)?.[0] !== text || text === '') this.#fail('a value is needed');
     const value = Number(text);
     if (!Number.isFinite(value)) throw new JsonError('a number beyond a double', start);
     if (/^-?\d+$/.test(text) && !Number.isSafeInteger(value)) throw new JsonError('an integer beyond ±(2^53 − 1)', start);

@@ -34,7 +34,7 @@ export async function signFirstDocument(description: Description): Promise<First
   copyFileSync(join(projectDirectory, 'README.md'), document);
 
   const created = Created.parse(
-    await call(description, 'pki/createCertificate', {
+    await call(description, 'pki/createCertificate', 'create-certificate.json', {
       certificationRequestInfo: {
         signatureActivationProtocol: 'PASSWORD',
         PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Camille Martin' } },
@@ -48,8 +48,9 @@ export async function signFirstDocument(description: Description): Promise<First
   const cades = { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } } };
   const { keyReference } = created;
   const signature = file('document.md.p7s');
-  writeEvidence(signature, await call(description, 'signature/sign', { keyReference, parameters: cades, inputDocuments }));
-  writeEvidence(file('document.md.sig'), await call(description, 'signature/sign', { keyReference, parameters: { rawSignature: {} }, inputDocuments }));
+  writeEvidence(signature, await call(description, 'signature/sign', 'sign-cades.json', { keyReference, parameters: cades, inputDocuments }));
+  const raw = { keyReference, parameters: { rawSignature: {} }, inputDocuments };
+  writeEvidence(file('document.md.sig'), await call(description, 'signature/sign', 'sign-raw.json', raw));
 
   const cmsVerdict = await command('openssl', [
     ...['cms', '-verify', '-binary', '-inform', 'DER', '-in', signature, '-content', document],
@@ -61,7 +62,7 @@ export async function signFirstDocument(description: Description): Promise<First
     reference: keyReference.reference,
     document,
     signature,
-    curl: `curl ${curlArguments(description, 'signature/sign').map(shellWord).join(' ')}`,
+    curl: `curl ${curlArguments(description, 'signature/sign', 'sign-cades.json').map(shellWord).join(' ')}`,
     cmsVerdict: cmsVerdict.trim(),
     rawVerdict: rawVerdict.trim(),
   };
@@ -72,21 +73,17 @@ function writeEvidence(path: string, answer: unknown): void {
 }
 
 /** The request lies in a file: it holds the key's password, which has no place on a command line. */
-async function call(description: Description, path: string, body: object): Promise<unknown> {
-  writeFileSync(requestFile(path), JSON.stringify(body), { mode: 0o600 });
-  const text = await command('curl', curlArguments(description, path));
+async function call(description: Description, path: string, requestFile: string, body: object): Promise<unknown> {
+  writeFileSync(file(requestFile), JSON.stringify(body), { mode: 0o600 });
+  const text = await command('curl', curlArguments(description, path, requestFile));
   const answer: unknown = JSON.parse(text);
   return answer;
 }
 
-function requestFile(path: string): string {
-  return file(`${path.replaceAll('/', '-')}.json`);
-}
-
-function curlArguments(description: Description, path: string): string[] {
+function curlArguments(description: Description, path: string, requestFile: string): string[] {
   return [
     ...['--silent', '--show-error', '--cacert', description.caCertificate, '--cert', description.clientCertificate, '--key', description.clientKey],
-    ...['--header', 'Content-Type: application/json', '--data-binary', `@${requestFile(path)}`],
+    ...['--header', 'Content-Type: application/json', '--data-binary', `@${file(requestFile)}`],
     `${description.baseUrl}${description.signRoot}/${path}`,
   ];
 }

@@ -14,14 +14,12 @@ const priorities: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 
 /** JSON lines on standard output; under systemd with the priority in front. */
 export function createLog(level: string): Logger {
   const underSystemd = process.env['JOURNAL_STREAM'] !== undefined;
-  const { combine, timestamp, json, printf } = winston.format;
-  const line = json();
-  const prefixed = printf((entry) => {
-    const rendered = line.transform(entry);
-    const text = typeof rendered === 'object' ? String(rendered[Symbol.for('message')]) : entry.level;
-    return underSystemd ? `<${priorities[entry.level] ?? 6}>${text}` : text;
+  const { combine, timestamp, printf } = winston.format;
+  const line = printf(({ timestamp: time, level: name, message, ...fields }) => {
+    const text = JSON.stringify({ time, level: name, message, ...fields });
+    return underSystemd ? `<${priorities[name] ?? 6}>${text}` : text;
   });
-  const logger = winston.createLogger({ level, format: combine(timestamp(), prefixed), transports: [new winston.transports.Console()] });
+  const logger = winston.createLogger({ level, format: combine(timestamp(), line), transports: [new winston.transports.Console()] });
   const say =
     (name: string) =>
     (message: string, fields: Record<string, unknown> = {}): void => {

@@ -1,0 +1,26 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from './quickstart-description.ts';
+
+const libraries = {
+  ceiling: ['-ldl', '-lpthread'],
+  load: ['-lssl', '-lcrypto'],
+} as const;
+
+/** Path of a C program of this directory, compiled again if its source is newer. @throws {Error} when gcc refuses. */
+export function compiled(name: keyof typeof libraries): string {
+  const source = join(projectRoot, 'bench', `${name}.c`);
+  const directory = join(projectRoot, 'var', 'bench');
+  const program = join(directory, name);
+  const built = statSync(program, { throwIfNoEntry: false });
+  if (built !== undefined && built.mtimeMs >= statSync(source).mtimeMs) return program;
+  mkdirSync(directory, { recursive: true });
+  // Renamed when whole, so that a compilation that was stopped leaves no broken program behind.
+  const unfinished = `${program}.${process.pid}`;
+  execFileSync('gcc', ['-O2', '-Wall', '-Wextra', '-o', unfinished, source, ...libraries[name]], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  renameSync(unfinished, program);
+  return program;
+}

@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { compiled } from './compile.ts';
+import type { Client } from './quickstart-description.ts';
+import type { ScratchToken } from './scratch-token.ts';
+
+const run = promisify(execFile);
+
+export const keyTypes = ['RSA-2048', 'P-256'] as const;
+export type KeyType = (typeof keyTypes)[number];
+
+const Ceiling = z.object({ signaturesPerSecond: z.number().positive(), cpuSecondsPerSignature: z.number().positive(), threads: z.int() });
+export type Ceiling = z.output<typeof Ceiling>;
+
+const Load = z.object({
+  connections: z.int(),
+  seconds: z.number(),
+  requests: z.int(),
+  requestsPerSecond: z.number(),
+  errors: z.int(),
+  firstError: z.string(),
+  p50Milliseconds: z.number(),
+  p99Milliseconds: z.number(),
+  maxMilliseconds: z.number(),
+  /** Of the load generator itself. */
+  cpuSeconds: z.number(),
+  cpuSecondsPerRequest: z.number(),
+  processes: z.array(z.object({ pid: z.int(), cpuSeconds: z.number().nullable() })),
+});
+export type Load = z.output<typeof Load>;
+
+export interface Target {
+  readonly url: URL;
+  readonly client: Client;
+  readonly caCertificate: string;
+  readonly bodyFile: string;
+  /** What a good answer has in it. */
+  readonly expected: string;
+  /** The processes whose CPU is counted. */
+  readonly pids: readonly number[];
+}
+
+/** What C alone gets out of a token. */
+export async function measureCeiling(token: ScratchToken, type: KeyType, length: { threads: number; seconds: number }): Promise<Ceiling> {
+  const options = { module: token.module, 'pin-file': token.pinFile, label: token.label, type, ...length };
+  const { stdout } = await run(compiled('ceiling'), flags(options), { env: { ...process.env, ...token.environment }, timeout: 120_000 });
+  return Ceiling.parse(JSON.parse(stdout));
+}
+
+/** What the load generator gets out of an HTTPS server. */
+export async function measureLoad(target: Target, length: { connections: number; seconds: number; warmup: number }): Promise<Load> {
+  const options = {
+    host: target.url.hostname.replace(/^\[|\]$/g, ''),
+    port: target.url.port || '443',
+    path: target.url.pathname,
+    cert: target.client.certificate,
+    key: target.client.key,
+    ca: target.caCertificate,
+    'body-file': target.bodyFile,
+    expect: target.expected,
+    pids: target.pids.join(','),
+    ...length,
+  };
+  const { stdout } = await run(compiled('load'), flags(options), { timeout: 120_000 });
+  return Load.parse(JSON.parse(stdout));
+}
+
+/** CPU seconds per request of the processes that were watched. */
+export function serverCpuPerRequest(load: Load): number {
+  return load.processes.reduce((sum, { cpuSeconds }) => sum + (cpuSeconds ?? 0), 0) / load.requests;
+}
+
+function flags(options: Readonly<Record<string, string | number>>): string[] {
+  return Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+}

@@ -1,0 +1,37 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
+export const quickstartDirectory = join(projectRoot, 'var', 'quickstart');
+
+const Client = z.object({ certificate: z.string(), key: z.string() });
+
+const Description = z.object({
+  baseUrl: z.url(),
+  signRoot: z.string(),
+  caCertificate: z.string(),
+  clients: z.object({ app: Client, other: Client }),
+  configFile: z.string(),
+});
+
+/** Where the running quickstart listens, and the PEM files that its clients use. */
+export type Quickstart = z.output<typeof Description>;
+/** PEM files of one client. */
+export type Client = z.output<typeof Client>;
+
+/** What the quickstart wrote about itself, undefined if there is none. Relative paths are relative to the file. */
+export function readQuickstart(): Quickstart | undefined {
+  const file = join(quickstartDirectory, 'quickstart.json');
+  if (!existsSync(file)) return undefined;
+  const read = Description.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const absolute = (path: string): string => resolve(dirname(file), path);
+  const client = ({ certificate, key }: Client): Client => ({ certificate: absolute(certificate), key: absolute(key) });
+  return {
+    ...read,
+    caCertificate: absolute(read.caCertificate),
+    configFile: absolute(read.configFile),
+    clients: { app: client(read.clients.app), other: client(read.clients.other) },
+  };
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { Client, Quickstart } from './quickstart-description.ts';
+
+const Reference = z.object({ reference: z.string(), password: z.string() });
+/** A key of the service with what activates it. */
+export type Reference = z.output<typeof Reference>;
+
+const operationTimeout = 30_000;
+
+/** The service as one client sees it. */
+export class ServiceClient {
+  readonly #quickstart: Quickstart;
+  readonly client: Client;
+
+  constructor(quickstart: Quickstart, client: Client) {
+    this.#quickstart = quickstart;
+    this.client = client;
+  }
+
+  urlOf(operation: string): URL {
+    return new URL(`${this.#quickstart.signRoot}/${operation}`, this.#quickstart.baseUrl);
+  }
+
+  /** The type of the key is that of the client's profile. */
+  async createKey(): Promise<Reference> {
+    const answer = await this.#post('pki/createCertificate', {
+      certificationRequestInfo: {
+        signatureActivationProtocol: 'PASSWORD',
+        PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Bench' } },
+      },
+      certificateFormat: 'CERTIFICATE',
+    });
+    const parsed = z.object({ keyReference: Reference }).safeParse(JSON.parse(answer));
+    if (!parsed.success) throw new Error(`createCertificate gave no key: ${answer.slice(0, 500)}`);
+    return parsed.data.keyReference;
+  }
+
+  async removeKey(keyReference: Reference): Promise<void> {
+    await this.#post('pki/removeKey', { keyReference });
+  }
+
+  /** How many bytes one answer of the operation has. */
+  async answerBytes(operation: string, body: object): Promise<number> {
+    return Buffer.byteLength(await this.#post(operation, body));
+  }
+
+  /** @throws {Error} unless the status is 200 */
+  async #post(operation: string, body: object): Promise<string> {
+    const { resolve, reject, promise } = Promise.withResolvers<string>();
+    const options = {
+      method: 'POST',
+      cert: readFileSync(this.client.certificate),
+      key: readFileSync(this.client.key),
+      ca: readFileSync(this.#quickstart.caCertificate),
+      headers: { 'Content-Type': 'application/json' },
+      signal: AbortSignal.timeout(operationTimeout),
+      agent: false as const,
+    };
+    const sent = request(this.urlOf(operation), options, (response) => {
+      text(response).then((answer) => {
+        if (response.statusCode === 200) resolve(answer);
+        else reject(new Error(`${operation}: status ${response.statusCode}: ${answer.slice(0, 500)}`));
+      }, reject);
+    });
+    sent.on('error', reject);
+    sent.end(JSON.stringify(body));
+    return promise;
+  }
+}

@@ -1,0 +1,31 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { quickstartDirectory } from './quickstart-description.ts';
+
+/** Process ids of the running quickstart: those in its `*.pid` files and all below them, so the token host too. */
+export function signetdPids(): number[] {
+  const found = new Set<number>();
+  for (const name of readdirSync(quickstartDirectory).filter((entry) => entry.endsWith('.pid'))) {
+    const pid = Number.parseInt(readFileSync(join(quickstartDirectory, name), 'utf8'), 10);
+    if (Number.isInteger(pid) && pid > 1) addWithChildren(pid, found);
+  }
+  return [...found].toSorted((left, right) => left - right);
+}
+
+function addWithChildren(pid: number, found: Set<number>): void {
+  const tasks = `/proc/${pid}/task`;
+  if (found.has(pid) || !existsSync(tasks)) return;
+  found.add(pid);
+  for (const task of readdirSync(tasks)) {
+    for (const child of readChildren(`${tasks}/${task}/children`)) addWithChildren(child, found);
+  }
+}
+
+/** A thread may have ended since it was listed: then it has no children. */
+function readChildren(path: string): number[] {
+  try {
+    return readFileSync(path, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}

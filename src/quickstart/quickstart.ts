@@ -1,0 +1,109 @@
+import { X509Certificate } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { registerClient } from '../clients/registry.ts';
+import { openSqliteStore } from '../state/state-store.ts';
+import { makeAuthorities, rootCertificate } from './authorities.ts';
+import { describe, writeConfig, type Description } from './configuration.ts';
+import { isReady, runningPid, startDaemon } from './daemon.ts';
+import { makeDevelopmentToken } from './development-token.ts';
+import { signFirstDocument, type FirstSignature } from './first-signature.ts';
+import { clientFiles, layout } from './layout.ts';
+import { freePort, isFree } from './ports.ts';
+import { clients, makeTlsMaterial } from './tls-material.ts';
+
+/** `npm run quickstart`: a running service with a first signature, everything under var/quickstart/. */
+async function quickstart(): Promise<void> {
+  if (existsSync(layout.description)) say(`Using what an earlier quickstart made in ${layout.directory}`);
+  else await setUp();
+  const description = readDescription();
+  const pid = await ensureRunning(description);
+  const first = await step('creating a key and signing a document over mTLS', async () => signFirstDocument(description));
+  account(description, pid, first);
+}
+
+/** The description is written last: without it, what lies there is the rest of a set-up that was cut short. */
+async function setUp(): Promise<void> {
+  rmSync(layout.directory, { recursive: true, force: true });
+  mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
+  const api = await freePort(8443);
+  const ports = { api, operations: await freePort(9443, [api]) };
+  await step('making a development token (SoftHSM)', makeDevelopmentToken);
+  await step('making the TLS certificates', makeTlsMaterial);
+  writeConfig(ports, undefined);
+  const authority = await step('making a root and an issuing CA on the token', makeAuthorities);
+  writeConfig(ports, authority);
+  await step('registering the clients', registerClients);
+  writeFileSync(layout.description, `${JSON.stringify(describe(ports, rootCertificate), undefined, 2)}\n`);
+}
+
+async function registerClients(): Promise<void> {
+  const store = await openSqliteStore(layout.state);
+  for (const [name, registration] of Object.entries(clients)) {
+    if (registration === undefined) continue;
+    // oxlint-disable-next-line no-await-in-loop
+    await registerClient(store, { name, ...registration, certificate: new X509Certificate(readFileSync(clientFiles(name).certificate)) });
+  }
+  await store.close();
+}
+
+function readDescription(): Description {
+  // Our own file, written by `describe`.
+  return JSON.parse(readFileSync(layout.description, 'utf8')) as Description;
+}
+
+/** Starts the service where it does not run. The ports of the first start are kept: callers know them. */
+async function ensureRunning(description: Description): Promise<number> {
+  const running = runningPid();
+  if (running !== undefined && (await isReady(description.opsUrl))) {
+    say(`signetd runs already (process ${running})`);
+    return running;
+  }
+  for (const url of [description.baseUrl, description.opsUrl]) {
+    const port = Number(new URL(url).port);
+    // oxlint-disable-next-line no-await-in-loop
+    if (!(await isFree(port))) {
+      throw new Error(`port ${port} of this quickstart is taken by another program; end that program, or remove ${layout.directory} to start afresh`);
+    }
+  }
+  return step('starting the service', async () => startDaemon(description.opsUrl));
+}
+
+async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
+  process.stdout.write(`  ${title} … `);
+  const started = performance.now();
+  const value = await work();
+  process.stdout.write(`${((performance.now() - started) / 1000).toFixed(1)} s\n`);
+  return value;
+}
+
+function account(description: Description, pid: number, first: FirstSignature): void {
+  say(`
+signetd is running at ${description.baseUrl} (process ${pid}, log ${layout.log})
+
+  It made a key on the token, with the certificate ${first.reference},
+  and signed ${first.document}
+  into ${first.signature} (CAdES, detached).
+
+  The request that signed, as curl sent it:
+    ${first.curl}
+
+  What OpenSSL says of the signatures:
+    CAdES: ${first.cmsVerdict}
+    raw:   ${first.rawVerdict}
+
+  What a caller needs is in ${layout.description}.
+
+  Next: read docs/api.md, change the request and send it again, look at ${description.opsUrl}/health/ready,
+  stop with "npm run quickstart:stop"; "npm run quickstart" starts it again with the same data.`);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+try {
+  await quickstart();
+} catch (error) {
+  process.stderr.write(`\nquickstart: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { newKeyId } from '../../src/token/key-id.ts';
+import { WireError } from '../../src/token/wire/fields.ts';
+import { encodeFrame, FrameSplitter } from '../../src/token/wire/frames.ts';
+import { macInput, readCreateKey, readMakeMac, readSign, readVerifyProof, writeSign } from '../../src/token/wire/messages.ts';
+
+const bytes = (length: number): fc.Arbitrary<Buffer> => fc.uint8Array({ minLength: length, maxLength: length }).map((value) => Buffer.from(value));
+
+describe('the wire between daemon and token host', () => {
+  it('cuts a stream into its frames wherever the chunks end', () => {
+    const frame = fc.record({ id: fc.nat(0xffffffff), code: fc.nat(255), body: fc.uint8Array({ maxLength: 300 }).map((value) => Buffer.from(value)) });
+    fc.assert(
+      fc.property(fc.array(frame, { maxLength: 8 }), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (frames, cuts) => {
+        const stream = Buffer.concat(frames.map(({ id, code, body }) => encodeFrame(id, code, body)));
+        const splitter = new FrameSplitter();
+        const read = [];
+        for (let offset = 0, cut = 0; offset < stream.length; cut += 1) {
+          const length = cuts[cut % cuts.length] ?? 1;
+          read.push(...splitter.push(stream.subarray(offset, offset + length)));
+          offset += length;
+        }
+        expect(read).toEqual(frames);
+      }),
+    );
+  });
+
+  it('reads a signature request as it was written', () => {
+    const id = newKeyId('caller');
+    fc.assert(
+      fc.property(fc.array(bytes(32), { minLength: 1, maxLength: 5 }), bytes(16), fc.uint8Array({ maxLength: 200 }), bytes(32), (digests, salt, secret, mac) => {
+        const proof = { kind: 'PASSWORD', salt, secret: Buffer.from(secret), mac } as const;
+        const algorithm = { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha384', saltBytes: 20 } as const;
+        expect(readSign(writeSign(id, algorithm, digests, proof))).toEqual({ id, algorithm, digests, proof });
+      }),
+    );
+  });
+
+  it('answers any bytes with a message or a WireError or RangeError, never with anything else', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 120 }), fc.constantFrom(readSign, readVerifyProof, readMakeMac, readCreateKey), (body, read) => {
+        try {
+          read(Buffer.from(body));
+        } catch (error) {
+          expect(error instanceof WireError || error instanceof RangeError).toBe(true);
+        }
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('has no two secrets with one MAC input', () => {
+    const id = newKeyId('caller');
+    fc.assert(
+      fc.property(bytes(16), bytes(16), fc.uint8Array(), fc.uint8Array(), (saltA, saltB, a, b) => {
+        fc.pre(!saltA.equals(saltB) || Buffer.compare(a, b) !== 0);
+        expect(macInput(id, 'PASSWORD', saltA, a).equals(macInput(id, 'PASSWORD', saltB, b))).toBe(false);
+      }),
+    );
+  });
+});
