@@ -3,6 +3,7 @@ import { FailuresOnlyReporter } from './test/reporter.ts';
 
 export default defineConfig({
   test: {
+    globalSetup: ['test/support/service.ts'],
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,

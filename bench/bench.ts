@@ -39,7 +39,7 @@ function say(line: string): void {
 async function loads(name: string, target: Target): Promise<Load[]> {
   const results: Load[] = [];
   for (const connections of connectionCounts) {
-    say(`${name}, ${connections} connections`);
+    say(`${name}, connections: ${connections}`);
     // One after the other: they would take the processor from each other.
     // oxlint-disable-next-line no-await-in-loop
     results.push(await measureLoad(target, { connections, ...loadLength }));

@@ -60,7 +60,7 @@ static char *request;
 static size_t request_length;
 
 static uint64_t answered, errors, reconnections;
-static char first_error[256];
+static char first_error[256], row_error[256]; /* of those counted, and of the failures in a row */
 static double *latencies;
 static size_t latency_capacity;
 
@@ -99,15 +99,16 @@ static double cpu_of(long pid) {
 
 static void note_error(const char *what, const char *detail, size_t detail_length) {
   failures_in_a_row++;
-  if (counting) errors++;
-  if (first_error[0] != '\0') return;
-  int length = snprintf(first_error, sizeof first_error, "%s: %.*s", what, (int)(detail_length < 200 ? detail_length : 200), detail);
-  if (length <= 0) return;
-  /* It goes into a JSON string. */
-  for (char *one = first_error; *one != '\0'; one++) {
-    if (*one == '"' || *one == '\\') *one = '\'';
-    else if ((unsigned char)*one < 0x20 || (unsigned char)*one > 0x7e) *one = ' ';
+  if (failures_in_a_row == 1) {
+    snprintf(row_error, sizeof row_error, "%s: %.*s", what, (int)(detail_length < 200 ? detail_length : 200), detail);
+    /* It goes into a JSON string. */
+    for (char *one = row_error; *one != '\0'; one++) {
+      if (*one == '"' || *one == '\\') *one = '\'';
+      else if ((unsigned char)*one < 0x20 || (unsigned char)*one > 0x7e) *one = ' ';
+    }
   }
+  if (!counting) return;
+  if (errors++ == 0) memcpy(first_error, row_error, sizeof first_error);
 }
 
 static void note_answer(double latency) {
@@ -161,7 +162,7 @@ static void reopen(Connection *connection) {
   close_connection(connection);
   if (draining) return;
   if (failures_in_a_row > MAX_FAILURES_IN_A_ROW) {
-    fprintf(stderr, "load: too many failures in a row; the first: %s\n", first_error);
+    fprintf(stderr, "load: too many failures in a row; the first: %s\n", row_error);
     exit(1);
   }
   reconnections++;

@@ -37,28 +37,26 @@ export function report(measured: readonly Measured[], bare: readonly Load[]): st
 }
 
 function loadRow(name: string, load: Load, ofC: string, ofBareServer: string): string[] {
-  const {
-    connections,
-    requestsPerSecond,
-    p50Milliseconds,
-    p99Milliseconds,
-    maxMilliseconds,
-    errors,
-    cpuSeconds,
-    cpuSecondsPerRequest,
-    seconds,
-  } = load;
+  const { requestsPerSecond, p50Milliseconds, p99Milliseconds, maxMilliseconds, errors, cpuSeconds, cpuSecondsPerRequest, seconds } = load;
   const latencies = [p50Milliseconds, p99Milliseconds, maxMilliseconds].map((value) => `${value.toFixed(2)} ms`);
   const share = `${(cpuSeconds / seconds).toFixed(2)} s/s, ${percent(cpuSeconds / seconds)}, ${microseconds(cpuSecondsPerRequest)} each`;
-  const label = `${name}, ${connections} connection${connections === 1 ? '' : 's'}`;
-  return [label, rate(requestsPerSecond), ofC, ofBareServer, ...latencies, String(errors), share, microseconds(serverCpuPerRequest(load))];
+  return [
+    `${name}, ${connectionsOf(load)}`,
+    rate(requestsPerSecond),
+    ofC,
+    ofBareServer,
+    ...latencies,
+    String(errors),
+    share,
+    microseconds(serverCpuPerRequest(load)),
+  ];
 }
 
 function goalLine({ type, ceiling, loads }: Measured, bare: readonly Load[]): string {
   const { share, limit } = goals[type];
   const best = loads.toSorted((left, right) => right.requestsPerSecond - left.requestsPerSecond)[0];
   const reached = best === undefined ? '' : limit === 'C' ? ofCeiling(best, ceiling) : ofBare(best, bare);
-  const at = best === undefined ? '' : ` with ${best.connections} connections`;
+  const at = best === undefined ? '' : ` with ${connectionsOf(best)}`;
   return `goal of later, ${type}: at least ${share.toFixed(2)} of ${limit === 'C' ? 'C alone' : 'the bare server'}; now ${reached || 'unknown'}${at}`;
 }
 
@@ -70,8 +68,12 @@ function overheadLines({ type, ceiling, loads }: Measured, bare: readonly Load[]
     if (same === undefined) return [];
     const added = serverCpuPerRequest(load) - ceiling.cpuSecondsPerSignature;
     const ratio = (added / serverCpuPerRequest(same)).toFixed(2);
-    return [`(signetd CPU - C CPU) / bare server CPU, ${type}, ${load.connections} connections: ${microseconds(added)}, ${ratio}`];
+    return [`(signetd CPU - C CPU) / bare server CPU, ${type}, ${connectionsOf(load)}: ${microseconds(added)}, ${ratio}`];
   });
+}
+
+function connectionsOf({ connections }: Load): string {
+  return `${connections} connection${connections === 1 ? '' : 's'}`;
 }
 
 function sameConnections(load: Load, bare: readonly Load[]): Load | undefined {

@@ -83,7 +83,9 @@ function signedContent(value: bigint): Uint8Array {
   // One bit more than the magnitude needs, for the sign.
   const bits = (value < 0n ? -value - 1n : value).toString(2).length + 1;
   const octets = Math.ceil(bits / 8);
-  const hex = BigInt.asUintN(octets * 8, value).toString(16).padStart(octets * 2, '0');
+  const hex = BigInt.asUintN(octets * 8, value)
+    .toString(16)
+    .padStart(octets * 2, '0');
   return Buffer.from(hex, 'hex');
 }
 

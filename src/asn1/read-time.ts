@@ -13,11 +13,11 @@ export function readTime(element: DerElement): Date {
   const found = /^(\d{2}|\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})Z$/.exec(text);
   if (found === null) throw new DerError('not a time of RFC 5280', element.start);
   const isUtcTime = element.tag === utcTimeTag;
-  const [year = 0, month = 0, day = 0, hours = 0, minutes = 0, seconds = 0] = found.slice(1).map(Number);
-  const century = year < 50 ? 2000 : 1900;
-  const date = new Date(Date.UTC(isUtcTime ? year + century : year, month - 1, day, hours, minutes, seconds));
-  // Date.UTC carries a 30 February over into March: what was read must be what would be written.
-  const written = isUtcTime ? time(date) : generalizedTime(date);
-  if (Buffer.compare(written, element.raw) !== 0) throw new DerError('a time that does not exist, or in another form', element.start);
+  const [, year = '', month, day, hours, minutes, seconds] = found;
+  const century = isUtcTime ? (Number(year) < 50 ? '20' : '19') : '';
+  const date = new Date(`${century}${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`);
+  // A 30 February may be carried over into March: what was read must be what would be written.
+  const written = Number.isNaN(date.getTime()) ? undefined : isUtcTime ? time(date) : generalizedTime(date);
+  if (written === undefined || Buffer.compare(written, element.raw) !== 0) throw new DerError('a time that does not exist', element.start);
   return date;
 }

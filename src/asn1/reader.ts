@@ -75,7 +75,7 @@ export function readAll(bytes: Uint8Array): DerElement {
 export function children(element: DerElement): DerElement[] {
   if (!element.constructed) throw new DerError('a primitive element has no parts', element.start);
   const parts: DerElement[] = [];
-  for (let offset = 0; offset < element.content.length; ) {
+  for (let offset = 0; offset < element.content.length;) {
     const part = readElement(element.content, offset);
     parts.push(part);
     offset = part.end;

@@ -53,7 +53,9 @@ const byOid = new Map<string, AttributeType>(rows.map(([oid, syntax, maxCharacte
 const oidByName = new Map(rows.flatMap(([oid, , , ...names]) => names.map((name) => [name.toLowerCase(), oid])));
 
 /** X.520 attributes whose values are no character strings (DN, BIT STRING, SEQUENCE): text in their place would not be readable. */
-const notText: ReadonlySet<string> = new Set(['16', '21', '22', '23', '26', '28', '31', '32', '34', '35', '36', '37', '38', '39', '45', '49', '50'].map((arc) => `2.5.4.${arc}`));
+const notText: ReadonlySet<string> = new Set(
+  ['16', '21', '22', '23', '26', '28', '31', '32', '34', '35', '36', '37', '38', '39', '45', '49', '50'].map((arc) => `2.5.4.${arc}`),
+);
 
 /** The type that an OID names. One that no table knows is taken as a UTF8String. Undefined where the OID is none, or its values are not text. */
 export function attributeTypeOfOid(oid: string): AttributeType | undefined {
@@ -71,13 +73,15 @@ export function valueFault({ syntax, maxCharacters }: AttributeType, value: stri
   if (!value.isWellFormed()) return 'text with a lone surrogate';
   if (value === '') return 'an empty text';
   if (/\p{Cc}/u.test(value)) return 'a control character';
-  // X.520 counts characters, not UTF-16 units.
-  if (value.length > maxCharacters && [...value].length > maxCharacters) return `more than ${maxCharacters} characters`;
+  // X.520 counts characters, of which each is one UTF-16 unit or two.
+  if (value.length > 2 * maxCharacters || Array.from(value).length > maxCharacters) return `more than ${maxCharacters} characters`;
   switch (syntax) {
     case 'utf8':
       return undefined;
     case 'printable':
-      return /^[A-Za-z0-9 '()+,\-./:=?]+$/.test(value) ? undefined : "only letters, digits, space and '()+,-./:=? are allowed (PrintableString)";
+      return /^[A-Za-z0-9 '()+,\-./:=?]+$/.test(value)
+        ? undefined
+        : "only letters, digits, space and '()+,-./:=? are allowed (PrintableString)";
     case 'numeric':
       return /^[0-9 ]+$/.test(value) ? undefined : 'only digits and spaces are allowed (NumericString)';
     case 'ia5':

@@ -6,9 +6,9 @@ import type { PublicationUrls } from './standard-extensions.ts';
 
 type Lifetime = Pick<CertificateContent, 'notBefore' | 'notAfter' | 'serialNumber'>;
 
-export type RootRequest = CertificateSigner & Lifetime;
+type RootRequest = CertificateSigner & Lifetime;
 
-export interface IssuingCaRequest extends Lifetime {
+interface IssuingCaRequest extends Lifetime {
   /** DER of the Name. */
   readonly name: Uint8Array;
   readonly subjectPublicKeyInfo: Uint8Array;

@@ -71,5 +71,7 @@ function escaped(text: string): string {
   return text
     .replaceAll(/["+,;<>\\]/g, String.raw`\$&`)
     .replaceAll(/^[ #]|(?<=.) $/gs, String.raw`\$&`)
-    .replaceAll(/\p{Cc}/gu, (control) => [...Buffer.from(control, 'utf8')].map((octet) => `\\${octet.toString(16).padStart(2, '0')}`).join(''));
+    .replaceAll(/\p{Cc}/gu, (control) =>
+      [...Buffer.from(control, 'utf8')].map((octet) => `\\${octet.toString(16).padStart(2, '0')}`).join(''),
+    );
 }

@@ -2,8 +2,7 @@ import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 
 /** The interface's `certificateFormat`. */
-export const certificateFormats = ['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN'] as const;
-export type CertificateFormat = (typeof certificateFormats)[number];
+type CertificateFormat = 'CERTIFICATE' | 'PKCS_7' | 'PKCS_7_WITH_CHAIN';
 
 /** A certificate as the caller asked for it. `chain` begins with the issuing authority and ends with the root. */
 export function certificateInFormat(certificate: Uint8Array, chain: readonly Uint8Array[], format: CertificateFormat): Uint8Array {

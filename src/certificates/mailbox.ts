@@ -1,5 +1,7 @@
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
-const mailbox = new RegExp(`^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?=.{1,253}$)(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`);
+const mailbox = new RegExp(
+  `^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?=.{1,253}$)(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`,
+);
 
 /**
  * True for an ASCII mailbox as RFC 5321 §4.1.2 has it, with a dot-string before the `@` and a fully qualified domain (§2.3.5) after it,

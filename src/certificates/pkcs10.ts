@@ -8,8 +8,15 @@ const maxEntries = 64;
 
 const ObjectIdentifier = z.string().refine(isObjectIdentifier, 'not an object identifier such as 2.5.29.17');
 
+/** No extension or attribute of a person's certificate is longer; a bound on what is taken apart. */
+const maxValueBytes = 65_536;
+
 /** Canonical base64 (RFC 4648 §4) of exactly one element in DER. */
 const DerValue = z.string().transform((text, context): Uint8Array => {
+  if (text.length > (maxValueBytes / 3) * 4 + 4) {
+    context.addIssue({ code: 'custom', message: `more than ${maxValueBytes} octets` });
+    return z.NEVER;
+  }
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text) {
     context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
@@ -29,7 +36,7 @@ const AnyMap = z
 const Mailbox = z.string().refine(isMailbox, 'not an e-mail address');
 
 /** The interface's Subscriber. */
-export const Subscriber = z.strictObject({
+const Subscriber = z.strictObject({
   emailAddress: Mailbox.optional(),
   phoneNumber: z
     .string()

@@ -65,6 +65,7 @@ function toBeSigned(issuer: Uint8Array, algorithm: Uint8Array, content: Certific
 function serialNumber(octets: Uint8Array): Uint8Array {
   const number = der.integer(octets);
   const maxLength = 2 + 20;
-  if (number.length > maxLength || octets.every((octet) => octet === 0)) throw new RangeError('a serial number is positive and has at most 20 octets');
+  if (number.length > maxLength || octets.every((octet) => octet === 0))
+    throw new RangeError('a serial number is positive and has at most 20 octets');
   return number;
 }

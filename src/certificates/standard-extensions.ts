@@ -38,7 +38,7 @@ const keyUsageBits = {
 
 /** RFC 5280 4.2.1.3: critical, and without trailing zero bits (X.690 11.2.2). */
 export function keyUsage(usages: readonly KeyUsage[]): Extension {
-  const bits = usages.map((usage) => keyUsageBits[usage]);
+  const bits: number[] = usages.map((usage) => keyUsageBits[usage]);
   const octet = bits.reduce<number>((total, bit) => total | (0x80 >> bit), 0);
   return extension(oids.keyUsage, der.bitString(Uint8Array.of(octet), 7 - Math.max(...bits)), true);
 }

@@ -29,16 +29,23 @@ const notRepeatable: ReadonlyMap<string, string> = new Map([
   [oids.organizationIdentifier, 'organizationIdentifier'],
 ]);
 
-const NameField = z.strictObject({ identifier: z.string(), identifierType: z.enum(['NAME', 'OID']), value: z.string() }).check((context) => {
-  const type = nameFieldType(context.value);
-  if (type === undefined) {
-    const kind = context.value.identifierType === 'NAME' ? 'RFC 4519 short name' : 'object identifier';
-    context.issues.push({ code: 'custom', input: context.value, path: ['identifier'], message: `not the ${kind} of an attribute that is text` });
-    return;
-  }
-  const fault = valueFault(type, context.value.value);
-  if (fault !== undefined) context.issues.push({ code: 'custom', input: context.value, path: ['value'], message: fault });
-});
+const NameField = z
+  .strictObject({ identifier: z.string(), identifierType: z.enum(['NAME', 'OID']), value: z.string() })
+  .check((context) => {
+    const type = nameFieldType(context.value);
+    if (type === undefined) {
+      const kind = context.value.identifierType === 'NAME' ? 'RFC 4519 short name' : 'object identifier';
+      context.issues.push({
+        code: 'custom',
+        input: context.value,
+        path: ['identifier'],
+        message: `not the ${kind} of an attribute that is text`,
+      });
+      return;
+    }
+    const fault = valueFault(type, context.value.value);
+    if (fault !== undefined) context.issues.push({ code: 'custom', input: context.value, path: ['value'], message: fault });
+  });
 type NameField = z.output<typeof NameField>;
 
 /** ETSI EN 319 412-1 5.1.4: scheme (three letters, or two characters and a colon), country, hyphen, reference. */
@@ -66,7 +73,11 @@ export const SubjectFields = z
   })
   .check((context) => {
     const { value } = context;
-    const present = new Set(['commonName', 'country', ...Object.entries(value).flatMap(([name, field]) => (field === undefined ? [] : [name]))]);
+    const present = new Set([
+      'commonName',
+      'country',
+      ...Object.entries(value).flatMap(([name, field]) => (field === undefined ? [] : [name])),
+    ]);
     for (const [index, field] of (value.fields?.nameField ?? []).entries()) {
       const name = notRepeatable.get(nameFieldType(field)?.oid ?? '');
       if (name === undefined) continue;

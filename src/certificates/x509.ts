@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { oids } from '../asn1/object-identifiers.ts';
 import { readTime } from '../asn1/read-time.ts';
 import { children, DerError, readAll, readObjectIdentifier } from '../asn1/reader.ts';
-import type { DerElement } from '../asn1/reader.ts';
+import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 
 /** What this service needs to know of a certificate (RFC 5280 §4.1). The byte fields share the memory of `der`. */
 export interface ParsedCertificate {
@@ -23,15 +23,27 @@ export interface ParsedCertificate {
   readonly isCa: boolean;
 }
 
-const tagOf = { integer: 0x02, bitString: 0x03, octetString: 0x04, boolean: 0x01, sequence: 0x30, version: 0xa0, extensions: 0xa3 } as const;
+const tagOf = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  sequence: 0x30,
+  version: 0xa0,
+  extensions: 0xa3,
+} as const;
+
+/** Many times any real certificate; a bound on what is taken apart. */
+const maxCertificateBytes = 262_144;
 
 /**
  * Reads an X.509 certificate of any version (RFC 5280 §4.1). Signature and validity are not judged.
  * @throws {DerError} for anything else, and for bytes after it.
  */
 export function parseCertificate(der: Uint8Array): ParsedCertificate {
-  const outer = new Fields(expectTag(readAll(der), tagOf.sequence));
-  const tbs = new Fields(outer.next(tagOf.sequence));
+  if (der.length > maxCertificateBytes) throw new DerError(`a certificate of more than ${maxCertificateBytes} octets`, 0);
+  const outer = new SequenceFields(expectTag(readAll(der), tagOf.sequence));
+  const tbs = new SequenceFields(outer.next(tagOf.sequence));
   const algorithm = outer.next(tagOf.sequence);
   outer.next(tagOf.bitString);
   outer.end();
@@ -39,9 +51,10 @@ export function parseCertificate(der: Uint8Array): ParsedCertificate {
   const isVersion3 = readVersion(tbs) === 2;
   const serialNumber = tbs.next(tagOf.integer).content;
   // RFC 5280 4.1.1.2: a signature algorithm outside of what is signed must be the one inside.
-  if (Buffer.compare(tbs.next(tagOf.sequence).raw, algorithm.raw) !== 0) throw new DerError('two different signature algorithms', algorithm.start);
+  if (Buffer.compare(tbs.next(tagOf.sequence).raw, algorithm.raw) !== 0)
+    throw new DerError('two different signature algorithms', algorithm.start);
   const issuer = tbs.next(tagOf.sequence).raw;
-  const validity = new Fields(tbs.next(tagOf.sequence));
+  const validity = new SequenceFields(tbs.next(tagOf.sequence));
   const notBefore = readTime(validity.next());
   const notAfter = readTime(validity.next());
   validity.end();
@@ -75,40 +88,7 @@ export function parseCertificateText(input: string | Uint8Array): ParsedCertific
   return parseCertificate(Buffer.from(base64, 'base64'));
 }
 
-/** The fields of a SEQUENCE, taken one after the other. */
-class Fields {
-  readonly #parts: DerElement[];
-  readonly #start: number;
-  #at = 0;
-
-  constructor(element: DerElement) {
-    this.#parts = children(element);
-    this.#start = element.start;
-  }
-
-  /** The next field's tag. */
-  get tag(): number | undefined {
-    return this.#parts[this.#at]?.tag;
-  }
-
-  next(tag?: number): DerElement {
-    const part = this.#parts[this.#at];
-    if (part === undefined) throw new DerError('a field is absent', this.#start);
-    this.#at += 1;
-    return tag === undefined ? part : expectTag(part, tag);
-  }
-
-  end(): void {
-    if (this.tag !== undefined) throw new DerError('a field too many', this.#start);
-  }
-}
-
-function expectTag(element: DerElement, tag: number): DerElement {
-  if (element.tag !== tag) throw new DerError(`the tag ${element.tag} instead of ${tag}`, element.start);
-  return element;
-}
-
-function readVersion(tbs: Fields): number {
+function readVersion(tbs: SequenceFields): number {
   if (tbs.tag !== tagOf.version) return 0;
   const version = expectTag(readAll(tbs.next().content), tagOf.integer).content;
   const [number = 0] = version;
@@ -117,12 +97,12 @@ function readVersion(tbs: Fields): number {
 }
 
 /** The extensions' values by their identifiers; a repeated extension is refused (RFC 5280 §4.2). */
-function readExtensions(tbs: Fields): Map<string, Uint8Array> {
+function readExtensions(tbs: SequenceFields): Map<string, Uint8Array> {
   const found = new Map<string, Uint8Array>();
   while (tbs.tag !== undefined && tbs.tag !== tagOf.extensions) tbs.next();
   if (tbs.tag === undefined) return found;
   for (const element of children(expectTag(readAll(tbs.next().content), tagOf.sequence))) {
-    const extension = new Fields(expectTag(element, tagOf.sequence));
+    const extension = new SequenceFields(expectTag(element, tagOf.sequence));
     const identifier = readObjectIdentifier(extension.next());
     if (extension.tag === tagOf.boolean) extension.next();
     if (found.has(identifier)) throw new DerError(`the extension ${identifier} stands twice`, element.start);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** A Unix socket's path has at most 107 bytes; the threads' sockets add a suffix. */
@@ -10,7 +10,8 @@ const maxSocketPathBytes = 100;
 /** The clone that this code runs from. */
 export const projectDirectory = fileURLToPath(new URL('../..', import.meta.url));
 
-const directory = join(projectDirectory, 'var', 'quickstart');
+/** Elsewhere by SIGNETD_QUICKSTART_DIRECTORY: several environments of one clone, as the tests have. */
+const directory = resolve(process.env['SIGNETD_QUICKSTART_DIRECTORY'] ?? join(projectDirectory, 'var', 'quickstart'));
 const inside = (...parts: string[]): string => join(directory, ...parts);
 
 /** Where everything of the quickstart lies. */

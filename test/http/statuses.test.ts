@@ -1,0 +1,155 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type SecureVersion } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { call, certificateRequest, codeOf, description, pathOf, send } from '../support/api.ts';
+
+const json = { 'Content-Type': 'application/json' };
+const create = 'pki/createCertificate';
+
+describe('HTTP statuses (contract §2)', () => {
+  it.each([
+    ['syntax error', '{"requestID":'],
+    ['duplicate member', '{"requestID":"a","requestID":"b"}'],
+    ['65 levels', `{"a":${'['.repeat(64)}${']'.repeat(64)}}`],
+    ['lossy number', '{"certificationRequestInfo":{"validityPeriod":9007199254740993}}'],
+    ['bad UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['byte order mark', Buffer.from('\ufeff{}')],
+    ['a list', '[]'],
+    ['nothing', ''],
+  ])('400 with the position for %s', async (_name, body) => {
+    const answer = await call('app', create, body);
+    expect(answer.status).toBe(400);
+    expect(answer.headers['content-type']).toContain('application/problem+json');
+    expect(answer.body).toEqual(expect.objectContaining({ title: 'Bad Request', status: 400, detail: expect.any(String) as string, position: expect.any(Number) as number }));
+  });
+
+  it('403 for a client that is not registered, and for a role that does not cover the operation', async () => {
+    expect((await call('unregistered', create, certificateRequest())).status).toBe(403);
+    const answer = await call('signer', create, certificateRequest());
+    expect(answer.status).toBe(403);
+    expect(String(answer.body['detail'])).toContain('"keys"');
+  });
+
+  it.each(['/', '/nowhere', '/sign/pki', '/sign/pki/createcertificate', '/sign/pki/createCertificate/', '/sign/pki/sendOTP', '/sign/signature/remoteSign'])(
+    '404 at %s',
+    async (path) => {
+      expect((await send('app', { path, headers: json }, '{}')).status).toBe(404);
+    },
+  );
+
+  it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'])('405 with Allow for %s', async (method) => {
+    const answer = await send('app', { path: pathOf(create), method });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.allow).toBe('POST');
+  });
+
+  it('413 for a body beyond the limit, by its length and while it comes', async () => {
+    const announced = await send('app', { path: pathOf(create), headers: { ...json, 'Content-Length': String(65 * 1024 * 1024) } }).catch((error: unknown) => error);
+    if ('status' in (announced as object)) expect(announced).toHaveProperty('status', 413);
+    const grown = await send('app', { path: pathOf(create), headers: { ...json, 'Transfer-Encoding': 'chunked' } }, Buffer.alloc(65 * 1024 * 1024, 0x20)).catch(
+      (error: unknown) => error,
+    );
+    expect((grown as { status?: number; code?: string }).status ?? (grown as { code?: string }).code).toSatisfy((outcome) => outcome === 413 || outcome === 'EPIPE' || outcome === 'ECONNRESET');
+  });
+
+  it.each([
+    ['no media type', {}],
+    ['text', { 'Content-Type': 'text/plain' }],
+    ['gzip', { ...json, 'Content-Encoding': 'gzip' }],
+    ['identity', { ...json, 'Content-Encoding': 'identity' }],
+  ])('415 for %s', async (_name, headers) => {
+    expect((await send('app', { path: pathOf(create), headers }, '{}')).status).toBe(415);
+  });
+
+  it('takes parameters of the media type', async () => {
+    expect(codeOf(await send('app', { path: pathOf(create), headers: { 'Content-Type': 'Application/JSON; charset=utf-8' } }, '{}'))).toBe('1/101');
+  });
+
+  it('carries X-API-Version on every answer, and no hint at the software', async () => {
+    for (const answer of [await call('app', create, '{}'), await call('app', create, '{'), await send('app', { path: '/nowhere' }), await call('unregistered', create, '{}')]) {
+      expect(answer.headers['x-api-version']).toBe('1.0.0');
+      expect(answer.headers['x-powered-by']).toBeUndefined();
+      expect(answer.headers['x-content-type-options']).toBe('nosniff');
+    }
+  });
+
+  it('checks in the order of the contract', async () => {
+    const bad = { 'Content-Type': 'text/plain', 'Idempotency-Key': 'short' };
+    expect((await send('unregistered', { path: '/nowhere', headers: bad }, '{')).status).toBe(404);
+    expect((await send('unregistered', { path: pathOf(create), headers: bad }, '{')).status).toBe(403);
+    expect((await send('app', { path: pathOf(create), headers: bad }, '{')).status).toBe(415);
+    const key = await send('app', { path: pathOf(create), headers: { ...json, 'Idempotency-Key': 'short' } }, '{');
+    expect([key.status, String(key.body['detail'])]).toEqual([400, expect.stringContaining('Idempotency-Key')]);
+    const malformed = await send('app', { path: pathOf(create), headers: { ...json, 'Idempotency-Key': 'long-enough' } }, '{');
+    expect([malformed.status, malformed.body['position']]).toEqual([400, 1]);
+    expect(codeOf(await send('app', { path: pathOf(create), headers: { ...json, 'Idempotency-Key': 'long-enough' } }, '{}'))).toBe('1/101');
+    const unsupported = await call('app', create, certificateRequest(), { 'Idempotency-Key': 'long-enough' });
+    expect(codeOf(unsupported)).toBe('1/104');
+  });
+});
+
+describe('mutual TLS', () => {
+  let directory: string;
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'signetd-tls-'));
+    const run = (script: string): void => {
+      execFileSync('sh', ['-ec', script], { cwd: directory, stdio: 'ignore' });
+    };
+    run('openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=stranger -days 1 -keyout stranger.key -out stranger.pem');
+    run(`openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=old -keyout old.key -out old.csr
+      openssl x509 -req -in old.csr -CA ${description.caCertificate} -CAkey ${description.caCertificate.replace(/pem$/, 'key')} -days 0 -out old.pem`);
+  });
+  afterAll(() => {
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  async function bytesFrom(files: { certificate: string; key: string } | undefined, version: SecureVersion): Promise<string> {
+    const { hostname, port } = new URL(description.baseUrl);
+    return new Promise((resolve) => {
+      let received = '';
+      const socket = connect({
+        host: hostname,
+        port: Number(port),
+        ca: readFileSync(description.caCertificate),
+        minVersion: version,
+        maxVersion: version,
+        ...(files === undefined ? {} : { cert: readFileSync(files.certificate), key: readFileSync(files.key) }),
+      });
+      socket.on('secureConnect', () => socket.write('GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'));
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.toString('latin1');
+      });
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        resolve(received);
+      });
+    });
+  }
+
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)('serves a good client over %s', async (version) => {
+    expect(await bytesFrom(description.clients['app'], version)).toMatch(/^HTTP\/1\.1 404/);
+  });
+
+  it('offers nothing below TLS 1.2', async () => {
+    expect(await bytesFrom(description.clients['app'], 'TLSv1.1')).toBe('');
+  });
+
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)('closes the connection before any HTTP answer for no, a foreign or an expired certificate over %s', async (version) => {
+    expect(await bytesFrom(undefined, version)).toBe('');
+    expect(await bytesFrom({ certificate: join(directory, 'stranger.pem'), key: join(directory, 'stranger.key') }, version)).toBe('');
+    expect(await bytesFrom({ certificate: join(directory, 'old.pem'), key: join(directory, 'old.key') }, version)).toBe('');
+    const log = readFileSync(join(description.configFile, '..', 'daemon.log'), 'utf8');
+    for (const reason of ['no client certificate', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_HAS_EXPIRED']) expect(log).toContain(reason);
+  });
+});
+
+describe('the operations listener', () => {
+  it('says live and ready', async () => {
+    expect(await (await fetch(`${description.opsUrl}/health/live`)).json()).toEqual({ status: 'live' });
+    expect(await (await fetch(`${description.opsUrl}/health/ready`)).json()).toEqual({ status: 'ready' });
+    expect((await fetch(`${description.opsUrl}/nowhere`)).status).toBe(404);
+  });
+});

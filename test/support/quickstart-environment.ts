@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Description } from '../../src/quickstart/configuration.ts';
+
+export interface QuickstartEnvironment {
+  readonly directory: string;
+  /** Runs the quickstart (again) and answers what it printed. */
+  start(): string;
+  stop(): string;
+  description(): Description;
+  remove(): void;
+}
+
+/** A quickstart of its own in a temporary directory, made by the very program that users run. */
+export function quickstartEnvironment(): QuickstartEnvironment {
+  const directory = mkdtempSync(join(tmpdir(), 'signetd-quickstart-'));
+  const run = (script: string): string =>
+    execFileSync(process.execPath, [`dist/quickstart/${script}.js`], {
+      env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  return {
+    directory,
+    start: () => run('quickstart'),
+    stop: () => run('stop'),
+    description: () => JSON.parse(readFileSync(join(directory, 'quickstart.json'), 'utf8')) as Description,
+    remove: () => {
+      run('stop');
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
