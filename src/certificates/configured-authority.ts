@@ -36,7 +36,11 @@ export function tokenIssuer(token: Token, keyId: KeyId, certificate: Uint8Array,
 }
 
 /** Signs to-be-signed bytes with a service key; the algorithm follows from the public key. ECDSA values are DER. */
-export function tokenSigner(token: Token, keyId: KeyId, subjectPublicKeyInfo: Uint8Array): Pick<CertificateIssuer, 'signatureAlgorithm' | 'sign'> {
+export function tokenSigner(
+  token: Token,
+  keyId: KeyId,
+  subjectPublicKeyInfo: Uint8Array,
+): Pick<CertificateIssuer, 'signatureAlgorithm' | 'sign'> {
   const key = createPublicKey({ key: Buffer.from(subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const isRsa = key.asymmetricKeyType === 'rsa';
   const hash: HashName = key.asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';

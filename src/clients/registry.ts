@@ -4,7 +4,9 @@ import { roles, tenantId, type Caller, type Role } from './caller.ts';
 
 /** SHA-256 of a certificate's SubjectPublicKeyInfo, hexadecimal: what a client is registered by, whatever its certificate's name. */
 export function spkiSha256(certificate: X509Certificate): string {
-  return createHash('sha256').update(certificate.publicKey.export({ type: 'spki', format: 'der' })).digest('hex');
+  return createHash('sha256')
+    .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
 }
 
 export interface NewClient {

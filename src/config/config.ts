@@ -12,7 +12,10 @@ export const SecretReference = z.string().regex(/^(file|credential):.+$/, 'file:
 
 /** The section that the token host reads too. */
 export const TokenConfig = z.strictObject({
-  profile: z.string().regex(/^[a-z0-9-]+$/).default('softhsm2'),
+  profile: z
+    .string()
+    .regex(/^[a-z0-9-]+$/)
+    .default('softhsm2'),
   /** The PKCS#11 module; absent: the first path of the profile that exists. */
   modulePath: FilePath.optional(),
   label: z.string().min(1).max(32),
@@ -57,7 +60,10 @@ export const Config = z.strictObject({
   paths: z.strictObject({ signRoot: PathPrefix.default('/sign') }).prefault({}),
   limits: z
     .strictObject({
-      jsonBodyMaxBytes: z.int().positive().default(64 * 1024 * 1024),
+      jsonBodyMaxBytes: z
+        .int()
+        .positive()
+        .default(64 * 1024 * 1024),
       documentsMax: z.int().positive().default(100),
       drainSeconds: z.number().nonnegative().default(30),
     })
@@ -78,7 +84,9 @@ export function loadConfig(path: string): Config {
   const config = check(Config, readYaml(path), path);
   for (const [name, tenant] of Object.entries(config.tenants)) {
     if (config.certificateAuthorities[tenant.certificateAuthority] === undefined) {
-      throw new ConfigError(`${path}: tenants.${name}.certificateAuthority: no certificate authority "${tenant.certificateAuthority}" is configured`);
+      throw new ConfigError(
+        `${path}: tenants.${name}.certificateAuthority: no certificate authority "${tenant.certificateAuthority}" is configured`,
+      );
     }
   }
   return withAbsolutePaths(config, dirname(resolve(path)));
@@ -130,5 +138,10 @@ function withAbsolutePaths(config: Config, base: string): Config {
 
 function absoluteToken(token: TokenConfig, base: string): TokenConfig {
   const pin = token.pin.startsWith('file:') ? `file:${resolve(base, token.pin.slice('file:'.length))}` : token.pin;
-  return { ...token, pin, socketPath: resolve(base, token.socketPath), ...(token.modulePath === undefined ? {} : { modulePath: resolve(base, token.modulePath) }) };
+  return {
+    ...token,
+    pin,
+    socketPath: resolve(base, token.socketPath),
+    ...(token.modulePath === undefined ? {} : { modulePath: resolve(base, token.modulePath) }),
+  };
 }

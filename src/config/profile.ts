@@ -14,7 +14,10 @@ export const CertificateProfile = z.strictObject({
   extendedKeyUsage: z.array(ObjectIdentifierText).default([]),
   policies: z.array(ObjectIdentifierText).default([]),
   defaultValidityMinutes: z.int().positive().default(60),
-  maxValidityMinutes: z.int().positive().default(24 * 60),
+  maxValidityMinutes: z
+    .int()
+    .positive()
+    .default(24 * 60),
   /** Extensions that `extensionRequest` may add, by OID. subjectAltName (2.5.29.17) stands for `subjectAlternativeName` too. */
   allowedExtensions: z.array(ObjectIdentifierText).default(['2.5.29.17']),
   /** Attribute identifiers that may become subjectDirectoryAttributes. */

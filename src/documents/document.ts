@@ -34,6 +34,8 @@ export function evidenceDocument(document: Pick<InputDocument, 'id' | 'fileName'
     ID: document.id,
     ...(document.fileName === undefined ? {} : { fileName: `${document.fileName}${evidence.ending}` }),
     mimeType: evidence.mimeType,
-    base64Data: { base64Value: Buffer.from(evidence.content.buffer, evidence.content.byteOffset, evidence.content.length).toString('base64') },
+    base64Data: {
+      base64Value: Buffer.from(evidence.content.buffer, evidence.content.byteOffset, evidence.content.length).toString('base64'),
+    },
   };
 }

@@ -28,7 +28,11 @@ export class Activation {
   }
 
   /** @throws {Refusal} KEY_STATE, KEY_LOCKED, or ACTIVATION_FAILED for a wrong secret. */
-  async activate<P extends Purpose, T>(key: KeyRecord, secret: Uint8Array, use: (reserved: Reserved<P>) => Promise<Attempt<T>>): Promise<T> {
+  async activate<P extends Purpose, T>(
+    key: KeyRecord,
+    secret: Uint8Array,
+    use: (reserved: Reserved<P>) => Promise<Attempt<T>>,
+  ): Promise<T> {
     const attempt = await this.attempt(key, secret, use);
     if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
     return attempt.value;

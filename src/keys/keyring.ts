@@ -94,7 +94,12 @@ export class Keyring {
   }
 
   /** Verifies the secret and signs with the key. @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED */
-  async sign(key: KeyRecord, secret: Uint8Array, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]> {
+  async sign(
+    key: KeyRecord,
+    secret: Uint8Array,
+    algorithm: SignatureAlgorithm,
+    digests: readonly Uint8Array[],
+  ): Promise<readonly Uint8Array[]> {
     return this.#activation.activate<'SIGN', readonly Uint8Array[]>(key, secret, async (reserved) => {
       const outcome = await this.#custody.sign(reserved, algorithm, digests);
       return outcome.verified ? { verified: true, value: outcome.values } : outcome;

@@ -4,7 +4,11 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 
 /** Runs a program and answers what it printed. @throws {Error} with what it said to its standard error. */
-export async function command(program: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<string> {
+export async function command(
+  program: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
   try {
     const { stdout, stderr } = await execute(program, args, { env: { ...process.env, ...environment }, maxBuffer: 64 * 1024 * 1024 });
     return `${stdout}${stderr}`;

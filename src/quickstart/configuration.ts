@@ -23,7 +23,13 @@ const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
 export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined): void {
   const config = {
     listeners: {
-      api: { host: loopback, port: ports.api, certificate: tlsFiles.server, key: tlsFiles.serverKey, clientCertificateAuthority: tlsFiles.authority },
+      api: {
+        host: loopback,
+        port: ports.api,
+        certificate: tlsFiles.server,
+        key: tlsFiles.serverKey,
+        clientCertificateAuthority: tlsFiles.authority,
+      },
       operations: { host: loopback, port: ports.operations },
     },
     token: {
@@ -45,7 +51,9 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
     ),
     log: { level: 'info' },
   };
-  writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, { mode: 0o600 });
+  writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, {
+    mode: 0o600,
+  });
 }
 
 /** Contract §11: what a caller needs, paths absolute. */

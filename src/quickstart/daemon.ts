@@ -37,7 +37,9 @@ export async function startDaemon(opsUrl: string): Promise<number> {
   const deadline = Date.now() + startSeconds * 1000;
   while (!(await isReady(opsUrl))) {
     if (ended || Date.now() > deadline) {
-      throw new Error(`the service is not ready; the end of ${layout.log}:\n${readFileSync(layout.log, 'utf8').split('\n').slice(-15).join('\n')}`);
+      throw new Error(
+        `the service is not ready; the end of ${layout.log}:\n${readFileSync(layout.log, 'utf8').split('\n').slice(-15).join('\n')}`,
+      );
     }
     await delay(50);
   }

@@ -44,11 +44,16 @@ export async function signFirstDocument(description: Description): Promise<First
   );
   writeFileSync(file('signer.der'), Buffer.from(created.certificate, 'base64'));
 
-  const inputDocuments = [{ ID: 'document', fileName: 'document.md', base64Data: { base64Value: readFileSync(document).toString('base64') } }];
+  const inputDocuments = [
+    { ID: 'document', fileName: 'document.md', base64Data: { base64Value: readFileSync(document).toString('base64') } },
+  ];
   const cades = { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } } };
   const { keyReference } = created;
   const signature = file('document.md.p7s');
-  writeEvidence(signature, await call(description, 'signature/sign', 'sign-cades.json', { keyReference, parameters: cades, inputDocuments }));
+  writeEvidence(
+    signature,
+    await call(description, 'signature/sign', 'sign-cades.json', { keyReference, parameters: cades, inputDocuments }),
+  );
   const raw = { keyReference, parameters: { rawSignature: {} }, inputDocuments };
   writeEvidence(file('document.md.sig'), await call(description, 'signature/sign', 'sign-raw.json', raw));
 
@@ -57,7 +62,15 @@ export async function signFirstDocument(description: Description): Promise<First
     ...['-CAfile', description.trustAnchors[0] ?? '', '-out', '/dev/null'],
   ]);
   await command('openssl', ['x509', '-in', file('signer.der'), '-inform', 'DER', '-pubkey', '-noout', '-out', file('signer.pub')]);
-  const rawVerdict = await command('openssl', ['dgst', '-sha256', '-verify', file('signer.pub'), '-signature', file('document.md.sig'), document]);
+  const rawVerdict = await command('openssl', [
+    'dgst',
+    '-sha256',
+    '-verify',
+    file('signer.pub'),
+    '-signature',
+    file('document.md.sig'),
+    document,
+  ]);
   return {
     reference: keyReference.reference,
     document,
@@ -82,7 +95,16 @@ async function call(description: Description, path: string, requestFile: string,
 
 function curlArguments(description: Description, path: string, requestFile: string): string[] {
   return [
-    ...['--silent', '--show-error', '--cacert', description.caCertificate, '--cert', description.clientCertificate, '--key', description.clientKey],
+    ...[
+      '--silent',
+      '--show-error',
+      '--cacert',
+      description.caCertificate,
+      '--cert',
+      description.clientCertificate,
+      '--key',
+      description.clientKey,
+    ],
     ...['--header', 'Content-Type: application/json', '--data-binary', `@${file(requestFile)}`],
     `${description.baseUrl}${description.signRoot}/${path}`,
   ];

@@ -62,7 +62,9 @@ async function ensureRunning(description: Description): Promise<number> {
     const port = Number(new URL(url).port);
     // oxlint-disable-next-line no-await-in-loop
     if (!(await isFree(port))) {
-      throw new Error(`port ${port} of this quickstart is taken by another program; end that program, or remove ${layout.directory} to start afresh`);
+      throw new Error(
+        `port ${port} of this quickstart is taken by another program; end that program, or remove ${layout.directory} to start afresh`,
+      );
     }
   }
   return step('starting the service', async () => startDaemon(description.opsUrl));

@@ -27,7 +27,18 @@ const days = ['-days', '825'];
 export async function makeTlsMaterial(): Promise<void> {
   mkdirSync(layout.tls, { recursive: true, mode: 0o700 });
   await command('openssl', [
-    ...['req', '-x509', ...curve, ...days, '-subj', '/CN=signetd quickstart TLS CA', '-keyout', tlsFiles.authorityKey, '-out', tlsFiles.authority],
+    ...[
+      'req',
+      '-x509',
+      ...curve,
+      ...days,
+      '-subj',
+      '/CN=signetd quickstart TLS CA',
+      '-keyout',
+      tlsFiles.authorityKey,
+      '-out',
+      tlsFiles.authority,
+    ],
     ...['-addext', 'basicConstraints=critical,CA:TRUE,pathlen:0', '-addext', 'keyUsage=critical,keyCertSign,cRLSign'],
   ]);
   await certificate('localhost', { certificate: tlsFiles.server, key: tlsFiles.serverKey }, [

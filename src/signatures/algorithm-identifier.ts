@@ -2,7 +2,10 @@ import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
-const hashOids = { sha1: oids.sha1, sha256: oids.sha256, sha384: oids.sha384, sha512: oids.sha512 } as const satisfies Record<HashName, string>;
+const hashOids = { sha1: oids.sha1, sha256: oids.sha256, sha384: oids.sha384, sha512: oids.sha512 } as const satisfies Record<
+  HashName,
+  string
+>;
 const rsaOids = {
   sha1: '1.2.840.113549.1.1.5',
   sha256: oids.sha256WithRSAEncryption,

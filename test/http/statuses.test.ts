@@ -23,7 +23,14 @@ describe('HTTP statuses (contract §2)', () => {
     const answer = await call('app', create, body);
     expect(answer.status).toBe(400);
     expect(answer.headers['content-type']).toContain('application/problem+json');
-    expect(answer.body).toEqual(expect.objectContaining({ title: 'Bad Request', status: 400, detail: expect.any(String) as string, position: expect.any(Number) as number }));
+    expect(answer.body).toEqual(
+      expect.objectContaining({
+        title: 'Bad Request',
+        status: 400,
+        detail: expect.any(String) as string,
+        position: expect.any(Number) as number,
+      }),
+    );
   });
 
   it('403 for a client that is not registered, and for a role that does not cover the operation', async () => {
@@ -33,12 +40,17 @@ describe('HTTP statuses (contract §2)', () => {
     expect(String(answer.body['detail'])).toContain('"keys"');
   });
 
-  it.each(['/', '/nowhere', '/sign/pki', '/sign/pki/createcertificate', '/sign/pki/createCertificate/', '/sign/pki/sendOTP', '/sign/signature/remoteSign'])(
-    '404 at %s',
-    async (path) => {
-      expect((await send('app', { path, headers: json }, '{}')).status).toBe(404);
-    },
-  );
+  it.each([
+    '/',
+    '/nowhere',
+    '/sign/pki',
+    '/sign/pki/createcertificate',
+    '/sign/pki/createCertificate/',
+    '/sign/pki/sendOTP',
+    '/sign/signature/remoteSign',
+  ])('404 at %s', async (path) => {
+    expect((await send('app', { path, headers: json }, '{}')).status).toBe(404);
+  });
 
   it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'])('405 with Allow for %s', async (method) => {
     const answer = await send('app', { path: pathOf(create), method });
@@ -47,12 +59,18 @@ describe('HTTP statuses (contract §2)', () => {
   });
 
   it('413 for a body beyond the limit, by its length and while it comes', async () => {
-    const announced = await send('app', { path: pathOf(create), headers: { ...json, 'Content-Length': String(65 * 1024 * 1024) } }).catch((error: unknown) => error);
-    if ('status' in (announced as object)) expect(announced).toHaveProperty('status', 413);
-    const grown = await send('app', { path: pathOf(create), headers: { ...json, 'Transfer-Encoding': 'chunked' } }, Buffer.alloc(65 * 1024 * 1024, 0x20)).catch(
+    const announced = await send('app', { path: pathOf(create), headers: { ...json, 'Content-Length': String(65 * 1024 * 1024) } }).catch(
       (error: unknown) => error,
     );
-    expect((grown as { status?: number; code?: string }).status ?? (grown as { code?: string }).code).toSatisfy((outcome) => outcome === 413 || outcome === 'EPIPE' || outcome === 'ECONNRESET');
+    if ('status' in (announced as object)) expect(announced).toHaveProperty('status', 413);
+    const grown = await send(
+      'app',
+      { path: pathOf(create), headers: { ...json, 'Transfer-Encoding': 'chunked' } },
+      Buffer.alloc(65 * 1024 * 1024, 0x20),
+    ).catch((error: unknown) => error);
+    expect((grown as { status?: number; code?: string }).status ?? (grown as { code?: string }).code).toSatisfy(
+      (outcome) => outcome === 413 || outcome === 'EPIPE' || outcome === 'ECONNRESET',
+    );
   });
 
   it.each([
@@ -65,11 +83,18 @@ describe('HTTP statuses (contract §2)', () => {
   });
 
   it('takes parameters of the media type', async () => {
-    expect(codeOf(await send('app', { path: pathOf(create), headers: { 'Content-Type': 'Application/JSON; charset=utf-8' } }, '{}'))).toBe('1/101');
+    expect(codeOf(await send('app', { path: pathOf(create), headers: { 'Content-Type': 'Application/JSON; charset=utf-8' } }, '{}'))).toBe(
+      '1/101',
+    );
   });
 
   it('carries X-API-Version on every answer, and no hint at the software', async () => {
-    for (const answer of [await call('app', create, '{}'), await call('app', create, '{'), await send('app', { path: '/nowhere' }), await call('unregistered', create, '{}')]) {
+    for (const answer of [
+      await call('app', create, '{}'),
+      await call('app', create, '{'),
+      await send('app', { path: '/nowhere' }),
+      await call('unregistered', create, '{}'),
+    ]) {
       expect(answer.headers['x-api-version']).toBe('1.0.0');
       expect(answer.headers['x-powered-by']).toBeUndefined();
       expect(answer.headers['x-content-type-options']).toBe('nosniff');
@@ -98,7 +123,9 @@ describe('mutual TLS', () => {
     const run = (script: string): void => {
       execFileSync('sh', ['-ec', script], { cwd: directory, stdio: 'ignore' });
     };
-    run('openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=stranger -days 1 -keyout stranger.key -out stranger.pem');
+    run(
+      'openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=stranger -days 1 -keyout stranger.key -out stranger.pem',
+    );
     run(`openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=old -keyout old.key -out old.csr
       openssl x509 -req -in old.csr -CA ${description.caCertificate} -CAkey ${description.caCertificate.replace(/pem$/, 'key')} -days 0 -out old.pem`);
   });
@@ -137,13 +164,16 @@ describe('mutual TLS', () => {
     expect(await bytesFrom(description.clients['app'], 'TLSv1.1')).toBe('');
   });
 
-  it.each(['TLSv1.2', 'TLSv1.3'] as const)('closes the connection before any HTTP answer for no, a foreign or an expired certificate over %s', async (version) => {
-    expect(await bytesFrom(undefined, version)).toBe('');
-    expect(await bytesFrom({ certificate: join(directory, 'stranger.pem'), key: join(directory, 'stranger.key') }, version)).toBe('');
-    expect(await bytesFrom({ certificate: join(directory, 'old.pem'), key: join(directory, 'old.key') }, version)).toBe('');
-    const log = readFileSync(join(description.configFile, '..', 'daemon.log'), 'utf8');
-    for (const reason of ['no client certificate', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_HAS_EXPIRED']) expect(log).toContain(reason);
-  });
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'closes the connection before any HTTP answer for no, a foreign or an expired certificate over %s',
+    async (version) => {
+      expect(await bytesFrom(undefined, version)).toBe('');
+      expect(await bytesFrom({ certificate: join(directory, 'stranger.pem'), key: join(directory, 'stranger.key') }, version)).toBe('');
+      expect(await bytesFrom({ certificate: join(directory, 'old.pem'), key: join(directory, 'old.key') }, version)).toBe('');
+      const log = readFileSync(join(description.configFile, '..', 'daemon.log'), 'utf8');
+      for (const reason of ['no client certificate', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_HAS_EXPIRED']) expect(log).toContain(reason);
+    },
+  );
 });
 
 describe('the operations listener', () => {

@@ -77,7 +77,29 @@ describe('strict JSON', () => {
   });
 
   it('never takes what JSON.parse refuses, and never throws anything but JsonError', () => {
-    const pieces = ['{', '}', '[', ']', ',', ':', '"', '\\', '\\u', 'd800', '0', '1', '-', '.', 'e', 'true', 'null', ' ', 'a', '\u0000', 'é'];
+    const pieces = [
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"',
+      '\\',
+      '\\u',
+      'd800',
+      '0',
+      '1',
+      '-',
+      '.',
+      'e',
+      'true',
+      'null',
+      ' ',
+      'a',
+      '\u0000',
+      'é',
+    ];
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 40 }), (parts) => {
         const text = parts.join('');

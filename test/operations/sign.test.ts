@@ -1,7 +1,18 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, codeOf, contentDocument, evidenceOf, messageOf, newKey, root, secretOf, type ClientName, type TestKey } from '../support/api.ts';
+import {
+  call,
+  codeOf,
+  contentDocument,
+  evidenceOf,
+  messageOf,
+  newKey,
+  root,
+  secretOf,
+  type ClientName,
+  type TestKey,
+} from '../support/api.ts';
 import { openssl } from '../support/openssl.ts';
 
 const text = Buffer.from('Contrat n° 1 — signé pour de vrai\n');
@@ -17,13 +28,21 @@ const keyOf = (client: ClientName): TestKey => {
   if (key === undefined) throw new Error(`no key for ${client}`);
   return key;
 };
-const publicKey = (key: TestKey): string => openssl(['x509', '-inform', 'DER', '-in', '{cert}', '-pubkey', '-noout'], { cert: key.certificate });
+const publicKey = (key: TestKey): string =>
+  openssl(['x509', '-inform', 'DER', '-in', '{cert}', '-pubkey', '-noout'], { cert: key.certificate });
 const sign = async (client: ClientName, parameters: unknown, inputDocuments: unknown, more: object = {}) =>
   call(client, 'signature/sign', { keyReference: secretOf(keyOf(client)), parameters, inputDocuments, ...more });
 const raw = (signatureAlgorithmOid?: string, signatureAlgorithmParameters?: object) => ({
-  rawSignature: { rawSignatureParameters: { ...(signatureAlgorithmOid === undefined ? {} : { signatureAlgorithmOid }), ...(signatureAlgorithmParameters === undefined ? {} : { signatureAlgorithmParameters }) } },
+  rawSignature: {
+    rawSignatureParameters: {
+      ...(signatureAlgorithmOid === undefined ? {} : { signatureAlgorithmOid }),
+      ...(signatureAlgorithmParameters === undefined ? {} : { signatureAlgorithmParameters }),
+    },
+  },
 });
-const cades = (detached: boolean, more: object = {}) => ({ XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached } }, ...more } });
+const cades = (detached: boolean, more: object = {}) => ({
+  XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached } }, ...more },
+});
 const hashOids = { sha256: '2.16.840.1.101.3.4.2.1', sha384: '2.16.840.1.101.3.4.2.2', sha512: '2.16.840.1.101.3.4.2.3' };
 const digestDocument = (hash: keyof typeof hashOids): object => ({
   ID: 'd',
@@ -61,7 +80,10 @@ describe('rawSignature', () => {
         digestAlgorithmOid: hashOids.sha512,
         saltLength: 11,
         trailerField: 1,
-        maskGenerationParameters: { maskGenerationFunctionOid: '1.2.840.113549.1.1.8', maskGenerationFunction1Parameters: { digestAlgorithmOid: hashOids.sha512 } },
+        maskGenerationParameters: {
+          maskGenerationFunctionOid: '1.2.840.113549.1.1.8',
+          maskGenerationFunction1Parameters: { digestAlgorithmOid: hashOids.sha512 },
+        },
       },
       PSSMGF1Parameters: { digestAlgorithmOid: hashOids.sha512 },
     };
@@ -69,7 +91,24 @@ describe('rawSignature', () => {
       const answer = await sign('app', raw(pss, parameters), [document]);
       expect(codeOf(answer)).toBe('0/0');
       const files = { pub: publicKey(keyOf('app')), sig: evidenceOf(answer), doc: text };
-      expect(openssl(['dgst', '-sha512', '-verify', '{pub}', '-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:11', '-signature', '{sig}', '{doc}'], files)).toContain('Verified OK');
+      expect(
+        openssl(
+          [
+            'dgst',
+            '-sha512',
+            '-verify',
+            '{pub}',
+            '-sigopt',
+            'rsa_padding_mode:pss',
+            '-sigopt',
+            'rsa_pss_saltlen:11',
+            '-signature',
+            '{sig}',
+            '{doc}',
+          ],
+          files,
+        ),
+      ).toContain('Verified OK');
     }
   });
 
@@ -79,7 +118,12 @@ describe('rawSignature', () => {
   });
 
   it('signs several documents each on its own, in their order', async () => {
-    const documents = [contentDocument('one', '1'), contentDocument('two', '2'), { ID: '3', plainData: { plainValue: 'trois é' } }, contentDocument('', '4')];
+    const documents = [
+      contentDocument('one', '1'),
+      contentDocument('two', '2'),
+      { ID: '3', plainData: { plainValue: 'trois é' } },
+      contentDocument('', '4'),
+    ];
     const answer = await sign('app', raw(), documents, { requestID: 'r-1' });
     expect(answer.body['requestID']).toBe('r-1');
     expect(answer.body['evidenceObject']).toEqual(answer.body['evidenceObjects']?.['0']);
@@ -100,8 +144,20 @@ describe('rawSignature', () => {
     ['1/104', 'MGF1 with another hash', pss, { PSSMGF1Parameters: { digestAlgorithmOid: hashOids.sha512 } }, [contentDocument(text)]],
     ['1/102', 'another trailer', pss, { PSSParameters: { trailerField: 2 } }, [contentDocument(text)]],
     ['1/103', 'a salt too long for the key', pss, { PSSParameters: { saltLength: 300 } }, [contentDocument(text)]],
-    ['1/104', 'a SHA-1 digest', undefined, undefined, [{ ID: 'd', digest: { digestAlgOID: '1.3.14.3.2.26', digestValue: Buffer.alloc(20).toString('base64') } }]],
-    ['1/103', 'a digest of wrong length', undefined, undefined, [{ ID: 'd', digest: { digestAlgOID: hashOids.sha256, digestValue: 'AAAA' } }]],
+    [
+      '1/104',
+      'a SHA-1 digest',
+      undefined,
+      undefined,
+      [{ ID: 'd', digest: { digestAlgOID: '1.3.14.3.2.26', digestValue: Buffer.alloc(20).toString('base64') } }],
+    ],
+    [
+      '1/103',
+      'a digest of wrong length',
+      undefined,
+      undefined,
+      [{ ID: 'd', digest: { digestAlgOID: hashOids.sha256, digestValue: 'AAAA' } }],
+    ],
   ])('answers %s to %s', async (code, _name, oid, parameters, documents) => {
     expect(codeOf(await sign('app', raw(oid, parameters), documents))).toBe(code);
   });
@@ -109,12 +165,18 @@ describe('rawSignature', () => {
 
 describe('CAdES (CXP_7)', () => {
   const verify = (cms: Buffer, more: readonly string[] = [], files: Record<string, Uint8Array> = {}): string =>
-    openssl(['cms', '-verify', '-cades', '-binary', '-inform', 'DER', '-in', '{cms}', '-CAfile', '{root}', ...more], { cms, root: readFileSync(root), ...files });
+    openssl(['cms', '-verify', '-cades', '-binary', '-inform', 'DER', '-in', '{cms}', '-CAfile', '{root}', ...more], {
+      cms,
+      root: readFileSync(root),
+      ...files,
+    });
 
   it.each(clients)('of %s is accepted by OpenSSL, detached and attached', async (client) => {
     const detached = await sign(client, cades(true), [{ ...contentDocument(text), fileName: 'contrat.txt' }]);
     expect(codeOf(detached)).toBe('0/0');
-    expect(detached.body['evidenceObject']?.['document']).toEqual(expect.objectContaining({ ID: 'd', fileName: 'contrat.txt.p7s', mimeType: 'application/pkcs7-signature' }));
+    expect(detached.body['evidenceObject']?.['document']).toEqual(
+      expect.objectContaining({ ID: 'd', fileName: 'contrat.txt.p7s', mimeType: 'application/pkcs7-signature' }),
+    );
     expect(verify(evidenceOf(detached), ['-content', '{doc}', '-out', '/dev/null'], { doc: text })).toContain('successful');
     expect(() => verify(evidenceOf(detached), ['-content', '{doc}', '-out', '/dev/null'], { doc: Buffer.from('other') })).toThrow();
     const attached = await sign(client, cades(false), [contentDocument(text)]);
@@ -143,7 +205,9 @@ describe('CAdES (CXP_7)', () => {
   });
 
   it('takes trustedCA where the chain has it, and answers 1/103 where not', async () => {
-    const fingerprint = createHash('sha1').update(Buffer.from(readFileSync(root, 'utf8').replaceAll(/-----[^-]+-----|\s/g, ''), 'base64')).digest('hex');
+    const fingerprint = createHash('sha1')
+      .update(Buffer.from(readFileSync(root, 'utf8').replaceAll(/-----[^-]+-----|\s/g, ''), 'base64'))
+      .digest('hex');
     expect(codeOf(await sign('app', cades(true, { trustedCA: fingerprint.toUpperCase() }), [contentDocument(text)]))).toBe('0/0');
     expect(codeOf(await sign('app', cades(true, { trustedCA: '00'.repeat(20) }), [contentDocument(text)]))).toBe('1/103');
   });
@@ -169,7 +233,9 @@ describe('CAdES (CXP_7)', () => {
 
   it('ignores the provider members of other formats', async () => {
     const providers = { CXP7Parameters: { detached: true }, PXP7Parameters: { docMDPLevel: 'LEVEL_1' } };
-    expect(codeOf(await sign('app', { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: providers } }, [contentDocument(text)]))).toBe('0/0');
+    expect(codeOf(await sign('app', { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: providers } }, [contentDocument(text)]))).toBe(
+      '0/0',
+    );
   });
 });
 
@@ -213,29 +279,62 @@ describe('sign refuses', () => {
   it('a missing field before a wrong one, a wrong one before an unknown one, and names it by its pointer', async () => {
     const missing = await call('app', 'signature/sign', { keyReference: { reference: 'zz', odd: 1 }, inputDocuments: documents });
     expect([codeOf(missing), messageOf(missing)]).toEqual(['1/101', expect.stringMatching(/^\/parameters: /)]);
-    const wrong = await call('app', 'signature/sign', { keyReference: { reference: 'zz', odd: 1 }, parameters: raw(), inputDocuments: documents });
+    const wrong = await call('app', 'signature/sign', {
+      keyReference: { reference: 'zz', odd: 1 },
+      parameters: raw(),
+      inputDocuments: documents,
+    });
     expect([codeOf(wrong), messageOf(wrong)]).toEqual(['1/102', expect.stringMatching(/^\/keyReference\/reference: /)]);
     const unknown = await sign('app', { rawSignature: { 'a/b~c': 1 } }, documents);
     expect([codeOf(unknown), messageOf(unknown)]).toEqual(['1/102', expect.stringMatching(/^\/parameters\/rawSignature\/a~1b~0c: /)]);
-    const prototype = await call('app', 'signature/sign', `{"keyReference":${JSON.stringify(secretOf(keyOf('app')))},"parameters":{"rawSignature":{}},"inputDocuments":${JSON.stringify(documents)},"__proto__":{}}`);
+    const prototype = await call(
+      'app',
+      'signature/sign',
+      `{"keyReference":${JSON.stringify(secretOf(keyOf('app')))},"parameters":{"rawSignature":{}},"inputDocuments":${JSON.stringify(documents)},"__proto__":{}}`,
+    );
     expect([codeOf(prototype), messageOf(prototype)]).toEqual(['1/102', expect.stringMatching(/^\/__proto__: /)]);
   });
 
   it('fields before the key, the key before its password', async () => {
     const unknown = { reference: '00'.repeat(20) };
     expect(codeOf(await call('app', 'signature/sign', { keyReference: unknown, parameters: {}, inputDocuments: documents }))).toBe('1/103');
-    expect(codeOf(await call('app', 'signature/sign', { keyReference: unknown, parameters: raw(), inputDocuments: documents }))).toBe('2/201');
+    expect(codeOf(await call('app', 'signature/sign', { keyReference: unknown, parameters: raw(), inputDocuments: documents }))).toBe(
+      '2/201',
+    );
     const { reference, password } = keyOf('app');
     const noSecret = await call('app', 'signature/sign', { keyReference: { reference }, parameters: raw(), inputDocuments: documents });
     expect([codeOf(noSecret), messageOf(noSecret)]).toEqual(['1/101', expect.stringMatching(/^\/keyReference\/password: /)]);
-    expect(codeOf(await call('app', 'signature/sign', { keyReference: { reference, authToken: password }, parameters: raw(), inputDocuments: documents }))).toBe('1/101');
-    expect(codeOf(await call('app', 'signature/sign', { keyReference: { reference, password, transactionId: 't' }, parameters: raw(), inputDocuments: documents }))).toBe('1/104');
+    expect(
+      codeOf(
+        await call('app', 'signature/sign', {
+          keyReference: { reference, authToken: password },
+          parameters: raw(),
+          inputDocuments: documents,
+        }),
+      ),
+    ).toBe('1/101');
+    expect(
+      codeOf(
+        await call('app', 'signature/sign', {
+          keyReference: { reference, password, transactionId: 't' },
+          parameters: raw(),
+          inputDocuments: documents,
+        }),
+      ),
+    ).toBe('1/104');
   });
 
   it("2/201 for another tenant's key, and lets a client with the role signature alone sign with its tenant's", async () => {
     const request = { keyReference: secretOf(keyOf('app')), parameters: raw(), inputDocuments: documents };
     expect(codeOf(await call('other', 'signature/sign', request))).toBe('2/201');
     expect(codeOf(await call('signer', 'signature/sign', request))).toBe('0/0');
-    expect(codeOf(await call('signer', 'signature/sign', { ...request, keyReference: { ...request.keyReference, reference: request.keyReference.reference.toUpperCase() } }))).toBe('0/0');
+    expect(
+      codeOf(
+        await call('signer', 'signature/sign', {
+          ...request,
+          keyReference: { ...request.keyReference, reference: request.keyReference.reference.toUpperCase() },
+        }),
+      ),
+    ).toBe('0/0');
   });
 });

@@ -42,7 +42,11 @@ export function agentFor(name: ClientName): Agent {
 }
 
 /** Sends one request to the running service. */
-export async function send(client: ClientName, options: RequestOptions & { readonly path: string }, body?: string | Buffer): Promise<ApiAnswer> {
+export async function send(
+  client: ClientName,
+  options: RequestOptions & { readonly path: string },
+  body?: string | Buffer,
+): Promise<ApiAnswer> {
   return new Promise((resolve, reject) => {
     const sent = request(`${description.baseUrl}${options.path}`, { agent: agentFor(client), method: 'POST', ...options }, (response) => {
       const chunks: Buffer[] = [];
@@ -51,7 +55,12 @@ export async function send(client: ClientName, options: RequestOptions & { reado
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString('utf8');
         const isJson = response.headers['content-type']?.includes('json') ?? false;
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, body: (isJson && text !== '' ? JSON.parse(text) : {}) as Body });
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          body: (isJson && text !== '' ? JSON.parse(text) : {}) as Body,
+        });
       });
     });
     sent.on('error', reject);

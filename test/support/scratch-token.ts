@@ -21,7 +21,10 @@ export function scratchToken(settings: Record<string, string | number> = {}): Sc
   const directory = mkdtempSync(join(tmpdir(), 'signetd-token-'));
   cpSync(template, directory, { recursive: true });
   const softhsmConfig = join(directory, 'softhsm2.conf');
-  writeFileSync(softhsmConfig, readFileSync(softhsmConfig, 'utf8').replace(/^directories\.tokendir.*$/m, `directories.tokendir = ${directory}/tokens`));
+  writeFileSync(
+    softhsmConfig,
+    readFileSync(softhsmConfig, 'utf8').replace(/^directories\.tokendir.*$/m, `directories.tokendir = ${directory}/tokens`),
+  );
   const configPath = join(directory, 'token.yaml');
   const token = {
     label: 'test',

@@ -35,30 +35,33 @@ async function proofFor(id: KeyId, secret: string): Promise<Proof> {
 }
 
 describe('keys on the token', () => {
-  it.each(keyTypes.map((type) => ({ type })))('makes a key of type $type that signs what OpenSSL verifies', async ({ type }: { type: KeyType }) => {
-    const id = newKeyId('service');
-    const publicKey = createPublicKey({ key: Buffer.from(await token.createKey(id, type)), format: 'der', type: 'spki' });
-    const algorithms: SignatureAlgorithm[] = type.startsWith('RSA-')
-      ? [
-          { scheme: 'RSA_PKCS1', hash: 'sha256' },
-          { scheme: 'RSA_PKCS1', hash: 'sha512' },
-          { scheme: 'RSA_PSS', hash: 'sha384', mgfHash: 'sha384', saltBytes: 48 },
-        ]
-      : [
-          { scheme: 'ECDSA', hash: 'sha256' },
-          { scheme: 'ECDSA', hash: 'sha512' },
-        ];
-    for (const algorithm of algorithms) {
-      const [value] = await token.signAsService(id, algorithm, [digest(algorithm.hash)]);
-      const options =
-        algorithm.scheme === 'RSA_PSS'
-          ? { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes }
-          : algorithm.scheme === 'ECDSA'
-            ? ({ key: publicKey, dsaEncoding: 'ieee-p1363' } as const)
-            : publicKey;
-      expect(verify(algorithm.hash, Buffer.from('document'), options, value ?? Buffer.alloc(0))).toBe(true);
-    }
-  });
+  it.each(keyTypes.map((type) => ({ type })))(
+    'makes a key of type $type that signs what OpenSSL verifies',
+    async ({ type }: { type: KeyType }) => {
+      const id = newKeyId('service');
+      const publicKey = createPublicKey({ key: Buffer.from(await token.createKey(id, type)), format: 'der', type: 'spki' });
+      const algorithms: SignatureAlgorithm[] = type.startsWith('RSA-')
+        ? [
+            { scheme: 'RSA_PKCS1', hash: 'sha256' },
+            { scheme: 'RSA_PKCS1', hash: 'sha512' },
+            { scheme: 'RSA_PSS', hash: 'sha384', mgfHash: 'sha384', saltBytes: 48 },
+          ]
+        : [
+            { scheme: 'ECDSA', hash: 'sha256' },
+            { scheme: 'ECDSA', hash: 'sha512' },
+          ];
+      for (const algorithm of algorithms) {
+        const [value] = await token.signAsService(id, algorithm, [digest(algorithm.hash)]);
+        const options =
+          algorithm.scheme === 'RSA_PSS'
+            ? { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes }
+            : algorithm.scheme === 'ECDSA'
+              ? ({ key: publicKey, dsaEncoding: 'ieee-p1363' } as const)
+              : publicKey;
+        expect(verify(algorithm.hash, Buffer.from('document'), options, value ?? Buffer.alloc(0))).toBe(true);
+      }
+    },
+  );
 
   it('makes private keys sensitive, never extractable and for signing alone, as pkcs11-tool sees them', async () => {
     await token.createKey(newKeyId('caller'), 'P-256');
@@ -94,7 +97,9 @@ describe("a caller's key", () => {
     const proof = await proofFor(id, 'right');
     expect((await token.signWithProof(id, algorithm, [digest('sha256')], proof)).verified).toBe(true);
     expect(await token.verifyProof(id, proof)).toBe(true);
-    expect(await token.signWithProof(id, algorithm, [digest('sha256')], { ...proof, secret: Buffer.from('wrong') })).toEqual({ verified: false });
+    expect(await token.signWithProof(id, algorithm, [digest('sha256')], { ...proof, secret: Buffer.from('wrong') })).toEqual({
+      verified: false,
+    });
     expect(await token.signWithProof(id, algorithm, [digest('sha256')], await proofFor(other, 'right'))).toEqual({ verified: false });
     expect(await token.verifyProof(id, { ...proof, mac: proof.mac.subarray(0, 31) })).toBe(false);
   });
@@ -120,7 +125,9 @@ describe('the host', () => {
   it('comes back after a kill, and what was on its way is served', async () => {
     const id = newKeyId('service');
     await token.createKey(id, 'RSA-2048');
-    const signing = Array.from({ length: 50 }, async () => token.signAsService(id, { scheme: 'RSA_PKCS1', hash: 'sha256' }, [digest('sha256')]));
+    const signing = Array.from({ length: 50 }, async () =>
+      token.signAsService(id, { scheme: 'RSA_PKCS1', hash: 'sha256' }, [digest('sha256')]),
+    );
     await delay(5);
     const { hostPid } = token;
     expect(hostPid).toBeDefined();
@@ -145,7 +152,11 @@ describe('the host', () => {
   it('gives up after a refused PIN, without a second try', async () => {
     const other = scratchToken({ pin: 'credential:pin' });
     const log = recordingLog();
-    const wrong = new TokenClient({ ...other.config, environment: { ...other.config.environment, CREDENTIALS_DIRECTORY: other.directory } }, other.configPath, log);
+    const wrong = new TokenClient(
+      { ...other.config, environment: { ...other.config.environment, CREDENTIALS_DIRECTORY: other.directory } },
+      other.configPath,
+      log,
+    );
     execFileSync('sh', ['-c', `printf 000000 > ${other.directory}/pin`]);
     await expect(wrong.start()).rejects.toThrow('refuses the PIN');
     await expect(wrong.random(16)).rejects.toThrow('refuses the PIN');

@@ -5,11 +5,16 @@ import { WireError } from '../../src/token/wire/fields.ts';
 import { encodeFrame, FrameSplitter } from '../../src/token/wire/frames.ts';
 import { macInput, readCreateKey, readMakeMac, readSign, readVerifyProof, writeSign } from '../../src/token/wire/messages.ts';
 
-const bytes = (length: number): fc.Arbitrary<Buffer> => fc.uint8Array({ minLength: length, maxLength: length }).map((value) => Buffer.from(value));
+const bytes = (length: number): fc.Arbitrary<Buffer> =>
+  fc.uint8Array({ minLength: length, maxLength: length }).map((value) => Buffer.from(value));
 
 describe('the wire between daemon and token host', () => {
   it('cuts a stream into its frames wherever the chunks end', () => {
-    const frame = fc.record({ id: fc.nat(0xffffffff), code: fc.nat(255), body: fc.uint8Array({ maxLength: 300 }).map((value) => Buffer.from(value)) });
+    const frame = fc.record({
+      id: fc.nat(0xffffffff),
+      code: fc.nat(255),
+      body: fc.uint8Array({ maxLength: 300 }).map((value) => Buffer.from(value)),
+    });
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 8 }), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (frames, cuts) => {
         const stream = Buffer.concat(frames.map(({ id, code, body }) => encodeFrame(id, code, body)));
@@ -28,23 +33,33 @@ describe('the wire between daemon and token host', () => {
   it('reads a signature request as it was written', () => {
     const id = newKeyId('caller');
     fc.assert(
-      fc.property(fc.array(bytes(32), { minLength: 1, maxLength: 5 }), bytes(16), fc.uint8Array({ maxLength: 200 }), bytes(32), (digests, salt, secret, mac) => {
-        const proof = { kind: 'PASSWORD', salt, secret: Buffer.from(secret), mac } as const;
-        const algorithm = { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha384', saltBytes: 20 } as const;
-        expect(readSign(writeSign(id, algorithm, digests, proof))).toEqual({ id, algorithm, digests, proof });
-      }),
+      fc.property(
+        fc.array(bytes(32), { minLength: 1, maxLength: 5 }),
+        bytes(16),
+        fc.uint8Array({ maxLength: 200 }),
+        bytes(32),
+        (digests, salt, secret, mac) => {
+          const proof = { kind: 'PASSWORD', salt, secret: Buffer.from(secret), mac } as const;
+          const algorithm = { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha384', saltBytes: 20 } as const;
+          expect(readSign(writeSign(id, algorithm, digests, proof))).toEqual({ id, algorithm, digests, proof });
+        },
+      ),
     );
   });
 
   it('answers any bytes with a message or a WireError or RangeError, never with anything else', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 120 }), fc.constantFrom(readSign, readVerifyProof, readMakeMac, readCreateKey), (body, read) => {
-        try {
-          read(Buffer.from(body));
-        } catch (error) {
-          expect(error instanceof WireError || error instanceof RangeError).toBe(true);
-        }
-      }),
+      fc.property(
+        fc.uint8Array({ maxLength: 120 }),
+        fc.constantFrom(readSign, readVerifyProof, readMakeMac, readCreateKey),
+        (body, read) => {
+          try {
+            read(Buffer.from(body));
+          } catch (error) {
+            expect(error instanceof WireError || error instanceof RangeError).toBe(true);
+          }
+        },
+      ),
       { numRuns: 5000 },
     );
   });

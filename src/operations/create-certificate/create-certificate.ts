@@ -39,7 +39,12 @@ export const createCertificate = operation({
     const pkcs10 = checkOffered(request);
     const { name, profile, issuer, authority } = tenantOf(context);
     const subject = subjectName(pkcs10.subject);
-    const { notBefore, notAfter } = validity(profile, request.certificationRequestInfo.validityPeriod, new Date(), issuer.certificate.notAfter);
+    const { notBefore, notAfter } = validity(
+      profile,
+      request.certificationRequestInfo.validityPeriod,
+      new Date(),
+      issuer.certificate.notAfter,
+    );
     // Extensions are built once before the key is made, so that a request that the profile refuses costs no key.
     certificateExtensions(profile, issuer, issuer.certificate.subjectPublicKeyInfo, pkcs10.attributes);
     let der: Uint8Array = new Uint8Array();

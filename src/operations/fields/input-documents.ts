@@ -30,7 +30,11 @@ export type InputDocumentField = z.output<typeof InputDocumentField>;
 export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document');
 
 /** Contract §4 and §5. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
-export function checkDocuments(documents: readonly InputDocumentField[], limits: { readonly documentsMax: number }, digestAllowed: boolean): void {
+export function checkDocuments(
+  documents: readonly InputDocumentField[],
+  limits: { readonly documentsMax: number },
+  digestAllowed: boolean,
+): void {
   if (documents.length > limits.documentsMax) {
     throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${limits.documentsMax} documents a request` });
   }
@@ -53,7 +57,10 @@ function checkSource(document: InputDocumentField, at: string, digestAllowed: bo
     });
   }
   if (digest !== undefined && !digestAllowed) {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/digest`, message: 'only rawSignature signs a digest; this format needs the content' });
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at: `${at}/digest`,
+      message: 'only rawSignature signs a digest; this format needs the content',
+    });
   }
   for (const [name, value] of Object.entries({ filePathData, FTMData })) {
     if (value !== undefined) {
@@ -66,7 +73,10 @@ function checkSource(document: InputDocumentField, at: string, digestAllowed: bo
     throw new Refusal('UNSUPPORTED', { at: `${at}/digest/digestAlgOID`, message: 'digests of SHA-256, SHA-384 and SHA-512 are signed' });
   }
   if (digest.digestValue.length !== hashBytes[hash]) {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/digest/digestValue`, message: `a digest of ${hash} has ${hashBytes[hash]} bytes` });
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at: `${at}/digest/digestValue`,
+      message: `a digest of ${hash} has ${hashBytes[hash]} bytes`,
+    });
   }
 }
 

@@ -15,7 +15,10 @@ export type KeyReference = z.output<typeof KeyReference>;
 /** Keys are tied to no transaction so far. @throws {Refusal} UNSUPPORTED */
 export function refuseTransaction({ transactionId }: KeyReference): void {
   if (transactionId !== undefined) {
-    throw new Refusal('UNSUPPORTED', { at: '/keyReference/transactionId', message: 'keys tied to a transaction are not offered by this version' });
+    throw new Refusal('UNSUPPORTED', {
+      at: '/keyReference/transactionId',
+      message: 'keys tied to a transaction are not offered by this version',
+    });
   }
 }
 

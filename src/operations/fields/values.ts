@@ -12,7 +12,12 @@ export const Base64 = z.string().transform((text, context): Uint8Array => {
   return bytes;
 });
 
-export const ObjectIdentifier = z.string().regex(/^(?:[01]\.(?:[0-9]|[1-3][0-9])|2\.(?:0|[1-9][0-9]*))(?:\.(?:0|[1-9][0-9]*))*$/, 'not an object identifier such as 2.16.840.1.101.3.4.2.1');
+export const ObjectIdentifier = z
+  .string()
+  .regex(
+    /^(?:[01]\.(?:[0-9]|[1-3][0-9])|2\.(?:0|[1-9][0-9]*))(?:\.(?:0|[1-9][0-9]*))*$/,
+    'not an object identifier such as 2.16.840.1.101.3.4.2.1',
+  );
 
 export const Sha1Hex = z.string().regex(/^[0-9a-fA-F]{40}$/, 'not a SHA-1 fingerprint: 40 hexadecimal digits');
 

@@ -14,7 +14,7 @@ const offered =
 const digestNames = { SHA_1: 'sha1', SHA_256: 'sha256', SHA_384: 'sha384', SHA_512: 'sha512' } as const;
 
 /** What the parameters alone say: refused before the key is looked at. @throws {Refusal} UNSUPPORTED, FIELDS_INCONSISTENT */
-export function rawAlgorithmAsked(raw: RawSignature): ((digest: HashName | undefined, key: KeyRecord) => SignatureAlgorithm) {
+export function rawAlgorithmAsked(raw: RawSignature): (digest: HashName | undefined, key: KeyRecord) => SignatureAlgorithm {
   const { signatureAlgorithmOid: oid, signatureAlgorithmParameters: parameters } = raw.rawSignatureParameters ?? {};
   const named = oid === undefined ? undefined : algorithmOfOid(oid);
   if (oid !== undefined && named === undefined) {
@@ -22,7 +22,10 @@ export function rawAlgorithmAsked(raw: RawSignature): ((digest: HashName | undef
   }
   const hasPss = parameters?.PSSParameters !== undefined || parameters?.PSSMGF1Parameters !== undefined;
   if (hasPss && named?.scheme !== 'RSA_PSS') {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: `${rawAt}/signatureAlgorithmParameters`, message: 'these parameters need RSASSA-PSS (1.2.840.113549.1.1.10)' });
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at: `${rawAt}/signatureAlgorithmParameters`,
+      message: 'these parameters need RSASSA-PSS (1.2.840.113549.1.1.10)',
+    });
   }
   if (named?.scheme === 'RSA_PSS') {
     const pss = pssAlgorithm(raw);
@@ -45,7 +48,10 @@ function pssAlgorithm(raw: RawSignature): SignatureAlgorithm {
   const pss = parameters?.PSSParameters;
   const generation = pss?.maskGenerationParameters;
   if (generation?.maskGenerationFunctionOid !== undefined && generation.maskGenerationFunctionOid !== oids.mgf1) {
-    throw new Refusal('UNSUPPORTED', { at: `${at}/PSSParameters/maskGenerationParameters/maskGenerationFunctionOid`, message: `offered is MGF1 (${oids.mgf1})` });
+    throw new Refusal('UNSUPPORTED', {
+      at: `${at}/PSSParameters/maskGenerationParameters/maskGenerationFunctionOid`,
+      message: `offered is MGF1 (${oids.mgf1})`,
+    });
   }
   const hash = pssHash(pss?.digestAlgorithmOid, `${at}/PSSParameters/digestAlgorithmOid`) ?? 'sha256';
   const inner = pssHash(generation?.maskGenerationFunction1Parameters?.digestAlgorithmOid, `${at}/PSSParameters/maskGenerationParameters`);
@@ -70,7 +76,10 @@ export function checkFitsKey(algorithm: SignatureAlgorithm, key: KeyRecord): voi
   const at = `${rawAt}/signatureAlgorithmOid`;
   const isRsaKey = key.type.startsWith('RSA-');
   if (isRsaKey !== (algorithm.scheme !== 'ECDSA')) {
-    throw new Refusal('FIELDS_INCONSISTENT', { at, message: `the key is of type ${key.type}, and this algorithm is for ${isRsaKey ? 'elliptic curves' : 'RSA'}` });
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at,
+      message: `the key is of type ${key.type}, and this algorithm is for ${isRsaKey ? 'elliptic curves' : 'RSA'}`,
+    });
   }
   if (algorithm.scheme !== 'RSA_PSS') return;
   const room = Number(key.type.slice('RSA-'.length)) / 8 - hashBytes[algorithm.hash] - 2;
@@ -96,11 +105,16 @@ export function cmsAlgorithm(options: XP7Signature, key: KeyRecord): SignatureAl
   const hash = digestNames[options.digestAlgorithm ?? 'SHA_256'];
   if (!key.type.startsWith('RSA-')) {
     if (options.RSAVersion !== undefined) {
-      throw new Refusal('FIELDS_INCONSISTENT', { at: '/parameters/XP7Signature/RSAVersion', message: `the key is of type ${key.type}, not RSA` });
+      throw new Refusal('FIELDS_INCONSISTENT', {
+        at: '/parameters/XP7Signature/RSAVersion',
+        message: `the key is of type ${key.type}, not RSA`,
+      });
     }
     return { scheme: 'ECDSA', hash };
   }
-  return options.RSAVersion === 'PKCS_1_2_1' ? { scheme: 'RSA_PSS', hash, mgfHash: hash, saltBytes: hashBytes[hash] } : { scheme: 'RSA_PKCS1', hash };
+  return options.RSAVersion === 'PKCS_1_2_1'
+    ? { scheme: 'RSA_PSS', hash, mgfHash: hash, saltBytes: hashBytes[hash] }
+    : { scheme: 'RSA_PKCS1', hash };
 }
 
 /** trustedCA names a CA certificate of the chain by the SHA-1 of its DER. @throws {Refusal} FIELDS_INCONSISTENT */
@@ -108,5 +122,8 @@ export function checkTrustedAuthority(fingerprint: string | undefined, issuers: 
   if (fingerprint === undefined) return;
   const wanted = fingerprint.toLowerCase();
   if (issuers.some((certificate) => createHash('sha1').update(certificate).digest('hex') === wanted)) return;
-  throw new Refusal('FIELDS_INCONSISTENT', { at: '/parameters/XP7Signature/trustedCA', message: 'no chain of the signer certificate has this certificate' });
+  throw new Refusal('FIELDS_INCONSISTENT', {
+    at: '/parameters/XP7Signature/trustedCA',
+    message: 'no chain of the signer certificate has this certificate',
+  });
 }

@@ -35,7 +35,8 @@ function cms(options: XP7Signature): RequestedSignature {
   if (options.signedProperties !== undefined) throw unsupported(`${xp7}/signedProperties`, 'the current time as signing time, when absent');
   if (options.digestAlgorithm === 'SHA_1') throw unsupported(`${xp7}/digestAlgorithm`, 'SHA_256, SHA_384 and SHA_512');
   const detached = options.XP7Providers?.CXP7Parameters?.detached ?? false;
-  if (!detached && options.validateSignatures !== undefined) throw unsupported(`${xp7}/validateSignatures`, 'a first signature, when absent');
+  if (!detached && options.validateSignatures !== undefined)
+    throw unsupported(`${xp7}/validateSignatures`, 'a first signature, when absent');
   return { kind: 'cms', detached, options };
 }
 

@@ -3,7 +3,12 @@ import { Text } from '../fields/values.ts';
 import { PdfContent, PdfParameters, RevocationSources } from './pdf-fields.ts';
 import { RawSignature } from './raw-signature.ts';
 import { sharedMembers } from './signature-properties.ts';
-import { DetachedXadesParameters, EnvelopedProviderParameters, EnvelopedXadesParameters, EnvelopingProviderParameters } from './xml-fields.ts';
+import {
+  DetachedXadesParameters,
+  EnvelopedProviderParameters,
+  EnvelopedXadesParameters,
+  EnvelopingProviderParameters,
+} from './xml-fields.ts';
 
 const ValueChoice = z.enum(['OCSP', 'CRL', 'BOTH']);
 

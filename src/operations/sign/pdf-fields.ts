@@ -19,7 +19,10 @@ const placement = {
 export const PdfContent = z.strictObject({
   image: Base64,
   paging: z.enum(['ALL_PAGES', 'FIRST_PAGE', 'LAST_PAGE', 'SPECIFIED_PAGES', 'PERIOD_PAGES']).optional(),
-  pageSelection: z.string().regex(/^\s*\d+(?:\s*-\s*\d+)?(?:\s*;\s*\d+(?:\s*-\s*\d+)?)*\s*$/, 'not a list of pages such as 1;3-5').optional(),
+  pageSelection: z
+    .string()
+    .regex(/^\s*\d+(?:\s*-\s*\d+)?(?:\s*;\s*\d+(?:\s*-\s*\d+)?)*\s*$/, 'not a list of pages such as 1;3-5')
+    .optional(),
   pageStart: z.int().optional(),
   pagePeriod: z.int().optional(),
   formField: Text.optional(),
@@ -38,7 +41,10 @@ const VisibleSignature = z.strictObject({
   fontName: z.enum(['COURIER', 'HELVETICA', 'TIMES_ROMAN', 'SYMBOL', 'ZAPFDINGBATS']).optional(),
   fontStyle: z.enum(['NORMAL', 'BOLD', 'ITALIC', 'BOLD_ITALIC', 'UNDERLINE', 'STRIKETHROUGH']).optional(),
   fontSize: z.int().positive().optional(),
-  fontColor: z.string().regex(/^#?[0-9a-fA-F]{6}$/, 'not six hexadecimal digits').optional(),
+  fontColor: z
+    .string()
+    .regex(/^#?[0-9a-fA-F]{6}$/, 'not six hexadecimal digits')
+    .optional(),
   renderName: z.boolean().optional(),
   renderNameVisible: z.boolean().optional(),
   renderIdentifierVisible: z.boolean().optional(),

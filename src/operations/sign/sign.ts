@@ -47,7 +47,12 @@ export const sign = operation({
     if (requested.kind === 'cms') {
       checkTrustedAuthority(requested.options.trustedCA, signer.issuers);
       const algorithm = cmsAlgorithm(requested.options, key);
-      return signAll(documents, cmsFormat, documents.map(() => ({ algorithm, detached: requested.detached })), { key, password, signer, context });
+      return signAll(
+        documents,
+        cmsFormat,
+        documents.map(() => ({ algorithm, detached: requested.detached })),
+        { key, password, signer, context },
+      );
     }
     const algorithms = documents.map((document, index) => {
       const digest = 'digest' in document.source ? document.source.digest.hash : undefined;
@@ -95,11 +100,19 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
 }
 
 /** One message to the token for each algorithm, which is one message but for raw digests of several hashes. */
-async function signDigests<State>(prepared: readonly Prepared<State>[], { key, password, context }: Signing): Promise<readonly Uint8Array[]> {
+async function signDigests<State>(
+  prepared: readonly Prepared<State>[],
+  { key, password, context }: Signing,
+): Promise<readonly Uint8Array[]> {
   const values = new Map<Prepared<State>, Uint8Array>();
   for (const group of Map.groupBy(prepared, ({ algorithm }) => JSON.stringify(algorithm)).values()) {
     // oxlint-disable-next-line no-await-in-loop
-    const signed = await context.keys.sign(key, password, at(group, 0).algorithm, group.map(({ digest }) => digest));
+    const signed = await context.keys.sign(
+      key,
+      password,
+      at(group, 0).algorithm,
+      group.map(({ digest }) => digest),
+    );
     for (const [index, one] of group.entries()) values.set(one, at(signed, index));
   }
   return prepared.map((one) => {

@@ -29,7 +29,10 @@ const SignedProperties = z.strictObject({
       city: Text.optional(),
       stateOrProvince: Text.optional(),
       postalCode: Text.optional(),
-      countryCode: z.string().regex(/^[A-Z]{2}$/, 'not an ISO 3166-1 alpha-2 code').optional(),
+      countryCode: z
+        .string()
+        .regex(/^[A-Z]{2}$/, 'not an ISO 3166-1 alpha-2 code')
+        .optional(),
     })
     .optional(),
   signerRole: z.strictObject({ claimedRoles: z.strictObject({ claimedRole: z.array(Text).optional() }) }).optional(),

@@ -49,7 +49,13 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
       signedAttributes: state.signedAttributes.map((attribute) => Buffer.from(attribute, 'base64')),
       signatureValue: algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value,
     });
-    verifySignedData(content, { algorithm, certificate, publicKey, contentDigest: Buffer.from(state.contentDigest, 'base64'), detached: state.detached });
+    verifySignedData(content, {
+      algorithm,
+      certificate,
+      publicKey,
+      contentDigest: Buffer.from(state.contentDigest, 'base64'),
+      detached: state.detached,
+    });
     return state.detached
       ? { content, mimeType: 'application/pkcs7-signature', ending: '.p7s' }
       : { content, mimeType: 'application/pkcs7-mime', ending: '.p7m' };

@@ -29,10 +29,16 @@ export function verifySignedData(bytes: Uint8Array, expected: ExpectedSignature)
     const digest = createHash(hash).update(only(content).content).digest();
     must(digest.equals(expected.contentDigest), 'holds other content than it signs');
   }
-  must(children(present(certificates)).some(({ raw }) => same(raw, expected.certificate.der)), 'lacks the signer certificate');
+  must(
+    children(present(certificates)).some(({ raw }) => same(raw, expected.certificate.der)),
+    'lacks the signer certificate',
+  );
   const [, identifier, , attributes, , value] = children(only(signerInfos));
   const [issuer, serialNumber] = children(present(identifier));
-  must(same(present(issuer).raw, expected.certificate.issuer) && same(present(serialNumber).content, expected.certificate.serialNumber), 'names another signer');
+  must(
+    same(present(issuer).raw, expected.certificate.issuer) && same(present(serialNumber).content, expected.certificate.serialNumber),
+    'names another signer',
+  );
   const list = children(present(attributes));
   must(same(attributeValue(list, oids.messageDigest).content, expected.contentDigest), 'has another message-digest');
   must(bindsCertificate(attributeValue(list, oids.signingCertificateV2), expected.certificate), 'binds another certificate');
@@ -45,7 +51,10 @@ function bindsCertificate(signingCertificate: DerElement, certificate: ParsedCer
   const [list] = children(signingCertificate);
   const parts = children(only(list));
   const hash = parts.find(({ tag }) => tag === 0x04);
-  return hash !== undefined && ['sha256', 'sha384', 'sha512'].some((name) => createHash(name).update(certificate.der).digest().equals(hash.content));
+  return (
+    hash !== undefined &&
+    ['sha256', 'sha384', 'sha512'].some((name) => createHash(name).update(certificate.der).digest().equals(hash.content))
+  );
 }
 
 function attributeValue(attributes: readonly DerElement[], type: string): DerElement {

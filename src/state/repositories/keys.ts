@@ -35,7 +35,10 @@ export async function finishStep(db: Transaction<Schema>, keyId: string): Promis
 }
 
 /** The key exists from this commit on: its record, its certificate, and the end of its journal entry. */
-export async function insertKey(db: Transaction<Schema>, { key, certificate }: { key: KeyRow; certificate: CertificateRow }): Promise<void> {
+export async function insertKey(
+  db: Transaction<Schema>,
+  { key, certificate }: { key: KeyRow; certificate: CertificateRow },
+): Promise<void> {
   await db.insertInto('certificates').values(certificate).execute();
   await db.insertInto('keys').values(key).execute();
   await finishStep(db, key.key_id);

@@ -138,7 +138,10 @@ function readPublicKey({ module, handle }: Session, key: Handle, type: KeyType, 
     const [point] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_EC_POINT }]);
     return ecPublicKeyInfo(curves[ecType(type)], bufferOf(point));
   }
-  const [modulus, exponent] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_MODULUS }, { type: pkcs11js.CKA_PUBLIC_EXPONENT }]);
+  const [modulus, exponent] = module.C_GetAttributeValue(handle, key, [
+    { type: pkcs11js.CKA_MODULUS },
+    { type: pkcs11js.CKA_PUBLIC_EXPONENT },
+  ]);
   return rsaPublicKeyInfo(bufferOf(modulus), bufferOf(exponent));
 }
 

@@ -1,0 +1,126 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tenantId } from '../../src/clients/caller.ts';
+import { tokenCustody } from '../../src/keys/custody.ts';
+import { Keyring } from '../../src/keys/keyring.ts';
+import { Refusal } from '../../src/result-codes.ts';
+import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { newKeyId } from '../../src/token/key-id.ts';
+import { recordingLog } from '../support/silent-log.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { openssl } from '../support/openssl.ts';
+
+let scratch: ScratchToken;
+let token: TokenClient;
+let store: StateStore;
+let keys: Keyring;
+
+beforeAll(async () => {
+  scratch = scratchToken();
+  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  await token.start();
+  store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+  keys = new Keyring(store, token, tokenCustody(token));
+});
+
+afterAll(async () => {
+  await token.stop();
+  await store.close();
+  scratch.remove();
+});
+
+/** A certificate for any key: these tests look at keys. */
+function certificateRow() {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const pem = openssl(['req', '-x509', '-key', '{key}', '-subj', '/CN=test', '-days', '2'], {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+  });
+  const der = Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');
+  return {
+    sha1: createHash('sha1').update(der).digest('hex'),
+    tenant: 'demo',
+    authority: 'issuing',
+    serial_number: createHash('sha1').update(der).digest('hex'),
+    der,
+    not_before: Date.now(),
+    not_after: Date.now() + 86_400_000,
+  };
+}
+
+const onToken = async (): Promise<string[]> => (await token.listKeys()).map(({ id }) => id);
+const request = { tenant: tenantId('demo'), type: 'P-256', subscriber: {} } as const;
+
+describe('key life cycle', () => {
+  it('leaves no key on the token when the certificate cannot be issued', async () => {
+    const before = await onToken();
+    await expect(
+      keys.createWithPassword({ ...request, issue: async () => Promise.reject(new Refusal('ISSUANCE_REFUSED')) }),
+    ).rejects.toThrow(Refusal);
+    expect(await onToken()).toEqual(before);
+    expect(await store.run('journal')).toEqual([]);
+  });
+
+  it('leaves no key on the token when its record cannot be written', async () => {
+    const row = certificateRow();
+    await keys.createWithPassword({ ...request, issue: async () => Promise.resolve({ row }) });
+    const before = await onToken();
+    await expect(keys.createWithPassword({ ...request, issue: async () => Promise.resolve({ row }) })).rejects.toThrow('UNIQUE');
+    expect(await onToken()).toEqual(before);
+  });
+
+  it('undoes at the next start what a crash left between token and record', async () => {
+    const id = newKeyId('caller');
+    await store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
+    await token.createKey(id, 'P-256');
+    expect(await onToken()).toContain(id);
+    expect(await new Keyring(store, token, tokenCustody(token)).recover()).toBe(1);
+    expect(await onToken()).not.toContain(id);
+    expect(await store.run('journal')).toEqual([]);
+  });
+
+  it('finishes at the next start the removal that a crash cut short', async () => {
+    const { reference } = await keys.createWithPassword({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
+    const key = await keys.find(request.tenant, reference);
+    expect(await store.run('markRemoved', { reference, now: Date.now() })).toBe(true);
+    expect(await store.run('markRemoved', { reference, now: Date.now() })).toBe(false);
+    expect(await onToken()).toContain(key.id);
+    await new Keyring(store, token, tokenCustody(token)).recover();
+    expect(await onToken()).not.toContain(key.id);
+  });
+
+  it('keeps failures and locks over a restart', async () => {
+    const { reference, password } = await keys.createWithPassword({
+      ...request,
+      issue: async () => Promise.resolve({ row: certificateRow() }),
+    });
+    const key = await keys.find(request.tenant, reference);
+    for (let attempt = 0; attempt < 5; attempt += 1) expect(await keys.verifySecret(key, Buffer.from('wrong'))).toBe(false);
+    const later = new Keyring(store, token, tokenCustody(token));
+    const again = await later.find(request.tenant, reference);
+    expect(await later.verifySecret(again, Buffer.from(password))).toBeUndefined();
+    expect(() => {
+      later.checkUsable(again);
+    }).toThrow(expect.objectContaining({ code: 'KEY_LOCKED' }) as Error);
+  });
+
+  it('locks for good after twenty failures without a success, and lifts a lock that has ended', async () => {
+    const { reference, password } = await keys.createWithPassword({
+      ...request,
+      issue: async () => Promise.resolve({ row: certificateRow() }),
+    });
+    const rule = { failuresInRow: 5, lockMs: 15 * 60_000 };
+    const past = Date.now() - 100 * 60_000;
+    for (let attempt = 0; attempt < 7; attempt += 1)
+      await store.run('recordFailure', { reference, rule: { ...rule, now: past + attempt * 16 * 60_000 * Math.floor(attempt / 5) } });
+    const opened = new Keyring(store, token, tokenCustody(token));
+    expect(await opened.verifySecret(await opened.find(request.tenant, reference), Buffer.from(password))).toBe(true);
+    for (let attempt = 0; attempt < 20; attempt += 1) await store.run('recordFailure', { reference, rule: { ...rule, now: past } });
+    const locked = new Keyring(store, token, tokenCustody(token));
+    const key = await locked.find(request.tenant, reference);
+    expect(() => {
+      locked.checkUsable(key);
+    }).toThrow('until the operator unlocks it');
+  });
+});

@@ -1,0 +1,130 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { call, codeOf, contentDocument, directory, messageOf, newKey, secretOf, type ApiAnswer, type ClientName } from '../support/api.ts';
+
+const signWith = async (client: ClientName, keyReference: object): Promise<ApiAnswer> =>
+  call(client, 'signature/sign', { keyReference, parameters: { rawSignature: {} }, inputDocuments: [contentDocument('x')] });
+const check = async (client: ClientName, keyReference: object): Promise<ApiAnswer> =>
+  call(client, 'pki/checkKey', { keyReference, requestID: 'c' });
+const remove = async (client: ClientName, keyReference: object): Promise<ApiAnswer> => call(client, 'pki/removeKey', { keyReference });
+
+const tokenKeys = (): number => {
+  const listing = execFileSync(
+    'pkcs11-tool',
+    [
+      '--module',
+      '/usr/lib/softhsm/libsofthsm2.so',
+      '--login',
+      '--pin',
+      readFileSync(join(directory, 'token', 'pin'), 'utf8').trim(),
+      '--list-objects',
+      '--type',
+      'privkey',
+    ],
+    {
+      env: { ...process.env, SOFTHSM2_CONF: join(directory, 'token', 'softhsm2.conf') },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  return listing.split('\n').filter((line) => line.startsWith('Private Key Object')).length;
+};
+
+describe('checkKey', () => {
+  it('tells state, certificate, end and attempts', async () => {
+    const key = await newKey('other');
+    const { body } = await check('other', { reference: key.reference });
+    expect(body).toEqual({
+      result: { majorCode: 0, minorCode: 0, message: 'success' },
+      requestID: 'c',
+      keyReference: { reference: key.reference },
+      state: 'ACTIVE',
+      certificate: key.certificate.toString('base64'),
+      notAfter: expect.any(Number) as number,
+      remainingAttempts: 5,
+      boundDigests: [],
+    });
+    expect(Number(body['notAfter'])).toBeGreaterThan(Date.now());
+  });
+
+  it('tells a right password from a wrong one, and counts the wrong one until the next success', async () => {
+    const key = await newKey('other');
+    const wrong = await check('other', { reference: key.reference, password: 'wrong' });
+    expect([codeOf(wrong), wrong.body['secretVerified'], wrong.body['remainingAttempts']]).toEqual(['0/0', false, 4]);
+    const right = await check('other', secretOf(key));
+    expect([right.body['secretVerified'], right.body['remainingAttempts']]).toEqual([true, 5]);
+    const inWrongMember = await check('other', { reference: key.reference, authToken: key.password });
+    expect(inWrongMember.body).not.toHaveProperty('secretVerified');
+  });
+
+  it("answers 2/201 for no key and for another tenant's, with one text", async () => {
+    const key = await newKey('other');
+    const answers = [await check('app', { reference: key.reference }), await check('app', { reference: '00'.repeat(20) })];
+    expect(answers.map(codeOf)).toEqual(['2/201', '2/201']);
+    expect(messageOf(answers[0] as ApiAnswer)).toBe(messageOf(answers[1] as ApiAnswer));
+  });
+});
+
+describe('wrong passwords', () => {
+  it('are 2/202 five times, then 2/203 even for the right one, and checkKey says until when', async () => {
+    const key = await newKey('other');
+    const wrong = { reference: key.reference, password: 'wrong' };
+    const codes: string[] = [];
+    for (let attempt = 0; attempt < 6; attempt += 1) codes.push(codeOf(await signWith('other', wrong)));
+    expect(codes).toEqual(['2/202', '2/202', '2/202', '2/202', '2/202', '2/203']);
+    const locked = await signWith('other', secretOf(key));
+    expect([codeOf(locked), messageOf(locked)]).toEqual(['2/203', expect.stringMatching(/locked until \d{4}-/)]);
+    expect(codeOf(await remove('other', secretOf(key)))).toBe('2/203');
+    const { body } = await check('other', secretOf(key));
+    expect([body['state'], body['remainingAttempts']]).toEqual(['LOCKED', 0]);
+    expect(body).not.toHaveProperty('secretVerified');
+    expect(Number(body['lockedUntil']) - Date.now()).toBeGreaterThan(14 * 60_000);
+  });
+
+  it('sent fifty at once are evaluated five times and no more', async () => {
+    const key = await newKey('other');
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => signWith('other', { reference: key.reference, password: `guess ${index}` })),
+    );
+    const codes = answers.map(codeOf);
+    expect(codes.filter((code) => code === '2/202').length).toBe(5);
+    expect(codes.filter((code) => code === '2/203').length).toBe(45);
+  });
+
+  it('do not keep others out: forty right ones at once all succeed', async () => {
+    const key = await newKey('other');
+    const answers = await Promise.all(Array.from({ length: 40 }, async () => signWith('other', secretOf(key))));
+    expect(new Set(answers.map(codeOf))).toEqual(new Set(['0/0']));
+  });
+});
+
+describe('removeKey', () => {
+  it('destroys the private key on the token and keeps the certificate', async () => {
+    const key = await newKey('other');
+    const before = tokenKeys();
+    expect(codeOf(await remove('other', secretOf(key)))).toBe('0/0');
+    expect(tokenKeys()).toBe(before - 1);
+    const { body } = await check('other', { reference: key.reference });
+    expect([body['state'], body['certificate']]).toEqual(['REMOVED', key.certificate.toString('base64')]);
+    expect(codeOf(await signWith('other', secretOf(key)))).toBe('2/204');
+    expect(codeOf(await remove('other', secretOf(key)))).toBe('2/204');
+  });
+
+  it('answers a wrong password with 2/202, counts it, and needs one', async () => {
+    const key = await newKey('other');
+    expect(codeOf(await remove('other', { reference: key.reference, password: 'wrong' }))).toBe('2/202');
+    expect((await check('other', { reference: key.reference })).body['remainingAttempts']).toBe(4);
+    expect(codeOf(await remove('other', { reference: key.reference }))).toBe('1/101');
+    expect(codeOf(await remove('app', secretOf(key)))).toBe('2/201');
+    expect(codeOf(await signWith('other', secretOf(key)))).toBe('0/0');
+  });
+
+  it('sent ten times at once succeeds once', async () => {
+    const key = await newKey('other');
+    const codes = (await Promise.all(Array.from({ length: 10 }, async () => remove('other', secretOf(key))))).map(codeOf);
+    expect(codes.filter((code) => code === '0/0').length).toBe(1);
+    expect(codes.filter((code) => code === '2/204').length).toBe(9);
+  });
+});

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { afterAll, describe, expect, it } from 'vitest';
+import { description as shared } from './support/api.ts';
+import { quickstartEnvironment } from './support/quickstart-environment.ts';
+
+const environment = quickstartEnvironment();
+afterAll(() => {
+  environment.remove();
+});
+
+describe('the quickstart', () => {
+  it('runs beside another one on free ports, and OpenSSL accepts its first signatures', () => {
+    const account = environment.start();
+    expect(account).toContain('CMS Verification successful');
+    expect(account).toContain('Verified OK');
+    const own = environment.description();
+    expect(new Set([own.baseUrl, own.opsUrl, shared.baseUrl, shared.opsUrl]).size).toBe(4);
+    for (const file of [own.caCertificate, own.clientCertificate, own.clientKey, own.configFile, ...own.trustAnchors]) {
+      expect(readFileSync(file).length).toBeGreaterThan(0);
+    }
+    expect(Object.keys(own.clients).toSorted()).toEqual(['app', 'other', 'p384', 'signer', 'unregistered']);
+  });
+
+  it('started again keeps data, ports and the running service', () => {
+    const before = environment.description();
+    expect(environment.start()).toContain('runs already');
+    expect(environment.description()).toEqual(before);
+  });
+
+  it('stops, starts again with the same data, and stops only once', async () => {
+    const before = environment.description();
+    expect(environment.stop()).toContain('has stopped');
+    expect(environment.stop()).toContain('does not run');
+    await expect(fetch(`${before.opsUrl}/health/live`)).rejects.toThrow();
+    expect(environment.start()).toContain('CMS Verification successful');
+    expect(environment.description()).toEqual(before);
+  });
+
+  it('says clearly that a port of its first start is taken', async () => {
+    environment.stop();
+    const port = Number(new URL(environment.description().baseUrl).port);
+    const squatter = createServer();
+    await new Promise<void>((resolve) => {
+      squatter.listen(port, '127.0.0.1', resolve);
+    });
+    expect(() => environment.start()).toThrow(new RegExp(`port ${port} of this quickstart is taken`));
+    await new Promise((resolve) => {
+      squatter.close(resolve);
+    });
+  });
+});
