@@ -98,6 +98,7 @@ class Scanner {
       case 0x6e:
         this.#literal('null');
         break;
+      case undefined:
       default:
         this.#number();
     }

@@ -47,7 +47,7 @@ class SqliteStore implements StateStore {
       if (!('error' in answer)) pending.resolve(answer.value);
       else pending.reject(answer.storeFull ? new Refusal('STORE_FULL', { cause: answer.error }) : new Error(answer.error));
     });
-    worker.on('error', (error) => {
+    worker.on('error', (error: Error) => {
       this.#end(error);
     });
     worker.on('exit', () => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call, certificateRequest, codeOf, contentDocument, newKey, type TestKey } from '../support/api.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type SecureVersion } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call, certificateRequest, codeOf, description, pathOf, send } from '../support/api.ts';
+import { call, certificateRequest, codeOf, description, pathOf, send, textOf } from '../support/api.ts';
 
 const json = { 'Content-Type': 'application/json' };
 const create = 'pki/createCertificate';
@@ -37,7 +37,7 @@ describe('HTTP statuses (contract §2)', () => {
     expect((await call('unregistered', create, certificateRequest())).status).toBe(403);
     const answer = await call('signer', create, certificateRequest());
     expect(answer.status).toBe(403);
-    expect(String(answer.body['detail'])).toContain('"keys"');
+    expect(textOf(answer.body['detail'])).toContain('"keys"');
   });
 
   it.each([
@@ -107,7 +107,7 @@ describe('HTTP statuses (contract §2)', () => {
     expect((await send('unregistered', { path: pathOf(create), headers: bad }, '{')).status).toBe(403);
     expect((await send('app', { path: pathOf(create), headers: bad }, '{')).status).toBe(415);
     const key = await send('app', { path: pathOf(create), headers: { ...json, 'Idempotency-Key': 'short' } }, '{');
-    expect([key.status, String(key.body['detail'])]).toEqual([400, expect.stringContaining('Idempotency-Key')]);
+    expect([key.status, textOf(key.body['detail'])]).toEqual([400, expect.stringContaining('Idempotency-Key')]);
     const malformed = await send('app', { path: pathOf(create), headers: { ...json, 'Idempotency-Key': 'long-enough' } }, '{');
     expect([malformed.status, malformed.body['position']]).toEqual([400, 1]);
     expect(codeOf(await send('app', { path: pathOf(create), headers: { ...json, 'Idempotency-Key': 'long-enough' } }, '{}'))).toBe('1/101');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { call, certificateRequest, codeOf, directory, messageOf, root, subject, type ClientName } from '../support/api.ts';
+import { call, certificateRequest, codeOf, directory, messageOf, root, subject, type ClientName, textOf } from '../support/api.ts';
 import { openssl } from '../support/openssl.ts';
 
 const create = async (client: ClientName, changes: Record<string, unknown> = {}, more: object = {}) =>
@@ -33,13 +33,13 @@ describe('createCertificate', () => {
         certificateFormat: 'CERTIFICATE',
         name: 'CN=Camille Martin,C=FR',
       });
-      const certificate = String(body['certificate']);
+      const certificate = textOf(body['certificate']);
       const text = x509(certificate, '-text');
       expect(text).toContain(algorithm);
       expect(text).toContain(detail);
       expect(text).toMatch(/Key Usage: critical\s+Non Repudiation/);
       expect(x509(certificate, '-fingerprint', '-sha1').replaceAll(':', '').toLowerCase()).toContain(
-        String(body['keyReference']?.['reference']),
+        textOf(body['keyReference']?.['reference']),
       );
       const verdict = openssl(['verify', '-x509_strict', '-CAfile', '{chain}', '{cert}'], {
         chain: chain(),
@@ -56,7 +56,7 @@ describe('createCertificate', () => {
     ] as const) {
       const { body } = await create('other', {}, { certificateFormat: format });
       const listing = openssl(['pkcs7', '-inform', 'DER', '-in', '{p7}', '-print_certs', '-noout'], {
-        p7: Buffer.from(String(body['certificate']), 'base64'),
+        p7: Buffer.from(textOf(body['certificate']), 'base64'),
       });
       expect(listing.match(/^subject=/gm)?.length).toBe(count);
       expect(body['certificateFormat']).toBe(format);
@@ -92,7 +92,7 @@ describe('createCertificate', () => {
       }),
     );
     expect(messageOf({ body } as never)).toBe('success');
-    const shown = x509(String(body['certificate']), '-subject', '-nameopt', 'sep_multiline,utf8,lname', '-ext', 'subjectAltName');
+    const shown = x509(textOf(body['certificate']), '-subject', '-nameopt', 'sep_multiline,utf8,lname', '-ext', 'subjectAltName');
     for (const value of [
       'Directrice',
       'Société "Générale", CN=x',
@@ -122,7 +122,7 @@ describe('createCertificate', () => {
       [1_000_000, 1440],
     ] as const) {
       const { body } = await create('other', validityPeriod === undefined ? {} : { validityPeriod });
-      const [start, end] = x509(String(body['certificate']), '-dates')
+      const [start, end] = x509(textOf(body['certificate']), '-dates')
         .trim()
         .split('\n')
         .map((line) => Date.parse(line.slice(line.indexOf('=') + 1)));

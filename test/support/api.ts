@@ -24,6 +24,11 @@ export interface Body {
   readonly [member: string]: Body;
 }
 
+/** The text or number in an answer. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : 'absent';
+}
+
 const agents = new Map<string, Agent>();
 
 export function agentFor(name: ClientName): Agent {
@@ -80,11 +85,11 @@ export async function call(client: ClientName, operation: string, body: unknown,
 export function codeOf({ status, body }: ApiAnswer): string {
   if (status !== 200) return `HTTP ${status}`;
   const { result } = body;
-  return `${String(result?.['resultMajor'] ?? result?.['majorCode'])}/${String(result?.['resultMinor'] ?? result?.['minorCode'])}`;
+  return `${textOf(result?.['resultMajor'] ?? result?.['majorCode'])}/${textOf(result?.['resultMinor'] ?? result?.['minorCode'])}`;
 }
 
 export function messageOf({ body }: ApiAnswer): string {
-  return String(body['result']?.['resultMessage'] ?? body['result']?.['message']);
+  return textOf(body['result']?.['resultMessage'] ?? body['result']?.['message']);
 }
 
 export const subject = { country: 'FR', commonName: 'Camille Martin' };
@@ -105,9 +110,9 @@ export interface TestKey {
 export async function newKey(client: ClientName): Promise<TestKey> {
   const { body } = await call(client, 'pki/createCertificate', certificateRequest());
   return {
-    reference: String(body['keyReference']?.['reference']),
-    password: String(body['keyReference']?.['password']),
-    certificate: Buffer.from(String(body['certificate']), 'base64'),
+    reference: textOf(body['keyReference']?.['reference']),
+    password: textOf(body['keyReference']?.['password']),
+    certificate: Buffer.from(textOf(body['certificate']), 'base64'),
   };
 }
 
@@ -120,5 +125,5 @@ export const contentDocument = (text: string | Buffer, ID = 'd'): Record<string,
 
 /** The bytes of the evidence at an index. */
 export function evidenceOf({ body }: ApiAnswer, index = 0): Buffer {
-  return Buffer.from(String(body['evidenceObjects']?.[index]?.['document']?.['base64Data']?.['base64Value']), 'base64');
+  return Buffer.from(textOf(body['evidenceObjects']?.[index]?.['document']?.['base64Data']?.['base64Value']), 'base64');
 }

@@ -8,12 +8,14 @@ declare module 'vitest' {
   }
 }
 
+const environment = quickstartEnvironment();
+
 /** One running service for all test files that speak HTTP. */
-export default function setup(project: TestProject): () => void {
-  const environment = quickstartEnvironment();
+export function setup(project: TestProject): void {
   environment.start();
   project.provide('quickstartDirectory', environment.directory);
-  return () => {
-    environment.remove();
-  };
+}
+
+export function teardown(): void {
+  environment.remove();
 }

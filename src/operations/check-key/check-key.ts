@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { remainingAttempts, stateOf } from '../../keys/key-record.ts';
 import { KeyReference, passwordOf, refuseTransaction } from '../fields/key-reference.ts';
-import { RequestId } from '../fields/values.ts';
+import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Tells the state of a key, and whether a secret is its secret (contract §6). A wrong one is counted, and still a success. */
@@ -10,7 +10,7 @@ export const checkKey = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: false,
-  request: z.strictObject({ keyReference: KeyReference, requestID: RequestId.optional() }),
+  request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
   async run({ keyReference }, { caller, keys }) {
     refuseTransaction(keyReference);
     const key = await keys.find(caller.tenant, keyReference.reference);

@@ -7,7 +7,7 @@ import { issueCertificate, validity } from '../../certificates/issue.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
 import { Refusal } from '../../result-codes.ts';
-import { DigestEntry, RequestId, Text } from '../fields/values.ts';
+import { DigestEntry, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 
 const protocols = ['PASSWORD', 'OTP', 'SINGLE_USE'] as const;
@@ -22,7 +22,7 @@ const CreateCertificateRequest = z.strictObject({
   }),
   certificateFormat: z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']),
   signerData: z.strictObject({ digest: z.array(DigestEntry) }).optional(),
-  requestID: RequestId.optional(),
+  requestID: Text.optional(),
 });
 type CreateCertificateRequest = z.output<typeof CreateCertificateRequest>;
 

@@ -3,8 +3,6 @@ import { z } from 'zod';
 /** A string without lone surrogates: what could not be written as UTF-8 again. */
 export const Text = z.string().refine((text) => text.isWellFormed(), 'text with a lone surrogate');
 
-export const RequestId = Text;
-
 /** Strict base64 (RFC 4648 §4): padded, no other characters, no stray bits. */
 export const Base64 = z.string().transform((text, context): Uint8Array => {
   const bytes = Buffer.from(text, 'base64');

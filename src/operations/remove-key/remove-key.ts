@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { KeyReference, refuseTransaction, requiredPassword } from '../fields/key-reference.ts';
-import { RequestId } from '../fields/values.ts';
+import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Destroys a key on the token; its certificate and its record stay (contract §6). An expired key can be removed. */
@@ -9,7 +9,7 @@ export const removeKey = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: false,
-  request: z.strictObject({ keyReference: KeyReference, requestID: RequestId.optional() }),
+  request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
   async run({ keyReference }, { caller, keys }) {
     refuseTransaction(keyReference);
     const key = await keys.find(caller.tenant, keyReference.reference);

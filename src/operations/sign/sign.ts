@@ -10,7 +10,7 @@ import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
 import { KeyReference, refuseTransaction, requiredPassword } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
-import { RequestId } from '../fields/values.ts';
+import { Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { checkDigestFits, checkFitsKey, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
 import { requestedSignature } from './consistency.ts';
@@ -21,7 +21,7 @@ const SignRequest = z.strictObject({
   parameters: SignatureParameters,
   inputDocuments: InputDocuments,
   optionalInputs: OptionalInputs.optional(),
-  requestID: RequestId.optional(),
+  requestID: Text.optional(),
 });
 
 /** Signs documents with a key of the service, in one step (contract §5). */

@@ -53,7 +53,7 @@ export async function runHost(config: TokenConfig): Promise<void> {
 async function startThread(input: ThreadInput, workers: Worker[]): Promise<{ keys: ReadonlyMap<KeyId, Handle>; macKey: Handle }> {
   const worker = new Worker(moduleFile('./thread', import.meta.url), { workerData: input });
   return new Promise((resolve, reject) => {
-    worker.on('error', (error) => {
+    worker.on('error', (error: Error) => {
       fail(`thread ${input.index} ended: ${error.message}`);
     });
     worker.on('message', (message: ThreadMessage) => {
