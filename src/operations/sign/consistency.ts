@@ -10,7 +10,7 @@ export type RequestedSignature =
 const xp7 = '/parameters/XP7Signature';
 
 /** Which of the members is given, and whether it is offered. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
-export function requestedSignature(parameters: SignatureParameters): RequestedSignature {
+export function requestedSignature(parameters: SignatureParameters, { allowSha1 }: { readonly allowSha1: boolean }): RequestedSignature {
   const given = Object.entries(parameters).filter(([, member]) => member !== undefined);
   if (given.length !== 1) {
     throw new Refusal('FIELDS_INCONSISTENT', {
@@ -19,11 +19,11 @@ export function requestedSignature(parameters: SignatureParameters): RequestedSi
     });
   }
   if (parameters.rawSignature !== undefined) return { kind: 'raw', raw: parameters.rawSignature };
-  if (parameters.XP7Signature !== undefined) return cms(parameters.XP7Signature);
+  if (parameters.XP7Signature !== undefined) return cms(parameters.XP7Signature, allowSha1);
   throw unsupported(`/parameters/${given[0]?.[0] ?? ''}`, 'rawSignature and XP7Signature with XP7Format CXP_7');
 }
 
-function cms(options: XP7Signature): RequestedSignature {
+function cms(options: XP7Signature, allowSha1: boolean): RequestedSignature {
   if (options.longTermValidation !== undefined && options.timeStamp === undefined) {
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7}/longTermValidation`, message: 'long-term validation needs timeStamp' });
   }
@@ -33,7 +33,7 @@ function cms(options: XP7Signature): RequestedSignature {
   if (options.XP7Format !== 'CXP_7') throw unsupported(`${xp7}/XP7Format`, 'CXP_7');
   if (options.timeStamp !== undefined) throw unsupported(`${xp7}/timeStamp`, 'baseline B, without time-stamp');
   if (options.signedProperties !== undefined) throw unsupported(`${xp7}/signedProperties`, 'the current time as signing time, when absent');
-  if (options.digestAlgorithm === 'SHA_1') throw unsupported(`${xp7}/digestAlgorithm`, 'SHA_256, SHA_384 and SHA_512');
+  if (options.digestAlgorithm === 'SHA_1' && !allowSha1) throw unsupported(`${xp7}/digestAlgorithm`, 'SHA_256, SHA_384 and SHA_512');
   const detached = options.XP7Providers?.CXP7Parameters?.detached ?? false;
   if (!detached && options.validateSignatures !== undefined)
     throw unsupported(`${xp7}/validateSignatures`, 'a first signature, when absent');

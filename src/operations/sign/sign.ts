@@ -32,7 +32,7 @@ export const sign = operation({
   takesIdempotencyKey: true,
   request: SignRequest,
   async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
-    const requested = requestedSignature(parameters);
+    const requested = requestedSignature(parameters, { allowSha1: context.config.tenants[context.caller.tenant]?.allowSha1 ?? false });
     checkDocuments(inputDocuments, context.config.limits, requested.kind === 'raw');
     checkOutput(optionalInputs);
     refuseTransaction(keyReference);

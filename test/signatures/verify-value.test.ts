@@ -1,0 +1,78 @@
+import { constants, createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { valueVerifies } from '../../src/signatures/verify/verify-value.ts';
+import type { SignatureAlgorithm } from '../../src/token/signature-algorithm.ts';
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const oddRsa = generateKeyPairSync('rsa', { modulusLength: 2049 });
+const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+const p521 = generateKeyPairSync('ec', { namedCurve: 'P-521' });
+
+interface Pair {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+const pss = (hash: 'sha256' | 'sha384' | 'sha512', saltBytes: number): SignatureAlgorithm => ({
+  scheme: 'RSA_PSS',
+  hash,
+  mgfHash: hash,
+  saltBytes,
+});
+const cases: readonly [string, Pair, SignatureAlgorithm][] = [
+  ['RSA PKCS #1 with SHA-256', rsa, { scheme: 'RSA_PKCS1', hash: 'sha256' }],
+  ['RSA PKCS #1 with SHA-512', rsa, { scheme: 'RSA_PKCS1', hash: 'sha512' }],
+  ['PSS with a salt as long as the hash', rsa, pss('sha256', 32)],
+  ['PSS without salt', rsa, pss('sha384', 0)],
+  ['PSS with the longest salt', rsa, pss('sha512', 256 - 64 - 2)],
+  ['PSS with a modulus of 2049 bits', oddRsa, pss('sha256', 20)],
+  ['P-256 with SHA-512', p256, { scheme: 'ECDSA', hash: 'sha512' }],
+  ['P-384 with SHA-384', p384, { scheme: 'ECDSA', hash: 'sha384' }],
+  ['P-521 with SHA-256', p521, { scheme: 'ECDSA', hash: 'sha256' }],
+];
+
+function signed({ privateKey }: Pair, algorithm: SignatureAlgorithm, data: Buffer): Buffer {
+  const key =
+    algorithm.scheme === 'RSA_PSS'
+      ? { key: privateKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes }
+      : privateKey;
+  return sign(algorithm.hash, data, key);
+}
+
+describe('verification of a signature value', () => {
+  it.each(cases)('of %s holds over the data and over its digest, and over nothing else', (_name, pair, algorithm) => {
+    const data = Buffer.from('document');
+    const value = signed(pair, algorithm, data);
+    const digest = createHash(algorithm.hash).update(data).digest();
+    const other = createHash(algorithm.hash).update('other').digest();
+    expect(valueVerifies(pair.publicKey, algorithm, { digest, data }, value)).toBe(true);
+    expect(valueVerifies(pair.publicKey, algorithm, { digest }, value)).toBe(true);
+    expect(valueVerifies(pair.publicKey, algorithm, { digest: other, data: Buffer.from('other') }, value)).toBe(false);
+    expect(valueVerifies(pair.publicKey, algorithm, { digest: other }, value)).toBe(false);
+  });
+
+  it.each(cases)('of %s fails for any changed bit, without throwing', (_name, pair, algorithm) => {
+    const data = Buffer.from('document');
+    const value = signed(pair, algorithm, data);
+    const digest = createHash(algorithm.hash).update(data).digest();
+    fc.assert(
+      fc.property(fc.nat(value.length * 8 - 1), (bit) => {
+        const changed = Buffer.from(value);
+        changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        return !valueVerifies(pair.publicKey, algorithm, { digest }, changed);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('fails for PSS with another salt length or MGF1 hash than was asked for', () => {
+    const digest = createHash('sha256').update('document').digest();
+    const value = signed(rsa, pss('sha256', 20), Buffer.from('document'));
+    expect(valueVerifies(rsa.publicKey, pss('sha256', 32), { digest }, value)).toBe(false);
+    expect(valueVerifies(rsa.publicKey, { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha512', saltBytes: 20 }, { digest }, value)).toBe(
+      false,
+    );
+  });
+});
