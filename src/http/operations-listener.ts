@@ -18,7 +18,7 @@ export function createOperationsServer(health: Health): Server {
   app.get('/health/ready', async (_request, response) => {
     const faults = await health.ready();
     const ready = Object.keys(faults).length === 0;
-    response.status(ready ? 200 : 503).json(ready ? { status: 'ready' } : { status: 'not ready', faults });
+    response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', pid: process.pid, ...(ready ? {} : { faults }) });
   });
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { layout, projectDirectory } from './layout.ts';
@@ -21,6 +21,7 @@ export function runningPid(): number | undefined {
 /** Starts the service in the background, its output in a file, and waits until it is ready. @throws {Error} with the end of that file. */
 export async function startDaemon(opsUrl: string): Promise<number> {
   const log = openSync(layout.log, 'a', 0o600);
+  const logStart = statSync(layout.log).size;
   const child = spawn(process.execPath, [join(projectDirectory, 'dist', 'main.js'), '--config', layout.config], {
     cwd: layout.directory,
     detached: true,
@@ -35,10 +36,12 @@ export async function startDaemon(opsUrl: string): Promise<number> {
     ended = true;
   });
   const deadline = Date.now() + startSeconds * 1000;
-  while (!(await isReady(opsUrl))) {
+  while (!(await isReady(opsUrl, pid))) {
     if (ended || Date.now() > deadline) {
+      if (!ended) child.kill('SIGKILL');
+      rmSync(layout.pid, { force: true });
       throw new Error(
-        `the service is not ready; the end of ${layout.log}:\n${readFileSync(layout.log, 'utf8').split('\n').slice(-15).join('\n')}`,
+        `the service is not ready; the end of ${layout.log}:\n${readFileSync(layout.log).subarray(logStart).toString('utf8').split('\n').slice(-15).join('\n')}`,
       );
     }
     await delay(50);
@@ -61,10 +64,12 @@ export async function stopDaemon(): Promise<boolean> {
   return true;
 }
 
-export async function isReady(opsUrl: string): Promise<boolean> {
+/** Whether it is this process that answers ready: another service may have the port. */
+export async function isReady(opsUrl: string, pid: number): Promise<boolean> {
   try {
-    const { status } = await fetch(`${opsUrl}/health/ready`);
-    return status === 200;
+    const response = await fetch(`${opsUrl}/health/ready`);
+    const body: unknown = await response.json();
+    return response.status === 200 && typeof body === 'object' && body !== null && 'pid' in body && body.pid === pid;
   } catch {
     return false;
   }

@@ -3,37 +3,63 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { registerClient } from '../clients/registry.ts';
 import { openSqliteStore } from '../state/state-store.ts';
 import { makeAuthorities, rootCertificate } from './authorities.ts';
-import { describe, writeConfig, type Description } from './configuration.ts';
-import { isReady, runningPid, startDaemon } from './daemon.ts';
+import { describe, writeConfig, type AuthorityEntry, type Description, type Ports } from './configuration.ts';
+import { isReady, runningPid, startDaemon, stopDaemon } from './daemon.ts';
 import { makeDevelopmentToken } from './development-token.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
 import { clientFiles, layout } from './layout.ts';
 import { freePort, isFree } from './ports.ts';
 import { clients, makeTlsMaterial } from './tls-material.ts';
 
+const portAttempts = 10;
+
 /** `npm run quickstart`: a running service with a first signature, everything under var/quickstart/. */
 async function quickstart(): Promise<void> {
-  if (existsSync(layout.description)) say(`Using what an earlier quickstart made in ${layout.directory}`);
-  else await setUp();
+  let pid: number;
+  if (existsSync(layout.description)) {
+    say(`Using what an earlier quickstart made in ${layout.directory}`);
+    pid = await ensureRunning(readDescription());
+  } else {
+    pid = await setUp();
+  }
   const description = readDescription();
-  const pid = await ensureRunning(description);
   const first = await step('creating a key and signing a document over mTLS', async () => signFirstDocument(description));
   account(description, pid, first);
 }
 
 /** The description is written last: without it, what lies there is the rest of a set-up that was cut short. */
-async function setUp(): Promise<void> {
+async function setUp(): Promise<number> {
+  await stopDaemon();
   rmSync(layout.directory, { recursive: true, force: true });
   mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
-  const api = await freePort(8443);
-  const ports = { api, operations: await freePort(9443, [api]) };
   await step('making a development token (SoftHSM)', makeDevelopmentToken);
   await step('making the TLS certificates', makeTlsMaterial);
-  writeConfig(ports, undefined);
+  writeConfig({ api: 0, operations: 0 }, undefined);
   const authority = await step('making a root and an issuing CA on the token', makeAuthorities);
-  writeConfig(ports, authority);
+  writeConfig({ api: 0, operations: 0 }, authority);
   await step('registering the clients', registerClients);
+  const { ports, pid } = await step('starting the service', async () => startOnFreePorts(authority));
   writeFileSync(layout.description, `${JSON.stringify(describe(ports, rootCertificate), undefined, 2)}\n`);
+  return pid;
+}
+
+/** A port that was free a moment ago may be another program's by the time the service wants it: then the next ones are tried. */
+async function startOnFreePorts(authority: AuthorityEntry): Promise<{ ports: Ports; pid: number }> {
+  let from: Ports = { api: 8443, operations: 9443 };
+  for (let attempt = 1; ; attempt += 1) {
+    // oxlint-disable-next-line no-await-in-loop
+    const api = await freePort(from.api);
+    // oxlint-disable-next-line no-await-in-loop
+    const ports = { api, operations: await freePort(from.operations, [api]) };
+    writeConfig(ports, authority);
+    try {
+      // oxlint-disable-next-line no-await-in-loop
+      return { ports, pid: await startDaemon(describe(ports, rootCertificate).opsUrl) };
+    } catch (error) {
+      if (attempt === portAttempts || !(error instanceof Error && error.message.includes('EADDRINUSE'))) throw error;
+      from = { api: ports.api + 1, operations: ports.operations + 1 };
+    }
+  }
 }
 
 async function registerClients(): Promise<void> {
@@ -54,7 +80,7 @@ function readDescription(): Description {
 /** Starts the service where it does not run. The ports of the first start are kept: callers know them. */
 async function ensureRunning(description: Description): Promise<number> {
   const running = runningPid();
-  if (running !== undefined && (await isReady(description.opsUrl))) {
+  if (running !== undefined && (await isReady(description.opsUrl, running))) {
     say(`signetd runs already (process ${running})`);
     return running;
   }

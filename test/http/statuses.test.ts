@@ -179,7 +179,10 @@ describe('mutual TLS', () => {
 describe('the operations listener', () => {
   it('says live and ready', async () => {
     expect(await (await fetch(`${description.opsUrl}/health/live`)).json()).toEqual({ status: 'live' });
-    expect(await (await fetch(`${description.opsUrl}/health/ready`)).json()).toEqual({ status: 'ready' });
+    expect(await (await fetch(`${description.opsUrl}/health/ready`)).json()).toEqual({
+      status: 'ready',
+      pid: expect.any(Number) as number,
+    });
     expect((await fetch(`${description.opsUrl}/nowhere`)).status).toBe(404);
   });
 });
