@@ -12,6 +12,8 @@ import { operations } from './operations/table.ts';
 import { openSqliteStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { TokenClient } from './token/client/token-client.ts';
+import { exitCodes } from './token/host/greeting.ts';
+import { PinRefusedError } from './token/token.ts';
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
@@ -95,6 +97,8 @@ async function close(server: Server): Promise<void> {
 }
 
 const { values } = parseArgs({ options: { config: { type: 'string', default: '/etc/signetd/signetd.yaml' } } });
+// State, sockets and logs are for this user alone.
+process.umask(0o077);
 try {
   const config = loadConfig(values.config);
   const log = createLog(config.log.level);
@@ -105,5 +109,5 @@ try {
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error);
   process.stderr.write(`signetd cannot start: ${text}\n`);
-  process.exit(error instanceof ConfigError ? 78 : 1);
+  process.exit(error instanceof PinRefusedError ? exitCodes.pinRefused : error instanceof ConfigError ? 78 : 1);
 }

@@ -56,6 +56,11 @@ export class Activation {
     }
   }
 
+  /** Whether attempts on the key are in flight or wait. */
+  isBusy(key: KeyRecord): boolean {
+    return this.#inFlight.has(key.id);
+  }
+
   /** A key that is gone has no secrets to remember. */
   forget(key: KeyRecord): void {
     this.#known.forget(key.id);

@@ -25,6 +25,8 @@ export interface NewKey {
 }
 
 const passwordBytes = 20;
+const maxRecords = 10_000;
+const undoRetryMs = 1000;
 
 /** The keys of all tenants: their records, their secrets, their life cycle. */
 export class Keyring {
@@ -32,7 +34,7 @@ export class Keyring {
   readonly #token: Token;
   readonly #custody: KeyCustody;
   readonly #activation: Activation;
-  /** Records by reference. A reference that is not there is not kept: strangers must not fill the memory. */
+  /** Records by reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
   readonly #records = new Map<KeyReferenceId, KeyRecord>();
 
   constructor(store: StateStore, token: Token, custody: KeyCustody) {
@@ -50,10 +52,22 @@ export class Keyring {
       if (row === undefined || row.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
       // Two look-ups at once must end with one record, since it holds the counters.
       record = this.#records.get(reference) ?? recordOf(row, tenant);
-      this.#records.set(reference, record);
     }
     if (record.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
+    this.#keep(record);
     return record;
+  }
+
+  /** A record whose attempts are in flight stays: a second one beside it would have counters of its own. */
+  #keep(record: KeyRecord): void {
+    this.#records.delete(record.reference);
+    this.#records.set(record.reference, record);
+    if (this.#records.size <= maxRecords) return;
+    for (const [reference, oldest] of this.#records) {
+      if (this.#activation.isBusy(oldest)) continue;
+      this.#records.delete(reference);
+      return;
+    }
   }
 
   /** Makes a key with a password that is shown this once. Whatever fails, no key without a record stays on the token. */
@@ -88,7 +102,9 @@ export class Keyring {
       return { reference: parseKeyReferenceId(row.sha1), password };
     } catch (error) {
       // The journal keeps the entry if this fails too, and the next start finishes it.
-      await this.#undoIfAnnounced(id).catch(() => undefined);
+      await this.#undoIfAnnounced(id).catch(() => {
+        this.#undoLater(id);
+      });
       throw error;
     }
   }
@@ -135,7 +151,12 @@ export class Keyring {
     key.removed = true;
     this.#activation.forget(key);
     if (!first) throw new Refusal('KEY_STATE', { message: 'the key is removed' });
-    await this.#undo(key.id);
+    try {
+      await this.#undo(key.id);
+    } catch (error) {
+      this.#undoLater(key.id);
+      throw error;
+    }
   }
 
   /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
@@ -158,6 +179,15 @@ export class Keyring {
   async #undoIfAnnounced(id: KeyId): Promise<void> {
     const steps = await this.#store.run('journal');
     if (steps.some((step) => step.key_id === id)) await this.#undo(id);
+  }
+
+  /** The token was not there: once more when it is. A stop before that leaves it to the next start. */
+  #undoLater(id: KeyId): void {
+    setTimeout(() => {
+      this.#undoIfAnnounced(id).catch(() => {
+        this.#undoLater(id);
+      });
+    }, undoRetryMs).unref();
   }
 
   async #undo(id: KeyId): Promise<void> {

@@ -52,3 +52,11 @@ export class TokenUnavailable extends Error {
     this.name = 'TokenUnavailable';
   }
 }
+
+/** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
+export class PinRefusedError extends TokenUnavailable {
+  constructor() {
+    super('the token refuses the PIN');
+    this.name = 'PinRefusedError';
+  }
+}

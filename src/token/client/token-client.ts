@@ -3,7 +3,7 @@ import type { TokenConfig } from '../../config/config.ts';
 import type { KeyType } from '../../config/profile.ts';
 import { keyIdOf, type KeyId } from '../key-id.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
-import { TokenUnavailable, type Proof, type SecretKind, type SignOutcome, type Token, type TokenKey } from '../token.ts';
+import { PinRefusedError, TokenUnavailable, type Proof, type SecretKind, type SignOutcome, type Token, type TokenKey } from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
 import { operations, statuses, type Frame, type OperationName } from '../wire/frames.ts';
 import { writeCreateKey, writeMakeMac, writeSign, writeVerifyProof } from '../wire/messages.ts';
@@ -46,7 +46,7 @@ export class TokenClient implements Token {
     void this.#keepConnected();
     const deadline = Date.now() + this.#config.callTimeoutSeconds * 1000;
     while (this.#link === undefined) {
-      if (this.#pinRefused) throw new TokenUnavailable('the token refuses the PIN');
+      if (this.#pinRefused) throw new PinRefusedError();
       if (Date.now() > deadline) throw new TokenUnavailable('the token host does not answer');
       // oxlint-disable-next-line no-await-in-loop
       await delay(connectRetryMs);
@@ -107,7 +107,8 @@ export class TokenClient implements Token {
   }
 
   async #request(operation: OperationName, body: Uint8Array): Promise<Frame> {
-    if (this.#stopped || this.#pinRefused) throw new TokenUnavailable(this.#stopped ? 'the service stops' : 'the token refuses the PIN');
+    if (this.#pinRefused) throw new PinRefusedError();
+    if (this.#stopped) throw new TokenUnavailable('the service stops');
     if (this.#waiting.length >= this.#config.queueMaxRequests) throw new TokenUnavailable('too many requests wait for the token');
     const { promise, resolve, reject } = Promise.withResolvers<Frame>();
     const id = this.#nextId;
