@@ -11,18 +11,24 @@ export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): vo
 
 /** The bytes of the body. @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error instanceof Problem ? error : new Problem(400, 'the body ended early');
-  }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length);
+      if (length <= maxBytes) chunks.push(chunk);
+      else reject(tooLarge(maxBytes));
+    });
+    request.on('end', () => {
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
+    });
+    request.on('close', () => {
+      reject(new Problem(400, 'the body ended early'));
+    });
+    request.on('error', () => {
+      reject(new Problem(400, 'the body ended early'));
+    });
+  });
 }
 
 function tooLarge(maxBytes: number): Problem {

@@ -23,7 +23,8 @@ export function createLog(level: string): Logger {
   const say =
     (name: string) =>
     (message: string, fields: Record<string, unknown> = {}): void => {
-      logger.log({ ...fields, level: name, message });
+      // winston formats a line before it looks whether anybody wants it.
+      if (logger.isLevelEnabled(name)) logger.log({ ...fields, level: name, message });
     };
   return { error: say('error'), warn: say('warn'), info: say('info'), debug: say('debug') };
 }
