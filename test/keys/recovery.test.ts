@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
+import { checkUsable, stateOf } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
@@ -122,5 +123,18 @@ describe('key life cycle', () => {
     expect(() => {
       locked.checkUsable(key);
     }).toThrow('until the operator unlocks it');
+  });
+
+  it('is KEY_STATE once the certificate has ended, for signing and not for removal', async () => {
+    const { reference } = await keys.createWithPassword({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
+    const key = await keys.find(request.tenant, reference);
+    const end = key.certificate.notAfter.getTime();
+    expect([stateOf(key, end - 1), stateOf(key, end)]).toEqual(['ACTIVE', 'EXPIRED']);
+    expect(() => {
+      checkUsable(key, end);
+    }).toThrow(expect.objectContaining({ code: 'KEY_STATE' }) as Error);
+    expect(() => {
+      checkUsable(key, end, true);
+    }).not.toThrow();
   });
 });

@@ -1,0 +1,80 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { tenantId, type Caller } from '../../src/clients/caller.ts';
+import { createApi } from '../../src/http/api.ts';
+import { operation, type Context } from '../../src/operations/operation.ts';
+import { Refusal, resultCodes } from '../../src/result-codes.ts';
+import { TokenUnavailable } from '../../src/token/token.ts';
+import { recordingLog } from '../support/silent-log.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.close();
+  server?.closeAllConnections();
+});
+
+const caller: Caller = { name: 'app', tenant: tenantId('demo'), roles: new Set(['keys']) };
+
+/** Serves one operation that ends as the test wants, and calls it. */
+async function answerTo(
+  run: () => Promise<object>,
+  { draining = false, log = recordingLog() } = {},
+): Promise<{ status: number; headers: Headers; body: unknown }> {
+  const api = createApi({
+    operations: [
+      operation({ path: 'pki/test', role: 'keys', spelling: 'majorCode', takesIdempotencyKey: false, request: z.strictObject({}), run }),
+    ],
+    signRoot: '/sign',
+    jsonBodyMaxBytes: 1000,
+    log,
+    draining: () => draining,
+    callerOf: () => caller,
+    // The operation of these tests uses nothing of it.
+    context: () => ({ caller, hasIdempotencyKey: false }) as unknown as Context,
+  });
+  const listening = createServer(api);
+  server = listening;
+  await new Promise<void>((resolve) => {
+    listening.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = listening.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}/sign/pki/test`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{}',
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+describe('how an operation ends', () => {
+  it('503 with Retry-After while the service stops', async () => {
+    const { status, headers } = await answerTo(async () => Promise.resolve({}), { draining: true });
+    expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+  });
+
+  it.each(Object.keys(resultCodes).filter((name) => name !== 'INTERNAL') as (keyof typeof resultCodes)[])(
+    '%s has its codes of the catalogue',
+    async (name) => {
+      const { status, body } = await answerTo(async () => Promise.reject(new Refusal(name)));
+      const { major, minor, text } = resultCodes[name];
+      expect([status, body]).toEqual([200, { result: { majorCode: major, minorCode: minor, message: text } }]);
+    },
+  );
+
+  it('2/291 for a token that does not answer, without its reasons', async () => {
+    const { body } = await answerTo(async () => Promise.reject(new TokenUnavailable('slot 3 of hsm.internal')));
+    expect(body).toEqual({ result: { majorCode: 2, minorCode: 291, message: resultCodes.TOKEN_UNAVAILABLE.text } });
+  });
+
+  it('2/299 for a defect, with an incident number alone that the log repeats', async () => {
+    const log = recordingLog();
+    const { status, body } = await answerTo(async () => Promise.reject(new Error('secret detail')), { log });
+    const text = JSON.stringify(body);
+    const incident = /incident ([0-9a-f]{12})"/.exec(text)?.[1] ?? 'none';
+    expect([status, text]).toEqual([200, expect.stringContaining('"minorCode":299')]);
+    expect(text).not.toContain('secret detail');
+    expect(log.lines.some((line) => line.includes(incident) && line.includes('secret detail'))).toBe(true);
+  });
+});
