@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inject } from 'vitest';
 import { loadTokenConfig, type TokenConfig } from '../../src/config/config.ts';
 
 export interface ScratchToken {
@@ -13,13 +13,10 @@ export interface ScratchToken {
   remove(): void;
 }
 
-const template = join(tmpdir(), `signetd-template-token-${process.ppid}`);
-
 /** A SoftHSM token of its own: a copy of one template a run, so that no test sees another's keys. */
 export function scratchToken(settings: Record<string, string | number> = {}): ScratchToken {
-  if (!existsSync(template)) makeTemplate();
   const directory = mkdtempSync(join(tmpdir(), 'signetd-token-'));
-  cpSync(template, directory, { recursive: true });
+  cpSync(inject('templateToken'), directory, { recursive: true });
   const softhsmConfig = join(directory, 'softhsm2.conf');
   writeFileSync(
     softhsmConfig,
@@ -46,17 +43,4 @@ export function scratchToken(settings: Record<string, string | number> = {}): Sc
       rmSync(directory, { recursive: true, force: true });
     },
   };
-}
-
-function makeTemplate(): void {
-  const made = mkdtempSync(join(tmpdir(), 'signetd-template-'));
-  mkdirSync(made, { recursive: true });
-  writeFileSync(join(made, 'pin'), '123456\n', { mode: 0o600 });
-  execFileSync('sh', ['softhsm/make-token.sh', made, 'test', join(made, 'pin')]);
-  try {
-    renameSync(made, template);
-  } catch {
-    // Another test file was faster.
-    rmSync(made, { recursive: true, force: true });
-  }
 }
