@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
-import { loadAuthority } from './certificates/configured-authority.ts';
+import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { createApi } from './http/api.ts';
@@ -21,6 +21,10 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   const token = new TokenClient(config.token, configPath, log);
   await token.start();
   const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
+  for (const [name, authority] of authorities) {
+    // oxlint-disable-next-line no-await-in-loop
+    await checkAuthorityKey(name, authority);
+  }
   const clients = new ClientRegistry(store);
   await clients.load();
   const keys = new Keyring(store, token, tokenCustody(token));

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
+import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as der from '../asn1/der.ts';
 import type { Token } from '../token/token.ts';
@@ -26,6 +26,16 @@ export function loadAuthority(token: Token, { certificate, chain, keyId }: Autho
   const [own] = ders;
   if (own === undefined) throw new Error('a certificate authority has a certificate');
   return tokenIssuer(token, parseKeyId(keyId), own, ders);
+}
+
+/** Whether the key on the token is the certificate's. @throws {Error} where it is not, before anything is issued with it. */
+export async function checkAuthorityKey(name: string, { certificate, sign }: CertificateIssuer): Promise<void> {
+  const probe = Buffer.from('signetd start');
+  const value = await sign(probe);
+  const key = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
+  const hash = key.asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';
+  if (!verify(hash, probe, key, value))
+    throw new Error(`certificateAuthorities.${name}: the key on the token is not that of the certificate`);
 }
 
 /** An issuer whose key is on the token. `chain` starts with its own certificate. */
