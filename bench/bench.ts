@@ -41,7 +41,6 @@ async function loads(name: string, target: Target): Promise<Load[]> {
   for (const connections of connectionCounts) {
     say(`${name}, connections: ${connections}`);
     // One after the other: they would take the processor from each other.
-    // oxlint-disable-next-line no-await-in-loop
     results.push(await measureLoad(target, { connections, ...loadLength }));
   }
   return results;
@@ -87,7 +86,6 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   if (token === undefined) say('SoftHSM (package softhsm2) is not installed: nothing is compared with C');
   const bodyFile = join(directory, 'request.json');
   const measured: WithSize[] = [];
-  // oxlint-disable-next-line no-await-in-loop
   for (const type of keyTypes) measured.push(await measureType(type, quickstart, token, bodyFile));
   // The request of the last type, P-256, and an answer of its size: that is what the bare server is compared with.
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);

@@ -22,7 +22,6 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   await token.start();
   const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
   for (const [name, authority] of authorities) {
-    // oxlint-disable-next-line no-await-in-loop
     await checkAuthorityKey(name, authority);
   }
   const clients = new ClientRegistry(store);

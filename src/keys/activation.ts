@@ -79,7 +79,6 @@ export class Activation {
           if (state.attempts === 0 && state.waiting.length === 0) this.#inFlight.delete(key.id);
         };
       }
-      // oxlint-disable-next-line no-await-in-loop
       await new Promise<void>((resolve) => {
         state.waiting.push(resolve);
       });

@@ -169,7 +169,6 @@ export class Keyring {
   async recover(): Promise<number> {
     const steps = await this.#store.run('journal');
     for (const step of steps) {
-      // oxlint-disable-next-line no-await-in-loop
       await this.#undo(parseKeyId(step.key_id));
     }
     return steps.length;

@@ -20,7 +20,6 @@ export async function isFree(port: number): Promise<boolean> {
 /** The wanted port, or the next one upwards that is free and not among those taken already. */
 export async function freePort(wanted: number, taken: readonly number[] = []): Promise<number> {
   for (let port = wanted; port < wanted + 1000; port += 1) {
-    // oxlint-disable-next-line no-await-in-loop
     if (!taken.includes(port) && (await isFree(port))) return port;
   }
   throw new Error(`no free port from ${wanted} on`);

@@ -47,13 +47,10 @@ async function setUp(): Promise<number> {
 async function startOnFreePorts(authority: AuthorityEntry): Promise<{ ports: Ports; pid: number }> {
   let from: Ports = { api: 8443, operations: 9443 };
   for (let attempt = 1; ; attempt += 1) {
-    // oxlint-disable-next-line no-await-in-loop
     const api = await freePort(from.api);
-    // oxlint-disable-next-line no-await-in-loop
     const ports = { api, operations: await freePort(from.operations, [api]) };
     writeConfig(ports, authority);
     try {
-      // oxlint-disable-next-line no-await-in-loop
       return { ports, pid: await startDaemon(describe(ports, rootCertificate).opsUrl) };
     } catch (error) {
       if (attempt === portAttempts || !(error instanceof Error && error.message.includes('EADDRINUSE'))) throw error;
@@ -66,7 +63,6 @@ async function registerClients(): Promise<void> {
   const store = await openSqliteStore(layout.state);
   for (const [name, registration] of Object.entries(clients)) {
     if (registration === undefined) continue;
-    // oxlint-disable-next-line no-await-in-loop
     await registerClient(store, { name, ...registration, certificate: new X509Certificate(readFileSync(clientFiles(name).certificate)) });
   }
   await store.close();
@@ -86,7 +82,6 @@ async function ensureRunning(description: Description): Promise<number> {
   }
   for (const url of [description.baseUrl, description.opsUrl]) {
     const port = Number(new URL(url).port);
-    // oxlint-disable-next-line no-await-in-loop
     if (!(await isFree(port))) {
       throw new Error(
         `port ${port} of this quickstart is taken by another program; end that program, or remove ${layout.directory} to start afresh`,

@@ -8,8 +8,7 @@ import { Base64, digestFields, Text } from './values.ts';
 const maxFileNameBytes = 255;
 
 const FileName = Text.refine(
-  // oxlint-disable-next-line no-control-regex
-  (name) => name.length > 0 && !/[/\\\u0000-\u001f\u007f]/.test(name) && Buffer.byteLength(name) <= maxFileNameBytes,
+  (name) => name.length > 0 && !/[/\\\p{Cc}]/u.test(name) && Buffer.byteLength(name) <= maxFileNameBytes,
   'a file name has no path separators and no control characters, and at most 255 bytes',
 );
 

@@ -106,7 +106,6 @@ async function signDigests<State>(
 ): Promise<readonly Uint8Array[]> {
   const values = new Map<Prepared<State>, Uint8Array>();
   for (const group of Map.groupBy(prepared, ({ algorithm }) => JSON.stringify(algorithm)).values()) {
-    // oxlint-disable-next-line no-await-in-loop
     const signed = await context.keys.sign(
       key,
       password,

@@ -56,7 +56,6 @@ async function work(db: Kysely<Schema>): Promise<void> {
     const group = waiting.splice(0);
     let answers: DatabaseAnswer[];
     try {
-      // oxlint-disable-next-line no-await-in-loop
       answers = await db.transaction().execute(async (transaction) => runGroup(transaction, group));
     } catch (error) {
       answers = group.map(({ id }) => failed(id, error));
@@ -69,7 +68,6 @@ async function work(db: Kysely<Schema>): Promise<void> {
 async function runGroup(transaction: Transaction<Schema>, group: readonly DatabaseRequest[]): Promise<DatabaseAnswer[]> {
   const answers: DatabaseAnswer[] = [];
   for (const request of group) {
-    // oxlint-disable-next-line no-await-in-loop
     answers.push(await runOne(transaction, request));
   }
   return answers;

@@ -48,7 +48,6 @@ export class TokenClient implements Token {
     while (this.#link === undefined) {
       if (this.#pinRefused) throw new PinRefusedError();
       if (Date.now() > deadline) throw new TokenUnavailable('the token host does not answer');
-      // oxlint-disable-next-line no-await-in-loop
       await delay(connectRetryMs);
     }
   }
@@ -160,15 +159,12 @@ export class TokenClient implements Token {
     while (!this.#stopped && !this.#pinRefused) {
       if (this.#config.host === 'spawn' && !this.#host.running && this.#link === undefined) {
         const pause = lastStart + restartPauseMs - Date.now();
-        // oxlint-disable-next-line no-await-in-loop
         if (pause > 0) await delay(pause);
         if (this.#stopped) return;
         lastStart = Date.now();
         this.#startHost();
       }
-      // oxlint-disable-next-line no-await-in-loop
       if (this.#link === undefined) await this.#connect();
-      // oxlint-disable-next-line no-await-in-loop
       await delay(connectRetryMs, undefined, { ref: false });
     }
   }

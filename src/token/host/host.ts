@@ -43,7 +43,6 @@ export async function runHost(config: TokenConfig): Promise<void> {
       macKey: shared?.macKey,
     };
     // One after the other: the first one logs in, and some modules do not like threads that start together.
-    // oxlint-disable-next-line no-await-in-loop
     const ready = await startThread(input, workers);
     shared ??= ready;
   }
