@@ -4,6 +4,8 @@ import type { TokenConfig } from '../../config/config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
 import { exitCodes } from '../host/greeting.ts';
 
+const stopMs = 2000;
+
 /** Told about the end of the host that the daemon started. */
 export interface HostProcessEvents {
   exited(reason: string, pinRefused: boolean): void;
@@ -54,12 +56,16 @@ export class HostProcess {
     this.#child?.kill('SIGKILL');
   }
 
-  /** Lets the host end by itself: its standard input closes. */
+  /** Lets the host end by itself, as its standard input closes; one that hangs is killed. */
   async stop(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
     await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        child.kill('SIGKILL');
+      }, stopMs);
       child.once('close', () => {
+        clearTimeout(timer);
         resolve();
       });
       child.stdin?.end();
