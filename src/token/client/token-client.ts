@@ -14,6 +14,8 @@ import { HostProcess } from './host-process.ts';
 const requestsAtThread = 2;
 const connectRetryMs = 20;
 const restartPauseMs = 500;
+/** A start is more than one call: the process, the module, the login, the walk over the keys. */
+const startTimeoutMs = 30_000;
 
 export interface TokenClientLog {
   info(message: string): void;
@@ -41,10 +43,10 @@ export class TokenClient implements Token {
     this.#log = log;
   }
 
-  /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after the call time-out, or at once for a refused PIN. */
+  /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once for a refused PIN. */
   async start(): Promise<void> {
     void this.#keepConnected();
-    const deadline = Date.now() + this.#config.callTimeoutSeconds * 1000;
+    const deadline = Date.now() + startTimeoutMs;
     while (this.#link === undefined) {
       if (this.#pinRefused) throw new PinRefusedError();
       if (Date.now() > deadline) throw new TokenUnavailable('the token host does not answer');
