@@ -37,6 +37,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
     log,
     draining: () => draining,
+    busySeconds: () => token.busySeconds,
     callerOf: (request) => callerOf(request, clients),
     context: (caller, hasIdempotencyKey) => ({ caller, config, keys, token, authorities, hasIdempotencyKey }),
   });

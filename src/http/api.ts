@@ -4,6 +4,7 @@ import helmet from 'helmet';
 import type { Caller } from '../clients/caller.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { TokenBusy } from '../token/token.ts';
 import { resultObject, resultOf, success } from './answer.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { Problem, sendProblem } from './problem.ts';
@@ -19,6 +20,8 @@ export interface ApiOptions {
   readonly log: Logger;
   /** Whether the service stops: new work is refused. */
   draining(): boolean;
+  /** Seconds after which another try is worth while, where requests that come now would not be served in time. */
+  busySeconds(): number | undefined;
   /** The registered client behind a connection. */
   callerOf(request: IncomingMessage): Caller | undefined;
   /** Everything else that an operation needs. */
@@ -61,6 +64,8 @@ export function createApi(options: ApiOptions): Express {
 
 async function handle(operation: Operation, options: ApiOptions, request: Request, response: Response): Promise<void> {
   if (options.draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
+  const busy = options.busySeconds();
+  if (busy !== undefined) throw overloaded(busy);
   const caller = options.callerOf(request);
   if (caller === undefined) throw new Problem(403, 'this client certificate is not registered');
   if (!caller.roles.has(operation.role)) throw new Problem(403, `this operation needs the role "${operation.role}"`);
@@ -76,6 +81,7 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
   try {
     answer = await operation.handle(body, options.context(caller, hasIdempotencyKey));
   } catch (error) {
+    if (error instanceof TokenBusy) throw overloaded(error.retryAfterSeconds);
     result = resultOf(error, operation.path, options.log);
   }
   options.log.debug('request', {
@@ -90,6 +96,12 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
     .status(200)
     .type('application/json')
     .send(JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
+}
+
+function overloaded(retryAfterSeconds: number): Problem {
+  return new Problem(503, 'more requests wait for the token than it can serve in time', {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
 }
 
 /** 8 to 128 visible ASCII characters (contract §10). @throws {Problem} 400 */
