@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import helmet from 'helmet';
 import type { Caller } from '../clients/caller.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -8,10 +7,8 @@ import { TokenBusy } from '../token/token.ts';
 import { resultObject, resultOf, success } from './answer.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { Problem, sendProblem } from './problem.ts';
+import { send } from './send.ts';
 import { JsonError, parseStrictJson } from './strict-json.ts';
-
-/** Semantic version of the interface (contract §10). */
-export const apiVersion = '1.0.0';
 
 export interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -32,10 +29,6 @@ export interface ApiOptions {
 export function createApi(options: ApiOptions): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
-  app.use(helmet(), (_request, response, next) => {
-    response.set('X-API-Version', apiVersion).set('Cache-Control', 'no-store');
-    next();
-  });
   for (const operation of options.operations) {
     app
       .route(`${options.signRoot}/${operation.path}`)
@@ -92,10 +85,7 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
     minor: result.minor,
     ms: Math.round(performance.now() - started),
   });
-  response
-    .status(200)
-    .type('application/json')
-    .send(JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
+  send(response, 200, 'application/json', JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
 }
 
 function overloaded(retryAfterSeconds: number): Problem {

@@ -9,6 +9,8 @@ import type { TokenRequest } from './token-request.ts';
 
 /** What a thread is given ahead: enough work to bridge the way of an answer, and little enough to be fair. */
 const workAheadMs = 2;
+/** As much goes to one thread before another is woken: waking costs more than such little work. */
+const packedMs = 0.15;
 const minRequestsAtThread = 4;
 const maxRequestsAtThread = 32;
 const sweepMs = 100;
@@ -134,8 +136,9 @@ export class Dispatcher {
       thread.send(request);
     }
     const most = Math.min(maxRequestsAtThread, Math.max(minRequestsAtThread, Math.floor(workAheadMs / this.#quick.meanMs)));
+    const packed = Math.floor(packedMs / this.#quick.meanMs);
     while (this.#quick.length > 0) {
-      const thread = leastBusy(link.threads, most);
+      const thread = busyBelow(link.threads, packed) ?? leastBusy(link.threads, most);
       const request = thread === undefined ? undefined : this.#quick.take();
       if (thread === undefined || request === undefined) break;
       thread.send(request);
@@ -171,6 +174,11 @@ export class Dispatcher {
 /** How many threads may make keys at the same moment. */
 function slowAtOnce(threads: number): number {
   return Math.max(1, threads - 1);
+}
+
+/** A thread that is at work, with fewer requests than `most`. */
+function busyBelow(threads: readonly ThreadLink[], most: number): ThreadLink | undefined {
+  return threads.find(({ slow, pending }) => !slow && pending.size > 0 && pending.size < most);
 }
 
 /** The thread with the fewest requests, below `most`, that makes no key. */
