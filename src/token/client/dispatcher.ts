@@ -8,7 +8,7 @@ import type { ThreadLink } from './thread-link.ts';
 import type { TokenRequest } from './token-request.ts';
 
 /** What a thread is given ahead: enough work to bridge the way of an answer, and little enough to be fair. */
-const workAheadMs = 2;
+const workAheadMs = 3;
 /** As much goes to one thread before another is woken: waking costs more than such little work. */
 const packedMs = 0.15;
 const minRequestsAtThread = 4;

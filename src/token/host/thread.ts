@@ -42,7 +42,7 @@ if (parentPort === null) throw new Error('thread.ts runs as a worker thread');
 const main = parentPort;
 const callStarts = new Int32Array(input.callStarts);
 const served = new Int32Array(input.served);
-const answerAfterMs = 1;
+const answerAfterMs = 2;
 
 function send(message: ThreadMessage): void {
   main.postMessage(message);
