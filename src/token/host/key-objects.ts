@@ -11,6 +11,7 @@ const curves = {
 } as const;
 
 const findBatch = 256;
+const keyLabel = 'signetd';
 
 /** Makes a key pair whose private half can only sign, and returns its public key (SubjectPublicKeyInfo, DER). */
 export function createKeyPair(session: Session, id: KeyId, type: KeyType): { handle: Handle; publicKeyInfo: Buffer } {
@@ -65,13 +66,20 @@ export function ensureMacKey(session: Session): Handle {
   ]);
 }
 
-/** Every private key of ours on the token, with its handle. Walked once, at the start. */
+/**
+ * Every private key of ours on the token, with its handle. Walked once, at the start. What a kill left half-made on the way is destroyed: it has no
+ * identifier yet, so that the journal, which knows keys by theirs, would never find it.
+ */
 export function listPrivateKeys(session: Session): Map<KeyId, Handle> {
   const keys = new Map<KeyId, Handle>();
   for (const handle of find(session, [{ type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_PRIVATE_KEY }])) {
     const [attribute] = session.module.C_GetAttributeValue(session.handle, handle, [{ type: pkcs11js.CKA_ID }]);
     const id = attribute?.value;
     if (!Buffer.isBuffer(id)) continue;
+    if (id.length === 0 && isHalfMade(session, handle)) {
+      session.module.C_DestroyObject(session.handle, handle);
+      continue;
+    }
     try {
       keys.set(keyIdOf(id), handle);
     } catch {
@@ -79,6 +87,13 @@ export function listPrivateKeys(session: Session): Map<KeyId, Handle> {
     }
   }
   return keys;
+}
+
+/** Seen at a start, a key without identifier is half-made if it is in the store without being a token object, or has our label. */
+function isHalfMade({ module, handle }: Session, key: Handle): boolean {
+  const [isToken, label] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_TOKEN }, { type: pkcs11js.CKA_LABEL }]);
+  const kept = Buffer.isBuffer(isToken?.value) ? isToken.value[0] !== 0 : isToken?.value === true;
+  return !kept || (Buffer.isBuffer(label?.value) ? label.value.toString('utf8') : label?.value) === keyLabel;
 }
 
 /** Destroys every private key with this identifier. */
@@ -110,7 +125,7 @@ function find({ module, handle }: Session, template: Attribute[]): Handle[] {
 function privateTemplate(id: KeyId, isRsa: boolean): Attribute[] {
   return [
     { type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') },
-    { type: pkcs11js.CKA_LABEL, value: 'signetd' },
+    { type: pkcs11js.CKA_LABEL, value: keyLabel },
     { type: pkcs11js.CKA_TOKEN, value: true },
     { type: pkcs11js.CKA_PRIVATE, value: true },
     { type: pkcs11js.CKA_SENSITIVE, value: true },
