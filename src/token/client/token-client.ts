@@ -154,6 +154,11 @@ export class TokenClient implements Token {
   }
 }
 
+/** How an answer's status counts. */
+export function outcomeOf(status: number): 'ok' | 'refused' | 'fault' {
+  return status === statuses.ok ? 'ok' : status === statuses.fault ? 'fault' : 'refused';
+}
+
 function ok({ status, body }: Answer): Buffer {
   if (status === statuses.ok) return body;
   if (status === statuses.fault) {
