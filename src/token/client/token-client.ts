@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenConfig } from '../../config/config.ts';
 import type { KeyType } from '../../config/profile.ts';
 import { keyIdOf, type KeyId } from '../key-id.ts';
+import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { PinRefusedError, TokenUnavailable, type Proof, type SecretKind, type SignOutcome, type Token, type TokenKey } from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
@@ -9,9 +10,12 @@ import { operations, statuses, type Frame, type OperationName } from '../wire/fr
 import { writeCreateKey, writeMakeMac, writeSign, writeVerifyProof } from '../wire/messages.ts';
 import { connectHost, type HostLink, type LinkRequest } from './host-link.ts';
 import { HostProcess } from './host-process.ts';
+import { messageRequests } from './message-requests.ts';
 
 /** Requests that wait at one thread of the host: one in work and one to go on with. */
 const requestsAtThread = 2;
+/** Not sent again: the first of two could have made a key already. */
+const creations: ReadonlySet<OperationName> = new Set(['createKey', 'createMessageKey']);
 const connectRetryMs = 20;
 const restartPauseMs = 500;
 /** A start is more than one call: the process, the module, the login, the walk over the keys. */
@@ -36,6 +40,9 @@ export class TokenClient implements Token {
   #nextId = 1;
   #stopped = false;
   #pinRefused = false;
+
+  /** Service keys that sign messages whole. */
+  readonly messages: MessageToken = messageRequests(async (operation, body) => ok(await this.#request(operation, body)));
 
   constructor(config: TokenConfig, configPath: string, log: TokenClientLog) {
     this.#config = config;
@@ -127,7 +134,7 @@ export class TokenClient implements Token {
       id,
       code: operations[operation],
       body,
-      repeatable: operation !== 'createKey',
+      repeatable: !creations.has(operation),
       repeated: false,
       slow: operation === 'createKey',
       settle(frame) {

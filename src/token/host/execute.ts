@@ -4,8 +4,9 @@ import type { Proof } from '../token.ts';
 import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import { macInput, readCreateKey, readMakeMac, readSign, readVerifyProof } from '../wire/messages.ts';
-import { createKeyPair, destroyPrivateKeys, findById } from './key-objects.ts';
+import { createKeyPair, destroyKeys, findById } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
+import { ProviderKeys } from './provider-keys.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
 export interface Answer {
@@ -33,11 +34,13 @@ export class Executor {
   readonly #session: Session;
   readonly #keys: KeyHandles;
   readonly #macKey: Handle;
+  readonly #providerKeys: ProviderKeys;
 
   constructor(session: Session, keys: KeyHandles, macKey: Handle) {
     this.#session = session;
     this.#keys = keys;
     this.#macKey = macKey;
+    this.#providerKeys = new ProviderKeys(session, keys);
   }
 
   execute(frame: Frame): Answer {
@@ -74,15 +77,18 @@ export class Executor {
       case operations.destroyKey: {
         const id = readOnlyId(body);
         this.#keys.removed(id);
-        destroyPrivateKeys(this.#session, id);
+        destroyKeys(this.#session, id);
         return ok(nothing);
       }
       case operations.random:
         return ok(this.#random(body));
       case operations.listKeys:
         return ok(new FieldWriter().list([...this.#keys.all()].map((id) => Buffer.from(id, 'hex'))).finish());
-      default:
-        throw new WireError(`an unknown operation ${code}`);
+      default: {
+        const answer = this.#providerKeys.run(code, body);
+        if (answer === undefined) throw new WireError(`an unknown operation ${code}`);
+        return ok(answer);
+      }
     }
   }
 

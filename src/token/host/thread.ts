@@ -5,7 +5,7 @@ import type { Handle } from 'pkcs11js';
 import type { KeyId } from '../key-id.ts';
 import { encodeFrame, FrameSplitter } from '../wire/frames.ts';
 import { Executor, type KeyHandles } from './execute.ts';
-import { ensureMacKey, listPrivateKeys } from './key-objects.ts';
+import { ensureMacKey, listKeys } from './key-objects.ts';
 import { loadModule, logIn, openSession, PinRefused, slotOf } from './session.ts';
 
 /** What a thread of the host is given. */
@@ -56,7 +56,7 @@ function start(): void {
     timed(() => logIn(openSession(module, slot), pin));
   }
   const session = timed(() => openSession(module, slot));
-  const handles = new Map(input.pin === undefined ? input.keys : timed(() => listPrivateKeys(session)));
+  const handles = new Map(input.pin === undefined ? input.keys : timed(() => listKeys(session)));
   const macKey = input.macKey === undefined ? timed(() => ensureMacKey(session)) : Buffer.from(input.macKey);
   const keys: KeyHandles = {
     get: (id) => handles.get(id),
