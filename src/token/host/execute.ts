@@ -9,6 +9,7 @@ import { readSign } from '../wire/sign-message.ts';
 import { createKeyPair, destroyKeys, ensureMacKey, findById } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
 import { ProviderKeys } from './provider-keys.ts';
+import { answerReport } from './reports.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
 export interface Answer {
@@ -107,7 +108,7 @@ export class Executor {
       case operations.listKeys:
         return ok(new FieldWriter().list([...this.#keys.all()].map((id) => Buffer.from(id, 'hex'))).finish());
       default: {
-        const answer = this.#providerKeys.run(code, body);
+        const answer = this.#providerKeys.run(code, body) ?? answerReport(code, body, this.#session);
         if (answer === undefined) throw new WireError(`an unknown operation ${code}`);
         return ok(answer);
       }

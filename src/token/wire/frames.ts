@@ -18,9 +18,15 @@ export const operations = {
   makeMac: 5,
   random: 6,
   listKeys: 7,
+  // Keys of the service that sign messages whole (provider-messages.ts).
   createMessageKey: 32,
   signMessage: 33,
   verifyMac: 34,
+  // Operators' questions, JSON both ways (reports.ts).
+  reportSlots: 48,
+  reportMechanisms: 49,
+  reportInventory: 50,
+  reportProbe: 51,
 } as const;
 export type OperationName = keyof typeof operations;
 
