@@ -6,6 +6,7 @@ import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import { macInput, readCreateKey, readMakeMac, readVerifyProof } from '../wire/messages.ts';
 import { readSign } from '../wire/sign-message.ts';
+import type { KeyDirectory } from './key-directory.ts';
 import { createKeyPair, destroyKeys, ensureMacKey, findById } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
 import { ProviderKeys } from './provider-keys.ts';
@@ -17,14 +18,6 @@ export interface Answer {
   readonly body: Uint8Array;
 }
 
-/** What the threads of a host share: where keys are. A change is told to the other threads. */
-export interface KeyHandles {
-  get(id: KeyId): Handle | undefined;
-  added(id: KeyId, handle: Handle): void;
-  removed(id: KeyId): void;
-  all(): Iterable<KeyId>;
-}
-
 const maxSignatureBytes = 1024;
 const maxRandomBytes = 1024;
 const nothing = Buffer.alloc(0);
@@ -33,7 +26,7 @@ const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
 /** Carries out requests on one session. Its rule: a caller's key signs only after the token has verified a proof for that very key. */
 export class Executor {
   readonly #openSession: () => Session;
-  readonly #keys: KeyHandles;
+  readonly #keys: KeyDirectory;
   readonly #providerKeys: ProviderKeys;
   #session: Session;
   #macKey: Handle;
@@ -41,7 +34,7 @@ export class Executor {
   readonly #value = Buffer.alloc(maxSignatureBytes);
 
   /** @param openSession opens the session of this thread, and again where one cannot be used any more */
-  constructor(openSession: () => Session, keys: KeyHandles, macKey: Handle) {
+  constructor(openSession: () => Session, keys: KeyDirectory, macKey: Handle) {
     this.#openSession = openSession;
     this.#session = openSession();
     this.#keys = keys;
@@ -93,13 +86,14 @@ export class Executor {
       }
       case operations.createKey: {
         const { id, type } = readCreateKey(body);
+        if (this.#keys.isRemoved(id)) return { status: statuses.forbidden, body: Buffer.from('the key was removed before it was made') };
         const { handle, publicKeyInfo } = createKeyPair(this.#session, id, type);
-        this.#keys.added(id, handle);
+        this.#keys.made(id, handle);
         return ok(publicKeyInfo);
       }
       case operations.destroyKey: {
         const id = readOnlyId(body);
-        this.#keys.removed(id);
+        this.#keys.remove(id);
         destroyKeys(this.#session, id);
         return ok(nothing);
       }
@@ -145,7 +139,7 @@ export class Executor {
   #search(id: KeyId): Handle {
     const [handle] = findById(this.#session, id, pkcs11js.CKO_PRIVATE_KEY);
     if (handle === undefined) throw new Error(`CKR_KEY_HANDLE_INVALID:96 no private key ${id} on the token`);
-    this.#keys.added(id, handle);
+    this.#keys.found(id, handle);
     return handle;
   }
 

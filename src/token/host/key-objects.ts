@@ -1,7 +1,8 @@
 import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/profile.ts';
 import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
-import { pkcs11js, type Session } from './session.ts';
+import { handleIsStale } from '../pkcs11-faults.ts';
+import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 import { ecPublicKeyInfo, rsaPublicKeyInfo } from './public-key-info.ts';
 
 const curves = {
@@ -111,6 +112,16 @@ export function destroyKeys(session: Session, id: KeyId): void {
   const mayBeSecret = keyOwner(id) === 'service' && id !== macKeyId;
   for (const objectClass of mayBeSecret ? [pkcs11js.CKO_PRIVATE_KEY, pkcs11js.CKO_SECRET_KEY] : [pkcs11js.CKO_PRIVATE_KEY]) {
     for (const handle of findById(session, id, objectClass)) session.module.C_DestroyObject(session.handle, handle);
+  }
+}
+
+/** Destroys a key by the handle that it was made with, if that handle still means this key. */
+export function destroyIfStillThere({ module, handle: session }: Session, id: KeyId, key: Handle): void {
+  try {
+    const [attribute] = module.C_GetAttributeValue(session, key, [{ type: pkcs11js.CKA_ID }]);
+    if (Buffer.isBuffer(attribute?.value) && attribute.value.equals(Buffer.from(id, 'hex'))) module.C_DestroyObject(session, key);
+  } catch (error) {
+    if (!handleIsStale(pkcs11Code(error))) throw error;
   }
 }
 

@@ -29,7 +29,8 @@ const noBytes = Buffer.alloc(1).subarray(0, 0);
 /** Where the handles of keys are kept; a change is told to the other threads. */
 interface HandleStore {
   get(id: KeyId): Handle | undefined;
-  added(id: KeyId, handle: Handle): void;
+  made(id: KeyId, handle: Handle): void;
+  found(id: KeyId, handle: Handle): void;
 }
 
 /** Keys that sign messages whole: Ed25519 and HMAC. Its requests name service keys alone (`wire/provider-messages.ts`). */
@@ -67,7 +68,7 @@ export class ProviderKeys {
     const { module, handle } = this.#sessionNow();
     if (type.scheme === 'HMAC') {
       const template = macKeyTemplate(id, 'signetd', type.bytes, macMechanisms[type.hash]);
-      this.#keys.added(id, module.C_GenerateKey(handle, { mechanism: pkcs11js.CKM_GENERIC_SECRET_KEY_GEN }, template));
+      this.#keys.made(id, module.C_GenerateKey(handle, { mechanism: pkcs11js.CKM_GENERIC_SECRET_KEY_GEN }, template));
       return noBytes;
     }
     const publicTemplate: Attribute[] = [
@@ -80,7 +81,7 @@ export class ProviderKeys {
       const [point] = module.C_GetAttributeValue(handle, keys.publicKey, [{ type: pkcs11js.CKA_EC_POINT }]);
       if (!Buffer.isBuffer(point?.value)) throw new Error('the token gives no public key');
       const publicKeyInfo = ed25519PublicKeyInfo(point.value);
-      this.#keys.added(id, keys.privateKey);
+      this.#keys.made(id, keys.privateKey);
       return publicKeyInfo;
     } catch (error) {
       module.C_DestroyObject(handle, keys.privateKey);
@@ -121,7 +122,7 @@ export class ProviderKeys {
     const search = (): Handle => {
       const [found] = findById(this.#sessionNow(), id, isMac ? pkcs11js.CKO_SECRET_KEY : pkcs11js.CKO_PRIVATE_KEY);
       if (found === undefined) throw new Error(`CKR_KEY_HANDLE_INVALID:130 no key ${id} on the token`);
-      this.#keys.added(id, found);
+      this.#keys.found(id, found);
       return found;
     };
     const kept = this.#keys.get(id) ?? search();

@@ -5,8 +5,9 @@ import type { Handle } from 'pkcs11js';
 import type { KeyId } from '../key-id.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
 import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
-import { Executor, type KeyHandles } from './execute.ts';
-import { ensureMacKey, listKeys } from './key-objects.ts';
+import { Executor } from './execute.ts';
+import { KeyDirectory, type KeyChange } from './key-directory.ts';
+import { destroyIfStillThere, ensureMacKey, listKeys } from './key-objects.ts';
 import { loadModule, logIn, openSession, PinRefused, slotOf, type Session } from './session.ts';
 
 /** What a thread of the host is given. */
@@ -32,10 +33,6 @@ export type ThreadMessage =
   /** PKCS#11 answered what only a new process can mend. */
   | { readonly kind: 'faulty'; readonly reason: string }
   | KeyChange;
-
-export type KeyChange =
-  | { readonly kind: 'added'; readonly id: KeyId; readonly handle: Handle }
-  | { readonly kind: 'removed'; readonly id: KeyId };
 
 const input = workerData as ThreadInput;
 if (parentPort === null) throw new Error('thread.ts runs as a worker thread');
@@ -64,26 +61,16 @@ function start(): void {
   }
   const session = timed(() => openSession(module, slot));
   let first: Session | undefined = session;
-  const handles = new Map(input.pin === undefined ? input.keys : timed(() => listKeys(session)));
+  const known = input.pin === undefined ? input.keys : timed(() => listKeys(session));
   const macKey = input.macKey === undefined ? timed(() => ensureMacKey(session)) : Buffer.from(input.macKey);
-  const keys: KeyHandles = {
-    get: (id) => handles.get(id),
-    added(id, handle) {
-      handles.set(id, handle);
-      send({ kind: 'added', id, handle });
-    },
-    removed(id) {
-      handles.delete(id);
-      send({ kind: 'removed', id });
-    },
-    all: () => handles.keys(),
-  };
-  main.on('message', (change: KeyChange) => {
-    // A Buffer crosses threads as a Uint8Array, and pkcs11js takes only Buffers.
-    if (change.kind === 'added') handles.set(change.id, Buffer.from(change.handle));
-    else handles.delete(change.id);
+  const keys = new KeyDirectory(known, send, (id, handle) => {
+    timed(() => {
+      destroyIfStillThere(session, id, handle);
+    });
   });
-  for (const [id, handle] of handles) handles.set(id, Buffer.from(handle));
+  main.on('message', (change: KeyChange) => {
+    keys.changed(change);
+  });
   const open = (): Session => {
     const opened = first ?? openSession(module, slot);
     first = undefined;
@@ -96,7 +83,7 @@ function start(): void {
   });
   server.listen(input.socketPath, () => {
     chmodSync(input.socketPath, 0o600);
-    send({ kind: 'ready', keys: handles, macKey });
+    send({ kind: 'ready', keys: known, macKey });
   });
 }
 
