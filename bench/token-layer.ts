@@ -4,6 +4,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import type * as ConfigModule from '../src/config/config.ts';
+import type * as TokenClientModule from '../src/token/client/token-client.ts';
+import type * as KeyIdModule from '../src/token/key-id.ts';
 import type { SignatureAlgorithm } from '../src/token/signature-algorithm.ts';
 import type { KeyType } from './native-tools.ts';
 import { projectRoot } from './quickstart-description.ts';
@@ -50,27 +53,27 @@ export async function measureTokenLayer(
   await client.createKey(id, type);
   const digest = createHash('sha256').update('document').digest();
   const latencies: number[] = [];
-  let [count, over] = [0, false];
+  const run = { count: 0, over: false };
   const work = Array.from({ length: length.concurrency }, async () => {
-    while (!over) {
+    while (!run.over) {
       const begin = performance.now();
       await client.signAsService(id, algorithms[type], [digest]);
       latencies.push(performance.now() - begin);
-      count += 1;
+      run.count += 1;
     }
   });
   await delay(1000);
   latencies.length = 0;
   const loop = monitorEventLoopDelay({ resolution: 1 });
   loop.enable();
-  const before = { count, at: performance.now(), self: process.cpuUsage(), host: cpuSecondsOf(client.hostPid) };
+  const before = { count: run.count, at: performance.now(), self: process.cpuUsage(), host: cpuSecondsOf(client.hostPid) };
   await delay(length.seconds * 1000);
-  const made = count - before.count;
+  const made = run.count - before.count;
   const seconds = (performance.now() - before.at) / 1000;
   const self = process.cpuUsage(before.self);
   const host = cpuSecondsOf(client.hostPid) - before.host;
   loop.disable();
-  over = true;
+  run.over = true;
   await Promise.all(work);
   await client.destroyKey(id);
   await client.stop();
@@ -112,9 +115,9 @@ function delayingModule(directory: string): string {
 /** The built code: from its sources the host would run with a compiler, which production forbids it. */
 async function builtTokenLayer() {
   const built = async (path: string): Promise<unknown> => import(new URL(`../dist/${path}.js`, import.meta.url).href);
-  const client = (await built('token/client/token-client')) as typeof import('../src/token/client/token-client.ts');
-  const config = (await built('config/config')) as typeof import('../src/config/config.ts');
-  const keyId = (await built('token/key-id')) as typeof import('../src/token/key-id.ts');
+  const client = (await built('token/client/token-client')) as typeof TokenClientModule;
+  const config = (await built('config/config')) as typeof ConfigModule;
+  const keyId = (await built('token/key-id')) as typeof KeyIdModule;
   return { ...client, ...config, ...keyId };
 }
 

@@ -11,14 +11,19 @@ import { Keyring } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
 import { openSqliteStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
-import { TokenClient } from './token/client/token-client.ts';
+import { Metrics } from './telemetry/metrics.ts';
+import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { exitCodes } from './token/host/greeting.ts';
 import { PinRefusedError } from './token/token.ts';
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
   const store = await openSqliteStore(config.state.path);
-  const token = new TokenClient(config.token, configPath, log);
+  const metrics = new Metrics();
+  const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
+  const token = new TokenClient(config.token, configPath, log, (operation, status, waitedMs, tokenMs) => {
+    tokenMetrics.served(operation, outcomeOf(status), waitedMs, tokenMs);
+  });
   await token.start();
   const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
   for (const [name, authority] of authorities) {
@@ -56,7 +61,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     },
   };
   const apiServer = createMtlsServer(config.listeners.api, api, log);
-  const operationsServer = createOperationsServer(health);
+  const operationsServer = createOperationsServer(health, metrics);
   await listen(apiServer, config.listeners.api);
   await listen(operationsServer, config.listeners.operations);
   log.info('ready', { api: config.listeners.api.port, operations: config.listeners.operations.port });

@@ -5,11 +5,13 @@ import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { CertificateRow } from '../state/schema.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
+import type { KeyJournal } from '../token/key-journal.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Token } from '../token/token.ts';
 import { Activation } from './activation.ts';
 import type { KeyCustody } from './custody.ts';
 import { checkNotLocked, checkUsable, parseKeyReferenceId, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { storeKeyJournal } from './store-key-journal.ts';
 
 /** A certificate for a new key, as the certificates room issues it. */
 export interface IssuedCertificate {
@@ -33,6 +35,7 @@ export class Keyring {
   readonly #store: StateStore;
   readonly #token: Token;
   readonly #custody: KeyCustody;
+  readonly #journal: KeyJournal;
   readonly #activation: Activation;
   /** Records by reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
   readonly #records = new Map<KeyReferenceId, KeyRecord>();
@@ -41,6 +44,7 @@ export class Keyring {
     this.#store = store;
     this.#token = token;
     this.#custody = custody;
+    this.#journal = storeKeyJournal(store);
     this.#activation = new Activation(store);
   }
 
@@ -73,7 +77,7 @@ export class Keyring {
   /** Makes a key with a password that is shown this once. Whatever fails, no key without a record stays on the token. */
   async createWithPassword(request: NewKey): Promise<{ reference: KeyReferenceId; password: string }> {
     const id = newKeyId('caller');
-    await this.#store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
+    await this.#journal.announce(id, 'CREATE');
     try {
       const publicKeyInfo = await this.#custody.create(id, request.type);
       const [{ row }, random] = await Promise.all([request.issue(publicKeyInfo), this.#token.random(passwordBytes)]);
@@ -191,6 +195,6 @@ export class Keyring {
 
   async #undo(id: KeyId): Promise<void> {
     await this.#custody.destroy(id);
-    await this.#store.run('finishStep', id);
+    await this.#journal.settle(id);
   }
 }

@@ -17,8 +17,8 @@ export interface Addresses {
  * Gives a stopped quickstart ports far from those that quickstarts choose: while a test kills and starts its service, another one must not
  * take its place.
  */
-export function withOwnPorts({ description }: QuickstartEnvironment): Addresses {
-  const { configFile, baseUrl, opsUrl } = description();
+export function withOwnPorts(environment: QuickstartEnvironment): Addresses {
+  const { configFile, baseUrl, opsUrl } = environment.description();
   const api = randomInt(20_000, 30_000);
   const ports = new Map([
     [new URL(baseUrl).port, String(api)],

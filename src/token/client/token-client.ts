@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenConfig } from '../../config/config.ts';
 import type { KeyType } from '../../config/profile.ts';
 import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
+import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { PinRefusedError, TokenUnavailable, type Proof, type SecretKind, type SignOutcome, type Token, type TokenKey } from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
@@ -10,8 +11,11 @@ import { writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages
 import { writeSign } from '../wire/sign-message.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
+import { messageRequests } from './message-requests.ts';
 import type { TokenClientLog } from './repeated-messages.ts';
 
+/** Not sent again: the first of two could have made a key already. */
+const creations: ReadonlySet<OperationName> = new Set(['createKey', 'createMessageKey']);
 const marginMs = 1000;
 const connectPollMs = 10;
 /** A start is more than one call: the process, the module, the login, the walk over the keys. */
@@ -25,6 +29,9 @@ export class TokenClient implements Token {
   #nextId = 1;
   #stopped = false;
   #pinRefused = false;
+
+  /** Service keys that sign messages whole. */
+  readonly messages: MessageToken = messageRequests(async (operation, body) => ok(await this.#request(operation, body)));
 
   constructor(config: TokenConfig, configPath: string, log: TokenClientLog, observe: Observe = () => undefined) {
     this.#config = config;
@@ -144,7 +151,7 @@ export class TokenClient implements Token {
       queuedAtMs: now,
       // The host ends itself at the same time-out; the margin lets a repeated request still come through.
       deadlineMs: now + this.#config.callTimeoutSeconds * 1000 + marginMs,
-      repeatable: operation !== 'createKey',
+      repeatable: !creations.has(operation),
       repeated: false,
       slow: operation === 'createKey',
       settle: resolve,
@@ -152,6 +159,11 @@ export class TokenClient implements Token {
     });
     return promise;
   }
+}
+
+/** How an answer's status counts. */
+export function outcomeOf(status: number): 'ok' | 'refused' | 'fault' {
+  return status === statuses.ok ? 'ok' : status === statuses.fault ? 'fault' : 'refused';
 }
 
 function ok({ status, body }: Answer): Buffer {

@@ -6,8 +6,10 @@ import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import { macInput, readCreateKey, readMakeMac, readVerifyProof } from '../wire/messages.ts';
 import { readSign } from '../wire/sign-message.ts';
-import { createKeyPair, destroyPrivateKeys, ensureMacKey, findById } from './key-objects.ts';
+import { createKeyPair, destroyKeys, ensureMacKey, findById } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
+import { ProviderKeys } from './provider-keys.ts';
+import { answerReport } from './reports.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
 export interface Answer {
@@ -32,6 +34,7 @@ const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
 export class Executor {
   readonly #openSession: () => Session;
   readonly #keys: KeyHandles;
+  readonly #providerKeys: ProviderKeys;
   #session: Session;
   #macKey: Handle;
   /** What a C_Sign writes into; it copies the value out. */
@@ -43,6 +46,7 @@ export class Executor {
     this.#session = openSession();
     this.#keys = keys;
     this.#macKey = macKey;
+    this.#providerKeys = new ProviderKeys(() => this.#session, keys);
   }
 
   execute(frame: Frame): Answer {
@@ -96,15 +100,18 @@ export class Executor {
       case operations.destroyKey: {
         const id = readOnlyId(body);
         this.#keys.removed(id);
-        destroyPrivateKeys(this.#session, id);
+        destroyKeys(this.#session, id);
         return ok(nothing);
       }
       case operations.random:
         return ok(this.#random(body));
       case operations.listKeys:
         return ok(new FieldWriter().list([...this.#keys.all()].map((id) => Buffer.from(id, 'hex'))).finish());
-      default:
-        throw new WireError(`an unknown operation ${code}`);
+      default: {
+        const answer = this.#providerKeys.run(code, body) ?? answerReport(code, body, this.#session);
+        if (answer === undefined) throw new WireError(`an unknown operation ${code}`);
+        return ok(answer);
+      }
     }
   }
 

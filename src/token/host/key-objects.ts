@@ -1,6 +1,6 @@
 import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/profile.ts';
-import { keyIdOf, macKeyId, type KeyId } from '../key-id.ts';
+import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
 import { pkcs11js, type Session } from './session.ts';
 import { ecPublicKeyInfo, rsaPublicKeyInfo } from './public-key-info.ts';
 
@@ -18,6 +18,7 @@ export function createKeyPair(session: Session, id: KeyId, type: KeyType): { han
   const { module } = session;
   const rsaBits = type.startsWith('RSA-') ? Number(type.slice(4)) : undefined;
   const mechanism = rsaBits === undefined ? pkcs11js.CKM_EC_KEY_PAIR_GEN : pkcs11js.CKM_RSA_PKCS_KEY_PAIR_GEN;
+  const allowed = rsaBits === undefined ? [pkcs11js.CKM_ECDSA] : [pkcs11js.CKM_RSA_PKCS, pkcs11js.CKM_RSA_PKCS_PSS];
   const publicTemplate: Attribute[] = [
     // The public key leaves in the certificate; as a token object it would only take room.
     { type: pkcs11js.CKA_TOKEN, value: false },
@@ -29,7 +30,7 @@ export function createKeyPair(session: Session, id: KeyId, type: KeyType): { han
           { type: pkcs11js.CKA_PUBLIC_EXPONENT, value: Buffer.from([1, 0, 1]) },
         ]),
   ];
-  const keys = module.C_GenerateKeyPair(session.handle, { mechanism }, publicTemplate, privateTemplate(id, rsaBits !== undefined));
+  const keys = module.C_GenerateKeyPair(session.handle, { mechanism }, publicTemplate, privateTemplate(id, allowed));
   try {
     return { handle: keys.privateKey, publicKeyInfo: readPublicKey(session, keys.publicKey, type, rsaBits !== undefined) };
   } catch (error) {
@@ -45,12 +46,18 @@ export function ensureMacKey(session: Session): Handle {
   const { module } = session;
   const [found] = findById(session, macKeyId, pkcs11js.CKO_SECRET_KEY);
   if (found !== undefined) return found;
-  return module.C_GenerateKey(session.handle, { mechanism: pkcs11js.CKM_GENERIC_SECRET_KEY_GEN }, [
+  const template = macKeyTemplate(macKeyId, 'signetd secrets', 32, pkcs11js.CKM_SHA256_HMAC);
+  return module.C_GenerateKey(session.handle, { mechanism: pkcs11js.CKM_GENERIC_SECRET_KEY_GEN }, template);
+}
+
+/** A secret key for one HMAC alone: it signs and verifies. */
+export function macKeyTemplate(id: KeyId, label: string, bytes: number, mechanism: number): Attribute[] {
+  return [
     { type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_SECRET_KEY },
     { type: pkcs11js.CKA_KEY_TYPE, value: pkcs11js.CKK_GENERIC_SECRET },
-    { type: pkcs11js.CKA_VALUE_LEN, value: 32 },
-    { type: pkcs11js.CKA_ID, value: Buffer.from(macKeyId, 'hex') },
-    { type: pkcs11js.CKA_LABEL, value: 'signetd secrets' },
+    { type: pkcs11js.CKA_VALUE_LEN, value: bytes },
+    { type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') },
+    { type: pkcs11js.CKA_LABEL, value: label },
     { type: pkcs11js.CKA_TOKEN, value: true },
     { type: pkcs11js.CKA_PRIVATE, value: true },
     { type: pkcs11js.CKA_SENSITIVE, value: true },
@@ -62,17 +69,19 @@ export function ensureMacKey(session: Session): Handle {
     { type: pkcs11js.CKA_WRAP, value: false },
     { type: pkcs11js.CKA_UNWRAP, value: false },
     { type: pkcs11js.CKA_DERIVE, value: false },
-    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList([pkcs11js.CKM_SHA256_HMAC]) },
-  ]);
+    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList([mechanism]) },
+  ];
 }
 
 /**
- * Every private key of ours on the token, with its handle. Walked once, at the start. What a kill left half-made on the way is destroyed: it has no
- * identifier yet, so that the journal, which knows keys by theirs, would never find it.
+ * Every key of ours on the token but the one that secrets are checked with, by its handle. Walked once, at the start. What a kill left half-made on the
+ * way is destroyed: it has no identifier yet, so that the journal, which knows keys by theirs, would never find it.
  */
-export function listPrivateKeys(session: Session): Map<KeyId, Handle> {
+export function listKeys(session: Session): Map<KeyId, Handle> {
   const keys = new Map<KeyId, Handle>();
-  for (const handle of find(session, [{ type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_PRIVATE_KEY }])) {
+  for (const handle of [pkcs11js.CKO_PRIVATE_KEY, pkcs11js.CKO_SECRET_KEY].flatMap((value) =>
+    find(session, [{ type: pkcs11js.CKA_CLASS, value }]),
+  )) {
     const [attribute] = session.module.C_GetAttributeValue(session.handle, handle, [{ type: pkcs11js.CKA_ID }]);
     const id = attribute?.value;
     if (!Buffer.isBuffer(id)) continue;
@@ -86,6 +95,7 @@ export function listPrivateKeys(session: Session): Map<KeyId, Handle> {
       // A key of somebody else on the same token: not ours to use.
     }
   }
+  keys.delete(macKeyId);
   return keys;
 }
 
@@ -96,9 +106,12 @@ function isHalfMade({ module, handle }: Session, key: Handle): boolean {
   return !kept || (Buffer.isBuffer(label?.value) ? label.value.toString('utf8') : label?.value) === keyLabel;
 }
 
-/** Destroys every private key with this identifier. */
-export function destroyPrivateKeys(session: Session, id: KeyId): void {
-  for (const handle of findById(session, id, pkcs11js.CKO_PRIVATE_KEY)) session.module.C_DestroyObject(session.handle, handle);
+/** Destroys every private key with this identifier, and every HMAC key of the service but the one that secrets are checked with. */
+export function destroyKeys(session: Session, id: KeyId): void {
+  const mayBeSecret = keyOwner(id) === 'service' && id !== macKeyId;
+  for (const objectClass of mayBeSecret ? [pkcs11js.CKO_PRIVATE_KEY, pkcs11js.CKO_SECRET_KEY] : [pkcs11js.CKO_PRIVATE_KEY]) {
+    for (const handle of findById(session, id, objectClass)) session.module.C_DestroyObject(session.handle, handle);
+  }
 }
 
 export function findById(session: Session, id: KeyId, objectClass: number): Handle[] {
@@ -108,7 +121,7 @@ export function findById(session: Session, id: KeyId, objectClass: number): Hand
   ]);
 }
 
-function find({ module, handle }: Session, template: Attribute[]): Handle[] {
+export function find({ module, handle }: Session, template: Attribute[]): Handle[] {
   module.C_FindObjectsInit(handle, template);
   try {
     const found: Handle[] = [];
@@ -122,7 +135,8 @@ function find({ module, handle }: Session, template: Attribute[]): Handle[] {
   }
 }
 
-function privateTemplate(id: KeyId, isRsa: boolean): Attribute[] {
+/** A private key for signing alone, by these mechanisms. */
+export function privateTemplate(id: KeyId, allowedMechanisms: readonly number[]): Attribute[] {
   return [
     { type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') },
     { type: pkcs11js.CKA_LABEL, value: keyLabel },
@@ -134,10 +148,7 @@ function privateTemplate(id: KeyId, isRsa: boolean): Attribute[] {
     { type: pkcs11js.CKA_DECRYPT, value: false },
     { type: pkcs11js.CKA_UNWRAP, value: false },
     { type: pkcs11js.CKA_DERIVE, value: false },
-    {
-      type: pkcs11js.CKA_ALLOWED_MECHANISMS,
-      value: mechanismList(isRsa ? [pkcs11js.CKM_RSA_PKCS, pkcs11js.CKM_RSA_PKCS_PSS] : [pkcs11js.CKM_ECDSA]),
-    },
+    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList(allowedMechanisms) },
   ];
 }
 

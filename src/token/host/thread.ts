@@ -6,7 +6,7 @@ import type { KeyId } from '../key-id.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
 import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
 import { Executor, type KeyHandles } from './execute.ts';
-import { ensureMacKey, listPrivateKeys } from './key-objects.ts';
+import { ensureMacKey, listKeys } from './key-objects.ts';
 import { loadModule, logIn, openSession, PinRefused, slotOf, type Session } from './session.ts';
 
 /** What a thread of the host is given. */
@@ -64,7 +64,7 @@ function start(): void {
   }
   const session = timed(() => openSession(module, slot));
   let first: Session | undefined = session;
-  const handles = new Map(input.pin === undefined ? input.keys : timed(() => listPrivateKeys(session)));
+  const handles = new Map(input.pin === undefined ? input.keys : timed(() => listKeys(session)));
   const macKey = input.macKey === undefined ? timed(() => ensureMacKey(session)) : Buffer.from(input.macKey);
   const keys: KeyHandles = {
     get: (id) => handles.get(id),

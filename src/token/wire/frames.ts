@@ -10,7 +10,24 @@ export interface Frame {
   readonly body: Buffer;
 }
 
-export const operations = { createKey: 1, destroyKey: 2, sign: 3, verifyProof: 4, makeMac: 5, random: 6, listKeys: 7 } as const;
+export const operations = {
+  createKey: 1,
+  destroyKey: 2,
+  sign: 3,
+  verifyProof: 4,
+  makeMac: 5,
+  random: 6,
+  listKeys: 7,
+  // Keys of the service that sign messages whole (provider-messages.ts).
+  createMessageKey: 32,
+  signMessage: 33,
+  verifyMac: 34,
+  // Operators' questions, JSON both ways (reports.ts).
+  reportSlots: 48,
+  reportMechanisms: 49,
+  reportInventory: 50,
+  reportProbe: 51,
+} as const;
 export type OperationName = keyof typeof operations;
 
 /** `wrongSecret`: the proof does not verify. `fault`: PKCS#11 answered an error; the body has its code (u32) and a text. */
