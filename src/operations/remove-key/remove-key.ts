@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KeyReference, refuseTransaction, requiredPassword } from '../fields/key-reference.ts';
+import { checkKeyReference, KeyReference, requiredPassword } from '../fields/key-reference.ts';
 import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
@@ -11,7 +11,7 @@ export const removeKey = operation({
   takesIdempotencyKey: false,
   request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
   async run({ keyReference }, { caller, keys }) {
-    refuseTransaction(keyReference);
+    checkKeyReference(keyReference);
     const key = await keys.find(caller.tenant, keyReference.reference);
     keys.checkUsable(key, true);
     await keys.remove(key, requiredPassword(keyReference));

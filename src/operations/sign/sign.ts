@@ -8,11 +8,11 @@ import type { Prepared, SignatureFormat, SignerChain } from '../../signatures/fo
 import { rawFormat } from '../../signatures/raw/raw.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
-import { KeyReference, refuseTransaction, requiredPassword } from '../fields/key-reference.ts';
+import { checkKeyReference, KeyReference, requiredPassword } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-import { checkDigestFits, checkFitsKey, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
+import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
 import { requestedSignature } from './consistency.ts';
 import { SignatureParameters } from './parameters.ts';
 
@@ -33,9 +33,9 @@ export const sign = operation({
   request: SignRequest,
   async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
     const requested = requestedSignature(parameters, { allowSha1: context.config.tenants[context.caller.tenant]?.allowSha1 ?? false });
-    checkDocuments(inputDocuments, context.config.limits, requested.kind === 'raw');
+    checkDocuments(inputDocuments, context.config.limits, { digestAllowed: requested.kind === 'raw', passwordAllowed: false });
     checkOutput(optionalInputs);
-    refuseTransaction(keyReference);
+    checkKeyReference(keyReference);
     const rawAlgorithm = requested.kind === 'raw' ? rawAlgorithmAsked(requested.raw) : undefined;
 
     const key = await context.keys.find(context.caller.tenant, keyReference.reference);
@@ -62,6 +62,7 @@ export const sign = operation({
       checkDigestFits(document, algorithm, index);
       return { algorithm };
     });
+    checkOneAlgorithm(algorithms.map(({ algorithm }) => algorithm));
     return signAll(documents, rawFormat, algorithms, { key, password, signer, context });
   },
 });
