@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { z } from 'zod';
 import { ConfigError } from '../config/config.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
+import { configCheck } from './config/check.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { complain, tell, type Outcome } from './outcome.ts';
 import { InitOptions, tokenInit } from './token/init.ts';
@@ -76,6 +77,9 @@ function programOf(end: (exitCode: number) => void): Command {
     InitOptions,
     tokenInit,
   );
+
+  const config = program.command('config').description('the configuration');
+  runs(config.command('check').description('every fault of the configuration, a line each'), NoOptions, configCheck);
   return program;
 }
 

@@ -90,13 +90,13 @@ export class ConfigError extends Error {}
 /** Reads the YAML file. Relative paths in it are relative to it. @throws {ConfigError} */
 export function loadConfig(path: string): Config {
   const config = check(Config, readYaml(path), path);
-  for (const [name, tenant] of Object.entries(config.tenants)) {
-    if (config.certificateAuthorities[tenant.certificateAuthority] === undefined) {
-      throw new ConfigError(
-        `${path}: tenants.${name}.certificateAuthority: no certificate authority "${tenant.certificateAuthority}" is configured`,
-      );
-    }
-  }
+  const faults = Object.entries(config.tenants)
+    .filter(([, { certificateAuthority }]) => config.certificateAuthorities[certificateAuthority] === undefined)
+    .map(
+      ([name, { certificateAuthority }]) =>
+        `${path}: tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured`,
+    );
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
 }
 
