@@ -4,6 +4,7 @@ export interface Schema {
   keys: KeyRow;
   certificates: CertificateRow;
   key_journal: KeyJournalRow;
+  audit_outbox: AuditOutboxRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -59,4 +60,13 @@ export interface KeyJournalRow {
   key_id: string;
   intent: 'CREATE' | 'DESTROY';
   created_at: number;
+}
+
+/** An audit record that is stored with what it tells of, until it is in the chain: a crash between the two loses none. */
+export interface AuditOutboxRow {
+  /** Unique over all instances; its maker chooses it. */
+  id: string;
+  created_at: number;
+  /** JSON. */
+  record: string;
 }
