@@ -6,6 +6,7 @@ export interface Schema {
   key_journal: KeyJournalRow;
   audit_keys: AuditKeyRow;
   audit_heads: AuditHeadRow;
+  audit_outbox: AuditOutboxRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -82,4 +83,13 @@ export interface AuditHeadRow {
   hash: string;
   /** Number of the file that holds it. */
   file: number;
+}
+
+/** An audit record that is stored with what it tells of, until it is in the chain: a crash between the two loses none. */
+export interface AuditOutboxRow {
+  /** Unique over all instances; its maker chooses it. */
+  id: string;
+  created_at: number;
+  /** JSON. */
+  record: string;
 }

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
+import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 import { listClients, registerClient } from './clients.ts';
 import { announce, clearFailures, findKey, finishStep, insertKey, journal, markRemoved, recordFailure } from './keys.ts';
 import { probe } from './probe.ts';
@@ -11,6 +12,9 @@ export const repositories = {
   auditKeys,
   insertAuditKey,
   keepAuditHead,
+  addAuditRecord,
+  deleteAuditRecords,
+  listAuditRecords,
   listClients,
   registerClient,
   announce,
