@@ -1,15 +1,19 @@
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from '../telemetry/log.ts';
+import type { Audit, Outcome } from './audit.ts';
+import { AuditedRequest, carriedOut, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
 import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
 import { DirectoryLock } from './directory-lock.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
+import { requestsInChain, type Outbox } from './outbox.ts';
 import type { FilePlace, Place, RequestEntry } from './record.ts';
 import { RefusedClients } from './refused-clients.ts';
 
 const tickSeconds = 5;
 const refusedClientsSeconds = 60;
+const sweepSeconds = 1;
 
 /** What is kept apart from the log, so that a log that was cut or rolled back is found. */
 export interface AuditMemory {
@@ -26,6 +30,8 @@ export interface AuditLogOptions {
   readonly checkpointRecords: number;
   readonly signer: CheckpointSigner;
   readonly memory: AuditMemory;
+  /** Where settlements leave a record in their own commit. */
+  readonly outbox?: Outbox | undefined;
   readonly log: Logger;
 }
 
@@ -39,16 +45,6 @@ export interface AuditStatus {
   readonly recordsSinceCheckpoint: number;
 }
 
-/** What those who answer requests see of the audit log. */
-export interface Audit {
-  /** Before a request is carried out. @throws {Refusal} STORE_FULL while nothing can be recorded. */
-  checkWritable(): void;
-  /** After it, before its answer: returns once the record is on the disk. @throws {Refusal} STORE_FULL */
-  record(entry: RequestEntry): Promise<void>;
-  /** A client that got no answer from any operation. */
-  refuseClient(reason: string, address: string | undefined): void;
-}
-
 /** The hash-chained log with its checkpoints. See docs/audit.md. */
 export class AuditLog implements Audit {
   readonly #options: AuditLogOptions;
@@ -57,6 +53,9 @@ export class AuditLog implements Audit {
   readonly #writer: GroupWriter;
   readonly #refused = new RefusedClients();
   readonly #timers: NodeJS.Timeout[] = [];
+  /** Requests that changed the state and have no record yet. */
+  readonly #unrecorded = new Set<string>();
+  #replaying = false;
   #lastCheckpoint: Place | undefined;
   #lastCheckpointAt: number | undefined;
   #checkpointing: Promise<void> | undefined;
@@ -68,7 +67,7 @@ export class AuditLog implements Audit {
     this.#lock = lock;
     this.#chain = chain;
     this.#writer = new GroupWriter(chain, options.log, () => {
-      void this.#checkpoint();
+      void this.#replay().then(async () => this.#checkpoint());
     });
   }
 
@@ -99,10 +98,27 @@ export class AuditLog implements Audit {
     };
   }
 
-  checkWritable(): void {
-    this.#writer.checkWritable();
+  begin(requester: Requester): AuditedRequest {
+    return new AuditedRequest(this.#options.name, requester);
   }
 
+  async carryOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
+    this.#writer.checkWritable();
+    return carriedOut(request, work);
+  }
+
+  async finish({ requester, key, digests, outboxIds }: AuditedRequest, outcome: Outcome): Promise<void> {
+    const entry = { kind: 'request' as const, ...requester, key, digests: digests.length === 0 ? undefined : digests, ...outcome };
+    try {
+      await this.record(entry);
+      this.#options.outbox?.done(outboxIds);
+    } catch (error) {
+      if (outboxIds.length > 0) this.#unrecorded.add(requester.request);
+      throw error;
+    }
+  }
+
+  /** Returns once the record is on the disk. @throws {Refusal} STORE_FULL */
   async record(entry: RequestEntry): Promise<void> {
     await this.#writer.append(entry);
     if (this.#recordsSinceCheckpoint >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.#checkpoint();
@@ -118,6 +134,7 @@ export class AuditLog implements Audit {
     await this.#writeRefused();
     await this.#checkpointing;
     await this.#checkpoint();
+    await this.#sweep();
     await this.#writer.close();
     this.#lock.release();
   }
@@ -130,15 +147,56 @@ export class AuditLog implements Audit {
     const entry = { kind: 'start' as const, cutBytes: cutBytes === 0 ? undefined : cutBytes };
     // A full disk: the group writer has said so, and tries again.
     await this.#writer.append(entry).catch(() => undefined);
+    await this.#findUnrecorded();
+    await this.#replay();
     await this.#checkpoint();
     const every = (seconds: number, work: () => Promise<void>): void => {
       this.#timers.push(setInterval(() => void work(), seconds * 1000).unref());
     };
     every(Math.min(tickSeconds, this.#options.checkpointSeconds), async () => {
+      await this.#replay();
       const isDue = Date.now() - (this.#lastCheckpointAt ?? 0) >= this.#options.checkpointSeconds * 1000;
       if (isDue && this.#recordsSinceCheckpoint > 0) await this.#checkpoint();
     });
     every(refusedClientsSeconds, async () => this.#writeRefused());
+    every(sweepSeconds, async () => this.#sweep());
+  }
+
+  /** At a start nothing is on its way: every settlement whose request is not in the chain lost its record to a crash or a full disk. */
+  async #findUnrecorded(): Promise<void> {
+    const { outbox, directory } = this.#options;
+    const settled = (await outbox?.settled()) ?? [];
+    if (settled.length === 0) return;
+    const inChain = await requestsInChain(directory, settled);
+    for (const { entry, ids } of settled) {
+      if (inChain.has(entry.request)) outbox?.done(ids);
+      else this.#unrecorded.add(entry.request);
+    }
+  }
+
+  /** Writes the records that are missing. What cannot be written now is tried again. */
+  async #replay(): Promise<void> {
+    const { outbox, log } = this.#options;
+    if (outbox === undefined || this.#unrecorded.size === 0 || !this.#writer.writable || this.#replaying) return;
+    this.#replaying = true;
+    try {
+      for (const { entry, ids } of await outbox.settled()) {
+        if (!this.#unrecorded.has(entry.request)) continue;
+        await this.#writer.append(entry);
+        this.#unrecorded.delete(entry.request);
+        outbox.done(ids);
+      }
+    } catch (error) {
+      log.error('audit records wait in the state store', { requests: this.#unrecorded.size, reason: reasonOf(error) });
+    } finally {
+      this.#replaying = false;
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    await this.#options.outbox?.sweep().catch((error: unknown) => {
+      this.#options.log.warn('the audit outbox keeps what is written already', { reason: reasonOf(error) });
+    });
   }
 
   async #checkpoint(): Promise<void> {
@@ -166,7 +224,7 @@ export class AuditLog implements Audit {
       log.info('audit checkpoint', { log: name, record: place.n, hash: place.hash });
     } catch (error) {
       this.#notBefore = Date.now() + tickSeconds * 1000;
-      log.error('no checkpoint in the audit log', { reason: error instanceof Error ? error.message : String(error) });
+      log.error('no checkpoint in the audit log', { reason: reasonOf(error) });
     }
   }
 
@@ -177,4 +235,8 @@ export class AuditLog implements Audit {
       });
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -33,6 +33,7 @@ export class GroupWriter {
   #outage: Outage | undefined;
   #retry: NodeJS.Timeout | undefined;
   #inWork: readonly Waiting[] = [];
+  #isClosed = false;
 
   constructor(chain: Chain, log: Logger, recovered: () => void) {
     this.#chain = chain;
@@ -60,6 +61,7 @@ export class GroupWriter {
   /** Answers once the record is on the disk. @throws {Refusal} STORE_FULL */
   async append(entry: Entry): Promise<FilePlace> {
     if (this.#outage !== undefined) throw unwritable(this.#outage.reason);
+    if (this.#isClosed) throw unwritable('it is closed');
     return new Promise((resolve, reject) => {
       this.#waiting.push({ body: entryBody(entry), since: performance.now(), resolve, reject });
       this.#work ??= this.#writeAll();
@@ -82,6 +84,7 @@ export class GroupWriter {
 
   /** Waits for the last group, then lets go of the file. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearTimeout(this.#retry);
     await this.between(async (chain) => chain.close());
   }

@@ -1,16 +1,22 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import helmet from 'helmet';
+import type { Audit } from '../audit/audit.ts';
+import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
 import type { Caller } from '../clients/caller.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { resultObject, resultOf, success } from './answer.ts';
+import { resultObject, resultOf, success, type ResultValues } from './answer.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { JsonError, parseStrictJson } from './strict-json.ts';
 
 /** Semantic version of the interface (contract §10). */
 export const apiVersion = '1.0.0';
+
+/** What the audit log keeps of a caller's requestID. */
+const requestIdCharacters = 128;
 
 export interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -21,8 +27,9 @@ export interface ApiOptions {
   draining(): boolean;
   /** The registered client behind a connection. */
   callerOf(request: IncomingMessage): Caller | undefined;
+  readonly audit: Audit;
   /** Everything else that an operation needs. */
-  context(caller: Caller, hasIdempotencyKey: boolean): Context;
+  context(caller: Caller, hasIdempotencyKey: boolean, audit: AuditDetails): Context;
 }
 
 /** Mounts the table of operations. The order of checks is the contract's (§2): each step below is one of its words. */
@@ -61,24 +68,39 @@ export function createApi(options: ApiOptions): Express {
 
 async function handle(operation: Operation, options: ApiOptions, request: Request, response: Response): Promise<void> {
   if (options.draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
+  const address = request.socket.remoteAddress;
   const caller = options.callerOf(request);
-  if (caller === undefined) throw new Problem(403, 'this client certificate is not registered');
-  if (!caller.roles.has(operation.role)) throw new Problem(403, `this operation needs the role "${operation.role}"`);
-  checkBodyHeaders(request, options.jsonBodyMaxBytes);
-  const bytes = await readBody(request, options.jsonBodyMaxBytes);
-  const hasIdempotencyKey = operation.takesIdempotencyKey && checkIdempotencyKey(request);
-  const body = parseBody(bytes);
+  if (caller === undefined) {
+    options.audit.refuseClient('not registered', address);
+    throw new Problem(403, 'this client certificate is not registered');
+  }
+  if (!caller.roles.has(operation.role)) {
+    options.audit.refuseClient(`the role ${operation.role} is missing`, address);
+    throw new Problem(403, `this operation needs the role "${operation.role}"`);
+  }
+  const audited = options.audit.begin({
+    request: randomUUID(),
+    client: caller.name,
+    tenant: caller.tenant,
+    spki: caller.spkiSha256.slice(0, 16),
+    address,
+    operation: operation.path,
+  });
   const started = performance.now();
-  const { requestID } = body;
-  const echo = typeof requestID === 'string' && requestID.isWellFormed() ? { requestID } : {};
-  let result = success;
-  let answer: object = {};
+  const ending = await endingOf(operation, options, request, { caller, audited });
+  let { result } = ending;
+  let isRecorded = true;
   try {
-    answer = await operation.handle(body, options.context(caller, hasIdempotencyKey));
+    const requestID = ending.echo.requestID?.slice(0, requestIdCharacters).toWellFormed();
+    const outcome = ending.problem === undefined ? { major: result.major, minor: result.minor } : { status: ending.problem.status };
+    await options.audit.finish(audited, { ...(requestID === undefined ? {} : { requestID }), ...outcome });
   } catch (error) {
+    // No answer leaves without its record, be it a success.
+    isRecorded = false;
     result = resultOf(error, operation.path, options.log);
   }
   options.log.debug('request', {
+    request: audited.requester.request,
     operation: operation.path,
     client: caller.name,
     tenant: caller.tenant,
@@ -86,10 +108,44 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
     minor: result.minor,
     ms: Math.round(performance.now() - started),
   });
+  if (isRecorded && ending.problem !== undefined) throw ending.problem;
+  const answer = isRecorded ? ending.answer : {};
   response
     .status(200)
     .type('application/json')
-    .send(JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
+    .send(JSON.stringify({ result: resultObject(operation.spelling, result), ...ending.echo, ...answer }));
+}
+
+/** How a request that reached a client and a role ends. */
+interface Ending {
+  readonly problem: Problem | undefined;
+  readonly result: ResultValues;
+  readonly answer: object;
+  readonly echo: { readonly requestID?: string };
+}
+
+interface Reached {
+  readonly caller: Caller;
+  readonly audited: AuditedRequest;
+}
+
+async function endingOf(operation: Operation, options: ApiOptions, request: Request, { caller, audited }: Reached): Promise<Ending> {
+  let echo: Ending['echo'] = {};
+  try {
+    checkBodyHeaders(request, options.jsonBodyMaxBytes);
+    const bytes = await readBody(request, options.jsonBodyMaxBytes);
+    const hasIdempotencyKey = operation.takesIdempotencyKey && checkIdempotencyKey(request);
+    const body = parseBody(bytes);
+    const { requestID } = body;
+    if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
+    const answer = await options.audit.carryOut(audited, async () =>
+      operation.handle(body, options.context(caller, hasIdempotencyKey, audited)),
+    );
+    return { problem: undefined, result: success, answer, echo };
+  } catch (error) {
+    if (error instanceof Problem) return { problem: error, result: success, answer: {}, echo };
+    return { problem: undefined, result: resultOf(error, operation.path, options.log), answer: {}, echo };
+  }
 }
 
 /** 8 to 128 visible ASCII characters (contract §10). @throws {Problem} 400 */

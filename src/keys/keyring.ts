@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { step } from '../state/step.ts';
 import type { CertificateRow } from '../state/schema.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
@@ -80,7 +82,7 @@ export class Keyring {
       const password = Buffer.from(random).toString('base64url');
       const salt = randomBytes(16);
       const mac = await this.#token.makeMac(id, 'PASSWORD', salt, Buffer.from(password));
-      await this.#store.run('insertKey', {
+      const insert = step('insertKey', {
         certificate: row,
         key: {
           reference: row.sha1,
@@ -99,6 +101,7 @@ export class Keyring {
           created_at: Date.now(),
         },
       });
+      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist')]);
       return { reference: parseKeyReferenceId(row.sha1), password };
     } catch (error) {
       // The journal keeps the entry if this fails too, and the next start finishes it.
@@ -147,7 +150,8 @@ export class Keyring {
       true,
     );
     if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
-    const first = await this.#store.run('markRemoved', { reference: key.reference, now: Date.now() });
+    const mark = step('markRemoved', { reference: key.reference, now: Date.now() });
+    const [first] = await this.#store.commit([mark, ...auditSteps('the key is out of use')]);
     key.removed = true;
     this.#activation.forget(key);
     if (!first) throw new Refusal('KEY_STATE', { message: 'the key is removed' });
