@@ -12,6 +12,7 @@ import { report, type Measured } from './report.ts';
 import { createScratchCertificates } from './scratch-certificates.ts';
 import { createScratchToken, type ScratchToken } from './scratch-token.ts';
 import { ServiceClient, type Reference } from './service-client.ts';
+import { reportTokenLayer } from './token-layer-report.ts';
 import { signetdPids } from './signetd-processes.ts';
 
 const ceilingLength = { threads: 2, seconds: 4 };
@@ -86,6 +87,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   compiled('load');
   const token = createScratchToken(directory);
   if (token === undefined) say('SoftHSM (package softhsm2) is not installed: nothing is compared with C');
+  const tokenLayer = token === undefined ? [] : await reportTokenLayer(token, directory, say);
   const bodyFile = join(directory, 'request.json');
   const measured: WithSize[] = [];
   for (const type of keyTypes) measured.push(await measureType(type, quickstart, token, bodyFile));
@@ -93,7 +95,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);
   say('with the audit log and without it, in turns');
   const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
-  for (const line of [...report(measured, bare), ...auditCosts.map(auditCostLine)]) console.log(line);
+  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine)]) console.log(line);
 }
 
 const quickstart = readQuickstart();

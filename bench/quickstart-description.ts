@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
-export const quickstartDirectory = join(projectRoot, 'var', 'quickstart');
+export const quickstartDirectory = process.env['SIGNETD_QUICKSTART_DIRECTORY'] ?? join(projectRoot, 'var', 'quickstart');
 
 const Client = z.object({ certificate: z.string(), key: z.string() });
 

@@ -39,6 +39,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
     log,
     draining: () => draining,
+    busySeconds: () => token.busySeconds,
     callerOf: (request) => callerOf(request, clients),
     audit,
     context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),

@@ -23,6 +23,14 @@ export const TokenConfig = z.strictObject({
   threads: z.int().min(1).max(64).default(2),
   callTimeoutSeconds: z.number().positive().max(600).default(30),
   queueMaxRequests: z.int().positive().default(4096),
+  /** How long requests wait for a token host that is away before they are refused at once. */
+  outageSeconds: z.number().positive().max(600).default(10),
+  /** The host is replaced after so many requests or so long, since vendors' modules lose memory. */
+  recycleAfterRequests: z.int().positive().default(5_000_000),
+  recycleAfterSeconds: z
+    .int()
+    .positive()
+    .default(24 * 3600),
   /** `spawn`: the daemon starts and restarts the host. `external`: somebody else does (systemd); the daemon connects. */
   host: z.enum(['spawn', 'external']).default('external'),
   socketPath: FilePath.default('/run/signetd/token.sock'),

@@ -1,22 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import helmet from 'helmet';
 import type { Audit } from '../audit/audit.ts';
 import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
 import type { Caller } from '../clients/caller.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { resultObject, resultOf, success, type ResultValues } from './answer.ts';
+import { TokenBusy } from '../token/token.ts';
+import { resultObject, resultOf, success } from './answer.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { Problem, sendProblem } from './problem.ts';
+import { recorded, type Ending } from './recorded.ts';
+import { send } from './send.ts';
 import { JsonError, parseStrictJson } from './strict-json.ts';
-
-/** Semantic version of the interface (contract §10). */
-export const apiVersion = '1.0.0';
-
-/** What the audit log keeps of a caller's requestID. */
-const requestIdCharacters = 128;
 
 export interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -25,6 +20,8 @@ export interface ApiOptions {
   readonly log: Logger;
   /** Whether the service stops: new work is refused. */
   draining(): boolean;
+  /** Seconds after which another try is worth while, where requests that come now would not be served in time. */
+  busySeconds(): number | undefined;
   /** The registered client behind a connection. */
   callerOf(request: IncomingMessage): Caller | undefined;
   readonly audit: Audit;
@@ -36,10 +33,6 @@ export interface ApiOptions {
 export function createApi(options: ApiOptions): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
-  app.use(helmet(), (_request, response, next) => {
-    response.set('X-API-Version', apiVersion).set('Cache-Control', 'no-store');
-    next();
-  });
   for (const operation of options.operations) {
     app
       .route(`${options.signRoot}/${operation.path}`)
@@ -68,6 +61,8 @@ export function createApi(options: ApiOptions): Express {
 
 async function handle(operation: Operation, options: ApiOptions, request: Request, response: Response): Promise<void> {
   if (options.draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
+  const busy = options.busySeconds();
+  if (busy !== undefined) throw overloaded(busy);
   const address = request.socket.remoteAddress;
   const caller = options.callerOf(request);
   if (caller === undefined) {
@@ -78,58 +73,25 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
     options.audit.refuseClient(`the role ${operation.role} is missing`, address);
     throw new Problem(403, `this operation needs the role "${operation.role}"`);
   }
-  const audited = options.audit.begin({
-    request: randomUUID(),
-    client: caller.name,
-    tenant: caller.tenant,
-    spki: caller.spkiSha256.slice(0, 16),
-    address,
-    operation: operation.path,
-  });
-  const started = performance.now();
-  const ending = await endingOf(operation, options, request, { caller, audited });
-  let { result } = ending;
-  let isRecorded = true;
-  try {
-    const requestID = ending.echo.requestID?.slice(0, requestIdCharacters).toWellFormed();
-    const outcome = ending.problem === undefined ? { major: result.major, minor: result.minor } : { status: ending.problem.status };
-    await options.audit.finish(audited, { ...(requestID === undefined ? {} : { requestID }), ...outcome });
-  } catch (error) {
-    // No answer leaves without its record, be it a success.
-    isRecorded = false;
-    result = resultOf(error, operation.path, options.log);
-  }
-  options.log.debug('request', {
-    request: audited.requester.request,
-    operation: operation.path,
-    client: caller.name,
-    tenant: caller.tenant,
-    major: result.major,
-    minor: result.minor,
-    ms: Math.round(performance.now() - started),
-  });
-  if (isRecorded && ending.problem !== undefined) throw ending.problem;
-  const answer = isRecorded ? ending.answer : {};
-  response
-    .status(200)
-    .type('application/json')
-    .send(JSON.stringify({ result: resultObject(operation.spelling, result), ...ending.echo, ...answer }));
+  const ending = await recorded(options, { operation, caller, address }, async (audited) =>
+    carryOut(operation, options, request, { caller, audited }),
+  );
+  if (ending instanceof Problem) throw ending;
+  const { result, echo, answer } = ending;
+  send(response, 200, 'application/json', JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
 }
 
-/** How a request that reached a client and a role ends. */
-interface Ending {
-  readonly problem: Problem | undefined;
-  readonly result: ResultValues;
-  readonly answer: object;
-  readonly echo: { readonly requestID?: string };
-}
-
-interface Reached {
+interface Requesting {
   readonly caller: Caller;
   readonly audited: AuditedRequest;
 }
 
-async function endingOf(operation: Operation, options: ApiOptions, request: Request, { caller, audited }: Reached): Promise<Ending> {
+async function carryOut(
+  operation: Operation,
+  options: ApiOptions,
+  request: Request,
+  { caller, audited }: Requesting,
+): Promise<Ending | Problem> {
   let echo: Ending['echo'] = {};
   try {
     checkBodyHeaders(request, options.jsonBodyMaxBytes);
@@ -138,14 +100,19 @@ async function endingOf(operation: Operation, options: ApiOptions, request: Requ
     const body = parseBody(bytes);
     const { requestID } = body;
     if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
-    const answer = await options.audit.carryOut(audited, async () =>
-      operation.handle(body, options.context(caller, hasIdempotencyKey, audited)),
-    );
-    return { problem: undefined, result: success, answer, echo };
+    const context = options.context(caller, hasIdempotencyKey, audited);
+    return { result: success, answer: await options.audit.carryOut(audited, async () => operation.handle(body, context)), echo };
   } catch (error) {
-    if (error instanceof Problem) return { problem: error, result: success, answer: {}, echo };
-    return { problem: undefined, result: resultOf(error, operation.path, options.log), answer: {}, echo };
+    if (error instanceof Problem) return error;
+    if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
+    return { result: resultOf(error, operation.path, options.log), answer: {}, echo };
   }
+}
+
+function overloaded(retryAfterSeconds: number): Problem {
+  return new Problem(503, 'more requests wait for the token than it can serve in time', {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
 }
 
 /** 8 to 128 visible ASCII characters (contract §10). @throws {Problem} 400 */

@@ -48,11 +48,12 @@ export class Activation {
     allowExpired = false,
   ): Promise<Attempt<T>> {
     checkUsable(key, Date.now(), allowExpired);
-    if (this.#known.knows(key.id, secret)) return this.#settle(key, secret, await use(reserve(key, secret)));
+    const mark = this.#known.markOf(key.id, secret);
+    if (this.#known.knows(key.id, mark)) return this.#settle(key, mark, await use(reserve(key, secret)));
     const release = await this.#reserveAttempt(key);
     try {
       checkUsable(key, Date.now(), allowExpired);
-      return await this.#settle(key, secret, await use(reserve(key, secret)));
+      return await this.#settle(key, mark, await use(reserve(key, secret)));
     } finally {
       release();
     }
@@ -87,9 +88,9 @@ export class Activation {
     }
   }
 
-  async #settle<T>(key: KeyRecord, secret: Uint8Array, attempt: Attempt<T>): Promise<Attempt<T>> {
+  async #settle<T>(key: KeyRecord, mark: ReturnType<KnownSecrets['markOf']>, attempt: Attempt<T>): Promise<Attempt<T>> {
     if (attempt.verified) {
-      this.#known.remember(key.id, secret);
+      this.#known.remember(key.id, mark);
       if (key.failuresSinceSuccess > 0 && !isLocked(key, Date.now())) {
         await this.#store.commit([step('clearFailures', key.reference), ...auditSteps('the failed attempts are cleared')]);
         Object.assign(key, { failuresInRow: 0, failuresSinceSuccess: 0, lockedUntil: undefined });

@@ -53,6 +53,17 @@ export class TokenUnavailable extends Error {
   }
 }
 
+/** More requests wait for the token than it can serve in time: nothing was done (HTTP 503). */
+export class TokenBusy extends TokenUnavailable {
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super('too many requests wait for the token');
+    this.name = 'TokenBusy';
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
 /** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
 export class PinRefusedError extends TokenUnavailable {
   constructor() {

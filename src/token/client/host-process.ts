@@ -8,7 +8,7 @@ const stopMs = 2000;
 
 /** Told about the end of the host that the daemon started. */
 export interface HostProcessEvents {
-  exited(reason: string, pinRefused: boolean): void;
+  exited(reason: string, cause: 'recycled' | 'failed' | 'pinRefused'): void;
   /** A line that the host wrote to its standard error. */
   said(line: string): void;
 }
@@ -27,19 +27,16 @@ export class HostProcess {
     });
     this.#child = child;
     child.stdin.on('error', () => undefined);
-    let lastLine = '';
     child.stderr.on('data', (chunk: Buffer) => {
-      for (const line of chunk.toString('utf8').split('\n').filter(Boolean)) {
-        lastLine = line;
-        events.said(line);
-      }
+      for (const line of chunk.toString('utf8').split('\n').filter(Boolean)) events.said(line);
     });
     child.once('error', (error) => {
-      events.exited(error.message, false);
+      events.exited(error.message, 'failed');
     });
     child.once('close', (code, signal) => {
       if (this.#child === child) this.#child = undefined;
-      events.exited(`the token host ended (${signal ?? `exit code ${code}`}) ${lastLine}`.trim(), code === exitCodes.pinRefused);
+      const cause = code === 0 ? 'recycled' : code === exitCodes.pinRefused ? 'pinRefused' : 'failed';
+      events.exited(`the token host ended (${signal ?? `exit code ${code}`})`, cause);
     });
   }
 

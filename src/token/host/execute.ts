@@ -1,10 +1,12 @@
 import type { Handle } from 'pkcs11js';
 import { keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
 import type { Proof } from '../token.ts';
+import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
-import { macInput, readCreateKey, readMakeMac, readSign, readVerifyProof } from '../wire/messages.ts';
-import { createKeyPair, destroyPrivateKeys, findById } from './key-objects.ts';
+import { macInput, readCreateKey, readMakeMac, readVerifyProof } from '../wire/messages.ts';
+import { readSign } from '../wire/sign-message.ts';
+import { createKeyPair, destroyPrivateKeys, ensureMacKey, findById } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
@@ -22,20 +24,23 @@ export interface KeyHandles {
 }
 
 const maxSignatureBytes = 1024;
-const signatureInvalid = 0xc0;
-const signatureLengthRange = 0xc1;
-const staleHandle = new Set([0x60, 0x82]);
 const maxRandomBytes = 1024;
 const nothing = Buffer.alloc(0);
+const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
 
 /** Carries out requests on one session. Its rule: a caller's key signs only after the token has verified a proof for that very key. */
 export class Executor {
-  readonly #session: Session;
+  readonly #openSession: () => Session;
   readonly #keys: KeyHandles;
-  readonly #macKey: Handle;
+  #session: Session;
+  #macKey: Handle;
+  /** What a C_Sign writes into; it copies the value out. */
+  readonly #value = Buffer.alloc(maxSignatureBytes);
 
-  constructor(session: Session, keys: KeyHandles, macKey: Handle) {
-    this.#session = session;
+  /** @param openSession opens the session of this thread, and again where one cannot be used any more */
+  constructor(openSession: () => Session, keys: KeyHandles, macKey: Handle) {
+    this.#openSession = openSession;
+    this.#session = openSession();
     this.#keys = keys;
     this.#macKey = macKey;
   }
@@ -44,13 +49,30 @@ export class Executor {
     try {
       return this.#run(frame);
     } catch (error) {
-      if (error instanceof WireError || error instanceof RangeError) {
-        return { status: statuses.malformed, body: Buffer.from(error.message) };
-      }
-      const text = error instanceof Error ? error.message : String(error);
-      const body = new FieldWriter().u32(pkcs11Code(error) ?? 0xffffffff).bytes(Buffer.from(text));
-      return { status: statuses.fault, body: body.finish() };
+      // An operation that was begun and never ended holds the session: a new one is free of it, and nothing has been done yet.
+      if (pkcs11Code(error) !== ckr.OPERATION_ACTIVE || frame.code === operations.createKey) return this.#failed(error);
     }
+    try {
+      this.#renewSession();
+      return this.#run(frame);
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  #renewSession(): void {
+    const { module, handle } = this.#session;
+    this.#session = this.#openSession();
+    module.C_CloseSession(handle);
+  }
+
+  #failed(error: unknown): Answer {
+    if (error instanceof WireError || error instanceof RangeError) {
+      return { status: statuses.malformed, body: Buffer.from(error.message) };
+    }
+    const text = error instanceof Error ? error.message : String(error);
+    const body = new FieldWriter().u32(pkcs11Code(error) ?? 0xffffffff).bytes(Buffer.from(text));
+    return { status: statuses.fault, body: body.finish() };
   }
 
   #run({ code, body }: Frame): Answer {
@@ -95,8 +117,8 @@ export class Executor {
     const values = digests.map((digest) => {
       const { mechanism, input } = signing(algorithm, digest);
       return this.#withKey(id, (handle) => {
-        this.#session.module.C_SignInit(this.#session.handle, typeof mechanism === 'number' ? { mechanism } : mechanism, handle);
-        return this.#session.module.C_Sign(this.#session.handle, input, Buffer.allocUnsafe(maxSignatureBytes));
+        this.#session.module.C_SignInit(this.#session.handle, mechanism, handle);
+        return Buffer.from(this.#session.module.C_Sign(this.#session.handle, input, this.#value));
       });
     });
     return ok(new FieldWriter().list(values).finish());
@@ -108,7 +130,7 @@ export class Executor {
     try {
       return use(kept);
     } catch (error) {
-      if (!staleHandle.has(pkcs11Code(error) ?? -1)) throw error;
+      if (!handleIsStale(pkcs11Code(error))) throw error;
       return use(this.#search(id));
     }
   }
@@ -121,21 +143,36 @@ export class Executor {
   }
 
   #verify(id: KeyId, proof: Proof): boolean {
-    const { module, handle } = this.#session;
-    module.C_VerifyInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, this.#macKey);
+    const input = macInput(id, proof.kind, proof.salt, proof.secret);
     try {
-      return module.C_Verify(handle, macInput(id, proof.kind, proof.salt, proof.secret), Buffer.from(proof.mac));
+      return this.#withMacKey((macKey) => {
+        const { module, handle } = this.#session;
+        module.C_VerifyInit(handle, hmac, macKey);
+        return module.C_Verify(handle, input, Buffer.from(proof.mac));
+      });
     } catch (error) {
       const code = pkcs11Code(error);
-      if (code === signatureInvalid || code === signatureLengthRange) return false;
+      if (code === ckr.SIGNATURE_INVALID || code === ckr.SIGNATURE_LEN_RANGE) return false;
       throw error;
     }
   }
 
   #mac(input: Buffer): Buffer {
-    const { module, handle } = this.#session;
-    module.C_SignInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, this.#macKey);
-    return module.C_Sign(handle, input, Buffer.alloc(32));
+    return this.#withMacKey((macKey) => {
+      const { module, handle } = this.#session;
+      module.C_SignInit(handle, hmac, macKey);
+      return module.C_Sign(handle, input, Buffer.alloc(32));
+    });
+  }
+
+  #withMacKey<T>(use: (macKey: Handle) => T): T {
+    try {
+      return use(this.#macKey);
+    } catch (error) {
+      if (!handleIsStale(pkcs11Code(error))) throw error;
+      this.#macKey = ensureMacKey(this.#session);
+      return use(this.#macKey);
+    }
   }
 
   #random(body: Buffer): Buffer {

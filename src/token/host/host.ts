@@ -8,7 +8,13 @@ import { readSecret } from '../../config/secret-reference.ts';
 import type { KeyId } from '../key-id.ts';
 import { exitCodes, type Greeting } from './greeting.ts';
 import { modulePath } from './module-profile.ts';
+import { Retirement } from './retirement.ts';
 import type { ThreadInput, ThreadMessage } from './thread.ts';
+
+const useCheckMs = 100;
+/** After a fault whoever waits is to be served by the next process soon; a healthy one finishes all it has. */
+const faultGraceMs = 250;
+const recycleGraceMs = 60_000;
 
 /** A start that failed, with the exit code that tells the daemon whether another try is lawful. */
 export class HostStartError extends Error {
@@ -27,7 +33,9 @@ export class HostStartError extends Error {
 export async function runHost(config: TokenConfig): Promise<void> {
   process.umask(0o077);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
+  const served = new SharedArrayBuffer(4 * config.threads);
   watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
+  const retirement = new Retirement(new Int32Array(callStarts));
   const workers: Worker[] = [];
   const sockets = Array.from({ length: config.threads }, (_, index) => `${config.socketPath}.${index}`);
   let shared: { keys: ReadonlyMap<KeyId, Handle>; macKey: Handle } | undefined;
@@ -38,18 +46,24 @@ export async function runHost(config: TokenConfig): Promise<void> {
       label: config.label,
       socketPath,
       callStarts,
+      served,
       pin: index === 0 ? readSecret(config.pin) : undefined,
       keys: shared?.keys ?? new Map(),
       macKey: shared?.macKey,
     };
     // One after the other: the first one logs in, and some modules do not like threads that start together.
-    const ready = await startThread(input, workers);
+    const ready = await startThread(input, workers, retirement);
     shared ??= ready;
   }
-  await greet(config.socketPath, { protocol: 1, threads: sockets });
+  await greet(config.socketPath, { protocol: 2, threads: sockets }, retirement);
+  watchUse(config, new Int32Array(served), retirement);
 }
 
-async function startThread(input: ThreadInput, workers: Worker[]): Promise<{ keys: ReadonlyMap<KeyId, Handle>; macKey: Handle }> {
+async function startThread(
+  input: ThreadInput,
+  workers: Worker[],
+  retirement: Retirement,
+): Promise<{ keys: ReadonlyMap<KeyId, Handle>; macKey: Handle }> {
   const worker = new Worker(moduleFile('./thread', import.meta.url), { workerData: input });
   return new Promise((resolve, reject) => {
     worker.on('error', (error: Error) => {
@@ -61,6 +75,8 @@ async function startThread(input: ThreadInput, workers: Worker[]): Promise<{ key
         resolve(message);
       } else if (message.kind === 'failed') {
         reject(new HostStartError(message.message, message.pinRefused ? exitCodes.pinRefused : exitCodes.startFailed));
+      } else if (message.kind === 'faulty') {
+        retirement.begin(message.reason, faultGraceMs);
       } else {
         for (const other of workers) if (other !== worker) other.postMessage(message);
       }
@@ -69,16 +85,29 @@ async function startThread(input: ThreadInput, workers: Worker[]): Promise<{ key
 }
 
 /** Tells whoever connects where the threads listen. The connection stays open: its end says that the host is gone. */
-async function greet(socketPath: string, greeting: Greeting): Promise<void> {
+async function greet(socketPath: string, greeting: Greeting, retirement: Retirement): Promise<void> {
   rmSync(socketPath, { force: true });
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.write(`${JSON.stringify(greeting)}\n`);
+    retirement.peer(socket);
   });
+  retirement.listener = server;
   await new Promise<void>((resolve) => {
     server.listen(socketPath, resolve);
   });
   chmodSync(socketPath, 0o600);
+}
+
+/** A process that has lived long or served much makes room for a new one: modules lose memory. */
+function watchUse({ recycleAfterRequests, recycleAfterSeconds }: TokenConfig, served: Int32Array, retirement: Retirement): void {
+  const started = performance.now();
+  setInterval(() => {
+    const requests = served.reduce((sum, _, index) => sum + Atomics.load(served, index), 0);
+    const seconds = (performance.now() - started) / 1000;
+    if (requests >= recycleAfterRequests) retirement.begin(`it has served ${requests} requests`, recycleGraceMs);
+    else if (seconds >= recycleAfterSeconds) retirement.begin(`it has run for ${Math.round(seconds)} s`, recycleGraceMs);
+  }, useCheckMs);
 }
 
 function watchDeadlines(callStarts: Int32Array, timeoutMs: number): void {

@@ -3,10 +3,11 @@ import { createServer, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import type { KeyId } from '../key-id.ts';
-import { encodeFrame, FrameSplitter } from '../wire/frames.ts';
+import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
+import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
 import { Executor, type KeyHandles } from './execute.ts';
 import { ensureMacKey, listPrivateKeys } from './key-objects.ts';
-import { loadModule, logIn, openSession, PinRefused, slotOf } from './session.ts';
+import { loadModule, logIn, openSession, PinRefused, slotOf, type Session } from './session.ts';
 
 /** What a thread of the host is given. */
 export interface ThreadInput {
@@ -16,6 +17,8 @@ export interface ThreadInput {
   readonly socketPath: string;
   /** Milliseconds since the host's start at which the call in progress began, one a thread; 0 while idle. */
   readonly callStarts: SharedArrayBuffer;
+  /** Requests served, one counter a thread. */
+  readonly served: SharedArrayBuffer;
   /** Given to the first thread alone: it logs the process in. */
   readonly pin: string | undefined;
   readonly keys: ReadonlyMap<KeyId, Handle>;
@@ -26,6 +29,8 @@ export interface ThreadInput {
 export type ThreadMessage =
   | { readonly kind: 'ready'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly macKey: Handle }
   | { readonly kind: 'failed'; readonly message: string; readonly pinRefused: boolean }
+  /** PKCS#11 answered what only a new process can mend. */
+  | { readonly kind: 'faulty'; readonly reason: string }
   | KeyChange;
 
 export type KeyChange =
@@ -36,6 +41,8 @@ const input = workerData as ThreadInput;
 if (parentPort === null) throw new Error('thread.ts runs as a worker thread');
 const main = parentPort;
 const callStarts = new Int32Array(input.callStarts);
+const served = new Int32Array(input.served);
+const answerAfterMs = 2;
 
 function send(message: ThreadMessage): void {
   main.postMessage(message);
@@ -56,6 +63,7 @@ function start(): void {
     timed(() => logIn(openSession(module, slot), pin));
   }
   const session = timed(() => openSession(module, slot));
+  let first: Session | undefined = session;
   const handles = new Map(input.pin === undefined ? input.keys : timed(() => listPrivateKeys(session)));
   const macKey = input.macKey === undefined ? timed(() => ensureMacKey(session)) : Buffer.from(input.macKey);
   const keys: KeyHandles = {
@@ -76,7 +84,12 @@ function start(): void {
     else handles.delete(change.id);
   });
   for (const [id, handle] of handles) handles.set(id, Buffer.from(handle));
-  const executor = new Executor(session, keys, macKey);
+  const open = (): Session => {
+    const opened = first ?? openSession(module, slot);
+    first = undefined;
+    return opened;
+  };
+  const executor = new Executor(open, keys, macKey);
   rmSync(input.socketPath, { force: true });
   const server = createServer((socket) => {
     serve(socket, executor);
@@ -87,21 +100,40 @@ function start(): void {
   });
 }
 
-/** Carries out what one read brought, and answers it with one write. */
+/** Carries out what one read brought, and answers it with one write, unless the first answers would wait long for the last. */
 function serve(socket: Socket, executor: Executor): void {
   const splitter = new FrameSplitter();
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk) => {
     try {
-      const answers = splitter.push(chunk).map((frame) => {
-        const { status, body } = timed(() => executor.execute(frame));
-        return encodeFrame(frame.id, status, body);
-      });
+      const frames = splitter.push(chunk);
+      let answers: Buffer[] = [];
+      let begin = performance.now();
+      for (const frame of frames) {
+        answers.push(answered(frame, executor));
+        if (performance.now() - begin < answerAfterMs) continue;
+        socket.write(Buffer.concat(answers));
+        answers = [];
+        begin = performance.now();
+      }
       if (answers.length > 0) socket.write(Buffer.concat(answers));
     } catch {
       socket.destroy();
     }
   });
+}
+
+function answered(frame: Frame, executor: Executor): Buffer {
+  const begin = performance.now();
+  const { status, body } = timed(() => executor.execute(frame));
+  Atomics.add(served, input.index, 1);
+  if (status === statuses.fault) tellFault(body);
+  return encodeAnswer(frame.id, status, Math.round((performance.now() - begin) * 1000), body);
+}
+
+function tellFault(body: Uint8Array): void {
+  const code = Buffer.from(body).readUInt32BE(0);
+  if (hostIsFaultyAfter(code)) send({ kind: 'faulty', reason: `PKCS#11 answered 0x${code.toString(16)}` });
 }
 
 /** Tells the main thread that a call runs, so that it can end the process if the call does not return. */
