@@ -8,6 +8,7 @@ import { macInput, readCreateKey, readMakeMac, readVerifyProof } from '../wire/m
 import { readSign } from '../wire/sign-message.ts';
 import { createKeyPair, destroyPrivateKeys, ensureMacKey, findById } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
+import { answerReport } from './reports.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
 export interface Answer {
@@ -103,8 +104,11 @@ export class Executor {
         return ok(this.#random(body));
       case operations.listKeys:
         return ok(new FieldWriter().list([...this.#keys.all()].map((id) => Buffer.from(id, 'hex'))).finish());
-      default:
-        throw new WireError(`an unknown operation ${code}`);
+      default: {
+        const report = answerReport(code, body, this.#session);
+        if (report === undefined) throw new WireError(`an unknown operation ${code}`);
+        return ok(report);
+      }
     }
   }
 

@@ -93,7 +93,7 @@ export function findById(session: Session, id: KeyId, objectClass: number): Hand
   ]);
 }
 
-function find({ module, handle }: Session, template: Attribute[]): Handle[] {
+export function find({ module, handle }: Session, template: Attribute[]): Handle[] {
   module.C_FindObjectsInit(handle, template);
   try {
     const found: Handle[] = [];

@@ -10,7 +10,11 @@ export interface Frame {
   readonly body: Buffer;
 }
 
-export const operations = { createKey: 1, destroyKey: 2, sign: 3, verifyProof: 4, makeMac: 5, random: 6, listKeys: 7 } as const;
+export const operations = {
+  ...{ createKey: 1, destroyKey: 2, sign: 3, verifyProof: 4, makeMac: 5, random: 6, listKeys: 7 },
+  // Operators' questions, JSON both ways (reports.ts).
+  ...{ reportSlots: 32, reportMechanisms: 33, reportInventory: 34, reportProbe: 35 },
+} as const;
 export type OperationName = keyof typeof operations;
 
 /** `wrongSecret`: the proof does not verify. `fault`: PKCS#11 answered an error; the body has its code (u32) and a text. */

@@ -1,0 +1,98 @@
+import { Module, SessionFlag } from 'graphene-pk11';
+import { loadTokenConfig, type TokenConfig } from '../../config/config.ts';
+import { modulePath } from '../host/module-profile.ts';
+import { makeReport, type Outlook } from '../host/reports.ts';
+import { pkcs11Code, slotOf, type Session } from '../host/session.ts';
+import { reportToken } from '../host/token-report.ts';
+import { WireError } from '../wire/fields.ts';
+import { faultWords } from './fault-words.ts';
+import { initialise } from './initialise.ts';
+import type { ModuleAnswer, ModuleQuestion } from './module-messages.ts';
+import { pinFrom } from './pin.ts';
+import { TokenFailure } from './token-failure.ts';
+
+/** The process that opens the PKCS#11 module for signetctl while no token host runs. It answers its parent and ends with it. */
+const config = loadTokenConfig(process.argv[2] ?? '');
+let loaded: Module | undefined;
+let session: Session | undefined;
+
+process.on('disconnect', () => process.exit(0));
+process.on('message', (question: ModuleQuestion) => {
+  process.send?.(answer(question));
+});
+
+function answer(question: ModuleQuestion): ModuleAnswer {
+  try {
+    loaded ??= load();
+    const module = loaded;
+    return {
+      value:
+        question.kind === 'initialise'
+          ? initialise(module, question.initialisation)
+          : makeReport(question.name, question.question, outlookOf(module)),
+    };
+  } catch (error) {
+    return { failure: failureOf(error) };
+  }
+}
+
+function load(): Module {
+  let path: string;
+  try {
+    path = modulePath(config);
+  } catch (error) {
+    throw new TokenFailure('unreachable', error instanceof Error ? error.message : String(error));
+  }
+  try {
+    const module = Module.load(path, config.profile);
+    module.initialize();
+    return module;
+  } catch (error) {
+    throw new TokenFailure('unreachable', `the PKCS#11 module ${path} cannot be loaded: ${error instanceof Error ? error.message : ''}`);
+  }
+}
+
+function outlookOf(module: Module): Outlook {
+  const slot = (): Buffer => {
+    try {
+      return slotOf(module.lib, config.label);
+    } catch (error) {
+      throw pkcs11Code(error) === undefined && error instanceof Error
+        ? new TokenFailure('unreachable', `${error.message} is there (token.label)`)
+        : error;
+    }
+  };
+  return {
+    module: module.lib,
+    slot,
+    session: () => (session ??= openLoggedIn(module, slot(), config)),
+  };
+}
+
+function openLoggedIn(module: Module, slot: Buffer, { pin }: TokenConfig): Session {
+  const { flags } = reportToken(module.lib, slot);
+  if (!flags.includes('initialised')) throw new TokenFailure('unreachable', 'the token is not initialised: signetctl token init does that');
+  if (flags.includes('userPinLocked')) throw new TokenFailure('pinRefused', 'the PIN is locked: the security officer must set a new one');
+  if (flags.includes('userPinFinalTry')) {
+    throw new TokenFailure(
+      'pinRefused',
+      'one more wrong PIN locks the token, so signetctl does not try; see to it that the PIN is right first',
+    );
+  }
+  const slots = module.getSlots(true);
+  for (let index = 0; index < slots.length; index += 1) {
+    const candidate = slots.items(index);
+    if (!candidate.handle.equals(slot)) continue;
+    const opened = candidate.open(SessionFlag.SERIAL_SESSION | SessionFlag.RW_SESSION);
+    opened.login(pinFrom(pin));
+    return { module: module.lib, handle: opened.handle };
+  }
+  throw new TokenFailure('unreachable', 'the token is gone');
+}
+
+function failureOf(error: unknown): { kind: TokenFailure['kind']; text: string } {
+  if (error instanceof TokenFailure) return { kind: error.kind, text: error.message };
+  const text = error instanceof Error ? error.message : String(error);
+  if (error instanceof WireError || error instanceof RangeError) return { kind: 'unreachable', text };
+  return faultWords(pkcs11Code(error), text);
+}
