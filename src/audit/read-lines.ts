@@ -13,15 +13,16 @@ export interface ReadLine {
   readonly end: number;
 }
 
-/** The lines of a file of any size, one after the other. */
-export async function* readLines(path: string): AsyncGenerator<ReadLine> {
+/** The lines of a file of any size, one after the other; `from` is where a line begins. */
+export async function* readLines(path: string, from = 0): AsyncGenerator<ReadLine> {
   const handle = await open(path, 'r');
   try {
     let rest = Buffer.alloc(0);
-    let end = 0;
-    for (;;) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, null);
+    let end = from;
+    for (let position = from; ;) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
       if (bytesRead === 0) break;
+      position += bytesRead;
       const data = rest.length === 0 ? buffer.subarray(0, bytesRead) : Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
       let start = 0;
       for (let feed = data.indexOf(0x0a); feed >= 0; feed = data.indexOf(0x0a, start)) {

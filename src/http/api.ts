@@ -66,7 +66,8 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
   const address = request.socket.remoteAddress;
   const caller = options.callerOf(request);
   if (caller === undefined) {
-    options.audit.refuseClient('not registered', address);
+    // A connection that was refused may have brought its first request already; it is counted as what it is.
+    if (!request.socket.destroyed) options.audit.refuseClient('not registered', address);
     throw new Problem(403, 'this client certificate is not registered');
   }
   if (!caller.roles.has(operation.role)) {
