@@ -113,7 +113,7 @@ export class GroupWriter {
     const requests = group.filter(({ body }) => body.startsWith('"kind":"request"')).length;
     this.#outage = { since: new Date().toISOString(), reason, refused: requests };
     this.#log.error('the audit log cannot be written; what must be audited is refused', { reason });
-    for (const { reject } of group) reject(unwritable(reason));
+    for (const one of group) one.reject(unwritable(reason));
     this.#tryAgainLater();
   }
 

@@ -32,10 +32,10 @@ export async function tailOf(directory: string, count: number): Promise<Tail | u
   return { lines: lines.slice(Math.max(0, lines.length - count)), file, offset };
 }
 
-/** The lines that come after, from file to file, until `signal`. */
-export async function* linesAfter(directory: string, tail: Tail, signal?: AbortSignal): AsyncGenerator<string> {
+/** The lines that come after, from file to file, for as long as they are asked for. */
+export async function* linesAfter(directory: string, tail: Tail): AsyncGenerator<string> {
   let { file, offset } = tail;
-  while (signal?.aborted !== true) {
+  for (;;) {
     for await (const { bytes, isWhole, end } of readLines(file.path, offset)) {
       if (!isWhole) break;
       offset = end;

@@ -58,9 +58,10 @@ export class ChainCheck {
     if (head !== undefined && head !== hash) return 'it is not the record that was here';
     if (head === undefined && this.#isContradicted(here, next, afterNext))
       return 'it was changed: the record after it has another hash of it';
+    const isFirst = this.#last === undefined;
     this.#last = { n: record.n, hash };
     this.#uncovered.set(record.n, hash);
-    if (record.kind === 'open') return this.#open(record, here);
+    if (record.kind === 'open') return this.#open(record, here, isFirst);
     return record.kind === 'checkpoint' ? this.#checkpoint(record) : undefined;
   }
 
@@ -71,8 +72,9 @@ export class ChainCheck {
     return next.record.kind === 'checkpoint' && next.record.checkpoint.hash === next.record.previous && this.#isSigned(next.record);
   }
 
-  #open(record: Extract<Line, { kind: 'open' }>, { file }: LogLine): string | undefined {
-    if (record.gap !== undefined) return `the service found a gap here: ${record.gap}`;
+  /** Who begins with a file does not ask what is before it: its gap is known. */
+  #open(record: Extract<Line, { kind: 'open' }>, { file }: LogLine, isFirst: boolean): string | undefined {
+    if (record.gap !== undefined && !isFirst) return `the service found a gap here: ${record.gap}`;
     if (record.file !== file.number) return `it is the first record of ${fileName(record.file)}`;
     if (this.#log !== undefined && record.log !== this.#log) return `it is of another log, ${record.log}`;
     this.#log = record.log;

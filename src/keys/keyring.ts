@@ -172,8 +172,8 @@ export class Keyring {
   /** Finishes what a crash cut short: keys that were being made or destroyed go from the token. Returns how many. */
   async recover(): Promise<number> {
     const steps = await this.#store.run('journal');
-    for (const step of steps) {
-      await this.#undo(parseKeyId(step.key_id));
+    for (const entry of steps) {
+      await this.#undo(parseKeyId(entry.key_id));
     }
     return steps.length;
   }
@@ -181,7 +181,7 @@ export class Keyring {
   /** A key whose record was committed after all is no longer announced, and stays. */
   async #undoIfAnnounced(id: KeyId): Promise<void> {
     const steps = await this.#store.run('journal');
-    if (steps.some((step) => step.key_id === id)) await this.#undo(id);
+    if (steps.some((entry) => entry.key_id === id)) await this.#undo(id);
   }
 
   /** The token was not there: once more when it is. A stop before that leaves it to the next start. */

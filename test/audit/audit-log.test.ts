@@ -90,8 +90,11 @@ describe('the audit log', () => {
 
   it('goes on without a checkpoint while the token does not sign', async () => {
     let tokenIsThere = true;
-    const { sign, publicKey } = scratch.signer;
-    const signer = { publicKey, sign: async (bytes: Uint8Array) => (tokenIsThere ? sign(bytes) : Promise.reject(new Error('no token'))) };
+    const real = scratch.signer;
+    const signer = {
+      publicKey: real.publicKey,
+      sign: async (bytes: Uint8Array) => (tokenIsThere ? real.sign(bytes) : Promise.reject(new Error('no token'))),
+    };
     audit = await scratch.open({ signer, checkpointRecords: 5 });
     tokenIsThere = false;
     for (let number = 0; number < 20; number += 1) await audit.record(requestEntry(number));
@@ -188,7 +191,7 @@ describe('an audit log that is opened again', () => {
     const opened = ofKind('open').at(-1);
     expect(opened).toEqual(expect.objectContaining({ file: 2, n: before + 1, gap: expect.any(String) as string }));
     expect((await scratch.verify()).bad).toEqual({ ...place, why: expect.any(String) as string });
-    expect((await scratch.verify({ from: 'audit-00000002.jsonl' })).bad?.why).toContain('found a gap');
+    expect((await scratch.verify({ from: 'audit-00000002.jsonl' })).bad).toBeUndefined();
   });
 
   it('leaves a file that somebody took away while it was written', async () => {

@@ -91,13 +91,14 @@ describe('a crash', () => {
   it('between a commit and its record is made good at the next start, once', async () => {
     await killedAfter(1000, 'die-between');
     const rows = await withStore(async (store) => store.run('listAuditRecords', { limit: 100 }));
-    const settled = rows.map(({ id }) => id.split(':')[1]);
+    const settled = rows.map(({ id }) => id.split(':')[1] ?? '');
     expect(settled.length).toBeGreaterThan(0);
     expect(requestRecords()).toEqual([]);
     await killedAfter(1);
     await killedAfter(1);
     const replayed = requestRecords().filter((record) => record.replayed !== undefined && settled.includes(record.request));
-    expect(replayed.map(({ request }) => request).toSorted()).toEqual(settled.toSorted());
+    expect(new Set(replayed.map(({ request }) => request))).toEqual(new Set(settled));
+    expect(replayed).toHaveLength(settled.length);
     expect(replayed[0]).toEqual(expect.objectContaining({ replayed: 'a key was made', client: 'app', operation: 'pki/createCertificate' }));
   });
 });

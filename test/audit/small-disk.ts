@@ -18,7 +18,7 @@ export class SmallDisk {
   /** Leaves this many blocks free. */
   fill(freeBlocks = 0): void {
     const { bavail, bsize } = statfsSync(this.directory);
-    writeFileSync(this.#filler, Buffer.alloc((Number(bavail) - freeBlocks) * Number(bsize)));
+    writeFileSync(this.#filler, Buffer.alloc((bavail - freeBlocks) * bsize));
   }
 
   empty(): void {

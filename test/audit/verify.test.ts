@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lineHash } from '../../src/audit/line.ts';
 import { requestEntry, ScratchLog, softwareSigner, writeFiles, type Files } from './scratch-log.ts';
