@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
+import { openAudit } from './audit/open-audit.ts';
 import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
@@ -34,6 +35,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   const keys = new Keyring(store, token, tokenCustody(token));
   const recovered = await keys.recover();
   if (recovered > 0) log.warn('finished what the last run left open', { keys: recovered });
+  const audit = await openAudit(config.audit, { store, token, log });
 
   let draining = false;
   const api = createApi({
@@ -44,7 +46,8 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     draining: () => draining,
     busySeconds: () => token.busySeconds,
     callerOf: (request) => callerOf(request, clients),
-    context: (caller, hasIdempotencyKey) => ({ caller, config, keys, token, authorities, hasIdempotencyKey }),
+    audit,
+    context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
   });
   const health = {
     async ready(): Promise<Record<string, string>> {
@@ -57,10 +60,11 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
       await store.run('probe').catch(() => {
         faults['state'] = 'it takes no writes';
       });
+      if (!audit.status.writable) faults['audit'] = 'it takes no records';
       return faults;
     },
   };
-  const apiServer = createMtlsServer(config.listeners.api, api, log);
+  const apiServer = createMtlsServer(config.listeners.api, api, log, audit);
   const operationsServer = createOperationsServer(health, metrics);
   await listen(apiServer, config.listeners.api);
   await listen(operationsServer, config.listeners.operations);
@@ -77,6 +81,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     }, config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
+    await audit.stop();
     await token.stop();
     await store.close();
     log.info('stopped');

@@ -2,6 +2,8 @@ import { Command, CommanderError, Option } from 'commander';
 import { z } from 'zod';
 import { ConfigError } from '../config/config.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
+import { auditTail, TailOptions } from './audit/tail.ts';
+import { auditVerify, VerifyOptions } from './audit/verify.ts';
 import { configCheck } from './config/check.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { complain, tell, type Outcome } from './outcome.ts';
@@ -80,6 +82,29 @@ function programOf(end: (exitCode: number) => void): Command {
 
   const config = program.command('config').description('the configuration');
   runs(config.command('check').description('every fault of the configuration, a line each'), NoOptions, configCheck);
+
+  const audit = program.command('audit').description('the audit log');
+  runs(
+    audit
+      .command('verify')
+      .description('whether the log is as it was written; names the first place that is not')
+      .option('--directory <directory>', 'the log in this directory, instead of the configured one')
+      .option('--public-key <file...>', 'keys of the checkpoints (PEM), instead of those in the state store, which is then not read')
+      .option('--known <record:hash...>', 'records that the log must have, as a checkpoint that was kept elsewhere says')
+      .option('--from <file>', 'begin with this file, where older ones are archived'),
+    VerifyOptions,
+    auditVerify,
+  );
+  runs(
+    audit
+      .command('tail')
+      .description('the last records')
+      .option('--directory <directory>', 'the log in this directory, instead of the configured one')
+      .option('--lines <count>', 'how many', '20')
+      .option('--follow', 'go on with those that come, until interrupted'),
+    TailOptions,
+    auditTail,
+  );
   return program;
 }
 

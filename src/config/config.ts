@@ -54,6 +54,24 @@ const CertificateAuthority = z.strictObject({
   keyId: z.string().regex(/^53[0-9a-f]{32}$/),
 });
 
+const Audit = z.strictObject({
+  /** False: nothing is recorded. For measurements; a service that signs for others needs its audit log. */
+  enabled: z.boolean().default(true),
+  directory: FilePath.default('/var/log/signetd/audit'),
+  /** Name of the log. Instances that share a state store have one each. */
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,63}$/)
+    .default('signetd'),
+  checkpointSeconds: z.number().positive().max(3600).default(60),
+  checkpointRecords: z.int().positive().default(1000),
+  /** A file that has grown to this is closed, and the next one goes on. */
+  rotateBytes: z
+    .int()
+    .min(4096)
+    .default(64 * 1024 * 1024),
+});
+
 export const Config = z.strictObject({
   listeners: z.strictObject({
     api: z.strictObject({
@@ -78,6 +96,7 @@ export const Config = z.strictObject({
     .prefault({}),
   token: TokenConfig,
   state: z.strictObject({ path: FilePath.default('/var/lib/signetd/state.sqlite') }).prefault({}),
+  audit: Audit.prefault({}),
   certificateAuthorities: z.record(z.string(), CertificateAuthority),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
   log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
@@ -135,6 +154,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     },
     token: absoluteToken(config.token, base),
     state: { path: resolve(base, config.state.path) },
+    audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [
         name,

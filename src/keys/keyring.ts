@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { step } from '../state/step.ts';
 import type { CertificateRow } from '../state/schema.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
@@ -84,7 +86,7 @@ export class Keyring {
       const password = Buffer.from(random).toString('base64url');
       const salt = randomBytes(16);
       const mac = await this.#token.makeMac(id, 'PASSWORD', salt, Buffer.from(password));
-      await this.#store.run('insertKey', {
+      const insert = step('insertKey', {
         certificate: row,
         key: {
           reference: row.sha1,
@@ -103,6 +105,7 @@ export class Keyring {
           created_at: Date.now(),
         },
       });
+      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist')]);
       return { reference: parseKeyReferenceId(row.sha1), password };
     } catch (error) {
       // The journal keeps the entry if this fails too, and the next start finishes it.
@@ -151,7 +154,8 @@ export class Keyring {
       true,
     );
     if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
-    const first = await this.#store.run('markRemoved', { reference: key.reference, now: Date.now() });
+    const mark = step('markRemoved', { reference: key.reference, now: Date.now() });
+    const [first] = await this.#store.commit([mark, ...auditSteps('the key is out of use')]);
     key.removed = true;
     this.#activation.forget(key);
     if (!first) throw new Refusal('KEY_STATE', { message: 'the key is removed' });
@@ -172,8 +176,8 @@ export class Keyring {
   /** Finishes what a crash cut short: keys that were being made or destroyed go from the token. Returns how many. */
   async recover(): Promise<number> {
     const steps = await this.#store.run('journal');
-    for (const step of steps) {
-      await this.#undo(parseKeyId(step.key_id));
+    for (const entry of steps) {
+      await this.#undo(parseKeyId(entry.key_id));
     }
     return steps.length;
   }
@@ -181,7 +185,7 @@ export class Keyring {
   /** A key whose record was committed after all is no longer announced, and stays. */
   async #undoIfAnnounced(id: KeyId): Promise<void> {
     const steps = await this.#store.run('journal');
-    if (steps.some((step) => step.key_id === id)) await this.#undo(id);
+    if (steps.some((entry) => entry.key_id === id)) await this.#undo(id);
   }
 
   /** The token was not there: once more when it is. A stop before that leaves it to the next start. */

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { noAudit } from '../../src/audit/audit.ts';
 import { tenantId, type Caller } from '../../src/clients/caller.ts';
 import { createApi } from '../../src/http/api.ts';
 import { operation, type Context } from '../../src/operations/operation.ts';
@@ -15,7 +16,7 @@ afterEach(() => {
   server?.closeAllConnections();
 });
 
-const caller: Caller = { name: 'app', tenant: tenantId('demo'), roles: new Set(['keys']) };
+const caller: Caller = { spkiSha256: '0'.repeat(64), name: 'app', tenant: tenantId('demo'), roles: new Set(['keys']) };
 
 /** Serves one operation that ends as the test wants, and calls it. */
 async function answerTo(
@@ -36,6 +37,7 @@ async function answerTo(
     draining: () => draining,
     busySeconds: () => busySeconds,
     callerOf: () => caller,
+    audit: noAudit,
     // The operation of these tests uses nothing of it.
     context: () => ({ caller, hasIdempotencyKey: false }) as unknown as Context,
   });

@@ -11,7 +11,8 @@ export const checkKey = operation({
   spelling: 'majorCode',
   takesIdempotencyKey: false,
   request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
-  async run({ keyReference }, { caller, keys }) {
+  async run({ keyReference }, { caller, keys, audit }) {
+    audit.key = keyReference.reference;
     checkKeyReference(keyReference);
     const key = await keys.find(caller.tenant, keyReference.reference);
     const password = passwordOf(keyReference);

@@ -32,6 +32,7 @@ export const sign = operation({
   takesIdempotencyKey: true,
   request: SignRequest,
   async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
+    context.audit.key = keyReference.reference;
     const requested = requestedSignature(parameters, { allowSha1: context.config.tenants[context.caller.tenant]?.allowSha1 ?? false });
     checkDocuments(inputDocuments, context.config.limits, { digestAllowed: requested.kind === 'raw', passwordAllowed: false });
     checkOutput(optionalInputs);
@@ -89,6 +90,7 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
 ): Promise<SignAnswer> {
   const moment = { now: new Date() };
   const prepared = documents.map((document, index) => format.prepare(document, at(parameters, index), signer, moment));
+  context.audit.digests.push(...prepared.map(({ digest, algorithm }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`));
   const values = await signDigests(prepared, { key, password, signer, context });
   const evidence = documents.map((document, index) => {
     return { document: evidenceDocument(document, format.complete(at(prepared, index), at(values, index), signer)) };
