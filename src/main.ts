@@ -9,7 +9,7 @@ import { createOperationsServer } from './http/operations-listener.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
-import { openSqliteStore } from './state/state-store.ts';
+import { openStateStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { TokenClient } from './token/client/token-client.ts';
 import { exitCodes } from './token/host/greeting.ts';
@@ -17,7 +17,7 @@ import { PinRefusedError } from './token/token.ts';
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
-  const store = await openSqliteStore(config.state.path);
+  const store = await openStateStore(config.state, log);
   const token = new TokenClient(config.token, configPath, log);
   await token.start();
   const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
@@ -26,9 +26,12 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   }
   const clients = new ClientRegistry(store);
   await clients.load();
-  const keys = new Keyring(store, token, tokenCustody(token));
+  const keys = new Keyring(store, token, tokenCustody(token), keyTimes(config));
   const recovered = await keys.recover();
-  if (recovered > 0) log.warn('finished what the last run left open', { keys: recovered });
+  if (recovered > 0) log.warn('finished what an earlier run left open', { keys: recovered });
+  keys.startSweeping((count) => {
+    log.warn('finished what another instance left open', { keys: count });
+  });
 
   let draining = false;
   const api = createApi({
@@ -37,7 +40,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
     log,
     draining: () => draining,
-    callerOf: (request) => callerOf(request, clients),
+    callerOf: async (request) => callerOf(request, clients),
     context: (caller, hasIdempotencyKey) => ({ caller, config, keys, token, authorities, hasIdempotencyKey }),
   });
   const health = {
@@ -71,12 +74,19 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     }, config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
+    keys.stopSweeping();
     await token.stop();
     await store.close();
     log.info('stopped');
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
+}
+
+/** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
+function keyTimes({ state, token }: Config): { attemptMaxMs: number; abandonedMs?: number } {
+  const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
+  return state.kind === 'sqlite' ? { attemptMaxMs } : { attemptMaxMs, abandonedMs: 1000 * state.abandonedStepSeconds };
 }
 
 async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {

@@ -3,6 +3,7 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import helmet from 'helmet';
 import type { Caller } from '../clients/caller.ts';
 import type { Context, Operation } from '../operations/operation.ts';
+import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { resultObject, resultOf, success } from './answer.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
@@ -20,7 +21,7 @@ export interface ApiOptions {
   /** Whether the service stops: new work is refused. */
   draining(): boolean;
   /** The registered client behind a connection. */
-  callerOf(request: IncomingMessage): Caller | undefined;
+  callerOf(request: IncomingMessage): Promise<Caller | undefined>;
   /** Everything else that an operation needs. */
   context(caller: Caller, hasIdempotencyKey: boolean): Context;
 }
@@ -50,7 +51,10 @@ export function createApi(options: ApiOptions): Express {
       return;
     }
     if (error instanceof Problem) sendProblem(response, error);
-    else if (error instanceof URIError) sendProblem(response, new Problem(400, 'the path is not percent-encoded UTF-8'));
+    else if (error instanceof StoreUnavailable) {
+      options.log.error('the state store did not serve a request', { path: request.path, reason: error.message });
+      sendProblem(response, new Problem(503, 'the state store is not available', { headers: { 'Retry-After': '1' } }));
+    } else if (error instanceof URIError) sendProblem(response, new Problem(400, 'the path is not percent-encoded UTF-8'));
     else {
       const { message } = resultOf(error, request.path, options.log);
       sendProblem(response, new Problem(500, message));
@@ -61,7 +65,7 @@ export function createApi(options: ApiOptions): Express {
 
 async function handle(operation: Operation, options: ApiOptions, request: Request, response: Response): Promise<void> {
   if (options.draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
-  const caller = options.callerOf(request);
+  const caller = await options.callerOf(request);
   if (caller === undefined) throw new Problem(403, 'this client certificate is not registered');
   if (!caller.roles.has(operation.role)) throw new Problem(403, `this operation needs the role "${operation.role}"`);
   checkBodyHeaders(request, options.jsonBodyMaxBytes);
@@ -76,6 +80,8 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
   try {
     answer = await operation.handle(body, options.context(caller, hasIdempotencyKey));
   } catch (error) {
+    // Nobody knows a business outcome then.
+    if (error instanceof StoreUnavailable) throw error;
     result = resultOf(error, operation.path, options.log);
   }
   options.log.debug('request', {

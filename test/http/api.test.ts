@@ -30,7 +30,7 @@ async function answerTo(
     jsonBodyMaxBytes: 1000,
     log,
     draining: () => draining,
-    callerOf: () => caller,
+    callerOf: async () => Promise.resolve(caller),
     // The operation of these tests uses nothing of it.
     context: () => ({ caller, hasIdempotencyKey: false }) as unknown as Context,
   });

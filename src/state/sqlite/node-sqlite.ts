@@ -5,7 +5,7 @@ import type { SqliteDatabase, SqliteStatement } from 'kysely';
  * Node's own SQLite in the shape that Kysely's dialect expects. Kysely asks each statement whether it reads, and a bare DatabaseSync
  * does not say: a statement that has columns does.
  */
-export function openDatabase(path: string): SqliteDatabase {
+export function openDatabase(path: URL): SqliteDatabase {
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5000 });
   // FULL: a commit is on the disk when it returns.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
