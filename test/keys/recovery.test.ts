@@ -1,4 +1,3 @@
-import { createHash, generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
@@ -11,7 +10,7 @@ import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
-import { openssl } from '../support/openssl.ts';
+import { certificateRow } from '../support/certificate-row.ts';
 
 let scratch: ScratchToken;
 let token: TokenClient;
@@ -31,24 +30,6 @@ afterAll(async () => {
   await store.close();
   scratch.remove();
 });
-
-/** A certificate for any key: these tests look at keys. */
-function certificateRow() {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const pem = openssl(['req', '-x509', '-key', '{key}', '-subj', '/CN=test', '-days', '2'], {
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-  });
-  const der = Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');
-  return {
-    sha1: createHash('sha1').update(der).digest('hex'),
-    tenant: 'demo',
-    authority: 'issuing',
-    serial_number: createHash('sha1').update(der).digest('hex'),
-    der,
-    not_before: Date.now(),
-    not_after: Date.now() + 86_400_000,
-  };
-}
 
 const onToken = async (): Promise<string[]> => (await token.listKeys()).map(({ id }) => id);
 const request = { tenant: tenantId('demo'), type: 'P-256', subscriber: {} } as const;

@@ -19,9 +19,9 @@ export interface Connection {
 /** One connection, made when it is wanted and again after it broke. While the server is away, attempts have pauses and callers do not wait. */
 export class Link {
   readonly #config: PostgresqlConfig;
-  #connection: Promise<Connection> | undefined;
-  /** That of the latest connection. */
-  #client: Client | undefined;
+  #connection: Connection | undefined;
+  /** Settles with the task that came last. */
+  #last: Promise<unknown> = Promise.resolve();
   #pauseMs = 0;
   #notBefore = 0;
   #lastReason = '';
@@ -30,46 +30,49 @@ export class Link {
     this.#config = config;
   }
 
-  /** Runs with the connection, which is given up where the error says that it broke. @throws {StoreUnavailable} where there is none */
+  /**
+   * Runs with the connection, one task at a time. It is given up where an error says that it broke.
+   * @throws {StoreUnavailable} where there is none
+   */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    this.#connection ??= this.#connect();
-    const current = this.#connection;
-    const connection = await current;
+    const turn = this.#last.then(async () => this.#run(work));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = (this.#connection ??= await this.#connect());
     try {
       return await work(connection);
     } catch (error) {
-      if (isBroken(error) || (error instanceof Error && isBroken(error.cause))) this.#giveUp(current, connection);
+      if (isBroken(error) || (error instanceof Error && isBroken(error.cause))) this.#giveUp(connection);
       throw error;
     }
   }
 
   async close(): Promise<void> {
-    const connection = await this.#connection?.catch(() => undefined);
-    await connection?.client.end().catch(() => undefined);
+    await this.#last;
+    await this.#connection?.client.end().catch(() => undefined);
   }
 
-  #giveUp(current: Promise<Connection>, { client }: Connection): void {
-    if (this.#connection === current) this.#connection = undefined;
+  #giveUp({ client }: Connection): void {
+    this.#connection = undefined;
     // After a time-out an orderly end would wait for the very network that is silent.
     client.end().catch(() => undefined);
     client.connection.stream.destroy();
   }
 
   async #connect(): Promise<Connection> {
+    if (performance.now() < this.#notBefore) throw new StoreUnavailable(this.#lastReason);
     try {
-      if (performance.now() < this.#notBefore) throw new StoreUnavailable(this.#lastReason);
       const connection = await this.#attempt();
       this.#pauseMs = 0;
       return connection;
     } catch (error) {
-      this.#connection = undefined;
-      if (!(error instanceof StoreUnavailable)) {
-        this.#pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, this.#pauseMs * 2));
-        this.#notBefore = performance.now() + this.#pauseMs;
-        this.#lastReason = textOf(error);
-        throw new StoreUnavailable(this.#lastReason, error);
-      }
-      throw error;
+      this.#pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, this.#pauseMs * 2));
+      this.#notBefore = performance.now() + this.#pauseMs;
+      this.#lastReason = textOf(error);
+      throw new StoreUnavailable(this.#lastReason, error);
     }
   }
 
@@ -85,9 +88,8 @@ export class Link {
       client.connection.stream.destroy();
       throw error;
     }
-    this.#client = client;
     client.once('end', () => {
-      if (this.#client === client) this.#connection = undefined;
+      if (this.#connection?.client === client) this.#connection = undefined;
     });
     return { client, db: kyselyOver(client) };
   }
