@@ -10,7 +10,7 @@ import { createOperationsServer } from './http/operations-listener.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
-import { openSqliteStore } from './state/state-store.ts';
+import { openStateStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
@@ -19,7 +19,7 @@ import { PinRefusedError } from './token/token.ts';
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
-  const store = await openSqliteStore(config.state.path);
+  const store = await openStateStore(config.state, log);
   const metrics = new Metrics();
   const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
   const token = new TokenClient(config.token, configPath, log, (operation, status, waitedMs, tokenMs) => {
@@ -32,9 +32,12 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   }
   const clients = new ClientRegistry(store);
   await clients.load();
-  const keys = new Keyring(store, token, tokenCustody(token));
+  const keys = new Keyring(store, token, tokenCustody(token), keyTimes(config));
   const recovered = await keys.recover();
-  if (recovered > 0) log.warn('finished what the last run left open', { keys: recovered });
+  if (recovered > 0) log.warn('finished what an earlier run left open', { keys: recovered });
+  keys.startSweeping((count) => {
+    log.warn('finished what another instance left open', { keys: count });
+  });
   const audit = await openAudit(config.audit, { store, token, log });
 
   let draining = false;
@@ -45,7 +48,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     log,
     draining: () => draining,
     busySeconds: () => token.busySeconds,
-    callerOf: (request) => callerOf(request, clients),
+    callerOf: async (request) => callerOf(request, clients),
     audit,
     context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
   });
@@ -81,6 +84,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     }, config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
+    keys.stopSweeping();
     await audit.stop();
     await token.stop();
     await store.close();
@@ -88,6 +92,12 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
+}
+
+/** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
+function keyTimes({ state, token }: Config): { attemptMaxMs: number; abandonedMs?: number } {
+  const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
+  return state.kind === 'sqlite' ? { attemptMaxMs } : { attemptMaxMs, abandonedMs: 1000 * state.abandonedStepSeconds };
 }
 
 async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {

@@ -22,7 +22,6 @@ const macMechanisms = {
   sha512: pkcs11js.CKM_SHA512_HMAC,
 } as const satisfies Record<MacHash, number>;
 
-
 /** A buffer of its own for no bytes: one without memory reaches the module as a null pointer, and SoftHSM then leaves its operation open. */
 const noBytes = Buffer.alloc(1).subarray(0, 0);
 
