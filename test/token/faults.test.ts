@@ -144,6 +144,8 @@ it('a key that is destroyed while another thread still makes it does not stay on
   await made;
   // The maker hears of it after its own work: what is asked of both threads comes after that.
   await load();
+  // The next host reads what is on the token indeed.
+  process.kill(token.hostPid ?? 0, 'SIGKILL');
   expect((await token.listKeys()).map((one) => one.id)).not.toContain(id);
 });
 
