@@ -81,4 +81,38 @@ export const oids = {
   accessOcsp: '1.3.6.1.5.5.7.48.1',
   accessCaIssuers: '1.3.6.1.5.5.7.48.2',
   qcStatements: '1.3.6.1.5.5.7.1.3',
+  nameConstraints: '2.5.29.30',
+  policyMappings: '2.5.29.33',
+  policyConstraints: '2.5.29.36',
+  inhibitAnyPolicy: '2.5.29.54',
+  ocspNoCheck: '1.3.6.1.5.5.7.48.1.5',
+  practiceStatement: '1.3.6.1.5.5.7.2.1',
+
+  // purposes of keys (RFC 5280 4.2.1.12)
+  anyExtendedKeyUsage: '2.5.29.37.0',
+  timeStamping: '1.3.6.1.5.5.7.3.8',
+  ocspSigning: '1.3.6.1.5.5.7.3.9',
+
+  // CRLs and their entries (RFC 5280 §5.2, §5.3; X.509 9.5.2.8)
+  crlNumber: '2.5.29.20',
+  crlReason: '2.5.29.21',
+  expiredCertsOnCrl: '2.5.29.60',
+
+  // statements of qualified certificates (ETSI EN 319 412-5, EN 319 412-1 §5.1, RFC 3739 §3.2.6.1)
+  qcCompliance: '0.4.0.1862.1.1',
+  qcLimitValue: '0.4.0.1862.1.2',
+  qcRetentionPeriod: '0.4.0.1862.1.3',
+  qcSscd: '0.4.0.1862.1.4',
+  qcPds: '0.4.0.1862.1.5',
+  qcType: '0.4.0.1862.1.6',
+  qcTypeEsign: '0.4.0.1862.1.6.1',
+  qcTypeEseal: '0.4.0.1862.1.6.2',
+  qcTypeWeb: '0.4.0.1862.1.6.3',
+  qcLegislation: '0.4.0.1862.1.7',
+  qcSyntaxV2: '1.3.6.1.5.5.7.11.2',
+  semanticsNatural: '0.4.0.194121.1.1',
+  semanticsLegal: '0.4.0.194121.1.2',
+
+  // requests for certificates (RFC 2985, RFC 2986)
+  extensionRequest: '1.2.840.113549.1.9.14',
 } as const;

@@ -11,10 +11,10 @@ export interface AttributeType {
   readonly maxCharacters: number;
 }
 
-/** X.520 leaves these unbounded, or far beyond what a certificate may sensibly hold. */
-const unbounded = 1024;
-/** RFC 5280 ub-name. */
-const ubName = 32_768;
+/** X.520 leaves these unbounded. */
+const unbounded = 256;
+/** RFC 5280 has 32,768 (ub-name). Nobody's name is so long, and a certificate stays small. */
+const ubName = 256;
 
 const rows: readonly (readonly [oid: string, syntax: AttributeType['syntax'], maxCharacters: number, ...names: string[]])[] = [
   [oids.commonName, 'utf8', 64, 'cn', 'commonName'],

@@ -1,8 +1,8 @@
 import { oids } from '../asn1/object-identifiers.ts';
-import { issueCertificate, type CertificateIssuer } from './issue.ts';
+import { issueAuthorityCertificate, type CertificateIssuer } from './issue.ts';
 import { signedCertificate, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';
 import * as standard from './standard-extensions.ts';
-import type { PublicationUrls } from './standard-extensions.ts';
+import type { PublicationUrls } from '../config/profile.ts';
 
 type Lifetime = Pick<CertificateContent, 'notBefore' | 'notAfter' | 'serialNumber'>;
 
@@ -28,7 +28,7 @@ export async function createRoot(request: RootRequest): Promise<Uint8Array> {
   return signedCertificate(request, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
 }
 
-/** The certificate of an authority under `root` that issues to end entities only, in DER. Errors as of `issueCertificate`. */
+/** The certificate of an authority under `root` that issues to end entities only, in DER. Errors as of `issueAuthorityCertificate`. */
 export async function createIssuingCa(root: CertificateIssuer, request: IssuingCaRequest): Promise<Uint8Array> {
   const { name, subjectPublicKeyInfo, notBefore, notAfter, serialNumber, urls = {} } = request;
   const extensions = [
@@ -40,5 +40,5 @@ export async function createIssuingCa(root: CertificateIssuer, request: IssuingC
     standard.certificatePolicies([oids.anyPolicy]),
     ...standard.publicationExtensions(urls),
   ].map((extension) => extension.der);
-  return issueCertificate(root, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
+  return issueAuthorityCertificate(root, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
 }

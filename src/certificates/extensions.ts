@@ -1,13 +1,14 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import { children, readAll } from '../asn1/reader.ts';
 import { isWellFormedDer } from '../asn1/well-formed.ts';
-import type { CertificateProfile } from '../config/profile.ts';
+import type { CertificateProfile, PublicationUrls } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
+import { alternativeNames } from './alternative-names.ts';
 import type { CertificateIssuer } from './issue.ts';
 import type { RequestedAttributes } from './pkcs10.ts';
+import { qcStatements } from './qc-statements.ts';
 import * as standard from './standard-extensions.ts';
-import type { Extension, PublicationUrls } from './standard-extensions.ts';
+import type { Extension } from './standard-extensions.ts';
 
 const attributesAt = '/certificationRequestInfo/PKCS10/attributes';
 const requestAt = `${attributesAt}/extensionRequest`;
@@ -18,9 +19,15 @@ const neverRequested: ReadonlySet<string> = new Set([
   oids.basicConstraints,
   oids.authorityKeyIdentifier,
   oids.subjectKeyIdentifier,
+  oids.nameConstraints,
+  oids.policyMappings,
+  oids.policyConstraints,
+  oids.inhibitAnyPolicy,
+  oids.ocspNoCheck,
 ]);
 
 interface RequestedExtension extends Extension {
+  readonly value: Uint8Array;
   readonly at: string;
 }
 
@@ -34,19 +41,16 @@ export function certificateExtensions(
   issuer: Pick<CertificateIssuer, 'certificate'>,
   subjectPublicKeyInfo: Uint8Array,
   requested: RequestedAttributes,
-  urls: PublicationUrls = {},
+  authorityUrls: PublicationUrls = {},
 ): Uint8Array[] {
-  if (profile.keyUsage.includes('keyCertSign')) {
-    // RFC 5280 4.2.1.3: keyCertSign is for certificates whose basicConstraints say CA.
-    throw new Refusal('ISSUANCE_REFUSED', { message: 'keyUsage keyCertSign of the profile is for authorities only' });
-  }
   const own = [
     standard.authorityKeyIdentifier(issuer.certificate),
     standard.subjectKeyIdentifier(subjectPublicKeyInfo),
     standard.keyUsage(profile.keyUsage),
     ...(profile.extendedKeyUsage.length === 0 ? [] : [standard.extendedKeyUsage(profile.extendedKeyUsage)]),
     ...(profile.policies.length === 0 ? [] : [standard.certificatePolicies(profile.policies)]),
-    ...standard.publicationExtensions(urls),
+    ...qcStatements(profile.qcStatements),
+    ...standard.publicationExtensions({ ...authorityUrls, ...definedMembers(profile.urls) }),
     ...directoryAttributes(profile, requested),
   ];
   const wanted = requestedExtensions(requested.extensionRequest);
@@ -55,21 +59,33 @@ export function certificateExtensions(
       throw new Refusal('FIELDS_INCONSISTENT', { at, message: `the extension ${oid} is requested twice` });
     }
   }
-  for (const { oid, at } of wanted) {
+  for (const { oid, value, at } of wanted) {
     if (neverRequested.has(oid) || own.some((extension) => extension.oid === oid)) {
       throw new Refusal('ISSUANCE_REFUSED', { at, message: `the extension ${oid} is the authority's to set` });
     }
     if (!profile.allowedExtensions.includes(oid)) {
       throw new Refusal('ISSUANCE_REFUSED', { at, message: `the profile does not allow the extension ${oid} (allowedExtensions)` });
     }
+    if (oid === oids.subjectAltName) checkAlternativeNames(profile, value, at);
   }
   return [...own, ...wanted].map((extension) => extension.der);
+}
+
+/** Members that are given, so that they replace others. */
+function definedMembers({ crl, ocsp, caIssuers }: PublicationUrls): PublicationUrls {
+  return {
+    ...(crl === undefined ? {} : { crl }),
+    ...(ocsp === undefined ? {} : { ocsp }),
+    ...(caIssuers === undefined ? {} : { caIssuers }),
+  };
 }
 
 function requestedExtensions({ extension = [], subjectAlternativeName, any = {} }: ExtensionRequest = {}): RequestedExtension[] {
   const mailboxes = subjectAlternativeName?.generalName.map((name) => name.RFC822Name);
   return [
-    ...(mailboxes === undefined ? [] : [{ ...standard.subjectAltName(mailboxes), at: `${requestAt}/subjectAlternativeName` }]),
+    ...(mailboxes === undefined
+      ? []
+      : [requestedExtension(oids.subjectAltName, standard.generalNames(mailboxes), `${requestAt}/subjectAlternativeName`)]),
     ...extension.map(({ identifier, value }, index) => requestedExtension(identifier, value, `${requestAt}/extension/${index}/value`)),
     ...Object.entries(any).map(([identifier, value]) => requestedExtension(identifier, value, `${requestAt}/any/${identifier}`)),
   ];
@@ -78,15 +94,22 @@ type ExtensionRequest = NonNullable<RequestedAttributes['extensionRequest']>;
 
 function requestedExtension(oid: string, value: Uint8Array, at: string): RequestedExtension {
   if (!isWellFormedDer(value)) throw new Refusal('FIELD_INVALID', { at, message: 'not one element in DER' });
-  if (oid === oids.subjectAltName && !isGeneralNames(value)) throw new Refusal('FIELD_INVALID', { at, message: 'not GeneralNames' });
-  return { ...standard.extension(oid, value), at };
+  return { ...standard.extension(oid, value), value, at };
 }
 
-/** A SEQUENCE of one or more GeneralName, each with a tag from [0] to [8] (RFC 5280 4.2.1.6). */
-function isGeneralNames(value: Uint8Array): boolean {
-  const element = readAll(value);
-  if (element.tag !== 0x30 || element.content.length === 0) return false;
-  return children(element).every(({ tag }) => (tag & 0xc0) === 0x80 && (tag & 0x1f) <= 8);
+/** @throws {Refusal} FIELD_INVALID for what is no name; ISSUANCE_REFUSED for a kind of name that the profile does not allow. */
+function checkAlternativeNames({ allowedAlternativeNames }: CertificateProfile, value: Uint8Array, at: string): void {
+  const names = alternativeNames(value);
+  if (names === undefined) throw new Refusal('FIELD_INVALID', { at, message: 'not GeneralNames (RFC 5280 4.2.1.6)' });
+  for (const { kind, fault } of names) {
+    if (!allowedAlternativeNames.some((allowed) => allowed === kind)) {
+      throw new Refusal('ISSUANCE_REFUSED', {
+        at,
+        message: `the profile does not allow the alternative name ${kind} (allowedAlternativeNames)`,
+      });
+    }
+    if (fault !== undefined) throw new Refusal('FIELD_INVALID', { at, message: `${kind}: ${fault}` });
+  }
 }
 
 /** RFC 5280 4.2.1.8: attributes of the same type become one Attribute with several values. */

@@ -1,6 +1,8 @@
-import type { CertificateProfile } from '../config/profile.ts';
+import type { CertificateProfile, KeyType, PublicationUrls } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
-import { signedCertificate, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';
+import { lintCertificate } from './lint/lint.ts';
+import { placeholderKey } from './placeholder-key.ts';
+import { signedCertificate, signedStructure, toBeSigned, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';
 import type { ParsedCertificate } from './x509.ts';
 
 /** A certification authority that can sign now. */
@@ -8,16 +10,48 @@ export interface CertificateIssuer extends Pick<CertificateSigner, 'signatureAlg
   readonly certificate: ParsedCertificate;
   /** DER, from the issuing authority upwards, itself included. */
   readonly chain: readonly Uint8Array[];
+  /** Where its certificates' status and its own certificate are published. */
+  readonly urls?: PublicationUrls;
 }
 
 /**
- * Issues a certificate (RFC 5280 §4.1) and verifies it under the issuer's public key before it answers the DER.
+ * Issues a certificate (RFC 5280 §4.1) to an end entity: lints it, signs it, and verifies it under the issuer's public key before it answers the DER.
+ * @throws {Refusal} ISSUANCE_REFUSED for what breaks a rule; nothing is signed then.
  * @throws {RangeError} for a serial number or validity that no certificate may have, or one beyond the issuer's own end.
  * @throws {Error} when the signature does not verify.
  */
 export async function issueCertificate(issuer: CertificateIssuer, content: CertificateContent): Promise<Uint8Array> {
-  if (content.notAfter > issuer.certificate.notAfter) throw new RangeError('a certificate does not outlive its issuer');
+  checkLifetime(issuer, content);
+  const signer = signerOf(issuer);
+  const tbs = toBeSigned(signer, content);
+  lintCertificate(tbs, issuer.certificate);
+  return signedStructure(signer, tbs);
+}
+
+/**
+ * Lints the certificate that would be issued, with a key of the type that nobody has and a serial number of the length that it will have: what
+ * cannot be issued costs no key on the token. @throws {Refusal} ISSUANCE_REFUSED
+ */
+export function rehearse(
+  issuer: CertificateIssuer,
+  keyType: KeyType,
+  content: (subjectPublicKeyInfo: Uint8Array) => Omit<CertificateContent, 'subjectPublicKeyInfo' | 'serialNumber'>,
+): void {
+  const subjectPublicKeyInfo = placeholderKey(keyType);
+  const tbs = toBeSigned(signerOf(issuer), { ...content(subjectPublicKeyInfo), subjectPublicKeyInfo, serialNumber: longestSerialNumber });
+  lintCertificate(tbs, issuer.certificate);
+}
+
+/** The certificate of an authority under this one. Errors as of `issueCertificate`; the rules of end entities do not apply. */
+export async function issueAuthorityCertificate(issuer: CertificateIssuer, content: CertificateContent): Promise<Uint8Array> {
+  checkLifetime(issuer, content);
   return signedCertificate(signerOf(issuer), content);
+}
+
+const longestSerialNumber = new Uint8Array(16).fill(0xff);
+
+function checkLifetime({ certificate }: CertificateIssuer, { notAfter }: CertificateContent): void {
+  if (notAfter > certificate.notAfter) throw new RangeError('a certificate does not outlive its issuer');
 }
 
 function signerOf(issuer: CertificateIssuer): CertificateSigner {

@@ -4,12 +4,13 @@ import { isWellFormedDer } from '../asn1/well-formed.ts';
 import { isMailbox } from './mailbox.ts';
 import { SubjectFields } from './subject-fields.ts';
 
-const maxEntries = 64;
+/** Of a list or a map. */
+const maxEntries = 32;
 
 const ObjectIdentifier = z.string().refine(isObjectIdentifier, 'not an object identifier such as 2.5.29.17');
 
 /** No extension or attribute of a person's certificate is longer; a bound on what is taken apart. */
-const maxValueBytes = 65_536;
+const maxValueBytes = 8192;
 
 /** Canonical base64 (RFC 4648 §4) of exactly one element in DER. */
 const DerValue = z.string().transform((text, context): Uint8Array => {

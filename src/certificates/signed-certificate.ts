@@ -39,22 +39,38 @@ export interface CertificateContent {
  * @throws {Error} when the signature does not verify.
  */
 export async function signedCertificate(signer: CertificateSigner, content: CertificateContent): Promise<Uint8Array> {
+  return signedStructure(signer, toBeSigned(signer, content));
+}
+
+/**
+ * SIGNED{} (RFC 5280 §4.1.1): what is to be signed, the algorithm, the value, which is verified under the signer's public key. It serves certificates
+ * and CRLs alike. @throws {Error} when the signature does not verify.
+ */
+export async function signedStructure(signer: Omit<CertificateSigner, 'name'>, tbs: Uint8Array): Promise<Uint8Array> {
   const { hash, identifier } = algorithms[signer.signatureAlgorithm];
-  const tbs = toBeSigned(signer.name, identifier, content);
   const value = await signer.sign(tbs);
   const key = createPublicKey({ key: Buffer.from(signer.subjectPublicKeyInfo), format: 'der', type: 'spki' });
-  if (!verify(hash, tbs, key, value)) throw new Error("the signature of the new certificate does not verify under its issuer's key");
+  if (!verify(hash, tbs, key, value)) throw new Error("the new signature does not verify under the issuer's key");
   return der.sequence(tbs, identifier, der.bitString(value));
 }
 
-function toBeSigned(issuer: Uint8Array, algorithm: Uint8Array, content: CertificateContent): Uint8Array {
+/** AlgorithmIdentifier in DER. */
+export function algorithmIdentifier(algorithm: CertificateSignatureAlgorithm): Uint8Array {
+  return algorithms[algorithm].identifier;
+}
+
+/** TBSCertificate (RFC 5280 §4.1.2). @throws {RangeError} for a serial number or validity that no certificate may have. */
+export function toBeSigned(
+  { name, signatureAlgorithm }: Pick<CertificateSigner, 'name' | 'signatureAlgorithm'>,
+  content: CertificateContent,
+): Uint8Array {
   const { subject, subjectPublicKeyInfo, extensions, notBefore, notAfter } = content;
   if (notAfter <= notBefore) throw new RangeError('a certificate ends after it begins');
   return der.sequence(
     der.explicit(0, der.integer(2)),
     serialNumber(content.serialNumber),
-    algorithm,
-    issuer,
+    algorithmIdentifier(signatureAlgorithm),
+    name,
     der.sequence(der.time(notBefore), der.time(notAfter)),
     subject,
     subjectPublicKeyInfo,

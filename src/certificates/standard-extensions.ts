@@ -1,6 +1,6 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import type { CertificateProfile } from '../config/profile.ts';
+import type { CertificateProfile, Policy, PublicationUrls } from '../config/profile.ts';
 import { keyIdentifier } from './key-identifier.ts';
 import type { ParsedCertificate } from './x509.ts';
 
@@ -43,15 +43,20 @@ export function keyUsage(usages: readonly KeyUsage[]): Extension {
   return extension(oids.keyUsage, der.bitString(Uint8Array.of(octet), 7 - Math.max(...bits)), true);
 }
 
-/** RFC 5280 4.2.1.4, without qualifiers. */
-export function certificatePolicies(policies: readonly string[]): Extension {
-  return extension(oids.certificatePolicies, der.sequence(...policies.map((policy) => der.sequence(der.oid(policy)))));
+/** RFC 5280 4.2.1.4; a policy goes without qualifiers, or with the URL of its practice statement. */
+export function certificatePolicies(policies: readonly Policy[]): Extension {
+  return extension(oids.certificatePolicies, der.sequence(...policies.map(policyInformation)));
 }
 
-/** RFC 5280 4.2.1.6, e-mail addresses only. */
-export function subjectAltName(mailboxes: readonly string[]): Extension {
-  const names = mailboxes.map((mailbox) => der.implicitPrimitive(1, Buffer.from(mailbox, 'latin1')));
-  return extension(oids.subjectAltName, der.sequence(...names));
+function policyInformation(policy: Policy): Uint8Array {
+  if (typeof policy === 'string') return der.sequence(der.oid(policy));
+  const qualifier = der.sequence(der.oid(oids.practiceStatement), der.ia5String(policy.practiceStatementUrl));
+  return der.sequence(der.oid(policy.policy), der.sequence(qualifier));
+}
+
+/** GeneralNames (RFC 5280 4.2.1.6) of e-mail addresses. */
+export function generalNames(mailboxes: readonly string[]): Uint8Array {
+  return der.sequence(...mailboxes.map((mailbox) => der.implicitPrimitive(1, Buffer.from(mailbox, 'latin1'))));
 }
 
 /** RFC 5280 4.2.1.9: critical, for certification authorities only; an end entity's certificate goes without. */
@@ -63,13 +68,6 @@ export function basicConstraints(pathLength?: number): Extension {
 /** RFC 5280 4.2.1.12. */
 export function extendedKeyUsage(purposes: readonly string[]): Extension {
   return extension(oids.extendedKeyUsage, der.sequence(...purposes.map(der.oid)));
-}
-
-/** Where a certificate's status and issuer are published. */
-export interface PublicationUrls {
-  readonly crl?: readonly string[];
-  readonly ocsp?: readonly string[];
-  readonly caIssuers?: readonly string[];
 }
 
 /** RFC 5280 4.2.1.13 and 4.2.2.1; nothing for what is not published. */

@@ -3,8 +3,9 @@ import { oids } from '../asn1/object-identifiers.ts';
 import { attributeTypeOfName, attributeTypeOfOid, valueFault } from './attribute-types.ts';
 import { countryCodes } from './country-codes.ts';
 
-/** More of these than any name has; a bound on what a certificate can be made to hold. */
-const maxAttributes = 64;
+/** More of these than any name has; bounds on what a certificate can be made to hold. */
+const maxNameFields = 32;
+const maxUnits = 16;
 
 /** A text that can be a value of the attribute type. */
 function attributeText(oid: string): z.ZodString {
@@ -53,7 +54,7 @@ export const SubjectFields = z
   .strictObject({
     country: z.enum(countryCodes, 'two upper-case letters, a country code of ISO 3166-1'),
     commonName: attributeText(oids.commonName),
-    fields: z.strictObject({ nameField: z.array(NameField).max(maxAttributes).optional() }).optional(),
+    fields: z.strictObject({ nameField: z.array(NameField).max(maxNameFields).optional() }).optional(),
     title: attributeText(oids.title).optional(),
     organizationName: attributeText(oids.organizationName).optional(),
     organizationIdentifier: attributeText(oids.organizationIdentifier).optional(),
@@ -64,7 +65,7 @@ export const SubjectFields = z
     localityName: attributeText(oids.localityName).optional(),
     stateName: attributeText(oids.stateOrProvinceName).optional(),
     DNQualifier: attributeText(oids.dnQualifier).optional(),
-    organizationUnit: z.array(attributeText(oids.organizationalUnitName)).max(maxAttributes).optional(),
+    organizationUnit: z.array(attributeText(oids.organizationalUnitName)).max(maxUnits).optional(),
   })
   .check((context) => {
     const { value } = context;

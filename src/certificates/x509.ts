@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { oids } from '../asn1/object-identifiers.ts';
-import { readTime } from '../asn1/read-time.ts';
-import { children, DerError, readAll, readObjectIdentifier } from '../asn1/reader.ts';
+import { children, DerError, readAll } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
+import { readTbsCertificate } from './tbs-certificate.ts';
 
 /** What this service needs to know of a certificate (RFC 5280 §4.1). The byte fields share the memory of `der`. */
 export interface ParsedCertificate {
@@ -23,15 +23,7 @@ export interface ParsedCertificate {
   readonly isCa: boolean;
 }
 
-const tagOf = {
-  boolean: 0x01,
-  integer: 0x02,
-  bitString: 0x03,
-  octetString: 0x04,
-  sequence: 0x30,
-  version: 0xa0,
-  extensions: 0xa3,
-} as const;
+const tagOf = { boolean: 0x01, bitString: 0x03, octetString: 0x04, sequence: 0x30 } as const;
 
 /** Many times any real certificate; a bound on what is taken apart. */
 const maxCertificateBytes = 262_144;
@@ -43,25 +35,15 @@ const maxCertificateBytes = 262_144;
 export function parseCertificate(der: Uint8Array): ParsedCertificate {
   if (der.length > maxCertificateBytes) throw new DerError(`a certificate of more than ${maxCertificateBytes} octets`, 0);
   const outer = new SequenceFields(expectTag(readAll(der), tagOf.sequence));
-  const tbs = new SequenceFields(outer.next(tagOf.sequence));
+  const tbs = readTbsCertificate(outer.next(tagOf.sequence));
   const algorithm = outer.next(tagOf.sequence);
   outer.next(tagOf.bitString);
   outer.end();
-
-  const isVersion3 = readVersion(tbs) === 2;
-  const serialNumber = tbs.next(tagOf.integer).content;
   // RFC 5280 4.1.1.2: a signature algorithm outside of what is signed must be the one inside.
-  if (Buffer.compare(tbs.next(tagOf.sequence).raw, algorithm.raw) !== 0)
-    throw new DerError('two different signature algorithms', algorithm.start);
-  const issuer = tbs.next(tagOf.sequence).raw;
-  const validity = new SequenceFields(tbs.next(tagOf.sequence));
-  const notBefore = readTime(validity.next());
-  const notAfter = readTime(validity.next());
-  validity.end();
-  const subject = tbs.next(tagOf.sequence).raw;
-  const subjectPublicKeyInfo = tbs.next(tagOf.sequence).raw;
-  const extensions = isVersion3 ? readExtensions(tbs) : new Map<string, Uint8Array>();
-  const keyIdentifier = extensions.get(oids.subjectKeyIdentifier);
+  if (Buffer.compare(tbs.algorithm.raw, algorithm.raw) !== 0) throw new DerError('two different signature algorithms', algorithm.start);
+
+  const { serialNumber, issuer, subject, subjectPublicKeyInfo, notBefore, notAfter, extensions } = tbs;
+  const keyIdentifier = extensions.get(oids.subjectKeyIdentifier)?.value;
   return {
     der,
     serialNumber,
@@ -72,7 +54,7 @@ export function parseCertificate(der: Uint8Array): ParsedCertificate {
     notAfter,
     ...(keyIdentifier === undefined ? {} : { subjectKeyIdentifier: expectTag(readAll(keyIdentifier), tagOf.octetString).content }),
     sha1Fingerprint: createHash('sha1').update(der).digest('hex'),
-    isCa: readIsCa(extensions.get(oids.basicConstraints)),
+    isCa: readIsCa(extensions.get(oids.basicConstraints)?.value),
   };
 }
 
@@ -86,31 +68,6 @@ export function parseCertificateText(input: string | Uint8Array): ParsedCertific
   const [, base64] = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/.exec(text) ?? [];
   if (base64 === undefined) throw new DerError('neither a certificate in DER nor one in PEM', 0);
   return parseCertificate(Buffer.from(base64, 'base64'));
-}
-
-function readVersion(tbs: SequenceFields): number {
-  if (tbs.tag !== tagOf.version) return 0;
-  const version = expectTag(readAll(tbs.next().content), tagOf.integer).content;
-  const [number = 0] = version;
-  if (version.length !== 1 || number > 2) throw new DerError('an unknown version of X.509', 0);
-  return number;
-}
-
-/** The extensions' values by their identifiers; a repeated extension is refused (RFC 5280 §4.2). */
-function readExtensions(tbs: SequenceFields): Map<string, Uint8Array> {
-  const found = new Map<string, Uint8Array>();
-  while (tbs.tag !== undefined && tbs.tag !== tagOf.extensions) tbs.next();
-  if (tbs.tag === undefined) return found;
-  for (const element of children(expectTag(readAll(tbs.next().content), tagOf.sequence))) {
-    const extension = new SequenceFields(expectTag(element, tagOf.sequence));
-    const identifier = readObjectIdentifier(extension.next());
-    if (extension.tag === tagOf.boolean) extension.next();
-    if (found.has(identifier)) throw new DerError(`the extension ${identifier} stands twice`, element.start);
-    found.set(identifier, extension.next(tagOf.octetString).content);
-    extension.end();
-  }
-  tbs.end();
-  return found;
 }
 
 function readIsCa(basicConstraints: Uint8Array | undefined): boolean {

@@ -4,15 +4,97 @@ export const keyTypes = ['RSA-2048', 'RSA-3072', 'RSA-4096', 'P-256', 'P-384', '
 export type KeyType = (typeof keyTypes)[number];
 
 const ObjectIdentifierText = z.string().regex(/^[0-2](\.(0|[1-9]\d*))+$/, 'an object identifier such as 2.5.29.17');
+/** What stands in a certificate is read by everybody: no credentials, no fragment. */
+const PublicUrl = z
+  .string()
+  .max(1024)
+  .regex(/^https?:\/\/[A-Za-z0-9.:[\]-]+(?:\/[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]*)?$/, 'an http or https URL in ASCII');
 
 export const keyUsages = ['digitalSignature', 'contentCommitment', 'keyEncipherment', 'keyCertSign', 'cRLSign'] as const;
+
+/** Choices of GeneralName (RFC 5280 4.2.1.6). An otherName is a log-on name to some systems: none is ever issued. */
+export const alternativeNameKinds = [
+  'rfc822Name',
+  'dNSName',
+  'directoryName',
+  'uniformResourceIdentifier',
+  'iPAddress',
+  'registeredID',
+] as const;
+export type AlternativeNameKind = (typeof alternativeNameKinds)[number];
+
+/** Where the status and the issuer of certificates are published. Absent members: those of the certificate authority. */
+export const PublicationUrls = z.strictObject({
+  crl: z.array(PublicUrl).max(8).optional(),
+  ocsp: z.array(PublicUrl).max(8).optional(),
+  caIssuers: z.array(PublicUrl).max(8).optional(),
+});
+export type PublicationUrls = z.output<typeof PublicationUrls>;
+
+/** Statements of ETSI EN 319 412-5 and RFC 3739 §3.2.6, each left out where it is absent or false. */
+export const QcStatements = z.strictObject({
+  /** QcCompliance: the certificate is qualified. */
+  compliance: z.boolean().default(false),
+  /** QcSSCD: the key is in a qualified signature creation device. */
+  sscd: z.boolean().default(false),
+  /** QcType. */
+  types: z.array(z.enum(['esign', 'eseal', 'web'])).default([]),
+  /** QcRetentionPeriod. */
+  retentionYears: z.int().min(1).max(100).optional(),
+  /** QcLimitValue: amount · 10^exponent of an ISO 4217 currency. */
+  limitValue: z
+    .strictObject({
+      currency: z.string().regex(/^[A-Z]{3}$/, 'a currency code of ISO 4217, such as EUR'),
+      amount: z.int().nonnegative(),
+      exponent: z.int().min(0).max(20),
+    })
+    .optional(),
+  /** QcPDS: where the disclosure statements are. EN 319 412-5 4.3.4 asks for one in English, over https. */
+  disclosureStatements: z
+    .array(
+      z.strictObject({
+        url: PublicUrl.refine((url) => url.startsWith('https://'), 'an https URL'),
+        language: z.string().regex(/^[a-z]{2}$/, 'a language code of ISO 639-1'),
+      }),
+    )
+    .default([]),
+  /** QcCClegislation: countries under whose law it is qualified. Absent: the European Union. */
+  legislationCountries: z.array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')).default([]),
+  /** id-etsi-qcs-semanticsId-Natural or -Legal (EN 319 412-1 §5.1): how serialNumber or organizationIdentifier is to be read. */
+  semantics: z.enum(['natural', 'legal']).optional(),
+});
+export type QcStatements = z.output<typeof QcStatements>;
+
+const AttributeName = z.string().min(1).max(64);
+
+/** What the subject must and may be. Attributes are named as in RFC 4519 (`organizationName`), or by OID. */
+const SubjectRules = z.strictObject({
+  /** The attributes of ETSI EN 319 412-2 §4.2.4 (natural person) or EN 319 412-3 §4.2.1 (legal person) are required. */
+  person: z.enum(['natural', 'legal']).optional(),
+  required: z.array(AttributeName).default([]),
+  /** Absent: every attribute. `countryName` and `commonName` are always there. */
+  allowed: z.array(AttributeName).optional(),
+  /** Absent: every country. */
+  countries: z.array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')).optional(),
+});
+export type SubjectRules = z.output<typeof SubjectRules>;
+
+const Policy = z.union([
+  ObjectIdentifierText,
+  /** With a pointer to the certification practice statement (RFC 5280 4.2.1.4). */
+  z.strictObject({ policy: ObjectIdentifierText, practiceStatementUrl: PublicUrl }),
+]);
+export type Policy = z.output<typeof Policy>;
 
 /** What a tenant's certificates look like (contract §7). A profile is chosen by tenant, never by the request. */
 export const CertificateProfile = z.strictObject({
   keyType: z.enum(keyTypes),
   keyUsage: z.array(z.enum(keyUsages)).min(1).default(['contentCommitment']),
   extendedKeyUsage: z.array(ObjectIdentifierText).default([]),
-  policies: z.array(ObjectIdentifierText).default([]),
+  policies: z.array(Policy).default([]),
+  qcStatements: QcStatements.optional(),
+  subject: SubjectRules.prefault({}),
+  urls: PublicationUrls.prefault({}),
   defaultValidityMinutes: z.int().positive().default(60),
   maxValidityMinutes: z
     .int()
@@ -20,6 +102,8 @@ export const CertificateProfile = z.strictObject({
     .default(24 * 60),
   /** Extensions that `extensionRequest` may add, by OID. subjectAltName (2.5.29.17) stands for `subjectAlternativeName` too. */
   allowedExtensions: z.array(ObjectIdentifierText).default(['2.5.29.17']),
+  /** Kinds of name that a subjectAltName may hold. */
+  allowedAlternativeNames: z.array(z.enum(alternativeNameKinds)).default(['rfc822Name']),
   /** Attribute identifiers that may become subjectDirectoryAttributes. */
   allowedDirectoryAttributes: z.array(ObjectIdentifierText).default([]),
 });

@@ -100,7 +100,7 @@ describe('refuses', () => {
       '1.2.3',
     ],
     ['one in the map', { any: { '1.2.3': anything } }, {}, 'ISSUANCE_REFUSED', '1.2.3'],
-    ['keyCertSign for an end entity', {}, { keyUsage: ['keyCertSign'] }, 'ISSUANCE_REFUSED', 'keyCertSign'],
+    ['name constraints', extension('2.5.29.30'), { allowedExtensions: ['2.5.29.30'] }, 'ISSUANCE_REFUSED', '2.5.29.30'],
   ])('%s', (_, asked, profile, code, part) => {
     const refusal = identifiers(asked, profile);
     expect(refusal).toMatchObject({ code });

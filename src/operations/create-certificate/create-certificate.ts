@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { distinguishedNameText } from '../../certificates/distinguished-name.ts';
 import { certificateExtensions } from '../../certificates/extensions.ts';
 import { certificateInFormat } from '../../certificates/formats.ts';
-import { issueCertificate, validity } from '../../certificates/issue.ts';
+import { issueCertificate, rehearse, validity } from '../../certificates/issue.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
+import { checkSubject } from '../../certificates/subject-rules.ts';
 import { Refusal } from '../../result-codes.ts';
 import { DigestEntry, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
@@ -38,6 +39,7 @@ export const createCertificate = operation({
   async run(request, context) {
     const pkcs10 = checkOffered(request);
     const { name, profile, issuer, authority } = tenantOf(context);
+    checkSubject(profile, pkcs10.subject);
     const subject = subjectName(pkcs10.subject);
     const { notBefore, notAfter } = validity(
       profile,
@@ -45,8 +47,14 @@ export const createCertificate = operation({
       new Date(),
       issuer.certificate.notAfter,
     );
-    // Extensions are built once before the key is made, so that a request that the profile refuses costs no key.
-    certificateExtensions(profile, issuer, issuer.certificate.subjectPublicKeyInfo, pkcs10.attributes);
+    const content = (subjectPublicKeyInfo: Uint8Array) => ({
+      subject,
+      extensions: certificateExtensions(profile, issuer, subjectPublicKeyInfo, pkcs10.attributes, issuer.urls),
+      notBefore,
+      notAfter,
+    });
+    // The whole certificate is made once before the key is, so that a request that is refused costs no key.
+    rehearse(issuer, profile.keyType, content);
     let der: Uint8Array = new Uint8Array();
     const { reference, password } = await context.keys.createWithPassword({
       tenant: name,
@@ -54,14 +62,7 @@ export const createCertificate = operation({
       subscriber: pkcs10.attributes.subscriber,
       async issue(publicKeyInfo) {
         const serialNumber = await context.token.random(16);
-        der = await issueCertificate(issuer, {
-          subject,
-          subjectPublicKeyInfo: publicKeyInfo,
-          extensions: certificateExtensions(profile, issuer, publicKeyInfo, pkcs10.attributes),
-          notBefore,
-          notAfter,
-          serialNumber,
-        });
+        der = await issueCertificate(issuer, { ...content(publicKeyInfo), subjectPublicKeyInfo: publicKeyInfo, serialNumber });
         const sha1 = createHash('sha1').update(der).digest('hex');
         context.audit.key = sha1;
         context.audit.digests.push(`sha256:${createHash('sha256').update(der).digest('hex')}`);

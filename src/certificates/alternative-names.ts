@@ -1,0 +1,76 @@
+import { isIP } from 'node:net';
+import { children, DerError, readAll, type DerElement } from '../asn1/reader.ts';
+import { objectIdentifierText } from '../asn1/object-identifier.ts';
+import type { AlternativeNameKind } from '../config/profile.ts';
+import { isMailbox } from './mailbox.ts';
+import { nameFault } from './name-fault.ts';
+
+/** The choices of GeneralName (RFC 5280 4.2.1.6) that a profile can allow, by their tags. */
+const kindOfTag: ReadonlyMap<number, AlternativeNameKind> = new Map([
+  [0x81, 'rfc822Name'],
+  [0x82, 'dNSName'],
+  [0xa4, 'directoryName'],
+  [0x86, 'uniformResourceIdentifier'],
+  [0x87, 'iPAddress'],
+  [0x88, 'registeredID'],
+]);
+const otherChoices: ReadonlyMap<number, string> = new Map([
+  [0xa0, 'otherName'],
+  [0xa3, 'x400Address'],
+  [0xa5, 'ediPartyName'],
+]);
+
+/** One alternative name: its kind, and what is wrong with it. A kind that no profile can allow has its name in words. */
+export interface AlternativeName {
+  readonly kind: string;
+  readonly fault: string | undefined;
+}
+
+/** The names in a subjectAltName. Undefined where the bytes are no GeneralNames at all. */
+export function alternativeNames(value: Uint8Array): AlternativeName[] | undefined {
+  try {
+    const element = readAll(value);
+    if (element.tag !== 0x30 || element.content.length === 0) return undefined;
+    return children(element).map(alternativeName);
+  } catch (error) {
+    if (error instanceof DerError) return undefined;
+    throw error;
+  }
+}
+
+function alternativeName(name: DerElement): AlternativeName {
+  const kind = kindOfTag.get(name.tag);
+  if (kind !== undefined) return { kind, fault: faultOf(kind, name) };
+  const other = otherChoices.get(name.tag);
+  if (other === undefined) throw new DerError('no choice of GeneralName', name.start);
+  return { kind: other, fault: undefined };
+}
+
+function faultOf(kind: AlternativeNameKind, { content }: DerElement): string | undefined {
+  const text = content.every((octet) => octet < 0x80) ? Buffer.from(content).toString('latin1') : undefined;
+  switch (kind) {
+    case 'rfc822Name':
+      return text !== undefined && isMailbox(text) ? undefined : 'not an e-mail address';
+    case 'dNSName':
+      return text !== undefined && isHostName(text) ? undefined : 'not a host name, such as www.example.org';
+    case 'uniformResourceIdentifier':
+      return text !== undefined && isAbsoluteUrl(text) ? undefined : 'not an absolute URL, such as https://example.org/';
+    case 'iPAddress':
+      return content.length === 4 || content.length === 16 ? undefined : 'not an address of 4 or 16 octets';
+    case 'registeredID':
+      return objectIdentifierText(content) === undefined ? 'not an object identifier' : undefined;
+    case 'directoryName':
+      return nameFault(content);
+  }
+}
+
+/** RFC 1034 §3.5: labels of letters, digits and inner hyphens; no wildcard, no address, no dot at the end. */
+function isHostName(text: string): boolean {
+  const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+  return text.length <= 253 && isIP(text) === 0 && new RegExp(`^${label}(?:\\.${label})*$`).test(text);
+}
+
+/** RFC 3986 with a scheme and a host, and already in the form in which a reader would compare it. */
+function isAbsoluteUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\/[^\s"<>\\^`{|}]+$/i.test(text) && URL.canParse(text);
+}

@@ -1,0 +1,40 @@
+import { DerError, readAll } from '../../asn1/reader.ts';
+import { Refusal } from '../../result-codes.ts';
+import { readTbsCertificate } from '../tbs-certificate.ts';
+import type { ParsedCertificate } from '../x509.ts';
+import type { Subject } from './rule.ts';
+import { rules } from './rules.ts';
+
+/**
+ * Reads a TBSCertificate of an end entity as a stranger would and applies every rule to it: what would give a bad certificate is not signed.
+ * @throws {Refusal} ISSUANCE_REFUSED with the name of the rule and its source.
+ */
+export function lintCertificate(tbs: Uint8Array, issuer: ParsedCertificate): void {
+  const subject: Subject = { tbs: read(tbs), tbsBytes: tbs.length, issuer };
+  for (const rule of rules) {
+    const found = orNotReadable(() => rule.fault(subject));
+    if (found !== undefined) throw refused(rule.name, rule.source, found);
+  }
+}
+
+function read(tbs: Uint8Array): Subject['tbs'] {
+  try {
+    return readTbsCertificate(readAll(tbs));
+  } catch (error) {
+    if (error instanceof DerError) throw refused('structure', 'RFC 5280 4.1', error.message);
+    throw error;
+  }
+}
+
+function orNotReadable(check: () => string | undefined): string | undefined {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof DerError) return `it cannot be read: ${error.message}`;
+    throw error;
+  }
+}
+
+function refused(name: string, source: string, fault: string): Refusal {
+  return new Refusal('ISSUANCE_REFUSED', { message: `lint rule ${name} (${source}): ${fault}` });
+}

@@ -1,0 +1,57 @@
+import { oids } from '../asn1/object-identifiers.ts';
+import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
+import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
+import { attributeTypeOfOid, valueFault, type AttributeType } from './attribute-types.ts';
+
+/** The string types in which a value of each syntax may stand (X.520, RFC 5280 appendix A, RFC 2985 for addresses). */
+const tagsOf: Readonly<Record<AttributeType['syntax'], readonly number[]>> = {
+  utf8: [0x0c, 0x13],
+  organization: [0x0c, 0x13],
+  printable: [0x13],
+  country: [0x13],
+  telephone: [0x13],
+  numeric: [0x12],
+  ia5: [0x16],
+  mailbox: [0x16],
+};
+
+/** Attributes that a name has at most once. */
+const once: ReadonlySet<string> = new Set([oids.commonName, oids.countryName, oids.serialNumber, oids.organizationIdentifier]);
+
+/** What keeps the DER of a Name (RFC 5280 4.1.2.4) from being one that a certificate may carry; undefined where nothing does. It may not be empty. */
+export function nameFault(der: Uint8Array): string | undefined {
+  try {
+    const relatives = children(expectTag(readAll(der), 0x30));
+    if (relatives.length === 0) return 'an empty name';
+    const seen = new Set<string>();
+    for (const relative of relatives) {
+      const attributes = children(expectTag(relative, 0x31));
+      if (attributes.length === 0) return 'an empty relative distinguished name';
+      for (const attribute of attributes) {
+        const fields = new SequenceFields(expectTag(attribute, 0x30));
+        const identifier = readObjectIdentifier(fields.next());
+        const fault = attributeFault(identifier, fields.next());
+        fields.end();
+        if (fault !== undefined) return `attribute ${identifier}: ${fault}`;
+        if (once.has(identifier) && seen.has(identifier)) return `attribute ${identifier}: it stands twice`;
+        seen.add(identifier);
+      }
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof DerError) return `not a Name: ${error.message}`;
+    throw error;
+  }
+}
+
+function attributeFault(identifier: string, value: DerElement): string | undefined {
+  const type = attributeTypeOfOid(identifier);
+  if (type === undefined) return 'its values are no text';
+  if (!tagsOf[type.syntax].includes(value.tag)) return `the string type ${value.tag} is not its own`;
+  try {
+    return valueFault(type, new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value.content));
+  } catch (error) {
+    if (error instanceof TypeError) return 'not UTF-8';
+    throw error;
+  }
+}

@@ -1,0 +1,81 @@
+import { oids } from '../asn1/object-identifiers.ts';
+import { Refusal } from '../result-codes.ts';
+import type { CertificateProfile } from '../config/profile.ts';
+import { attributeTypeOfName, attributeTypeOfOid } from './attribute-types.ts';
+import { nameFieldType, type SubjectFields } from './subject-fields.ts';
+
+const subjectAt = '/certificationRequestInfo/PKCS10/subject';
+
+const fieldOids = {
+  country: oids.countryName,
+  commonName: oids.commonName,
+  title: oids.title,
+  organizationName: oids.organizationName,
+  organizationIdentifier: oids.organizationIdentifier,
+  givenName: oids.givenName,
+  serialNumber: oids.serialNumber,
+  phoneNumber: oids.telephoneNumber,
+  surName: oids.surname,
+  localityName: oids.localityName,
+  stateName: oids.stateOrProvinceName,
+  DNQualifier: oids.dnQualifier,
+} as const satisfies Partial<Record<keyof SubjectFields, string>>;
+
+/** ETSI EN 319 412-1 5.1.3: type of identity, country, hyphen, reference; or two characters and a colon of a national scheme. */
+const naturalIdentifierForm = /^(?:(?:PAS|IDC|PNO|TAX|TIN)[A-Z]{2}|[A-Za-z0-9]{2}:[A-Z]{2})-.+$/;
+
+/** Whether the profile issues to such a subject. @throws {Refusal} ISSUANCE_REFUSED naming the rule */
+export function checkSubject(
+  { subject: rules, qcStatements }: Pick<CertificateProfile, 'subject' | 'qcStatements'>,
+  subject: SubjectFields,
+): void {
+  const present = attributesOf(subject);
+  const has = (oid: string): boolean => present.has(oid);
+  const { person } = rules;
+  if (person === 'natural' && !has(oids.pseudonym) && !has(oids.givenName) && !has(oids.surname)) {
+    throw refused('person: natural', 'givenName, surName or a pseudonym is required (ETSI EN 319 412-2 4.2.4)');
+  }
+  if (person === 'natural' && has(oids.pseudonym) && (has(oids.givenName) || has(oids.surname))) {
+    throw refused('person: natural', 'a pseudonym stands without givenName and surName (ETSI EN 319 412-2 4.2.4)');
+  }
+  if (person === 'legal' && !(has(oids.organizationName) && has(oids.organizationIdentifier))) {
+    throw refused('person: legal', 'organizationName and organizationIdentifier are required (ETSI EN 319 412-3 4.2.1)');
+  }
+  if (qcStatements?.semantics === 'natural' && !naturalIdentifierForm.test(subject.serialNumber ?? '')) {
+    throw refused('semantics: natural', 'serialNumber is required, such as PNOFR-123456789 (ETSI EN 319 412-1 5.1.3)');
+  }
+  if (qcStatements?.semantics === 'legal' && !has(oids.organizationIdentifier)) {
+    throw refused('semantics: legal', 'organizationIdentifier is required (ETSI EN 319 412-1 5.1.4)');
+  }
+  for (const name of rules.required) {
+    if (!has(oidOf(name))) throw refused('required', `the attribute ${name} is required`);
+  }
+  if (rules.countries !== undefined && !rules.countries.includes(subject.country)) {
+    throw refused('countries', `certificates are for ${rules.countries.join(', ')} alone`);
+  }
+  if (rules.allowed === undefined) return;
+  const allowed = new Set<string>([oids.commonName, oids.countryName, ...rules.allowed.map(oidOf), ...rules.required.map(oidOf)]);
+  const extra = [...present].find((oid) => !allowed.has(oid));
+  if (extra !== undefined) throw refused('allowed', `the attribute ${extra} is not allowed`);
+}
+
+/** The identifiers of the attributes that the subject's name will have. */
+function attributesOf(subject: SubjectFields): Set<string> {
+  const oidOfField: Readonly<Record<string, string>> = { ...fieldOids, organizationUnit: oids.organizationalUnitName };
+  const named = Object.entries(subject).flatMap(([name, value]) => {
+    const oid = oidOfField[name];
+    return oid === undefined || value === undefined || (Array.isArray(value) && value.length === 0) ? [] : [oid];
+  });
+  return new Set([...named, ...(subject.fields?.nameField ?? []).flatMap((field) => nameFieldType(field)?.oid ?? [])]);
+}
+
+/** @throws {Error} for a name that no attribute has: a fault of the configuration. */
+function oidOf(name: string): string {
+  const type = attributeTypeOfName(name) ?? attributeTypeOfOid(name);
+  if (type === undefined) throw new Error(`the profile names the attribute "${name}", which is none of RFC 4519 and no OID`);
+  return type.oid;
+}
+
+function refused(rule: string, fault: string): Refusal {
+  return new Refusal('ISSUANCE_REFUSED', { at: subjectAt, message: `${fault}; rule subject.${rule} of the profile` });
+}
