@@ -4,6 +4,8 @@ import { parseArgs } from 'node:util';
 
 import { openAudit } from './audit/open-audit.ts';
 import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
+import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
+import { Revocations } from './certificates/revocations.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { createApi } from './http/api.ts';
@@ -46,6 +48,10 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   });
   const audit = await openAudit(config.audit, { store, token, log });
 
+  const crls = new CrlPublishers(store, authorities, config.certificateAuthorities, log);
+  const revocations = new Revocations(store, crls);
+  await crls.start();
+
   let draining = false;
   const api = createApi({
     operations,
@@ -56,7 +62,16 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     busySeconds: () => token.busySeconds,
     callerOf: async (request) => callerOf(request, clients),
     audit,
-    context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
+    context: (caller, hasIdempotencyKey, details) => ({
+      caller,
+      config,
+      keys,
+      token,
+      authorities,
+      revocations,
+      hasIdempotencyKey,
+      audit: details,
+    }),
   });
   const health = {
     async ready(): Promise<Record<string, string>> {
@@ -93,6 +108,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     await closed;
     clearTimeout(timer);
     keys.stopSweeping();
+    await crls.stop();
     await audit.stop();
     await token.stop();
     await store.close();

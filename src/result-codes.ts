@@ -12,6 +12,8 @@ export const resultCodes = {
   ACTIVATION_FAILED: { major: 2, minor: 202, text: 'activation failed' },
   KEY_LOCKED: { major: 2, minor: 203, text: 'the key is locked after too many failed attempts' },
   KEY_STATE: { major: 2, minor: 204, text: 'the state of the key does not allow this' },
+  CERTIFICATE_UNKNOWN: { major: 2, minor: 211, text: 'this service has not issued this certificate' },
+  CERTIFICATE_STATE: { major: 2, minor: 212, text: 'the state of the certificate does not allow this' },
   ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },
   CERTIFICATE_STATUS_REFUSED: { major: 2, minor: 234, text: 'the certificate is not valid at this time' },
   STORE_FULL: { major: 2, minor: 243, text: 'the disk cannot be written' },

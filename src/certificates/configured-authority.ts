@@ -4,10 +4,12 @@ import * as der from '../asn1/der.ts';
 import type { Token } from '../token/token.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import type { PublicationUrls } from '../config/profile.ts';
 import type { CertificateIssuer } from './issue.ts';
 import { parseCertificate } from './x509.ts';
 
 export interface AuthorityFiles {
+  readonly urls?: PublicationUrls;
   readonly certificate: string;
   readonly chain: readonly string[];
   readonly keyId: string;
@@ -26,12 +28,12 @@ export function readChain({ certificate, chain }: Pick<AuthorityFiles, 'certific
 }
 
 /** A configured certificate authority: certificate and chain from files, the key on the token. @throws {Error} where the files are no chain. */
-export function loadAuthority(token: Token, { certificate, chain, keyId }: AuthorityFiles): CertificateIssuer {
+export function loadAuthority(token: Token, { certificate, chain, keyId, urls = {} }: AuthorityFiles): CertificateIssuer {
   const certificates = readChain({ certificate, chain });
   const ders = certificates.map(({ raw }) => new Uint8Array(raw));
   const [own] = ders;
   if (own === undefined) throw new Error('a certificate authority has a certificate');
-  return tokenIssuer(token, parseKeyId(keyId), own, ders);
+  return { ...tokenIssuer(token, parseKeyId(keyId), own, ders), urls };
 }
 
 /** Whether the key on the token is the certificate's. @throws {Error} where it is not, before anything is issued with it. */

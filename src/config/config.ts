@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { absoluteAuthority, AuthorityName, CertificateAuthority } from './authority-config.ts';
 import { CertificateProfile } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -41,16 +42,10 @@ export type TokenConfig = z.output<typeof TokenConfig>;
 const Tenant = z.strictObject({
   certificateAuthority: z.string().min(1),
   profile: CertificateProfile,
+  /** revokeCertificate wants the key's secret; the role alone is not enough. */
+  revocationNeedsSecret: z.boolean().default(false),
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),
-});
-
-const CertificateAuthority = z.strictObject({
-  certificate: FilePath,
-  /** The certificates above it, the root last. */
-  chain: z.array(FilePath).default([]),
-  /** CKA_ID of its key on the token, hexadecimal. */
-  keyId: z.string().regex(/^53[0-9a-f]{32}$/),
 });
 
 const Audit = z.strictObject({
@@ -96,7 +91,7 @@ export const Config = z.strictObject({
   token: TokenConfig,
   state: StateConfig.prefault({}),
   audit: Audit.prefault({}),
-  certificateAuthorities: z.record(z.string(), CertificateAuthority),
+  certificateAuthorities: z.record(AuthorityName, CertificateAuthority),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
   log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
 });
@@ -155,10 +150,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
     certificateAuthorities: Object.fromEntries(
-      Object.entries(config.certificateAuthorities).map(([name, authority]) => [
-        name,
-        { ...authority, certificate: resolve(base, authority.certificate), chain: authority.chain.map((file) => resolve(base, file)) },
-      ]),
+      Object.entries(config.certificateAuthorities).map(([name, authority]) => [name, absoluteAuthority(authority, base)]),
     ),
   };
 }

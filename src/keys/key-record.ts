@@ -18,7 +18,7 @@ export function parseKeyReferenceId(text: string): KeyReferenceId {
   return text.toLowerCase() as KeyReferenceId;
 }
 
-export const keyStates = ['ACTIVE', 'LOCKED', 'EXPIRED', 'REMOVED'] as const;
+export const keyStates = ['ACTIVE', 'LOCKED', 'ON_HOLD', 'REVOKED', 'EXPIRED', 'REMOVED'] as const;
 export type KeyState = (typeof keyStates)[number];
 
 /** A caller's key as it is kept in memory. The counters follow every attempt. */
@@ -31,6 +31,8 @@ export interface KeyRecord {
   readonly publicKey: KeyObject;
   secret: { readonly salt: Uint8Array; readonly mac: Uint8Array };
   removed: boolean;
+  /** What became of its certificate. */
+  revocation: 'ON_HOLD' | 'REVOKED' | undefined;
   failuresInRow: number;
   failuresSinceSuccess: number;
   /** Milliseconds since epoch. */
@@ -59,8 +61,13 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
 }
 
 /** What of a record changes in its life. */
-export function changeableFields(row: KeyWithCertificate): Pick<KeyRecord, 'secret' | 'removed'> & CounterFields {
-  return { secret: { salt: row.secret_salt, mac: row.secret_mac }, removed: row.state === 'REMOVED', ...counterFields(row) };
+export function changeableFields(row: KeyWithCertificate): Pick<KeyRecord, 'secret' | 'removed' | 'revocation'> & CounterFields {
+  return {
+    secret: { salt: row.secret_salt, mac: row.secret_mac },
+    removed: row.state === 'REMOVED',
+    revocation: row.state === 'ON_HOLD' || row.state === 'REVOKED' ? row.state : undefined,
+    ...counterFields(row),
+  };
 }
 
 type CounterFields = Pick<KeyRecord, 'failuresInRow' | 'failuresSinceSuccess' | 'lockedUntil'>;
@@ -85,6 +92,7 @@ export function isLockedForGood(key: KeyRecord): boolean {
 
 export function stateOf(key: KeyRecord, now: number): KeyState {
   if (key.removed) return 'REMOVED';
+  if (key.revocation !== undefined) return key.revocation;
   if (key.certificate.notAfter.getTime() <= now) return 'EXPIRED';
   return isLocked(key, now) ? 'LOCKED' : 'ACTIVE';
 }
@@ -104,6 +112,8 @@ export function remainingAttempts(key: KeyRecord, now: number): number {
 export function checkUsable(key: KeyRecord, now: number, allowExpired = false): void {
   const state = stateOf(key, now);
   if (state === 'REMOVED') throw new Refusal('KEY_STATE', { message: 'the key is removed' });
+  if (state === 'REVOKED') throw new Refusal('KEY_STATE', { message: 'the certificate of the key is revoked' });
+  if (state === 'ON_HOLD') throw new Refusal('KEY_STATE', { message: 'the certificate of the key is on hold' });
   if (state === 'EXPIRED' && !allowExpired) throw new Refusal('KEY_STATE', { message: 'the certificate of the key has expired' });
   checkNotLocked(key, now);
 }

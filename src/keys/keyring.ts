@@ -166,6 +166,22 @@ export class Keyring {
     }
   }
 
+  /** For the revocation of its certificate: the secret is the key's. Counted. @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED */
+  async proveForRevocation(key: KeyRecord, secret: Uint8Array): Promise<void> {
+    const attempt = await this.#activation.attempt<'REVOKE', true>(
+      key,
+      secret,
+      async (reserved) => ((await this.#custody.verify(reserved)) ? { verified: true, value: true } : { verified: false }),
+      true,
+    );
+    if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
+  }
+
+  /** The store has another state of the key: it counts from the return on, for requests on their way too. */
+  async stateChanged(key: KeyRecord): Promise<void> {
+    await this.#cache.reread(key);
+  }
+
   /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
   checkUsable(key: KeyRecord, allowExpired = false): void {
     checkUsable(key, Date.now(), allowExpired);

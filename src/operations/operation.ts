@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { AuditDetails } from '../audit/audited-request.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
+import type { Revocations } from '../certificates/revocations.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
@@ -16,6 +17,7 @@ export interface Context {
   readonly token: Token;
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
+  readonly revocations: Revocations;
   /** The request carries an Idempotency-Key of right form. */
   readonly hasIdempotencyKey: boolean;
   /** What the audit log is told of this request beside its outcome. */

@@ -9,6 +9,9 @@ export interface Schema {
   audit_keys: AuditKeyRow;
   audit_heads: AuditHeadRow;
   audit_outbox: AuditOutboxRow;
+  revocations: RevocationRow;
+  crl_states: CrlStateRow;
+  crls: CrlRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -31,7 +34,7 @@ export interface KeyRow {
   key_id: string;
   key_type: string;
   protocol: string;
-  /** ACTIVE or REMOVED; locked and expired follow from the times. */
+  /** ACTIVE, ON_HOLD, REVOKED or REMOVED; locked and expired follow from the times. */
   state: string;
   secret_salt: Uint8Array;
   secret_mac: Uint8Array;
@@ -101,4 +104,41 @@ export interface AuditOutboxRow {
   created_at: number;
   /** JSON. */
   record: string;
+}
+
+/** A certificate that is revoked or on hold. One that is released from hold has none. */
+export interface RevocationRow {
+  /** The configured name of its certificate authority. */
+  authority: string;
+  /** Hexadecimal, as in `certificates`. */
+  serial_number: string;
+  /** CRLReason (RFC 5280 5.3.1). */
+  reason: number;
+  revoked_at: number;
+  /** The certificate's end. */
+  not_after: number;
+}
+
+/** The CRLs of an authority: what has changed, which numbers are used up, which CRL is served. */
+export interface CrlStateRow {
+  authority: string;
+  /** Counts revocations and releases. */
+  revision: number;
+  /** The last number that was taken. Some come to nothing; none is taken twice. */
+  number: Generated<number>;
+  claimed_until: Generated<number>;
+  published_number: Generated<number>;
+  /** The revision that the published CRL covers. */
+  published_revision: Generated<number>;
+  /** SHA-256 of the SubjectPublicKeyInfo that verifies the published CRL, hexadecimal. */
+  signer: Generated<string>;
+  this_update: Generated<number>;
+  next_update: Generated<number>;
+}
+
+/** The published CRL itself. */
+export interface CrlRow {
+  authority: string;
+  number: number;
+  der: Uint8Array;
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../../result-codes.ts';
 import { Sha1Hex, Text } from './values.ts';
 
 /** No key has an empty secret: such a one is a caller's mistake, and costs no attempt. */
-const Secret = Text.min(1, 'a secret is not empty');
+export const Secret = Text.min(1, 'a secret is not empty');
 
 /** Interface, Key reference. */
 export const KeyReference = z.strictObject({

@@ -3,6 +3,7 @@ import * as first from './0001-first.ts';
 import * as auditOutbox from './0002-audit-outbox.ts';
 import * as severalInstances from './0003-several-instances.ts';
 import * as audit from './0010-audit.ts';
+import * as revocation from './0011-revocation.ts';
 
 /** Every migration, oldest first. They only go forward. */
 const migrations: Record<string, Migration> = {
@@ -10,6 +11,7 @@ const migrations: Record<string, Migration> = {
   '0002-audit-outbox': auditOutbox,
   '0003-several-instances': severalInstances,
   '0010-audit': audit,
+  '0011-revocation': revocation,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

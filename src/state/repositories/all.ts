@@ -4,9 +4,11 @@ import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts'
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 import { listClients, registerClient } from './clients.ts';
 import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt } from './attempts.ts';
+import { claimCrl, crlState, giveUpCrl, publishCrl, publishedCrl } from './crls.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { findKey, insertKey, markRemoved } from './keys.ts';
 import { probe } from './probe.ts';
+import { findCertificate, releaseHold, revoke } from './revocations.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
 export const repositories = {
@@ -32,16 +34,27 @@ export const repositories = {
   reserveAttempt,
   takeOverStep,
   takeOverSteps,
+  claimCrl,
+  crlState,
+  findCertificate,
+  giveUpCrl,
+  publishCrl,
+  publishedCrl,
+  releaseHold,
+  revoke,
 };
 
 export type RepositoryName = keyof typeof repositories;
 
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'crlState',
+  'findCertificate',
   'findKey',
   'journal',
   'listAuditRecords',
   'listClients',
+  'publishedCrl',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */

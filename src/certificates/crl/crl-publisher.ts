@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import type { StateStore } from '../../state/state-store.ts';
+import type { CrlClaim } from '../../state/repositories/crls.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { CertificateIssuer } from '../issue.ts';
+import { certificateList } from './certificate-list.ts';
+
+/** How an authority's CRLs are made. */
+export interface CrlSettings {
+  /** From thisUpdate to nextUpdate. */
+  readonly lifetimeSeconds: number;
+  /** A new one is issued this long before the old one ends. */
+  readonly renewBeforeSeconds: number;
+  /** Ended certificates stay on the list. */
+  readonly keepExpired: boolean;
+}
+
+/** The CRL that is served. */
+export interface PublishedCrl {
+  readonly der: Uint8Array;
+  readonly number: number;
+  readonly thisUpdate: Date;
+  readonly nextUpdate: Date;
+  /** SHA-256 of the DER, base64url. */
+  readonly digest: string;
+}
+
+/** Revocations that come within this share a CRL. */
+const minGapMs = 1000;
+const tickMs = 1000;
+/** A CRL takes a fraction of it. Two at once cost work and no more: each has its own number, and the later one is served. */
+const claimMs = 10_000;
+
+/**
+ * Issues an authority's CRLs: on every revocation, at most one a second, and before the old one ends. Several instances on one store share the
+ * work; what one has published the others serve within two seconds.
+ */
+export class CrlPublisher {
+  readonly #store: StateStore;
+  readonly #authority: string;
+  readonly #issuer: CertificateIssuer;
+  readonly #settings: CrlSettings;
+  readonly #log: Logger;
+  readonly #signer: string;
+  #published: PublishedCrl | undefined;
+  #isPending = true;
+  #running: Promise<void> | undefined;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
+
+  constructor(store: StateStore, authority: string, issuer: CertificateIssuer, { settings, log }: { settings: CrlSettings; log: Logger }) {
+    this.#store = store;
+    this.#authority = authority;
+    this.#issuer = issuer;
+    this.#settings = settings;
+    this.#log = log;
+    this.#signer = createHash('sha256').update(issuer.certificate.subjectPublicKeyInfo).digest('hex');
+  }
+
+  /** Absent until the first one is issued. */
+  get published(): PublishedCrl | undefined {
+    return this.#published;
+  }
+
+  /** Serves what an earlier run published, issues what is due, and sees to it from then on. @throws what the store throws */
+  async start(): Promise<void> {
+    await this.#load();
+    await this.#tick();
+    this.#timer = setInterval(() => void this.#tick(), tickMs).unref();
+  }
+
+  /** A revocation was committed: the next CRL is due. */
+  changed(): void {
+    this.#isPending = true;
+    const wait = (this.#published?.thisUpdate.getTime() ?? 0) + minGapMs - Date.now();
+    this.#soon ??= setTimeout(
+      () => {
+        this.#soon = undefined;
+        void this.#tick();
+      },
+      Math.max(wait, 0),
+    ).unref();
+  }
+
+  /** Waits for the CRL that is being issued. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    clearTimeout(this.#soon);
+    await this.#running;
+  }
+
+  async #tick(): Promise<void> {
+    this.#running ??= this.#look().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #look(): Promise<void> {
+    const now = Date.now();
+    if (!this.#store.isShared && !this.#isPending && now < this.#renewAt) return;
+    try {
+      this.#isPending = false;
+      const state = await this.#store.run('crlState', this.#authority);
+      if (state !== undefined && state.published_number > (this.#published?.number ?? 0)) await this.#load();
+      const isDue =
+        state === undefined || state.published_revision < state.revision || state.signer !== this.#signer || now >= this.#renewAt;
+      if (isDue && !(await this.#issueNext())) this.#isPending = true;
+      this.#failures = 0;
+    } catch (error) {
+      this.#isPending = true;
+      this.#failures += 1;
+      if (this.#failures === 1) {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#log.error('a CRL could not be issued; it is tried again each second', { authority: this.#authority, reason });
+      }
+    }
+  }
+
+  get #renewAt(): number {
+    return (this.#published?.nextUpdate.getTime() ?? 0) - this.#settings.renewBeforeSeconds * 1000;
+  }
+
+  /** False where another instance makes it, or the last one is less than a second old. */
+  async #issueNext(): Promise<boolean> {
+    const now = Date.now();
+    const { keepExpired, renewBeforeSeconds } = this.#settings;
+    const claim = await this.#store.run('claimCrl', {
+      authority: this.#authority,
+      now,
+      claimedUntil: now + claimMs,
+      ignoreClaim: !this.#store.isShared,
+      minGapMs,
+      endsBefore: now + renewBeforeSeconds * 1000,
+      signer: this.#signer,
+      keepExpired,
+    });
+    if (claim === undefined) return false;
+    try {
+      await this.#issue(claim, new Date(Math.floor(now / 1000) * 1000));
+      return true;
+    } catch (error) {
+      // If this fails too, the claim ends by its time.
+      await this.#store.run('giveUpCrl', { authority: this.#authority, number: claim.number }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #issue({ number, revision, revoked }: CrlClaim, thisUpdate: Date): Promise<void> {
+    const { certificate, signatureAlgorithm } = this.#issuer;
+    const nextUpdate = new Date(thisUpdate.getTime() + this.#settings.lifetimeSeconds * 1000);
+    const { subject: name, subjectPublicKeyInfo, subjectKeyIdentifier } = certificate;
+    const der = await certificateList(
+      { name, subjectPublicKeyInfo, subjectKeyIdentifier, signatureAlgorithm, sign: async (tbs) => this.#issuer.sign(tbs) },
+      { number, thisUpdate, nextUpdate, revoked, ...(this.#settings.keepExpired ? { expiredFrom: certificate.notBefore } : {}) },
+    );
+    const isServed = await this.#store.run('publishCrl', {
+      authority: this.#authority,
+      number,
+      der,
+      signer: this.#signer,
+      published_revision: revision,
+      this_update: thisUpdate.getTime(),
+      next_update: nextUpdate.getTime(),
+    });
+    if (isServed) this.#published = published(der, number, thisUpdate, nextUpdate);
+    this.#log.info('a CRL was issued', { authority: this.#authority, number, entries: revoked.count });
+  }
+
+  async #load(): Promise<void> {
+    const row = await this.#store.run('publishedCrl', this.#authority);
+    if (row === undefined) return;
+    this.#published = published(row.der, row.published_number, new Date(row.this_update), new Date(row.next_update));
+  }
+}
+
+function published(der: Uint8Array, number: number, thisUpdate: Date, nextUpdate: Date): PublishedCrl {
+  return { der, number, thisUpdate, nextUpdate, digest: createHash('sha256').update(der).digest('base64url') };
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { DerError } from '../../asn1/reader.ts';
+import { revocationReasons } from '../../certificates/revocation-reasons.ts';
+import { parseCertificateText } from '../../certificates/x509.ts';
+import { parseKeyReferenceId } from '../../keys/key-record.ts';
+import { Refusal } from '../../result-codes.ts';
+import { Secret } from '../fields/key-reference.ts';
+import { Base64, Text } from '../fields/values.ts';
+import { operation, type Context } from '../operation.ts';
+
+const RevokeCertificateRequest = z.strictObject({
+  certificate: Base64,
+  requestID: Text.optional(),
+  password: Secret.optional(),
+  transactionId: Text.optional(),
+  authToken: Secret.optional(),
+  reason: z.enum(revocationReasons).default('UNSPECIFIED'),
+});
+type RevokeCertificateRequest = z.output<typeof RevokeCertificateRequest>;
+
+/** Revokes a certificate, puts it on hold, or releases it; its key stops at once (contract §7). */
+export const revokeCertificate = operation({
+  path: 'pki/revokeCertificate',
+  role: 'revocation',
+  spelling: 'majorCode',
+  takesIdempotencyKey: true,
+  request: RevokeCertificateRequest,
+  async run(request, context) {
+    const { caller, keys, revocations, audit } = context;
+    const der = certificateIn(request);
+    checkSecrets(request);
+    const certificate = await revocations.find(caller.tenant, der);
+    audit.key = certificate.sha1;
+    audit.digests.push(`sha256:${createHash('sha256').update(der).digest('hex')}`);
+    revocations.check(certificate, request.reason);
+    const key = await keys.find(caller.tenant, parseKeyReferenceId(certificate.sha1));
+    const secret = secretIn(request, context);
+    if (secret !== undefined) await keys.proveForRevocation(key, secret);
+    const date = await revocations.change(certificate, request.reason);
+    await keys.stateChanged(key);
+    return { date: date.getTime() };
+  },
+});
+
+/** @throws {Refusal} FIELD_INVALID */
+function certificateIn({ certificate }: RevokeCertificateRequest): Uint8Array {
+  try {
+    return parseCertificateText(certificate).der;
+  } catch (error) {
+    if (!(error instanceof DerError)) throw error;
+    throw new Refusal('FIELD_INVALID', { at: '/certificate', message: 'not a certificate: base64 of its DER, or of PEM text' });
+  }
+}
+
+/** @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
+function checkSecrets({ password, authToken, transactionId }: RevokeCertificateRequest): void {
+  if (password !== undefined && authToken !== undefined) {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: '/authToken', message: 'a key has a password or an authToken, and both are given' });
+  }
+  if (transactionId !== undefined) {
+    throw new Refusal('UNSUPPORTED', { at: '/transactionId', message: 'keys tied to a transaction are not offered by this version' });
+  }
+}
+
+/** The secret that was sent, as the bytes that are checked. @throws {Refusal} FIELD_MISSING where the tenant wants one */
+function secretIn({ password }: RevokeCertificateRequest, { caller, config }: Context): Uint8Array | undefined {
+  if (password !== undefined) return Buffer.from(password.normalize('NFC'));
+  if (config.tenants[caller.tenant]?.revocationNeedsSecret !== true) return undefined;
+  throw new Refusal('FIELD_MISSING', { at: '/password', message: "the key's password is required to revoke its certificate" });
+}

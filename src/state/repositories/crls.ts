@@ -1,0 +1,143 @@
+import { sql, type Selectable, type Transaction } from 'kysely';
+import type { CrlStateRow, Schema } from '../schema.ts';
+
+/** Where the CRLs of an authority are. `number` is the last that was taken; `published_number`, 0 before the first, the one that is served. */
+export type CrlState = Selectable<CrlStateRow>;
+
+/** Octets of a serial number at most (RFC 5280 4.1.2.2). */
+export const serialNumberBytes = 20;
+
+/** Revoked certificates, column by column: a hundred thousand rows go from thread to thread as a few bytes each. */
+export interface RevokedColumns {
+  readonly count: number;
+  /** Unsigned numbers, big-endian, 20 octets each. */
+  readonly serialNumbers: Uint8Array;
+  /** Milliseconds since epoch. */
+  readonly revokedAt: Float64Array;
+  /** CRLReason. */
+  readonly reasons: Uint8Array;
+}
+
+export interface CrlClaim {
+  readonly number: number;
+  /** What the CRL covers: it is up to date while the authority's revision is this. */
+  readonly revision: number;
+  readonly revoked: RevokedColumns;
+}
+
+interface ClaimRequest {
+  readonly authority: string;
+  readonly now: number;
+  /** Whoever claimed is given up after this. */
+  readonly claimedUntil: number;
+  /** A claim of a process that is gone, where there is one process alone. */
+  readonly ignoreClaim: boolean;
+  /** Not before this much has passed since the last CRL. */
+  readonly minGapMs: number;
+  /** Due where the CRL ends before this, or another key signed it, or something has changed. */
+  readonly endsBefore: number;
+  readonly signer: string;
+  readonly keepExpired: boolean;
+}
+
+export async function crlState(db: Transaction<Schema>, authority: string): Promise<CrlState | undefined> {
+  return db.selectFrom('crl_states').selectAll().where('authority', '=', authority).executeTakeFirst();
+}
+
+/** The CRL that is served. */
+export async function publishedCrl(
+  db: Transaction<Schema>,
+  authority: string,
+): Promise<(CrlState & { readonly der: Uint8Array }) | undefined> {
+  return db
+    .selectFrom('crl_states')
+    .innerJoin('crls', (join) =>
+      join.onRef('crls.authority', '=', 'crl_states.authority').onRef('crls.number', '=', 'crl_states.published_number'),
+    )
+    .selectAll('crl_states')
+    .select('crls.der')
+    .where('crl_states.authority', '=', authority)
+    .executeTakeFirst();
+}
+
+/**
+ * Takes the next CRL number, which is then used up whatever comes, and reads what that CRL has to say: everything that was committed before. Undefined
+ * where no CRL is due, or somebody makes one.
+ */
+export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): Promise<CrlClaim | undefined> {
+  const { authority, now, claimedUntil, ignoreClaim, minGapMs, endsBefore, signer, keepExpired } = request;
+  await db
+    .insertInto('crl_states')
+    .values({ authority, revision: 0 })
+    .onConflict((conflict) => conflict.column('authority').doNothing())
+    .execute();
+  const claimed = await db
+    .updateTable('crl_states')
+    .set({ number: sql<number>`number + 1`, claimed_until: claimedUntil })
+    .where('authority', '=', authority)
+    .where(sql<boolean>`(claimed_until <= ${now} or ${ignoreClaim ? 1 : 0} = 1)`)
+    // A last one in the future is of a clock that was set back.
+    .where((where) => where.or([where('this_update', '<=', now - minGapMs), where('this_update', '>', now)]))
+    .where((where) =>
+      where.or([
+        where('published_revision', '<', where.ref('revision')),
+        where('next_update', '<=', endsBefore),
+        where('signer', '!=', signer),
+      ]),
+    )
+    .returning(['number', 'revision', 'this_update'])
+    .executeTakeFirst();
+  if (claimed === undefined) return undefined;
+  let rows = db.selectFrom('revocations').select(['serial_number', 'reason', 'revoked_at']).where('authority', '=', authority);
+  // RFC 5280 §3.3: an entry stays until it has been on a CRL that was issued after the certificate's end.
+  if (!keepExpired) rows = rows.where('not_after', '>=', claimed.this_update);
+  return { number: claimed.number, revision: claimed.revision, revoked: columns(await rows.execute()) };
+}
+
+/** The CRL is served from this commit on. False where a later one is already. */
+export async function publishCrl(
+  db: Transaction<Schema>,
+  {
+    authority,
+    number,
+    der,
+    ...published
+  }: Pick<CrlState, 'authority' | 'signer' | 'this_update' | 'next_update'> & {
+    readonly number: number;
+    readonly published_revision: number;
+    readonly der: Uint8Array;
+  },
+): Promise<boolean> {
+  const row = await db
+    .updateTable('crl_states')
+    .set({ ...published, published_number: number, claimed_until: 0 })
+    .where('authority', '=', authority)
+    .where('published_number', '<', number)
+    .returning('authority')
+    .executeTakeFirst();
+  if (row === undefined) return false;
+  await db
+    .insertInto('crls')
+    .values({ authority, number, der })
+    .onConflict((conflict) => conflict.column('authority').doUpdateSet({ number, der }))
+    .execute();
+  return true;
+}
+
+/** Nothing comes of the CRL with this number. */
+export async function giveUpCrl(db: Transaction<Schema>, { authority, number }: { authority: string; number: number }): Promise<void> {
+  await db.updateTable('crl_states').set({ claimed_until: 0 }).where('authority', '=', authority).where('number', '=', number).execute();
+}
+
+function columns(rows: readonly { serial_number: string; reason: number; revoked_at: number }[]): RevokedColumns {
+  const serialNumbers = Buffer.alloc(rows.length * serialNumberBytes);
+  const revokedAt = new Float64Array(rows.length);
+  const reasons = new Uint8Array(rows.length);
+  for (const [index, row] of rows.entries()) {
+    const end = (index + 1) * serialNumberBytes;
+    serialNumbers.write(row.serial_number, end - row.serial_number.length / 2, 'hex');
+    revokedAt[index] = row.revoked_at;
+    reasons[index] = row.reason;
+  }
+  return { count: rows.length, serialNumbers, revokedAt, reasons };
+}

@@ -1,0 +1,82 @@
+import { sql, type Transaction } from 'kysely';
+import type { CertificateRow, RevocationRow, Schema } from '../schema.ts';
+
+/** CRLReason certificateHold (RFC 5280 5.3.1): the one that can be taken back. */
+export const holdReason = 6;
+
+/** A certificate with its revocation, if it has one. */
+export type CertificateWithRevocation = CertificateRow & { readonly reason: number | null; readonly revoked_at: number | null };
+
+export async function findCertificate(db: Transaction<Schema>, sha1: string): Promise<CertificateWithRevocation | undefined> {
+  return db
+    .selectFrom('certificates')
+    .leftJoin('revocations', (join) =>
+      join
+        .onRef('revocations.authority', '=', 'certificates.authority')
+        .onRef('revocations.serial_number', '=', 'certificates.serial_number'),
+    )
+    .selectAll('certificates')
+    .select(['revocations.reason', 'revocations.revoked_at'])
+    .where('certificates.sha1', '=', sha1)
+    .executeTakeFirst();
+}
+
+/**
+ * Revokes a certificate, or puts it on hold; its key, if it is in use or on hold, goes with it. One on hold keeps the date of the hold when it is
+ * revoked for good (X.509 9.5.3.3). Answers the date, or undefined where it was revoked before, or on hold and that is what is asked.
+ */
+export async function revoke(
+  db: Transaction<Schema>,
+  { sha1, ...revocation }: RevocationRow & { readonly sha1: string },
+): Promise<number | undefined> {
+  const { authority, reason } = revocation;
+  const isHold = reason === holdReason;
+  const inserted = await db
+    .insertInto('revocations')
+    .values(revocation)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['authority', 'serial_number'])
+        .doUpdateSet({ reason })
+        .where('revocations.reason', '=', holdReason)
+        .where(sql<boolean>`${isHold ? 1 : 0} = 0`),
+    )
+    .returning('revoked_at')
+    .executeTakeFirst();
+  if (inserted === undefined) return undefined;
+  await db
+    .updateTable('keys')
+    .set({ state: isHold ? 'ON_HOLD' : 'REVOKED' })
+    .where('reference', '=', sha1)
+    .where('state', 'in', ['ACTIVE', 'ON_HOLD'])
+    .execute();
+  await noteRevision(db, authority);
+  return inserted.revoked_at;
+}
+
+/** Takes a hold back. False where the certificate is not on hold. */
+export async function releaseHold(
+  db: Transaction<Schema>,
+  { sha1, authority, serialNumber }: { sha1: string; authority: string; serialNumber: string },
+): Promise<boolean> {
+  const row = await db
+    .deleteFrom('revocations')
+    .where('authority', '=', authority)
+    .where('serial_number', '=', serialNumber)
+    .where('reason', '=', holdReason)
+    .returning('authority')
+    .executeTakeFirst();
+  if (row === undefined) return false;
+  await db.updateTable('keys').set({ state: 'ACTIVE' }).where('reference', '=', sha1).where('state', '=', 'ON_HOLD').execute();
+  await noteRevision(db, authority);
+  return true;
+}
+
+/** What the next CRL will say differs from what the last one says. */
+async function noteRevision(db: Transaction<Schema>, authority: string): Promise<void> {
+  await db
+    .insertInto('crl_states')
+    .values({ authority, revision: 1 })
+    .onConflict((conflict) => conflict.column('authority').doUpdateSet({ revision: sql<number>`crl_states.revision + 1` }))
+    .execute();
+}
