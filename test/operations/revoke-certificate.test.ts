@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   call,
-  certificateRequest,
   codeOf,
   contentDocument,
   messageOf,
@@ -134,14 +133,5 @@ describe('revokeCertificate', () => {
   it('needs the role revocation', async () => {
     const key = await newKey('app');
     expect(codeOf(await revoke(key, {}, 'signer'))).toBe('HTTP 403');
-  });
-
-  it('refuses a certificate that the lint would not let pass, before a key is made', async () => {
-    const value = Buffer.concat([Buffer.from([0x04, 0x82, 0x1f, 0x40]), Buffer.alloc(8000)]).toString('base64');
-    const PKCS10 = {
-      attributes: { subscriber: {}, extensionRequest: { extension: [{ identifier: '2.5.29.17', value }] } },
-      subject: { country: 'FR', commonName: 'x' },
-    };
-    expect(codeOf(await call('other', 'pki/createCertificate', certificateRequest({ PKCS10 })))).toBe('1/102');
   });
 });

@@ -9,7 +9,7 @@ export function openssl(args: readonly string[], files: Readonly<Record<string, 
   try {
     for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
     const placed = args.map((argument) => argument.replaceAll(/\{(\w+)\}/g, (_match, name: string) => join(directory, name)));
-    return execFileSync('sh', ['-c', 'exec openssl "$@" 2>&1', 'openssl', ...placed], { encoding: 'utf8' });
+    return execFileSync('sh', ['-c', 'exec openssl "$@" 2>&1', 'openssl', ...placed], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CrlPublisher, type CrlSettings } from '../../../src/certificates/crl/crl-publisher.ts';
+import type { CertificateIssuer } from '../../../src/certificates/issue.ts';
+import type { StateConfig } from '../../../src/config/state-config.ts';
+import { openStateStore, type StateStore } from '../../../src/state/state-store.ts';
+import { databases } from '../../state/databases.ts';
+import { openssl } from '../../support/openssl.ts';
+import { recordingLog } from '../../support/silent-log.ts';
+import { softwareAuthority } from '../software-authority.ts';
+import { until } from './until.ts';
+
+const day = 86_400;
+const settings: CrlSettings = { lifetimeSeconds: day, renewBeforeSeconds: day / 2, keepExpired: false };
+
+/** Revokes a certificate of the authority `ca`; answers its serial number. */
+async function revoke(store: StateStore, changes: { notAfter?: number; reason?: number } = {}): Promise<string> {
+  const serialNumber = randomBytes(16).toString('hex');
+  const at = Math.floor(Date.now() / 1000) * 1000;
+  await store.run('revoke', {
+    sha1: serialNumber,
+    authority: 'ca',
+    serial_number: serialNumber,
+    reason: changes.reason ?? 1,
+    revoked_at: at,
+    not_after: changes.notAfter ?? at + day * 1000,
+  });
+  return serialNumber;
+}
+
+function serialsOn(publisher: CrlPublisher): bigint[] {
+  const crl = publisher.published?.der ?? new Uint8Array();
+  const text = openssl(['crl', '-inform', 'DER', '-in', '{crl}', '-noout', '-text'], { crl });
+  return [...text.matchAll(/Serial Number: ([0-9A-F]+)/g)].map(([, hex = '']) => BigInt(`0x${hex}`));
+}
+const numberOf = (hex: string): bigint => BigInt(`0x${hex}`);
+
+describe.each(Object.entries(databases))('CRLs with %s', (_name, kind) => {
+  const database = kind();
+  let config: StateConfig;
+  let store: StateStore;
+  let issuer: CertificateIssuer;
+  let publishers: CrlPublisher[];
+
+  beforeAll(async () => {
+    await database.start();
+    ({ issuer } = await softwareAuthority('P-256'));
+  });
+  afterAll(async () => {
+    await database.stop();
+  });
+  beforeEach(async () => {
+    config = await database.fresh();
+    store = await openStateStore(config, recordingLog());
+    publishers = [];
+  });
+  afterEach(async () => {
+    for (const publisher of publishers) await publisher.stop();
+    await store.close();
+  });
+
+  async function started(on = store, changes: Partial<CrlSettings> = {}, by = issuer, log = recordingLog()): Promise<CrlPublisher> {
+    const publisher = new CrlPublisher(on, 'ca', by, { settings: { ...settings, ...changes }, log });
+    publishers.push(publisher);
+    await publisher.start();
+    return publisher;
+  }
+
+  it('are there from the start, with the number 1', async () => {
+    const publisher = await started();
+    expect(publisher.published).toMatchObject({ number: 1 });
+    expect(serialsOn(publisher)).toEqual([]);
+  });
+
+  it('are issued on a revocation, and one for many that come together', async () => {
+    const publisher = await started();
+    const serials = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const serial = await revoke(store);
+        publisher.changed();
+        return serial;
+      }),
+    );
+    await until(() => (publisher.published?.number ?? 0) > 1);
+    await until(() => serialsOn(publisher).length === serials.length);
+    expect(serialsOn(publisher).toSorted()).toEqual(serials.map(numberOf).toSorted());
+    expect(publisher.published?.number).toBeLessThanOrEqual(3);
+  });
+
+  it('forget what is released from hold', async () => {
+    const publisher = await started();
+    const held = await revoke(store, { reason: 6 });
+    publisher.changed();
+    await until(() => serialsOn(publisher).includes(numberOf(held)));
+    expect(await store.run('releaseHold', { sha1: held, authority: 'ca', serialNumber: held })).toBe(true);
+    publisher.changed();
+    await until(() => serialsOn(publisher).length === 0);
+  });
+
+  it('go on after a start: what was revoked meanwhile is issued, else the old one is served', async () => {
+    const first = await started();
+    await first.stop();
+    const same = await started();
+    expect(same.published).toEqual(first.published);
+    await same.stop();
+    const serial = await revoke(store);
+    const next = await started();
+    await until(() => serialsOn(next).includes(numberOf(serial)));
+    expect(next.published?.number).toBe(2);
+  });
+
+  it('never repeat a number, whatever fails between taking it and publishing', async () => {
+    const log = recordingLog();
+    let failures = 2;
+    const numbers: string[] = [];
+    const faulty: CertificateIssuer = {
+      ...issuer,
+      async sign(tbs) {
+        numbers.push(/0603551d140403020(1..)/.exec(Buffer.from(tbs).toString('hex'))?.[1] ?? '');
+        failures -= 1;
+        if (failures >= 0) throw new Error('no token');
+        return issuer.sign(tbs);
+      },
+    };
+    const publisher = await started(store, {}, faulty, log);
+    expect(publisher.published).toBeUndefined();
+    await until(() => publisher.published !== undefined);
+    expect(publisher.published?.number).toBe(3);
+    expect(numbers).toEqual(['101', '102', '103']);
+    // Once, not each second.
+    expect(log.lines.filter((line) => line.includes('could not be issued'))).toHaveLength(1);
+  });
+
+  it('are renewed before they end', async () => {
+    const publisher = await started(store, { lifetimeSeconds: 3, renewBeforeSeconds: 2 });
+    await until(() => (publisher.published?.number ?? 0) >= 3);
+    expect(publisher.published?.nextUpdate.getTime()).toBeGreaterThan(Date.now());
+  });
+
+  it('drop a certificate that has ended, once it has been on a list issued after its end; unless they keep it', async () => {
+    const ended = await revoke(store, { notAfter: Date.now() - 5000 });
+    const publisher = await started();
+    // The first list is the first that is issued after the certificate's end.
+    expect(serialsOn(publisher)).toEqual([numberOf(ended)]);
+    const good = await revoke(store);
+    publisher.changed();
+    await until(() => serialsOn(publisher).includes(numberOf(good)));
+    expect(serialsOn(publisher)).toEqual([numberOf(good)]);
+    await publisher.stop();
+    const keeping = await started(store, { keepExpired: true });
+    await revoke(store);
+    keeping.changed();
+    await until(() => serialsOn(keeping).length === 3);
+    expect(serialsOn(keeping)).toContain(numberOf(ended));
+  });
+
+  it('are issued anew where another key signs now', async () => {
+    await (await started()).stop();
+    const other = await softwareAuthority('P-256');
+    const publisher = await started(store, {}, other.issuer);
+    await until(() => publisher.published?.number === 2);
+  });
+
+  it('are one series for several instances', async (context) => {
+    if (config.kind === 'sqlite') return context.skip('one process has the embedded store');
+    const second = await openStateStore(config, recordingLog());
+    try {
+      const [one, two] = await Promise.all([started(), started(second)]);
+      await until(() => one.published !== undefined && two.published !== undefined);
+      const serials: string[] = [];
+      for (const [on, publisher] of [
+        [store, one],
+        [second, two],
+        [store, one],
+      ] as const) {
+        serials.push(await revoke(on));
+        publisher.changed();
+      }
+      await until(() => [one, two].every((publisher) => serialsOn(publisher).length === serials.length));
+      await until(() => one.published?.number === two.published?.number);
+      expect(two.published?.digest).toBe(one.published?.digest);
+      for (const publisher of publishers.splice(0)) await publisher.stop();
+    } finally {
+      await second.close();
+    }
+  });
+});
