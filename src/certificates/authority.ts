@@ -12,6 +12,8 @@ interface IssuingCaRequest extends Lifetime {
   /** DER of the Name. */
   readonly name: Uint8Array;
   readonly subjectPublicKeyInfo: Uint8Array;
+  /** How many authorities may stand below it; absent: none. */
+  readonly above?: number;
   /** Where the root publishes its CRL and certificate. */
   readonly urls?: PublicationUrls;
 }
@@ -28,13 +30,13 @@ export async function createRoot(request: RootRequest): Promise<Uint8Array> {
   return signedCertificate(request, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
 }
 
-/** The certificate of an authority under `root` that issues to end entities only, in DER. Errors as of `issueAuthorityCertificate`. */
+/** The certificate of an authority under `root` that issues to end entities only, unless others stand below it, in DER. Errors as of `issueAuthorityCertificate`. */
 export async function createIssuingCa(root: CertificateIssuer, request: IssuingCaRequest): Promise<Uint8Array> {
-  const { name, subjectPublicKeyInfo, notBefore, notAfter, serialNumber, urls = {} } = request;
+  const { name, subjectPublicKeyInfo, notBefore, notAfter, serialNumber, above = 0, urls = {} } = request;
   const extensions = [
     standard.authorityKeyIdentifier(root.certificate),
     standard.subjectKeyIdentifier(subjectPublicKeyInfo),
-    standard.basicConstraints(0),
+    standard.basicConstraints(above),
     standard.keyUsage(['keyCertSign', 'cRLSign']),
     // Without anyPolicy no policy of an end entity's certificate would survive path validation (RFC 5280 6.1.3 d).
     standard.certificatePolicies([oids.anyPolicy]),

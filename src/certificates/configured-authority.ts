@@ -5,6 +5,7 @@ import type { Token } from '../token/token.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { PublicationUrls } from '../config/profile.ts';
+import { chainsOf } from './chains.ts';
 import type { CertificateIssuer } from './issue.ts';
 import { parseCertificate } from './x509.ts';
 
@@ -12,6 +13,7 @@ export interface AuthorityFiles {
   readonly urls?: PublicationUrls;
   readonly certificate: string;
   readonly chain: readonly string[];
+  readonly crossCertificates?: readonly string[];
   readonly keyId: string;
 }
 
@@ -28,12 +30,18 @@ export function readChain({ certificate, chain }: Pick<AuthorityFiles, 'certific
 }
 
 /** A configured certificate authority: certificate and chain from files, the key on the token. @throws {Error} where the files are no chain. */
-export function loadAuthority(token: Token, { certificate, chain, keyId, urls = {} }: AuthorityFiles): CertificateIssuer {
+export function loadAuthority(
+  token: Token,
+  { certificate, chain, keyId, urls = {}, crossCertificates = [] }: AuthorityFiles,
+): CertificateIssuer {
   const certificates = readChain({ certificate, chain });
   const ders = certificates.map(({ raw }) => new Uint8Array(raw));
   const [own] = ders;
   if (own === undefined) throw new Error('a certificate authority has a certificate');
-  return { ...tokenIssuer(token, parseKeyId(keyId), own, ders), urls };
+  const [first] = certificates;
+  const known = [...certificates, ...crossCertificates.map((file) => new X509Certificate(readFileSync(file)))];
+  const otherChains = first === undefined || crossCertificates.length === 0 ? [] : chainsOf(first, known);
+  return { ...tokenIssuer(token, parseKeyId(keyId), own, ders), urls, otherChains };
 }
 
 /** Whether the key on the token is the certificate's. @throws {Error} where it is not, before anything is issued with it. */

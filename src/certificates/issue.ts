@@ -10,6 +10,8 @@ export interface CertificateIssuer extends Pick<CertificateSigner, 'signatureAlg
   readonly certificate: ParsedCertificate;
   /** DER, from the issuing authority upwards, itself included. */
   readonly chain: readonly Uint8Array[];
+  /** The same over other certificates of it, or of those above it. */
+  readonly otherChains?: readonly (readonly Uint8Array[])[];
   /** Where its certificates' status and its own certificate are published. */
   readonly urls?: PublicationUrls;
 }

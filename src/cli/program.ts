@@ -4,6 +4,7 @@ import { ConfigError } from '../config/config.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
 import { auditTail, TailOptions } from './audit/tail.ts';
 import { auditVerify, VerifyOptions } from './audit/verify.ts';
+import { addCaCommands } from './ca/commands.ts';
 import { configCheck } from './config/check.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { complain, tell, type Outcome } from './outcome.ts';
@@ -79,6 +80,8 @@ function programOf(end: (exitCode: number) => void): Command {
     InitOptions,
     tokenInit,
   );
+
+  addCaCommands(program, runs);
 
   const config = program.command('config').description('the configuration');
   runs(config.command('check').description('every fault of the configuration, a line each'), NoOptions, configCheck);

@@ -113,6 +113,13 @@ export function loadConfig(path: string): Config {
   return withAbsolutePaths(config, dirname(resolve(path)));
 }
 
+/** Reads what is needed before there are authorities and tenants: where the token and the state are. @throws {ConfigError} */
+export function loadFoundations(path: string): Pick<Config, 'token' | 'state'> {
+  const base = dirname(resolve(path));
+  const { token, state } = check(z.object({ token: TokenConfig, state: StateConfig.prefault({}) }), readYaml(path), path);
+  return { token: absoluteToken(token, base), state: absoluteState(state, base) };
+}
+
 /** Reads the token's section alone, for the token host. @throws {ConfigError} */
 export function loadTokenConfig(path: string): TokenConfig {
   const section = check(z.object({ token: TokenConfig }), readYaml(path), path).token;

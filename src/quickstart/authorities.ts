@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createIssuingCa, createRoot } from '../certificates/authority.ts';
-import { tokenIssuer, tokenSigner } from '../certificates/configured-authority.ts';
+import { newIssuingAuthority, newRoot } from '../certificates/new-authority.ts';
+import { pem } from '../certificates/pem.ts';
 import { subjectName } from '../certificates/subject.ts';
 import { loadTokenConfig } from '../config/config.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -19,41 +19,24 @@ export async function makeAuthorities(): Promise<AuthorityEntry> {
   await token.start();
   try {
     const rootId = newKeyId('service');
-    const rootKey = await token.createKey(rootId, 'P-384');
-    const root = await createRoot({
+    const root = await newRoot(token, {
+      keyId: rootId,
+      keyType: 'P-384',
       name: subjectName({ country: 'FR', organizationName: 'signetd quickstart', commonName: 'Quickstart Root CA' }),
-      subjectPublicKeyInfo: rootKey,
-      serialNumber: await token.random(16),
-      ...lifetime(20),
-      ...tokenSigner(token, rootId, rootKey),
+      years: 20,
     });
     const issuingId = newKeyId('service');
-    const issuing = await createIssuingCa(tokenIssuer(token, rootId, root, [root]), {
+    const issuing = await newIssuingAuthority(token, root, {
+      keyId: issuingId,
+      keyType: 'P-256',
       name: subjectName({ country: 'FR', organizationName: 'signetd quickstart', commonName: 'Quickstart Issuing CA' }),
-      subjectPublicKeyInfo: await token.createKey(issuingId, 'P-256'),
-      serialNumber: await token.random(16),
-      ...lifetime(10),
+      years: 10,
     });
     const certificate = join(layout.pki, 'issuing.pem');
-    writeFileSync(rootCertificate, pem(root));
-    writeFileSync(certificate, pem(issuing));
+    writeFileSync(rootCertificate, pem('CERTIFICATE', root.certificate.der));
+    writeFileSync(certificate, pem('CERTIFICATE', issuing.certificate.der));
     return { certificate, chain: [rootCertificate], keyId: issuingId };
   } finally {
     await token.stop();
   }
-}
-
-function lifetime(years: number): { notBefore: Date; notAfter: Date } {
-  const notBefore = new Date();
-  const notAfter = new Date(notBefore);
-  notAfter.setUTCFullYear(notBefore.getUTCFullYear() + years);
-  return { notBefore, notAfter };
-}
-
-function pem(der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
 }

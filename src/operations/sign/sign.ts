@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { chainFor } from '../../certificates/chains.ts';
 import { evidenceDocument, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -42,7 +43,7 @@ export const sign = operation({
     const key = await context.keys.find(context.caller.tenant, keyReference.reference);
     context.keys.checkUsable(key);
     const password = requiredPassword(keyReference);
-    const signer = signerOf(key, context);
+    const signer = signerOf(key, context, requested.kind === 'cms' ? requested.options.trustedCA : undefined);
     const documents = readDocuments(inputDocuments);
 
     if (requested.kind === 'cms') {
@@ -124,10 +125,10 @@ async function signDigests<State>(
   });
 }
 
-function signerOf(key: KeyRecord, { caller, config, authorities }: Context): SignerChain {
+function signerOf(key: KeyRecord, { caller, config, authorities }: Context, trustedCa: string | undefined): SignerChain {
   const authority = authorities.get(config.tenants[caller.tenant]?.certificateAuthority ?? '');
   if (authority === undefined) throw new Refusal('INTERNAL', { message: `tenant ${caller.tenant} has no certificate authority` });
-  return { certificate: key.certificate, publicKey: key.publicKey, issuers: authority.chain };
+  return { certificate: key.certificate, publicKey: key.publicKey, issuers: chainFor(authority, trustedCa) };
 }
 
 function at<T>(list: readonly T[], index: number): T {

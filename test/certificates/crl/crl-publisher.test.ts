@@ -83,7 +83,7 @@ describe.each(Object.entries(databases))('CRLs with %s', (_name, kind) => {
     );
     await until(() => (publisher.published?.number ?? 0) > 1);
     await until(() => serialsOn(publisher).length === serials.length);
-    expect(serialsOn(publisher).toSorted()).toEqual(serials.map(numberOf).toSorted());
+    expect(new Set(serialsOn(publisher))).toEqual(new Set(serials.map(numberOf)));
     expect(publisher.published?.number).toBeLessThanOrEqual(3);
   });
 

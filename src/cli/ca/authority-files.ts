@@ -1,0 +1,42 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { stringify } from 'yaml';
+import { pem } from '../../certificates/pem.ts';
+import type { PublicationUrls } from '../../config/profile.ts';
+import { CommandError, exitCodes } from '../exit-codes.ts';
+import type { Outcome } from '../outcome.ts';
+
+/** An authority as the configuration names it. */
+export interface AuthorityEntry {
+  readonly certificate: string;
+  readonly chain: readonly string[];
+  readonly keyId: string;
+  readonly urls?: PublicationUrls;
+}
+
+/** Writes a PEM file that was not there. Answers its path. @throws {CommandError} */
+export function writeNew(directory: string, file: string, label: 'CERTIFICATE' | 'CERTIFICATE REQUEST', der: Uint8Array): string {
+  const path = join(resolve(directory), file);
+  try {
+    mkdirSync(resolve(directory), { recursive: true });
+    writeFileSync(path, pem(label, der), { flag: 'wx', mode: 0o644 });
+    return path;
+  } catch (error) {
+    throw new CommandError(exitCodes.refused, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Where an authority publishes, below the address of the public listener. */
+export function publishedUrls(publicUrl: string | undefined, name: string): { urls?: PublicationUrls } {
+  if (publicUrl === undefined) return {};
+  const base = publicUrl.replace(/\/$/, '');
+  return { urls: { crl: [`${base}/pki/${name}.crl`], caIssuers: [`${base}/pki/${name}.cer`] } };
+}
+
+/** What the operator is to put into the configuration. */
+export function configurationOutcome(authorities: Readonly<Record<string, AuthorityEntry>>, done: string): Outcome {
+  return {
+    json: { certificateAuthorities: authorities },
+    text: `${done}\nFor the configuration:\n\n${stringify({ certificateAuthorities: authorities })}`,
+  };
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { loadAuthority } from '../../certificates/configured-authority.ts';
+import { certifyAuthority } from '../../certificates/new-authority.ts';
+import { parseCertificate } from '../../certificates/x509.ts';
+import type { Outcome } from '../outcome.ts';
+import { fields } from '../table.ts';
+import { publishedUrls, writeNew } from './authority-files.ts';
+import { authorityNameOf, configuredAuthority, yearsOf } from './options.ts';
+import { withSigningToken } from './token-work.ts';
+
+export const CertifyOptions = z.object({
+  authority: z.string(),
+  by: z.string(),
+  directory: z.string(),
+  file: z.string(),
+  years: z.string(),
+  publicUrl: z.string().optional(),
+});
+
+/** `ca certify`: another certificate for a configured CA with the key that it has: a renewal by its own root, a cross-certificate by another. */
+export async function caCertify(configPath: string, options: z.output<typeof CertifyOptions>): Promise<Outcome> {
+  const authority = configuredAuthority(configPath, authorityNameOf(options.authority, '--authority'));
+  const by = configuredAuthority(configPath, authorityNameOf(options.by, '--by'));
+  const settings = { years: yearsOf(options.years, '--years'), ...publishedUrls(options.publicUrl, options.by) };
+  return withSigningToken(configPath, async (token) => {
+    const der = await certifyAuthority(token, loadAuthority(token, by), loadAuthority(token, authority), settings);
+    const { sha1Fingerprint, notAfter } = parseCertificate(der);
+    const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', der);
+    const json = { certificate, sha1: sha1Fingerprint, notAfter: notAfter.toISOString() };
+    return {
+      json,
+      text: fields(Object.entries(json)),
+      notes: [
+        'for a renewal, name it as certificate and the old one among crossCertificates; a cross-certificate goes among crossCertificates',
+      ],
+    };
+  });
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { loadAuthority } from '../../certificates/configured-authority.ts';
+import { newIssuingAuthority } from '../../certificates/new-authority.ts';
+import type { Outcome } from '../outcome.ts';
+import { configurationOutcome, publishedUrls, writeNew } from './authority-files.ts';
+import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf, yearsOf } from './options.ts';
+import { withNewKeys } from './token-work.ts';
+
+export const IssueOptions = z.object({
+  by: z.string(),
+  name: z.string(),
+  directory: z.string(),
+  country: z.string(),
+  organization: z.string(),
+  commonName: z.string(),
+  keyType: z.string(),
+  years: z.string(),
+  publicUrl: z.string().optional(),
+});
+
+/** `ca issue`: a further issuing CA with a key of its own under a configured root, such as the successor of one that ends. */
+export async function caIssue(configPath: string, options: z.output<typeof IssueOptions>): Promise<Outcome> {
+  const entry = authorityNameOf(options.name, '--name');
+  const by = configuredAuthority(configPath, options.by);
+  const settings = {
+    name: distinguishedNameOf(options.country, options.organization, options.commonName),
+    keyType: keyTypeOf(options.keyType, '--key-type'),
+    years: yearsOf(options.years, '--years'),
+    ...publishedUrls(options.publicUrl, options.by),
+  };
+  return withNewKeys(configPath, 1, async (token, [keyId]) => {
+    if (keyId === undefined) throw new Error('a key was asked for');
+    const issuing = await newIssuingAuthority(token, loadAuthority(token, by), { keyId, ...settings });
+    const certificate = writeNew(options.directory, `${entry}.pem`, 'CERTIFICATE', issuing.certificate.der);
+    return configurationOutcome(
+      { [entry]: { certificate, chain: [by.certificate, ...by.chain], keyId, ...publishedUrls(options.publicUrl, entry) } },
+      'The issuing CA is made; its key is on the token.',
+    );
+  });
+}
