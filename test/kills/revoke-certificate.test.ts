@@ -1,0 +1,172 @@
+import { randomInt, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
+import { openssl } from '../support/openssl.ts';
+import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+
+const calls = 60;
+const kills = 5;
+/** Several starts of a service, on a machine that has other work. */
+const longestMs = 300_000;
+const environment = quickstartEnvironment();
+let daemon: DaemonProcess;
+let agent: Agent;
+let baseUrl: string;
+
+beforeAll(async () => {
+  environment.start();
+  environment.stop();
+  const description = environment.description();
+  const files = description.clients['other'];
+  if (files === undefined) throw new Error('no client');
+  agent = new Agent({
+    keepAlive: true,
+    ca: readFileSync(description.caCertificate),
+    cert: readFileSync(files.certificate),
+    key: readFileSync(files.key),
+  });
+  const addresses = withOwnPorts(environment);
+  ({ baseUrl } = addresses);
+  daemon = new DaemonProcess(description.configFile, addresses.opsUrl);
+  await daemon.start();
+});
+
+afterAll(async () => {
+  await daemon.stop();
+  environment.remove();
+});
+
+/** The answer's text. Rejects where the connection breaks. */
+async function post(operation: string, body: object): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${baseUrl}/sign/${operation}`, { agent, method: 'POST', headers: { 'Content-Type': 'application/json' } });
+    sent.on('response', (response) => {
+      text(response).then(resolve, reject);
+    });
+    sent.on('error', reject);
+    sent.end(JSON.stringify(body));
+  });
+}
+
+const Good = z.object({ result: z.object({ majorCode: z.literal(0) }), certificate: z.string().optional(), date: z.number().optional() });
+
+const creation = {
+  certificationRequestInfo: {
+    signatureActivationProtocol: 'PASSWORD',
+    PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Kill' } },
+  },
+  certificateFormat: 'CERTIFICATE',
+};
+
+interface Published {
+  readonly number: number;
+  readonly thisUpdate: number;
+  readonly der: Uint8Array;
+}
+
+/** The CRL of the issuing CA as it is published at this moment. */
+function published(): Published | undefined {
+  const state = new DatabaseSync(join(environment.directory, 'state.sqlite'), { readOnly: true, timeout: 20_000 });
+  try {
+    const row = state
+      .prepare(
+        "select s.published_number, s.this_update, c.der from crl_states s join crls c on c.authority = s.authority where s.authority = 'issuing'",
+      )
+      .get();
+    if (row === undefined || !(row['der'] instanceof Uint8Array)) return undefined;
+    return { number: Number(row['published_number']), thisUpdate: Number(row['this_update']), der: row['der'] };
+  } finally {
+    state.close();
+  }
+}
+
+function serialsOn(crl: Uint8Array): Set<string> {
+  const shown = openssl(['crl', '-inform', 'DER', '-in', '{crl}', '-noout', '-text'], { crl });
+  return new Set([...shown.matchAll(/Serial Number: ([0-9A-F]+)/g)].map(([, hex = '']) => hex));
+}
+
+it(
+  `${calls} × createCertificate and revokeCertificate under kill -9: no serial number twice, and what was acknowledged is in every later CRL`,
+  async () => {
+    const serials: string[] = [];
+    const acknowledged: { readonly serial: string; readonly at: number }[] = [];
+    const crls = new Map<number, Published>();
+    let asked = 0;
+    let isOver = false;
+
+    const worker = async (): Promise<void> => {
+      while (asked < calls) {
+        asked += 1;
+        try {
+          const { certificate = '' } = Good.parse(JSON.parse(await post('pki/createCertificate', creation)));
+          const serial = new X509Certificate(Buffer.from(certificate, 'base64')).serialNumber;
+          serials.push(serial);
+          Good.parse(JSON.parse(await post('pki/revokeCertificate', { certificate, reason: 'KEY_COMPROMISE' })));
+          acknowledged.push({ serial, at: Date.now() });
+        } catch {
+          await daemon.ready();
+        }
+      }
+    };
+    const killer = async (): Promise<void> => {
+      for (let count = 0; count < kills && asked < calls; count += 1) {
+        // Each kill comes at another moment of some creation, revocation or CRL.
+        await delay(randomInt(100, 1200));
+        if (count % 4 === 3) daemon.killHost();
+        else {
+          await daemon.kill();
+          await daemon.start();
+        }
+        await daemon.ready();
+      }
+    };
+    const watcher = async (): Promise<void> => {
+      while (!isOver) {
+        const crl = published();
+        if (crl !== undefined) {
+          const known = crls.get(crl.number);
+          // A number is one list for ever.
+          if (known !== undefined) expect(Buffer.from(crl.der).equals(known.der)).toBe(true);
+          crls.set(crl.number, crl);
+        }
+        await delay(100);
+      }
+    };
+    const watching = watcher();
+    try {
+      await Promise.all([killer(), ...Array.from({ length: 4 }, worker)]);
+      await daemon.ready();
+      await daemon.kill();
+      await daemon.start();
+      const last = acknowledged.at(-1)?.serial ?? '';
+      const deadline = Date.now() + 30_000;
+      while (!serialsOn(published()?.der ?? new Uint8Array()).has(last) && Date.now() < deadline) await delay(100);
+    } finally {
+      isOver = true;
+      await watching;
+    }
+
+    expect(acknowledged.length).toBeGreaterThan(calls / 3);
+    expect(new Set(serials).size).toBe(serials.length);
+    expect(crls.size).toBeGreaterThan(3);
+    let before = 0;
+    for (const { number, thisUpdate, der } of [...crls.values()].toSorted((one, other) => one.number - other.number)) {
+      // A list is later than an acknowledgement when it says so itself.
+      const listed = serialsOn(der);
+      const missing = acknowledged.filter(({ serial, at }) => at <= thisUpdate && !listed.has(serial));
+      expect([number, missing]).toEqual([number, []]);
+      expect(thisUpdate).toBeGreaterThan(before);
+      before = thisUpdate;
+    }
+    const final = serialsOn(published()?.der ?? new Uint8Array());
+    expect(acknowledged.filter(({ serial }) => !final.has(serial))).toEqual([]);
+  },
+  longestMs,
+);
