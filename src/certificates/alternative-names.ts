@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
 import { children, DerError, readAll, type DerElement } from '../asn1/reader.ts';
 import { objectIdentifierText } from '../asn1/object-identifier.ts';
 import type { AlternativeNameKind } from '../config/profile.ts';
+import { isHostName } from './host-name.ts';
 import { isMailbox } from './mailbox.ts';
 import { nameFault } from './name-fault.ts';
 
@@ -62,12 +62,6 @@ function faultOf(kind: AlternativeNameKind, { content }: DerElement): string | u
     case 'directoryName':
       return nameFault(content);
   }
-}
-
-/** RFC 1034 §3.5: labels of letters, digits and inner hyphens; no wildcard, no address, no dot at the end. */
-function isHostName(text: string): boolean {
-  const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
-  return text.length <= 253 && isIP(text) === 0 && new RegExp(`^${label}(?:\\.${label})*$`).test(text);
 }
 
 /** RFC 3986 with a scheme and a host, and already in the form in which a reader would compare it. */

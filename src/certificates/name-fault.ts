@@ -1,6 +1,7 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
+import { isHostName } from './host-name.ts';
 import { attributeTypeOfOid, valueFault, type AttributeType } from './attribute-types.ts';
 
 /** The string types in which a value of each syntax may stand (X.520, RFC 5280 appendix A, RFC 2985 for addresses). */
@@ -24,24 +25,34 @@ export function nameFault(der: Uint8Array): string | undefined {
     const relatives = children(expectTag(readAll(der), 0x30));
     if (relatives.length === 0) return 'an empty name';
     const seen = new Set<string>();
+    const domain: string[] = [];
     for (const relative of relatives) {
       const attributes = children(expectTag(relative, 0x31));
       if (attributes.length === 0) return 'an empty relative distinguished name';
       for (const attribute of attributes) {
         const fields = new SequenceFields(expectTag(attribute, 0x30));
         const identifier = readObjectIdentifier(fields.next());
-        const fault = attributeFault(identifier, fields.next());
+        const value = fields.next();
+        const fault = attributeFault(identifier, value);
         fields.end();
         if (fault !== undefined) return `attribute ${identifier}: ${fault}`;
         if (once.has(identifier) && seen.has(identifier)) return `attribute ${identifier}: it stands twice`;
         seen.add(identifier);
+        if (identifier === oids.domainComponent) domain.unshift(Buffer.from(value.content).toString('latin1'));
       }
     }
-    return undefined;
+    return domainFault(domain);
   } catch (error) {
     if (error instanceof DerError) return `not a Name: ${error.message}`;
     throw error;
   }
+}
+
+/** RFC 4519 2.4, RFC 2247 §2: the components are the labels of a domain name, the last label first. */
+function domainFault(labels: readonly string[]): string | undefined {
+  if (labels.length === 0) return undefined;
+  const isDomain = labels.length > 1 && isHostName(labels.join('.')) && labels.every((label) => !label.includes('.'));
+  return isDomain ? undefined : 'its domainComponents are no domain name; example.org is dc=org, then dc=example';
 }
 
 function attributeFault(identifier: string, value: DerElement): string | undefined {

@@ -41,6 +41,7 @@ export function checkSubject(
   if (person === 'legal' && !(has(oids.organizationName) && has(oids.organizationIdentifier))) {
     throw refused('person: legal', 'organizationName and organizationIdentifier are required (ETSI EN 319 412-3 4.2.1)');
   }
+  if (person === 'legal') checkLegalPerson(subject);
   if (qcStatements?.semantics === 'natural' && !naturalIdentifierForm.test(subject.serialNumber ?? '')) {
     throw refused('semantics: natural', 'serialNumber is required, such as PNOFR-123456789 (ETSI EN 319 412-1 5.1.3)');
   }
@@ -57,6 +58,14 @@ export function checkSubject(
   const allowed = new Set<string>([oids.commonName, oids.countryName, ...rules.allowed.map(oidOf), ...rules.required.map(oidOf)]);
   const extra = [...present].find((oid) => !allowed.has(oid));
   if (extra !== undefined) throw refused('allowed', `the attribute ${extra} is not allowed`);
+}
+
+/** ETSI EN 319 412-3 4.2.1: each of its attributes once, and an identifier that is none of the name. */
+function checkLegalPerson({ organizationName, organizationIdentifier, fields }: SubjectFields): void {
+  const further = (fields?.nameField ?? []).filter((field) => nameFieldType(field)?.oid === oids.organizationName);
+  if (further.length + (organizationName === undefined ? 0 : 1) > 1) throw refused('person: legal', 'organizationName stands once');
+  const names = [organizationName, ...further.map(({ value }) => value)];
+  if (names.includes(organizationIdentifier)) throw refused('person: legal', 'organizationIdentifier is not the name again');
 }
 
 /** The identifiers of the attributes that the subject's name will have. */

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
+import { oids } from '../../src/asn1/object-identifiers.ts';
 import { certificateExtensions } from '../../src/certificates/extensions.ts';
 import { issueCertificate, rehearse } from '../../src/certificates/issue.ts';
 import { maxCertificateBytes } from '../../src/certificates/lint/rules.ts';
@@ -56,9 +57,13 @@ function extensionsWith({ oid, der: bytes }: standard.Extension): Uint8Array[] {
 const bits = (...octets: number[]): Uint8Array => der.bitString(Uint8Array.from(octets));
 const commonName = (value: Uint8Array): Uint8Array => der.sequence(der.set(der.sequence(der.oid('2.5.4.3'), value)));
 
+const domain = (...labels: string[]): Uint8Array =>
+  der.sequence(...labels.map((label) => der.set(der.sequence(der.oid(oids.domainComponent), der.ia5String(label)))));
+
 describe('the lint before a signature', () => {
   it('lets a good certificate pass', async () => {
     expect(await refusal({})).toBe('issued');
+    expect(await refusal({ subject: domain('org', 'example') })).toBe('issued');
   });
 
   it.each([
@@ -74,6 +79,8 @@ describe('the lint before a signature', () => {
       () => der.sequence(...[1, 2].map(() => der.set(der.sequence(der.oid('2.5.4.3'), der.utf8String('a'))))),
       'subject-name',
     ],
+    ['domain components that are no domain name', () => domain('example'), 'subject-name'],
+    ['domain components in the wrong order, one with a dot', () => domain('example', 'a.org'), 'subject-name'],
     ["the authority's own name", () => authority.issuer.certificate.subject, 'subject-is-not-issuer'],
   ])('refuses %s', async (_, subject, rule) => {
     expect(await refusal({ subject: subject() })).toContain(`lint rule ${rule} (`);

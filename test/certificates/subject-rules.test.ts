@@ -41,6 +41,12 @@ describe("a profile's rules of subjects", () => {
       'person: natural',
     ],
     ['a legal person without identifier', { subject: { person: 'legal' } }, { organizationName: 'O' }, 'person: legal'],
+    [
+      'a legal person with two names',
+      { subject: { person: 'legal' } },
+      { organizationName: 'O', organizationIdentifier: 'NTRFR-1', ...field('o', 'P') },
+      'once',
+    ],
     ['a serial number of no known kind', { qcStatements: { semantics: 'natural' } }, { serialNumber: '123' }, 'semantics: natural'],
     ['no organisation identifier', { qcStatements: { semantics: 'legal' } }, {}, 'semantics: legal'],
     ['a missing attribute', { subject: { required: ['organizationName'] } }, {}, 'organizationName'],

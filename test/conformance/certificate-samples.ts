@@ -71,6 +71,7 @@ const anything = {
         { identifier: 'postalCode', identifierType: 'NAME', value: '75002' },
         { identifier: 'initials', identifierType: 'NAME', value: 'Z. M.' },
         { identifier: 'uid', identifierType: 'NAME', value: 'zmartin' },
+        { identifier: 'dc', identifierType: 'NAME', value: 'org' },
         { identifier: 'dc', identifierType: 'NAME', value: 'example' },
       ],
     },
