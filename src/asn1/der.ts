@@ -22,12 +22,12 @@ const tags = {
 } as const;
 
 export function sequence(...parts: readonly Uint8Array[]): Uint8Array {
-  return tagged(tags.sequence, concat(...parts));
+  return tagged(tags.sequence, ...parts);
 }
 
 /** A SET whose parts stand in the order given: for a SET of one part, or one whose tags the caller has sorted (X.690 10.3). */
 export function set(...parts: readonly Uint8Array[]): Uint8Array {
-  return tagged(tags.set, concat(...parts));
+  return tagged(tags.set, ...parts);
 }
 
 /** A SET OF: the parts ascend by their encodings (X.690 11.6). */

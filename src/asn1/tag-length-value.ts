@@ -17,7 +17,8 @@ function lengthOctets(length: number): Uint8Array {
   return Uint8Array.of(0x80 | octets.length, ...octets);
 }
 
-/** One element with the identifier octet as given (class, constructed bit and a tag number below 31). */
-export function tagged(tagByte: number, content: Uint8Array): Uint8Array {
-  return concat(Uint8Array.of(tagByte), lengthOctets(content.length), content);
+/** One element with the identifier octet as given (class, constructed bit and a tag number below 31), its content in one part or several. */
+export function tagged(tagByte: number, ...content: readonly Uint8Array[]): Uint8Array {
+  const length = content.reduce((total, part) => total + part.length, 0);
+  return concat(Uint8Array.of(tagByte), lengthOctets(length), ...content);
 }

@@ -88,10 +88,15 @@ export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): 
     .returning(['number', 'revision', 'this_update'])
     .executeTakeFirst();
   if (claimed === undefined) return undefined;
-  let rows = db.selectFrom('revocations').select(['serial_number', 'reason', 'revoked_at']).where('authority', '=', authority);
+  // One text for all: a row of its own for each would take several times as long.
+  let lines = db
+    .selectFrom('revocations')
+    .select(sql<string | null>`string_agg(serial_number || ' ' || reason || ' ' || revoked_at, '/')`.as('lines'))
+    .where('authority', '=', authority);
   // RFC 5280 §3.3: an entry stays until it has been on a CRL that was issued after the certificate's end.
-  if (!keepExpired) rows = rows.where('not_after', '>=', claimed.this_update);
-  return { number: claimed.number, revision: claimed.revision, revoked: columns(await rows.execute()) };
+  if (!keepExpired) lines = lines.where('not_after', '>=', claimed.this_update);
+  const read = await lines.executeTakeFirst();
+  return { number: claimed.number, revision: claimed.revision, revoked: columns(read?.lines ?? '') };
 }
 
 /** The CRL is served from this commit on. False where a later one is already. */
@@ -129,15 +134,23 @@ export async function giveUpCrl(db: Transaction<Schema>, { authority, number }: 
   await db.updateTable('crl_states').set({ claimed_until: 0 }).where('authority', '=', authority).where('number', '=', number).execute();
 }
 
-function columns(rows: readonly { serial_number: string; reason: number; revoked_at: number }[]): RevokedColumns {
-  const serialNumbers = Buffer.alloc(rows.length * serialNumberBytes);
-  const revokedAt = new Float64Array(rows.length);
-  const reasons = new Uint8Array(rows.length);
-  for (const [index, row] of rows.entries()) {
-    const end = (index + 1) * serialNumberBytes;
-    serialNumbers.write(row.serial_number, end - row.serial_number.length / 2, 'hex');
-    revokedAt[index] = row.revoked_at;
-    reasons[index] = row.reason;
+/** Lines of serial number (hexadecimal), reason and milliseconds, a slash between them. */
+function columns(text: string): RevokedColumns {
+  let count = text === '' ? 0 : 1;
+  for (let at = text.indexOf('/'); at >= 0; at = text.indexOf('/', at + 1)) count += 1;
+  const serialNumbers = Buffer.alloc(count * serialNumberBytes);
+  const revokedAt = new Float64Array(count);
+  const reasons = new Uint8Array(count);
+  let start = 0;
+  for (let index = 0; index < count; index += 1) {
+    const reasonAt = text.indexOf(' ', start) + 1;
+    const timeAt = text.indexOf(' ', reasonAt) + 1;
+    const end = index === count - 1 ? text.length : text.indexOf('/', timeAt);
+    const octets = (reasonAt - 1 - start) / 2;
+    serialNumbers.write(text.slice(start, reasonAt - 1), (index + 1) * serialNumberBytes - octets, 'hex');
+    reasons[index] = Number(text.slice(reasonAt, timeAt - 1));
+    revokedAt[index] = Number(text.slice(timeAt, end));
+    start = end + 1;
   }
-  return { count: rows.length, serialNumbers, revokedAt, reasons };
+  return { count, serialNumbers, revokedAt, reasons };
 }

@@ -1,0 +1,31 @@
+/** How long a long CRL takes, and how much memory. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { projectRoot } from './quickstart-description.ts';
+
+const entries = 100_000;
+const goalSeconds = 0.5;
+const goalMegabytes = 100;
+const runs = 3;
+
+interface CrlCost {
+  readonly seconds: number;
+  readonly peakBytes: number;
+  readonly crlBytes: number;
+}
+
+/** A line on the best of some runs: what else the machine does makes others slower. */
+export function measureCrl(): string {
+  const costs = Array.from({ length: runs }, measureOnce).toSorted((one, other) => one.seconds - other.seconds);
+  const { seconds, peakBytes, crlBytes } = costs[0] ?? { seconds: Number.NaN, peakBytes: Number.NaN, crlBytes: 0 };
+  const megabytes = peakBytes / 1e6;
+  return `CRL of ${entries} entries (${(crlBytes / 1e6).toFixed(1)} MB): ${seconds.toFixed(2)} s (goal ${goalSeconds}), ${megabytes.toFixed(0)} MB more memory (goal ${goalMegabytes})`;
+}
+
+function measureOnce(): CrlCost {
+  const printed = execFileSync(process.execPath, [join(projectRoot, 'bench', 'crl-process.ts'), String(entries)], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return JSON.parse(printed) as CrlCost;
+}
