@@ -65,17 +65,19 @@ it.each(Object.entries(databases))(
     const daemon = new DaemonProcess(description.configFile, opsUrl);
     await daemon.start();
 
-    let killed = 0;
+    let over = false;
+    const isOver = (): boolean => over;
     const all = Array.from({ length: owners }, () => new KeyOwner(baseUrl, agent));
     const work = async (owner: KeyOwner): Promise<void> => {
-      while (killed < kills) if (!(await owner.act())) await delay(50);
+      while (!isOver()) if (!(await owner.act())) await delay(50);
     };
     const killer = async (): Promise<void> => {
-      for (; killed < kills; killed += 1) {
+      for (let killed = 0; killed < kills; killed += 1) {
         await delay(randomInt(30, 700));
         await daemon.kill();
         await daemon.start();
       }
+      over = true;
     };
     await Promise.all([killer(), ...all.map(work)]);
     await daemon.stop();
