@@ -12,14 +12,15 @@ import { operations } from './operations/table.ts';
 import { openSqliteStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { TokenClient } from './token/client/token-client.ts';
-import { exitCodes } from './token/host/greeting.ts';
-import { PinRefusedError } from './token/token.ts';
+import { missingKeyTypes } from './token/probe-report.ts';
+import { HostRefusedError } from './token/token.ts';
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
   const store = await openSqliteStore(config.state.path);
   const token = new TokenClient(config.token, configPath, log);
   await token.start();
+  checkKeyTypes(config, token);
   const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
   for (const [name, authority] of authorities) {
     await checkAuthorityKey(name, authority);
@@ -79,6 +80,19 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
 }
 
+/** A tenant whose keys the token cannot make would only find out by its first request. */
+function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void {
+  if (probe === undefined) return;
+  const missing = missingKeyTypes(
+    probe,
+    Object.values(tenants).map(({ profile }) => profile.keyType),
+  );
+  const faults = Object.entries(tenants)
+    .filter(([, { profile }]) => missing.includes(profile.keyType))
+    .map(([name, { profile }]) => `tenants.${name}.profile.keyType: the token cannot use ${profile.keyType} keys`);
+  if (faults.length > 0) throw new ConfigError([...faults, ...probe.limits].join('\n'));
+}
+
 async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -112,5 +126,5 @@ try {
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error);
   process.stderr.write(`signetd cannot start: ${text}\n`);
-  process.exit(error instanceof PinRefusedError ? exitCodes.pinRefused : error instanceof ConfigError ? 78 : 1);
+  process.exit(error instanceof HostRefusedError ? error.exitCode : error instanceof ConfigError ? 78 : 1);
 }

@@ -1,10 +1,16 @@
 import { parseArgs } from 'node:util';
-import { loadTokenConfig } from './config/config.ts';
+import { ConfigError, loadTokenConfig } from './config/config.ts';
 import { HostStartError, runHost } from './token/host/host.ts';
 import { exitCodes } from './token/host/greeting.ts';
+import { inspectToken } from './token/host/inspect.ts';
 
-/** The token host: the process that holds the PKCS#11 module. `--with-parent`: ends when its standard input does. */
-const { values } = parseArgs({ options: { config: { type: 'string' }, 'with-parent': { type: 'boolean', default: false } } });
+/**
+ * The token host: the process that holds the PKCS#11 module. `--with-parent`: ends when its standard input does. `--probe`: tries what the token
+ * can do, prints it as JSON and ends; no other host may run meanwhile.
+ */
+const { values } = parseArgs({
+  options: { config: { type: 'string' }, 'with-parent': { type: 'boolean', default: false }, probe: { type: 'boolean', default: false } },
+});
 if (values['with-parent']) {
   process.stdin.on('end', () => process.exit(0));
   process.stdin.on('error', () => process.exit(0));
@@ -12,8 +18,16 @@ if (values['with-parent']) {
 }
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(0));
 try {
-  await runHost(loadTokenConfig(values.config ?? '/etc/signetd/signetd.yaml'));
+  const config = loadTokenConfig(values.config ?? '/etc/signetd/signetd.yaml');
+  if (values.probe) {
+    const report = inspectToken(config);
+    process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+    process.exit(report.missing.length === 0 ? 0 : exitCodes.capabilityMissing);
+  }
+  await runHost(config);
 } catch (error) {
   process.stderr.write(`${JSON.stringify({ level: 'error', message: error instanceof Error ? error.message : String(error) })}\n`);
-  process.exit(error instanceof HostStartError ? error.exitCode : exitCodes.startFailed);
+  process.exit(
+    error instanceof HostStartError ? error.exitCode : error instanceof ConfigError ? exitCodes.configurationWrong : exitCodes.startFailed,
+  );
 }

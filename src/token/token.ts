@@ -53,10 +53,21 @@ export class TokenUnavailable extends Error {
   }
 }
 
+/** The token host ended in a way that another start would not change; the message says why. */
+export class HostRefusedError extends TokenUnavailable {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.name = 'HostRefusedError';
+    this.exitCode = exitCode;
+  }
+}
+
 /** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
-export class PinRefusedError extends TokenUnavailable {
-  constructor() {
-    super('the token refuses the PIN');
+export class PinRefusedError extends HostRefusedError {
+  constructor(exitCode: number) {
+    super('the token refuses the PIN', exitCode);
     this.name = 'PinRefusedError';
   }
 }

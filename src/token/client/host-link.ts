@@ -1,5 +1,6 @@
 import { createConnection, type Socket } from 'node:net';
 import { Greeting } from '../host/greeting.ts';
+import type { ProbeReport } from '../probe-report.ts';
 import { encodeFrame, FrameSplitter, type Frame } from '../wire/frames.ts';
 
 /** One connection to one thread of the host. */
@@ -26,6 +27,7 @@ export interface LinkRequest {
 /** The connections to one run of the host. */
 export interface HostLink {
   readonly threads: readonly ThreadLink[];
+  readonly probe: ProbeReport;
   close(): void;
 }
 
@@ -40,6 +42,7 @@ export async function connectHost(socketPath: string, events: LinkEvents): Promi
   const sockets = [control];
   let closed = false;
   const threads: ThreadLink[] = [];
+  let greeting: Greeting;
   const lose = (): void => {
     if (closed) return;
     closed = true;
@@ -47,7 +50,7 @@ export async function connectHost(socketPath: string, events: LinkEvents): Promi
     events.lost(threads.flatMap((thread) => [...thread.pending.values()]));
   };
   try {
-    const greeting = Greeting.parse(JSON.parse(await firstLine(control)));
+    greeting = Greeting.parse(JSON.parse(await firstLine(control)));
     for (const socket of await Promise.all(greeting.threads.map(connected))) {
       sockets.push(socket);
       threads.push(threadLink(socket, events, lose));
@@ -60,6 +63,7 @@ export async function connectHost(socketPath: string, events: LinkEvents): Promi
   if (sockets.some((socket) => socket.destroyed)) throw new Error('the host closed its socket');
   return {
     threads,
+    probe: greeting.probe,
     close() {
       closed = true;
       for (const socket of sockets) socket.destroy();

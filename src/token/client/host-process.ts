@@ -1,14 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import type { TokenConfig } from '../../config/config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
-import { exitCodes } from '../host/greeting.ts';
+import { exitCodes, finalExitCodes } from '../host/greeting.ts';
+import { HostRefusedError, PinRefusedError } from '../token.ts';
 
 const stopMs = 2000;
 
 /** Told about the end of the host that the daemon started. */
 export interface HostProcessEvents {
-  exited(reason: string, pinRefused: boolean): void;
+  /** `refusal`: another start would end alike. */
+  exited(reason: string, refusal: HostRefusedError | undefined): void;
   /** A line that the host wrote to its standard error. */
   said(line: string): void;
 }
@@ -35,11 +38,11 @@ export class HostProcess {
       }
     });
     child.once('error', (error) => {
-      events.exited(error.message, false);
+      events.exited(error.message, undefined);
     });
     child.once('close', (code, signal) => {
       if (this.#child === child) this.#child = undefined;
-      events.exited(`the token host ended (${signal ?? `exit code ${code}`}) ${lastLine}`.trim(), code === exitCodes.pinRefused);
+      events.exited(`the token host ended (${signal ?? `exit code ${code}`}) ${lastLine}`.trim(), refusalOf(code, lastLine));
     });
   }
 
@@ -70,5 +73,21 @@ export class HostProcess {
       });
       child.stdin?.end();
     });
+  }
+}
+
+function refusalOf(code: number | null, lastLine: string): HostRefusedError | undefined {
+  if (code === null || !finalExitCodes.includes(code)) return undefined;
+  return code === exitCodes.pinRefused ? new PinRefusedError(code) : new HostRefusedError(saidBy(lastLine), code);
+}
+
+const HostLine = z.object({ message: z.string() });
+
+/** The message in a line of the host's, or the line where it is none of its own. */
+function saidBy(line: string): string {
+  try {
+    return HostLine.parse(JSON.parse(line)).message;
+  } catch {
+    return line;
   }
 }

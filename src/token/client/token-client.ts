@@ -2,8 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenConfig } from '../../config/config.ts';
 import type { KeyType } from '../../config/profile.ts';
 import { keyIdOf, type KeyId } from '../key-id.ts';
+import type { ProbeReport } from '../probe-report.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
-import { PinRefusedError, TokenUnavailable, type Proof, type SecretKind, type SignOutcome, type Token, type TokenKey } from '../token.ts';
+import {
+  TokenUnavailable,
+  type HostRefusedError,
+  type Proof,
+  type SecretKind,
+  type SignOutcome,
+  type Token,
+  type TokenKey,
+} from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
 import { operations, statuses, type Frame, type OperationName } from '../wire/frames.ts';
 import { writeCreateKey, writeMakeMac, writeSign, writeVerifyProof } from '../wire/messages.ts';
@@ -35,7 +44,8 @@ export class TokenClient implements Token {
   #link: HostLink | undefined;
   #nextId = 1;
   #stopped = false;
-  #pinRefused = false;
+  /** Why no further host is started. */
+  #refusal: HostRefusedError | undefined;
 
   constructor(config: TokenConfig, configPath: string, log: TokenClientLog) {
     this.#config = config;
@@ -43,12 +53,12 @@ export class TokenClient implements Token {
     this.#log = log;
   }
 
-  /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once for a refused PIN. */
+  /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once for a host that says that no start will do. */
   async start(): Promise<void> {
     void this.#keepConnected();
     const deadline = Date.now() + startTimeoutMs;
     while (this.#link === undefined) {
-      if (this.#pinRefused) throw new PinRefusedError();
+      if (this.#refusal !== undefined) throw this.#refusal;
       if (Date.now() > deadline) throw new TokenUnavailable('the token host does not answer');
       await delay(connectRetryMs);
     }
@@ -60,6 +70,11 @@ export class TokenClient implements Token {
     this.#link = undefined;
     this.#failAll('the service stops');
     await this.#host.stop();
+  }
+
+  /** What the token can do, as its host found out at its start. */
+  get probe(): ProbeReport | undefined {
+    return this.#link?.probe;
   }
 
   get ready(): boolean {
@@ -108,7 +123,7 @@ export class TokenClient implements Token {
   }
 
   async #request(operation: OperationName, body: Uint8Array): Promise<Frame> {
-    if (this.#pinRefused) throw new PinRefusedError();
+    if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#stopped) throw new TokenUnavailable('the service stops');
     if (this.#waiting.length >= this.#config.queueMaxRequests) throw new TokenUnavailable('too many requests wait for the token');
     const { promise, resolve, reject } = Promise.withResolvers<Frame>();
@@ -158,7 +173,7 @@ export class TokenClient implements Token {
 
   async #keepConnected(): Promise<void> {
     let lastStart = 0;
-    while (!this.#stopped && !this.#pinRefused) {
+    while (!this.#stopped && this.#refusal === undefined) {
       if (this.#config.host === 'spawn' && !this.#host.running && this.#link === undefined) {
         const pause = lastStart + restartPauseMs - Date.now();
         if (pause > 0) await delay(pause);
@@ -176,12 +191,12 @@ export class TokenClient implements Token {
       said: (line) => {
         this.#log.error(`token host: ${line}`);
       },
-      exited: (reason, pinRefused) => {
+      exited: (reason, refusal) => {
         if (this.#stopped) return;
         this.#log.error(reason);
-        if (!pinRefused) return;
-        this.#pinRefused = true;
-        this.#failAll('the token refuses the PIN');
+        if (refusal === undefined) return;
+        this.#refusal = refusal;
+        this.#failAll(refusal.message);
       },
     });
   }

@@ -4,7 +4,8 @@ import type { Proof } from '../token.ts';
 import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import { macInput, readCreateKey, readMakeMac, readSign, readVerifyProof } from '../wire/messages.ts';
-import { createKeyPair, destroyPrivateKeys, findById } from './key-objects.ts';
+import { findById } from './find-objects.ts';
+import { createKeyPair, destroyKeys, type KeyRules } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
@@ -33,11 +34,13 @@ export class Executor {
   readonly #session: Session;
   readonly #keys: KeyHandles;
   readonly #macKey: Handle;
+  readonly #rules: KeyRules;
 
-  constructor(session: Session, keys: KeyHandles, macKey: Handle) {
+  constructor(session: Session, keys: KeyHandles, macKey: Handle, rules: KeyRules) {
     this.#session = session;
     this.#keys = keys;
     this.#macKey = macKey;
+    this.#rules = rules;
   }
 
   execute(frame: Frame): Answer {
@@ -67,14 +70,14 @@ export class Executor {
       }
       case operations.createKey: {
         const { id, type } = readCreateKey(body);
-        const { handle, publicKeyInfo } = createKeyPair(this.#session, id, type);
+        const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#rules);
         this.#keys.added(id, handle);
         return ok(publicKeyInfo);
       }
       case operations.destroyKey: {
         const id = readOnlyId(body);
         this.#keys.removed(id);
-        destroyPrivateKeys(this.#session, id);
+        destroyKeys(this.#session, id, this.#rules.profile);
         return ok(nothing);
       }
       case operations.random:

@@ -4,10 +4,11 @@ import { Worker } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import type { TokenConfig } from '../../config/config.ts';
 import { moduleFile } from '../../config/module-file.ts';
-import { readSecret } from '../../config/secret-reference.ts';
 import type { KeyId } from '../key-id.ts';
+import type { ProbeReport } from '../probe-report.ts';
 import { exitCodes, type Greeting } from './greeting.ts';
-import { modulePath } from './module-profile.ts';
+import { prepare } from './inspect.ts';
+import type { KeyRules } from './key-objects.ts';
 import type { ThreadInput, ThreadMessage } from './thread.ts';
 
 /** A start that failed, with the exit code that tells the daemon whether another try is lawful. */
@@ -26,30 +27,44 @@ export class HostStartError extends Error {
  */
 export async function runHost(config: TokenConfig): Promise<void> {
   process.umask(0o077);
+  const { profile, pin, modulePath } = prepare(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
   const workers: Worker[] = [];
   const sockets = Array.from({ length: config.threads }, (_, index) => `${config.socketPath}.${index}`);
-  let shared: { keys: ReadonlyMap<KeyId, Handle>; macKey: Handle } | undefined;
+  let shared: Ready | undefined;
   for (const [index, socketPath] of sockets.entries()) {
     const input: ThreadInput = {
       index,
-      modulePath: modulePath(config),
+      modulePath,
       label: config.label,
       socketPath,
       callStarts,
-      pin: index === 0 ? readSecret(config.pin) : undefined,
+      profile,
+      threads: config.threads,
+      pin: index === 0 ? pin : undefined,
       keys: shared?.keys ?? new Map(),
       macKey: shared?.macKey,
+      rules: shared?.rules,
     };
     // One after the other: the first one logs in, and some modules do not like threads that start together.
     const ready = await startThread(input, workers);
     shared ??= ready;
   }
-  await greet(config.socketPath, { protocol: 1, threads: sockets });
+  if (shared?.report === undefined) throw new Error('no thread has probed the token');
+  for (const line of shared.report.limits) say('warn', line);
+  await greet(config.socketPath, { protocol: 1, threads: sockets, probe: shared.report });
 }
 
-async function startThread(input: ThreadInput, workers: Worker[]): Promise<{ keys: ReadonlyMap<KeyId, Handle>; macKey: Handle }> {
+/** What a thread tells when it serves; the report comes from the first one. */
+interface Ready {
+  readonly keys: ReadonlyMap<KeyId, Handle>;
+  readonly macKey: Handle;
+  readonly rules: KeyRules;
+  readonly report: ProbeReport | undefined;
+}
+
+async function startThread(input: ThreadInput, workers: Worker[]): Promise<Ready> {
   const worker = new Worker(moduleFile('./thread', import.meta.url), { workerData: input });
   return new Promise((resolve, reject) => {
     worker.on('error', (error: Error) => {
@@ -60,7 +75,10 @@ async function startThread(input: ThreadInput, workers: Worker[]): Promise<{ key
         workers.push(worker);
         resolve(message);
       } else if (message.kind === 'failed') {
-        reject(new HostStartError(message.message, message.pinRefused ? exitCodes.pinRefused : exitCodes.startFailed));
+        reject(new HostStartError(message.message, message.exitCode));
+      } else if (message.kind === 'loginLost') {
+        say('error', `the token has forgotten the login (${message.message}); the host ends itself and is started again`);
+        process.exit(exitCodes.loginLost);
       } else {
         for (const other of workers) if (other !== worker) other.postMessage(message);
       }
@@ -92,11 +110,15 @@ function watchDeadlines(callStarts: Int32Array, timeoutMs: number): void {
         }
       }
     },
-    Math.min(250, timeoutMs / 4),
+    Math.min(100, timeoutMs / 10),
   );
 }
 
 function fail(message: string): void {
-  process.stderr.write(`${JSON.stringify({ level: 'error', message })}\n`);
+  say('error', message);
   process.kill(process.pid, 'SIGKILL');
+}
+
+function say(level: 'warn' | 'error', message: string): void {
+  process.stderr.write(`${JSON.stringify({ level, message })}\n`);
 }

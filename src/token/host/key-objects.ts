@@ -1,36 +1,51 @@
 import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/profile.ts';
 import { keyIdOf, macKeyId, type KeyId } from '../key-id.ts';
-import { pkcs11js, type Session } from './session.ts';
+import { findById, findByLabel, findObjects } from './find-objects.ts';
+import {
+  curveOf,
+  curves,
+  idInLabel,
+  labelOf,
+  macKeyLabel,
+  macKeyTemplate,
+  privateTemplate,
+  publicTemplate,
+  rsaBitsOf,
+  type KeyPlace,
+} from './key-templates.ts';
+import { macKeyMechanisms } from './mechanism-names.ts';
+import type { ModuleProfile } from './module-profile.ts';
 import { ecPublicKeyInfo, rsaPublicKeyInfo } from './public-key-info.ts';
+import { pkcs11js, type Session } from './session.ts';
 
-const curves = {
-  'P-256': Buffer.from('06082a8648ce3d030107', 'hex'),
-  'P-384': Buffer.from('06052b81040022', 'hex'),
-  'P-521': Buffer.from('06052b81040023', 'hex'),
-} as const;
-
-const findBatch = 256;
+/** How keys are made on this token: the module's profile, and which of its RSA mechanisms the token offers. */
+export interface KeyRules {
+  readonly profile: ModuleProfile;
+  readonly rsaKeyPairMechanism: number;
+}
 
 /** Makes a key pair whose private half can only sign, and returns its public key (SubjectPublicKeyInfo, DER). */
-export function createKeyPair(session: Session, id: KeyId, type: KeyType): { handle: Handle; publicKeyInfo: Buffer } {
+export function createKeyPair(
+  session: Session,
+  place: KeyPlace,
+  type: KeyType,
+  rules: KeyRules,
+): { handle: Handle; publicKeyInfo: Buffer } {
   const { module } = session;
-  const rsaBits = type.startsWith('RSA-') ? Number(type.slice(4)) : undefined;
-  const mechanism = rsaBits === undefined ? pkcs11js.CKM_EC_KEY_PAIR_GEN : pkcs11js.CKM_RSA_PKCS_KEY_PAIR_GEN;
-  const publicTemplate: Attribute[] = [
-    // The public key leaves in the certificate; as a token object it would only take room.
-    { type: pkcs11js.CKA_TOKEN, value: false },
-    { type: pkcs11js.CKA_VERIFY, value: true },
-    ...(rsaBits === undefined
-      ? [{ type: pkcs11js.CKA_EC_PARAMS, value: curves[ecType(type)] }]
-      : [
-          { type: pkcs11js.CKA_MODULUS_BITS, value: rsaBits },
-          { type: pkcs11js.CKA_PUBLIC_EXPONENT, value: Buffer.from([1, 0, 1]) },
-        ]),
-  ];
-  const keys = module.C_GenerateKeyPair(session.handle, { mechanism }, publicTemplate, privateTemplate(id, rsaBits !== undefined));
+  const { profile } = rules;
+  const mechanism = rsaBitsOf(type) === undefined ? pkcs11js.CKM_EC_KEY_PAIR_GEN : rules.rsaKeyPairMechanism;
+  const keys = module.C_GenerateKeyPair(
+    session.handle,
+    { mechanism },
+    publicTemplate(place, type, profile),
+    privateTemplate(place, type, profile),
+  );
   try {
-    return { handle: keys.privateKey, publicKeyInfo: readPublicKey(session, keys.publicKey, type, rsaBits !== undefined) };
+    const publicKeyInfo = readPublicKey(session, keys.publicKey, type);
+    // From here on the key is found by its identifier; a kill before leaves one that its label names.
+    if (place !== 'session' && profile.idAfterGeneration) setId(session, keys.privateKey, place.id);
+    return { handle: keys.privateKey, publicKeyInfo };
   } catch (error) {
     module.C_DestroyObject(session.handle, keys.privateKey);
     throw error;
@@ -39,104 +54,73 @@ export function createKeyPair(session: Session, id: KeyId, type: KeyType): { han
   }
 }
 
-/** The key that secrets are checked with: generic, non-extractable, HMAC-SHA256 alone. Made at the first start. */
-export function ensureMacKey(session: Session): Handle {
-  const { module } = session;
+/** The key that secrets are checked with, made at the first start. */
+export function ensureMacKey(session: Session, profile: ModuleProfile): Handle {
   const [found] = findById(session, macKeyId, pkcs11js.CKO_SECRET_KEY);
   if (found !== undefined) return found;
-  return module.C_GenerateKey(session.handle, { mechanism: pkcs11js.CKM_GENERIC_SECRET_KEY_GEN }, [
-    { type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_SECRET_KEY },
-    { type: pkcs11js.CKA_KEY_TYPE, value: pkcs11js.CKK_GENERIC_SECRET },
-    { type: pkcs11js.CKA_VALUE_LEN, value: 32 },
-    { type: pkcs11js.CKA_ID, value: Buffer.from(macKeyId, 'hex') },
-    { type: pkcs11js.CKA_LABEL, value: 'signetd secrets' },
-    { type: pkcs11js.CKA_TOKEN, value: true },
-    { type: pkcs11js.CKA_PRIVATE, value: true },
-    { type: pkcs11js.CKA_SENSITIVE, value: true },
-    { type: pkcs11js.CKA_EXTRACTABLE, value: false },
-    { type: pkcs11js.CKA_SIGN, value: true },
-    { type: pkcs11js.CKA_VERIFY, value: true },
-    { type: pkcs11js.CKA_ENCRYPT, value: false },
-    { type: pkcs11js.CKA_DECRYPT, value: false },
-    { type: pkcs11js.CKA_WRAP, value: false },
-    { type: pkcs11js.CKA_UNWRAP, value: false },
-    { type: pkcs11js.CKA_DERIVE, value: false },
-    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList([pkcs11js.CKM_SHA256_HMAC]) },
-  ]);
+  // One whose making was cut short before it had its identifier has made no MAC yet.
+  const [unfinished] = profile.idAfterGeneration ? findByLabel(session, macKeyLabel, pkcs11js.CKO_SECRET_KEY) : [];
+  const made = unfinished ?? makeMacKey(session, { id: macKeyId }, profile);
+  if (profile.idAfterGeneration) setId(session, made, macKeyId);
+  return made;
 }
 
-/** Every private key of ours on the token, with its handle. Walked once, at the start. */
-export function listPrivateKeys(session: Session): Map<KeyId, Handle> {
+export function makeMacKey({ module, handle }: Session, place: KeyPlace, profile: ModuleProfile): Handle {
+  return module.C_GenerateKey(handle, { mechanism: macKeyMechanisms[profile.macKey.mechanism] }, macKeyTemplate(place, profile));
+}
+
+/**
+ * Every private key of ours on the token, with its handle. Walked once, at the start. Keys that a kill left without their identifier get it:
+ * the journal of whoever ordered one then finds it and destroys it.
+ */
+export function listPrivateKeys(session: Session, profile: ModuleProfile): Map<KeyId, Handle> {
   const keys = new Map<KeyId, Handle>();
-  for (const handle of find(session, [{ type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_PRIVATE_KEY }])) {
-    const [attribute] = session.module.C_GetAttributeValue(session.handle, handle, [{ type: pkcs11js.CKA_ID }]);
-    const id = attribute?.value;
-    if (!Buffer.isBuffer(id)) continue;
-    try {
-      keys.set(keyIdOf(id), handle);
-    } catch {
-      // A key of somebody else on the same token: not ours to use.
-    }
+  for (const handle of findObjects(session, [{ type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_PRIVATE_KEY }])) {
+    const id = identifierOf(session, handle) ?? (profile.idAfterGeneration ? completeIdentifier(session, handle) : undefined);
+    // A key of somebody else on the same token is not ours to use.
+    if (id !== undefined) keys.set(id, handle);
   }
   return keys;
 }
 
-/** Destroys every private key with this identifier. */
-export function destroyPrivateKeys(session: Session, id: KeyId): void {
-  for (const handle of findById(session, id, pkcs11js.CKO_PRIVATE_KEY)) session.module.C_DestroyObject(session.handle, handle);
-}
-
-export function findById(session: Session, id: KeyId, objectClass: number): Handle[] {
-  return find(session, [
-    { type: pkcs11js.CKA_CLASS, value: objectClass },
-    { type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') },
-  ]);
-}
-
-function find({ module, handle }: Session, template: Attribute[]): Handle[] {
-  module.C_FindObjectsInit(handle, template);
-  try {
-    const found: Handle[] = [];
-    for (;;) {
-      const batch = module.C_FindObjects(handle, findBatch);
-      found.push(...batch);
-      if (batch.length < findBatch) return found;
-    }
-  } finally {
-    module.C_FindObjectsFinal(handle);
+/** Destroys every key with this identifier, and what a kill left of its making. */
+export function destroyKeys(session: Session, id: KeyId, profile: ModuleProfile): void {
+  const classes = profile.publicKey.onToken ? [pkcs11js.CKO_PRIVATE_KEY, pkcs11js.CKO_PUBLIC_KEY] : [pkcs11js.CKO_PRIVATE_KEY];
+  for (const objectClass of classes) {
+    for (const handle of findById(session, id, objectClass)) session.module.C_DestroyObject(session.handle, handle);
+    if (!profile.idAfterGeneration) continue;
+    for (const handle of findByLabel(session, labelOf({ id }, profile), objectClass))
+      session.module.C_DestroyObject(session.handle, handle);
   }
 }
 
-function privateTemplate(id: KeyId, isRsa: boolean): Attribute[] {
-  return [
-    { type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') },
-    { type: pkcs11js.CKA_LABEL, value: 'signetd' },
-    { type: pkcs11js.CKA_TOKEN, value: true },
-    { type: pkcs11js.CKA_PRIVATE, value: true },
-    { type: pkcs11js.CKA_SENSITIVE, value: true },
-    { type: pkcs11js.CKA_EXTRACTABLE, value: false },
-    { type: pkcs11js.CKA_SIGN, value: true },
-    { type: pkcs11js.CKA_DECRYPT, value: false },
-    { type: pkcs11js.CKA_UNWRAP, value: false },
-    { type: pkcs11js.CKA_DERIVE, value: false },
-    {
-      type: pkcs11js.CKA_ALLOWED_MECHANISMS,
-      value: mechanismList(isRsa ? [pkcs11js.CKM_RSA_PKCS, pkcs11js.CKM_RSA_PKCS_PSS] : [pkcs11js.CKM_ECDSA]),
-    },
-  ];
+function identifierOf({ module, handle }: Session, key: Handle): KeyId | undefined {
+  const [attribute] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_ID }]);
+  const id = attribute?.value;
+  if (!Buffer.isBuffer(id)) return undefined;
+  try {
+    return keyIdOf(id);
+  } catch {
+    return undefined;
+  }
 }
 
-/** CK_MECHANISM_TYPE array: unsigned longs in the machine's order, which is little-endian on x86-64 and arm64. */
-function mechanismList(mechanisms: readonly number[]): Buffer {
-  const bytes = Buffer.alloc(8 * mechanisms.length);
-  for (const [index, mechanism] of mechanisms.entries()) bytes.writeBigUInt64LE(BigInt(mechanism), 8 * index);
-  return bytes;
+function completeIdentifier(session: Session, key: Handle): KeyId | undefined {
+  const [attribute] = session.module.C_GetAttributeValue(session.handle, key, [{ type: pkcs11js.CKA_LABEL }]);
+  const label: unknown = attribute?.value;
+  const id = Buffer.isBuffer(label) ? idInLabel(label.toString('utf8')) : undefined;
+  if (id !== undefined) setId(session, key, id);
+  return id;
 }
 
-function readPublicKey({ module, handle }: Session, key: Handle, type: KeyType, isRsa: boolean): Buffer {
-  if (!isRsa) {
+function setId({ module, handle }: Session, key: Handle, id: KeyId): void {
+  module.C_SetAttributeValue(handle, key, [{ type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') }]);
+}
+
+function readPublicKey({ module, handle }: Session, key: Handle, type: KeyType): Buffer {
+  if (rsaBitsOf(type) === undefined) {
     const [point] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_EC_POINT }]);
-    return ecPublicKeyInfo(curves[ecType(type)], bufferOf(point));
+    return ecPublicKeyInfo(curves[curveOf(type)], bufferOf(point));
   }
   const [modulus, exponent] = module.C_GetAttributeValue(handle, key, [
     { type: pkcs11js.CKA_MODULUS },
@@ -148,9 +132,4 @@ function readPublicKey({ module, handle }: Session, key: Handle, type: KeyType, 
 function bufferOf(attribute: Attribute | undefined): Buffer {
   if (!Buffer.isBuffer(attribute?.value)) throw new Error('the token gives no public key');
   return attribute.value;
-}
-
-function ecType(type: KeyType): keyof typeof curves {
-  if (type === 'P-256' || type === 'P-384' || type === 'P-521') return type;
-  throw new Error(`${type} is no elliptic curve`);
 }
