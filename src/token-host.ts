@@ -2,7 +2,6 @@ import { parseArgs } from 'node:util';
 import { ConfigError, loadTokenConfig } from './config/config.ts';
 import { HostStartError, runHost } from './token/host/host.ts';
 import { exitCodes } from './token/host/greeting.ts';
-import { inspectToken } from './token/host/inspect.ts';
 
 /**
  * The token host: the process that holds the PKCS#11 module. `--with-parent`: ends when its standard input does. `--probe`: tries what the token
@@ -20,6 +19,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => pr
 try {
   const config = loadTokenConfig(values.config ?? '/etc/signetd/signetd.yaml');
   if (values.probe) {
+    // Only here does this thread load the module.
+    const { inspectToken } = await import('./token/host/inspect.ts');
     const report = inspectToken(config);
     process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
     process.exit(report.missing.length === 0 ? 0 : exitCodes.capabilityMissing);

@@ -7,7 +7,7 @@ import { moduleFile } from '../../config/module-file.ts';
 import type { KeyId } from '../key-id.ts';
 import type { ProbeReport } from '../probe-report.ts';
 import { exitCodes, type Greeting } from './greeting.ts';
-import { prepare } from './inspect.ts';
+import { prepare } from './prepare.ts';
 import type { KeyRules } from './key-objects.ts';
 import type { ThreadInput, ThreadMessage } from './thread.ts';
 
