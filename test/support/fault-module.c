@@ -1,6 +1,7 @@
 /*
- * A PKCS#11 module for tests: SoftHSM's, with faults in C_Sign. The file named by FAULT_FILE says which, and is taken away by the call that
- * meets it, so each fault strikes once: "hang", "crash", "delay MILLISECONDS", or "error CKR_NUMBER" (as for scanf %li).
+ * A PKCS#11 module for tests: SoftHSM's, with faults. The file named by FAULT_FILE says which, and is taken away by the call that meets it, so
+ * each fault strikes once. In C_Sign: "hang", "crash", "delay MILLISECONDS", or "error CKR_NUMBER" (as for scanf %li). In C_SetAttributeValue:
+ * "crash-set". FAULT_HIDDEN_MECHANISMS lists mechanisms that C_GetMechanismList leaves out, separated by spaces.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,16 +11,20 @@
 #include <unistd.h>
 
 typedef unsigned long rv;
-enum { functions = 68, index_of_sign = 43, general_error = 5 };
+enum { functions = 68, index_of_mechanism_list = 7, index_of_set_attribute = 25, index_of_sign = 43, general_error = 5 };
 /* CK_FUNCTION_LIST (PKCS#11 2.40, §5): a version, then the functions in their fixed order. */
 struct function_list {
   unsigned char version[2];
   void *function[functions];
 };
 typedef rv (*get_function_list)(struct function_list **);
+typedef rv (*mechanism_list_function)(unsigned long, unsigned long *, unsigned long *);
+typedef rv (*set_attribute_function)(unsigned long, unsigned long, void *, unsigned long);
 typedef rv (*sign_function)(unsigned long, unsigned char *, unsigned long, unsigned char *, unsigned long *);
 
 static struct function_list list;
+static mechanism_list_function real_mechanism_list;
+static set_attribute_function real_set_attribute;
 static sign_function real_sign;
 
 static int take_fault(char *fault, size_t size) {
@@ -33,6 +38,34 @@ static int take_fault(char *fault, size_t size) {
   if (file != NULL) fclose(file);
   unlink(taken);
   return read;
+}
+
+static int hidden(unsigned long mechanism) {
+  const char *rest = getenv("FAULT_HIDDEN_MECHANISMS");
+  while (rest != NULL && *rest != '\0') {
+    char *end;
+    unsigned long number = strtoul(rest, &end, 0);
+    if (end == rest) return 0;
+    if (number == mechanism) return 1;
+    rest = end;
+  }
+  return 0;
+}
+
+static rv mechanism_list(unsigned long slot, unsigned long *mechanisms, unsigned long *count) {
+  rv answer = real_mechanism_list(slot, mechanisms, count);
+  if (answer != 0 || mechanisms == NULL) return answer;
+  unsigned long kept = 0;
+  for (unsigned long index = 0; index < *count; index++)
+    if (!hidden(mechanisms[index])) mechanisms[kept++] = mechanisms[index];
+  *count = kept;
+  return answer;
+}
+
+static rv set_attribute(unsigned long session, unsigned long object, void *attributes, unsigned long count) {
+  char fault[64];
+  if (take_fault(fault, sizeof fault) && strncmp(fault, "crash-set", 9) == 0) abort();
+  return real_set_attribute(session, object, attributes, count);
 }
 
 static rv sign(unsigned long session, unsigned char *data, unsigned long length, unsigned char *value, unsigned long *value_length) {
@@ -60,6 +93,10 @@ rv C_GetFunctionList(struct function_list **answer) {
   list = *real;
   real_sign = (sign_function)real->function[index_of_sign];
   list.function[index_of_sign] = (void *)sign;
+  real_mechanism_list = (mechanism_list_function)real->function[index_of_mechanism_list];
+  list.function[index_of_mechanism_list] = (void *)mechanism_list;
+  real_set_attribute = (set_attribute_function)real->function[index_of_set_attribute];
+  list.function[index_of_set_attribute] = (void *)set_attribute;
   *answer = &list;
   return 0;
 }

@@ -1,29 +1,27 @@
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { TokenUnavailable } from '../../src/token/token.ts';
+import { faultModule } from '../support/fault-module.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-faults-'));
-const faultFile = join(directory, 'fault');
-const softhsm =
-  ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so'].find((path) => existsSync(path)) ?? '';
+let faultFile: string;
 const log = recordingLog();
 let scratch: ScratchToken;
 let token: TokenClient;
 let key: KeyId;
 
 beforeAll(async () => {
-  const module = join(directory, 'fault-module.so');
-  execFileSync('gcc', ['-shared', '-fPIC', '-O1', '-Wall', '-o', module, 'test/support/fault-module.c', '-ldl']);
-  scratch = scratchToken({ modulePath: module, callTimeoutSeconds: 1 });
-  const environment = { ...scratch.config.environment, FAULT_FILE: faultFile, FAULT_REAL_MODULE: softhsm };
+  const faults = faultModule(directory);
+  ({ faultFile } = faults);
+  scratch = scratchToken({ modulePath: faults.modulePath, callTimeoutSeconds: 1 });
+  const environment = { ...scratch.config.environment, ...faults.environment };
   token = new TokenClient({ ...scratch.config, environment }, scratch.configPath, log);
   await token.start();
   key = newKeyId('service');
@@ -78,5 +76,14 @@ describe('a token that misbehaves', () => {
   it('and has lost a handle: the key is found once more', async () => {
     writeFileSync(faultFile, 'error 0x60');
     expect(await sign()).toBe(1);
+  });
+
+  it('and has forgotten the login: that request fails, and the next host logs in anew', async () => {
+    const hostPid = token.hostPid;
+    writeFileSync(faultFile, 'error 0x101');
+    await expect(sign()).rejects.toThrow(TokenUnavailable);
+    expect(await sign()).toBe(1);
+    expect(token.hostPid).not.toBe(hostPid);
+    expect(log.lines.some((line) => line.includes('has forgotten the login'))).toBe(true);
   });
 });

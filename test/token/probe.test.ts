@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keyTypes } from '../../src/config/profile.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { missingKeyTypes, ProbeReport } from '../../src/token/probe-report.ts';
+import { HostRefusedError } from '../../src/token/token.ts';
+import { faultModule } from '../support/fault-module.ts';
+import { recordingLog } from '../support/silent-log.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-probe-'));
+let faults: ReturnType<typeof faultModule>;
+let scratch: ScratchToken;
+
+beforeAll(() => {
+  faults = faultModule(directory);
+  scratch = scratchToken({ modulePath: faults.modulePath });
+});
+
+afterAll(() => {
+  scratch.remove();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const [ecKeyGeneration, ecdsa, rsaPkcs, rsaPss, hmac] = ['0x1040', '0x1041', '0x1', '0xd', '0x251'];
+
+function clientWithout(...mechanisms: (string | undefined)[]): { client: TokenClient; lines: string[] } {
+  const log = recordingLog();
+  const environment = { ...scratch.config.environment, ...faults.environment, FAULT_HIDDEN_MECHANISMS: mechanisms.join(' ') };
+  return { client: new TokenClient({ ...scratch.config, environment }, scratch.configPath, log), lines: log.lines };
+}
+
+describe('the probe at the start', () => {
+  it('tells what the token is and can do', async () => {
+    const { client } = clientWithout();
+    await client.start();
+    expect(client.probe).toMatchObject({ vendor: 'SoftHSM', full: false, missing: [], limits: [], token: { label: 'test' } });
+    expect(client.probe?.keyTypes).toEqual(keyTypes.map((type) => ({ type, state: type === 'P-256' ? 'works' : 'offered' })));
+    expect(client.probe?.mechanisms.find(({ name }) => name === 'CKM_SHA256_HMAC')).toMatchObject({ offered: true, hardware: false });
+    await client.stop();
+  });
+
+  it('starts with one family of keys, and says what is missing of the other', async () => {
+    const { client, lines } = clientWithout(ecdsa, rsaPss);
+    await client.start();
+    const [noEcdsa, noPss] = [
+      'the token cannot sign with ECDSA on a digest (CKM_ECDSA): P-256, P-384 and P-521 keys cannot be used',
+      'the token cannot sign with RSASSA-PSS (CKM_RSA_PKCS_PSS): RSA keys sign with PKCS #1 v1.5 alone',
+    ];
+    expect(client.probe?.limits).toEqual([noEcdsa, noPss]);
+    for (const limit of [noEcdsa, noPss]) expect(lines.some((line) => line.includes(limit))).toBe(true);
+    expect(client.probe === undefined ? [] : missingKeyTypes(client.probe, ['RSA-2048', 'P-384', 'P-384'])).toEqual(['P-384']);
+    await client.stop();
+  });
+
+  it.each([
+    ['HMAC-SHA256', [hmac], ['the token cannot make and verify HMAC-SHA256 (CKM_SHA256_HMAC): passwords cannot be checked']],
+    [
+      'every kind of key',
+      [ecKeyGeneration, rsaPkcs],
+      [
+        'the token cannot make elliptic-curve keys (CKM_EC_KEY_PAIR_GEN): P-256, P-384 and P-521 keys cannot be used',
+        'the token cannot sign with RSA PKCS #1 v1.5 (CKM_RSA_PKCS): RSA keys cannot be used',
+        'no type of key can be used with this token',
+      ],
+    ],
+  ])('refuses a token without %s, once, with all that is missing', async (_what, hidden, messages) => {
+    const { client, lines } = clientWithout(...hidden);
+    const refusal = await client.start().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(refusal).toBeInstanceOf(HostRefusedError);
+    expect(refusal instanceof HostRefusedError ? [refusal.exitCode, refusal.message] : []).toEqual([
+      69,
+      `the token "test" cannot be used: ${messages.join('; ')}`,
+    ]);
+    await expect(client.random(16)).rejects.toThrow('cannot be used');
+    expect(client.hostPid).toBeUndefined();
+    // What the host said, and that it ended.
+    expect(lines.filter((line) => line.includes('cannot be used')).length).toBeLessThanOrEqual(2);
+    await client.stop();
+  });
+});
+
+describe('the full probe', () => {
+  it('makes keys of every type, and finds that SoftHSM does PSS with one hash alone', () => {
+    const own = scratchToken();
+    const run = spawnSync(process.execPath, ['--no-warnings', 'src/token-host.ts', '--probe', '--config', own.configPath], {
+      env: { ...process.env, ...own.environment },
+      encoding: 'utf8',
+    });
+    own.remove();
+    expect(run.stderr).toBe('');
+    expect(run.status).toBe(0);
+    const report = ProbeReport.parse(JSON.parse(run.stdout));
+    expect(report.full).toBe(true);
+    expect(report.keyTypes).toEqual(keyTypes.map((type) => ({ type, state: 'works' })));
+    expect(report.limits).toEqual([
+      'RSASSA-PSS works only where MGF1 uses the hash of the digest: another is answered with CKR_ARGUMENTS_BAD',
+    ]);
+  });
+});
