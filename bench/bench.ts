@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { auditCostLine, measureAuditCost } from './audit-cost.ts';
 import { startBareServer } from './bare-server-process.ts';
 import { compiled } from './compile.ts';
 import { keyTypes, measureCeiling, measureLoad, type KeyType, type Load, type Target } from './native-tools.ts';
@@ -11,10 +12,12 @@ import { report, type Measured } from './report.ts';
 import { createScratchCertificates } from './scratch-certificates.ts';
 import { createScratchToken, type ScratchToken } from './scratch-token.ts';
 import { ServiceClient, type Reference } from './service-client.ts';
+import { reportTokenLayer } from './token-layer-report.ts';
 import { signetdPids } from './signetd-processes.ts';
 
 const ceilingLength = { threads: 2, seconds: 4 };
 const connectionCounts = [1, 8, 32];
+const auditConnectionCounts = [8, 32];
 const loadLength = { seconds: 5, warmup: 2 };
 const signOperation = 'signature/sign';
 const goodAnswer = '"resultMajor":0';
@@ -84,12 +87,15 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   compiled('load');
   const token = createScratchToken(directory);
   if (token === undefined) say('SoftHSM (package softhsm2) is not installed: nothing is compared with C');
+  const tokenLayer = token === undefined ? [] : await reportTokenLayer(token, directory, say);
   const bodyFile = join(directory, 'request.json');
   const measured: WithSize[] = [];
   for (const type of keyTypes) measured.push(await measureType(type, quickstart, token, bodyFile));
   // The request of the last type, P-256, and an answer of its size: that is what the bare server is compared with.
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);
-  for (const line of report(measured, bare)) console.log(line);
+  say('with the audit log and without it, in turns');
+  const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
+  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine)]) console.log(line);
 }
 
 const quickstart = readQuickstart();

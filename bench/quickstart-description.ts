@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
-export const quickstartDirectory = join(projectRoot, 'var', 'quickstart');
+export const quickstartDirectory = process.env['SIGNETD_QUICKSTART_DIRECTORY'] ?? join(projectRoot, 'var', 'quickstart');
 
 const Client = z.object({ certificate: z.string(), key: z.string() });
 
@@ -22,8 +22,8 @@ export type Quickstart = z.output<typeof Description>;
 export type Client = z.output<typeof Client>;
 
 /** What the quickstart wrote about itself, undefined if there is none. Relative paths are relative to the file. */
-export function readQuickstart(): Quickstart | undefined {
-  const file = join(quickstartDirectory, 'quickstart.json');
+export function readQuickstart(directory = quickstartDirectory): Quickstart | undefined {
+  const file = join(directory, 'quickstart.json');
   if (!existsSync(file)) return undefined;
   const read = Description.parse(JSON.parse(readFileSync(file, 'utf8')));
   const absolute = (path: string): string => resolve(dirname(file), path);

@@ -7,7 +7,7 @@ export interface Measured {
   readonly loads: readonly Load[];
 }
 
-/** Later goals. They are shown, not enforced. */
+/** Goals are shown, not enforced. */
 const goals = { 'RSA-2048': { share: 0.65, limit: 'C' }, 'P-256': { share: 0.5, limit: 'bare' } } as const;
 
 const columns = ['figure', 'value', 'of C', 'of bare', 'p50', 'p99', 'max', 'errors', 'load CPU', 'server CPU each'];
@@ -57,7 +57,7 @@ function goalLine({ type, ceiling, loads }: Measured, bare: readonly Load[]): st
   const best = loads.toSorted((left, right) => right.requestsPerSecond - left.requestsPerSecond)[0];
   const reached = best === undefined ? '' : limit === 'C' ? ofCeiling(best, ceiling) : ofBare(best, bare);
   const at = best === undefined ? '' : ` with ${connectionsOf(best)}`;
-  return `goal of later, ${type}: at least ${share.toFixed(2)} of ${limit === 'C' ? 'C alone' : 'the bare server'}; now ${reached || 'unknown'}${at}`;
+  return `goal, ${type}: at least ${share.toFixed(2)} of ${limit === 'C' ? 'C alone' : 'the bare server'}; now ${reached || 'unknown'}${at}`;
 }
 
 /** What signetd adds to the token's own work, in units of what Node needs for a bare request. */

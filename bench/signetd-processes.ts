@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { quickstartDirectory } from './quickstart-description.ts';
 
-/** Process ids of the running quickstart: those in its `*.pid` files and all below them, so the token host too. */
-export function signetdPids(): number[] {
+/** Process ids of a running quickstart: those in its `*.pid` files and all below them, so the token host too. */
+export function signetdPids(directory = quickstartDirectory): number[] {
   const found = new Set<number>();
-  for (const name of readdirSync(quickstartDirectory).filter((entry) => entry.endsWith('.pid'))) {
-    const pid = Number.parseInt(readFileSync(join(quickstartDirectory, name), 'utf8'), 10);
+  for (const name of readdirSync(directory).filter((entry) => entry.endsWith('.pid'))) {
+    const pid = Number.parseInt(readFileSync(join(directory, name), 'utf8'), 10);
     if (Number.isInteger(pid) && pid > 1) addWithChildren(pid, found);
   }
   return [...found].toSorted((left, right) => left - right);

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
+import { openAudit } from './audit/open-audit.ts';
 import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
@@ -11,14 +12,19 @@ import { Keyring } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
 import { openSqliteStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
-import { TokenClient } from './token/client/token-client.ts';
-import { missingKeyTypes } from './token/probe-report.ts';
+import { Metrics } from './telemetry/metrics.ts';
+import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
+import { missingKeyTypes } from './token/wire/probe-report.ts';
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
   const store = await openSqliteStore(config.state.path);
-  const token = new TokenClient(config.token, configPath, log);
+  const metrics = new Metrics();
+  const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
+  const token = new TokenClient(config.token, configPath, log, (operation, status, waitedMs, tokenMs) => {
+    tokenMetrics.served(operation, outcomeOf(status), waitedMs, tokenMs);
+  });
   await token.start();
   checkKeyTypes(config, token);
   const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
@@ -30,6 +36,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   const keys = new Keyring(store, token, tokenCustody(token));
   const recovered = await keys.recover();
   if (recovered > 0) log.warn('finished what the last run left open', { keys: recovered });
+  const audit = await openAudit(config.audit, { store, token, log });
 
   let draining = false;
   const api = createApi({
@@ -38,8 +45,10 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
     log,
     draining: () => draining,
+    busySeconds: () => token.busySeconds,
     callerOf: (request) => callerOf(request, clients),
-    context: (caller, hasIdempotencyKey) => ({ caller, config, keys, token, authorities, hasIdempotencyKey }),
+    audit,
+    context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
   });
   const health = {
     async ready(): Promise<Record<string, string>> {
@@ -52,11 +61,12 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
       await store.run('probe').catch(() => {
         faults['state'] = 'it takes no writes';
       });
+      if (!audit.status.writable) faults['audit'] = 'it takes no records';
       return faults;
     },
   };
-  const apiServer = createMtlsServer(config.listeners.api, api, log);
-  const operationsServer = createOperationsServer(health);
+  const apiServer = createMtlsServer(config.listeners.api, api, log, audit);
+  const operationsServer = createOperationsServer(health, metrics);
   await listen(apiServer, config.listeners.api);
   await listen(operationsServer, config.listeners.operations);
   log.info('ready', { api: config.listeners.api.port, operations: config.listeners.operations.port });
@@ -72,6 +82,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     }, config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
+    await audit.stop();
     await token.stop();
     await store.close();
     log.info('stopped');

@@ -31,6 +31,9 @@ export const oids = {
   ecdsaWithSHA384: '1.2.840.10045.4.3.3',
   ecdsaWithSHA512: '1.2.840.10045.4.3.4',
 
+  // Edwards curves (RFC 8410)
+  ed25519: '1.3.101.112',
+
   // attribute types (X.520, RFC 4519, RFC 2985)
   commonName: '2.5.4.3',
   surname: '2.5.4.4',

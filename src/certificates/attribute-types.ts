@@ -7,7 +7,7 @@ import { isMailbox } from './mailbox.ts';
 /** How an attribute type of a name is written, and the upper bound of RFC 5280 appendix A.1 or of X.520, in characters. */
 export interface AttributeType {
   readonly oid: string;
-  readonly syntax: 'utf8' | 'printable' | 'numeric' | 'ia5' | 'country' | 'mailbox';
+  readonly syntax: 'utf8' | 'printable' | 'numeric' | 'ia5' | 'country' | 'mailbox' | 'telephone' | 'organization';
   readonly maxCharacters: number;
 }
 
@@ -32,7 +32,7 @@ const rows: readonly (readonly [oid: string, syntax: AttributeType['syntax'], ma
   [oids.postalCode, 'utf8', 40, 'postalCode'],
   [oids.postOfficeBox, 'utf8', 40, 'postOfficeBox'],
   [oids.physicalDeliveryOfficeName, 'utf8', 128, 'physicalDeliveryOfficeName'],
-  [oids.telephoneNumber, 'printable', 32, 'telephoneNumber'],
+  [oids.telephoneNumber, 'telephone', 32, 'telephoneNumber'],
   [oids.x121Address, 'numeric', 15, 'x121Address'],
   [oids.internationalIsdnNumber, 'numeric', 16, 'internationalISDNNumber'],
   [oids.destinationIndicator, 'printable', 128, 'destinationIndicator'],
@@ -43,7 +43,7 @@ const rows: readonly (readonly [oid: string, syntax: AttributeType['syntax'], ma
   [oids.dnQualifier, 'printable', unbounded, 'dnQualifier'],
   [oids.houseIdentifier, 'utf8', ubName, 'houseIdentifier'],
   [oids.pseudonym, 'utf8', 128, 'pseudonym'],
-  [oids.organizationIdentifier, 'utf8', 256, 'organizationIdentifier'],
+  [oids.organizationIdentifier, 'organization', 256, 'organizationIdentifier'],
   [oids.userId, 'utf8', 256, 'uid', 'userId'],
   [oids.domainComponent, 'ia5', 63, 'dc', 'domainComponent'],
   [oids.emailAddress, 'mailbox', 254, 'emailAddress', 'email', 'e'],
@@ -68,11 +68,24 @@ export function attributeTypeOfName(name: string): AttributeType | undefined {
   return byOid.get(oidByName.get(name.toLowerCase()) ?? '');
 }
 
+/**
+ * What nobody sees in a name, or what turns the order of its letters about (Unicode properties Default_Ignorable_Code_Point and Bidi_Control):
+ * two names that look alike would differ. Joiners and variation selectors stay, since names are spelt with them.
+ */
+const unseen = /\p{Cc}|\p{Bidi_Control}|\u2028|\u2029|(?!\u200c|\u200d|\p{VS})\p{DI}/u;
+
+/** ETSI EN 319 412-1 5.1.4: scheme (three letters, or two characters and a colon), country, hyphen, reference. */
+const organizationIdentifierForm = /^(?:[A-Z]{3}|[A-Za-z0-9]{2}:)[A-Z]{2}-\S(?:.*\S)?$/u;
+
+/** ITU-T E.123, international or national notation, of at most the 15 digits of E.164. */
+const telephoneForm = /^(?=(?:\D*\d){3,15}\D*$)\+?[0-9 ()./-]+$/;
+
 /** What keeps a text from being a value of the type, or undefined. */
 export function valueFault({ syntax, maxCharacters }: AttributeType, value: string): string | undefined {
   if (!value.isWellFormed()) return 'text with a lone surrogate';
   if (value === '') return 'an empty text';
-  if (/\p{Cc}/u.test(value)) return 'a control character';
+  if (unseen.test(value)) return 'a control character, or one that is not seen';
+  if (value.trim() !== value) return 'a space at an end';
   // X.520 counts characters, of which each is one UTF-16 unit or two.
   if (value.length > 2 * maxCharacters || Array.from(value).length > maxCharacters) return `more than ${maxCharacters} characters`;
   switch (syntax) {
@@ -90,6 +103,12 @@ export function valueFault({ syntax, maxCharacters }: AttributeType, value: stri
       return countryCodes.some((code) => code === value) ? undefined : 'not a country code of ISO 3166-1 alpha-2';
     case 'mailbox':
       return isMailbox(value) ? undefined : 'not an e-mail address';
+    case 'telephone':
+      return telephoneForm.test(value) ? undefined : 'not a telephone number of 3 to 15 digits, such as +33 1 23 45 67 89';
+    case 'organization':
+      return organizationIdentifierForm.test(value)
+        ? undefined
+        : 'not an organisation identifier of ETSI EN 319 412-1, such as VATFR-12345678901';
   }
 }
 
@@ -103,9 +122,11 @@ export function attributeTypeAndValue(type: AttributeType, value: string): Uint8
 function attributeValue({ syntax }: AttributeType, value: string): Uint8Array {
   switch (syntax) {
     case 'utf8':
+    case 'organization':
       return der.utf8String(value);
     case 'printable':
     case 'country':
+    case 'telephone':
       return der.printableString(value);
     case 'numeric':
       return der.numericString(value);

@@ -13,8 +13,8 @@ export interface AuthorityFiles {
   readonly keyId: string;
 }
 
-/** A configured certificate authority: certificate and chain from files, the key on the token. @throws {Error} where the files are no chain. */
-export function loadAuthority(token: Token, { certificate, chain, keyId }: AuthorityFiles): CertificateIssuer {
+/** Certificate and chain from files. @throws {Error} where the files are no chain. */
+export function readChain({ certificate, chain }: Pick<AuthorityFiles, 'certificate' | 'chain'>): X509Certificate[] {
   const certificates = [certificate, ...chain].map((file) => new X509Certificate(readFileSync(file)));
   for (const [index, one] of certificates.entries()) {
     const above = certificates[index + 1];
@@ -22,6 +22,12 @@ export function loadAuthority(token: Token, { certificate, chain, keyId }: Autho
       throw new Error(`${[certificate, ...chain][index + 1]} did not issue ${[certificate, ...chain][index]}`);
     }
   }
+  return certificates;
+}
+
+/** A configured certificate authority: certificate and chain from files, the key on the token. @throws {Error} where the files are no chain. */
+export function loadAuthority(token: Token, { certificate, chain, keyId }: AuthorityFiles): CertificateIssuer {
+  const certificates = readChain({ certificate, chain });
   const ders = certificates.map(({ raw }) => new Uint8Array(raw));
   const [own] = ders;
   if (own === undefined) throw new Error('a certificate authority has a certificate');

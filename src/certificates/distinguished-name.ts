@@ -2,7 +2,10 @@ import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier } from '../asn1/reader.ts';
 import type { DerElement } from '../asn1/reader.ts';
 
-/** The names of RFC 4514 §3; every reader of such strings knows these and need not know others. */
+/**
+ * The names of RFC 4514 §3, which every reader of such strings knows, then the others of RFC 4519 §2. The last is the name that OpenSSL and
+ * others give it; the type itself is of RFC 2985.
+ */
 const shortNames: ReadonlyMap<string, string> = new Map([
   [oids.commonName, 'CN'],
   [oids.localityName, 'L'],
@@ -13,10 +16,29 @@ const shortNames: ReadonlyMap<string, string> = new Map([
   [oids.streetAddress, 'STREET'],
   [oids.domainComponent, 'DC'],
   [oids.userId, 'UID'],
+  [oids.businessCategory, 'businessCategory'],
+  [oids.description, 'description'],
+  [oids.destinationIndicator, 'destinationIndicator'],
+  [oids.dnQualifier, 'dnQualifier'],
+  [oids.generationQualifier, 'generationQualifier'],
+  [oids.givenName, 'givenName'],
+  [oids.houseIdentifier, 'houseIdentifier'],
+  [oids.initials, 'initials'],
+  [oids.internationalIsdnNumber, 'internationalISDNNumber'],
+  [oids.name, 'name'],
+  [oids.physicalDeliveryOfficeName, 'physicalDeliveryOfficeName'],
+  [oids.postalCode, 'postalCode'],
+  [oids.postOfficeBox, 'postOfficeBox'],
+  [oids.serialNumber, 'serialNumber'],
+  [oids.surname, 'sn'],
+  [oids.telephoneNumber, 'telephoneNumber'],
+  [oids.title, 'title'],
+  [oids.x121Address, 'x121Address'],
+  [oids.emailAddress, 'emailAddress'],
 ]);
 
 /**
- * The RFC 4514 string of a Name in DER: last RDN first, values escaped. A type without a name in §3 is written as a dotted OID,
+ * The RFC 4514 string of a Name in DER: last RDN first, values escaped. A type without a registered name is written as a dotted OID,
  * and its value then as `#` and the hexadecimal DER (§2.4).
  * @throws {DerError}
  */

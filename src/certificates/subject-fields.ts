@@ -48,20 +48,15 @@ const NameField = z
   });
 type NameField = z.output<typeof NameField>;
 
-/** ETSI EN 319 412-1 5.1.4: scheme (three letters, or two characters and a colon), country, hyphen, reference. */
-const organizationIdentifierForm = /^(?:[A-Z]{3}|[A-Za-z0-9]{2}:)[A-Z]{2}-\S(?:.*\S)?$/u;
-
 /** The interface's `subject`: each text is checked against the X.520 attribute that it becomes, so that a name can always be made of it. */
 export const SubjectFields = z
   .strictObject({
-    country: z.enum(countryCodes),
-    commonName: attributeText(oids.commonName).refine((text) => text.trim() === text, 'a space at an end'),
+    country: z.enum(countryCodes, 'two upper-case letters, a country code of ISO 3166-1'),
+    commonName: attributeText(oids.commonName),
     fields: z.strictObject({ nameField: z.array(NameField).max(maxAttributes).optional() }).optional(),
     title: attributeText(oids.title).optional(),
     organizationName: attributeText(oids.organizationName).optional(),
-    organizationIdentifier: attributeText(oids.organizationIdentifier)
-      .regex(organizationIdentifierForm, 'not an organisation identifier of ETSI EN 319 412-1, such as VATFR-12345678901')
-      .optional(),
+    organizationIdentifier: attributeText(oids.organizationIdentifier).optional(),
     givenName: attributeText(oids.givenName).optional(),
     serialNumber: attributeText(oids.serialNumber).optional(),
     phoneNumber: attributeText(oids.telephoneNumber).optional(),

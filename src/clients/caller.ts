@@ -9,6 +9,8 @@ export type Role = (typeof roles)[number];
 
 /** Who sent a request: a registered client certificate. */
 export interface Caller {
+  /** SHA-256 of the SubjectPublicKeyInfo that it is registered by, hexadecimal. */
+  readonly spkiSha256: string;
   readonly name: string;
   readonly tenant: TenantId;
   readonly roles: ReadonlySet<Role>;

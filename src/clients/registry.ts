@@ -39,7 +39,10 @@ export class ClientRegistry {
   async load(): Promise<void> {
     const rows = await this.#store.run('listClients');
     this.#callers = new Map(
-      rows.map((row) => [row.spki_sha256, { name: row.name, tenant: tenantId(row.tenant), roles: parseRoles(row.roles) }]),
+      rows.map((row) => [
+        row.spki_sha256,
+        { spkiSha256: row.spki_sha256, name: row.name, tenant: tenantId(row.tenant), roles: parseRoles(row.roles) },
+      ]),
     );
   }
 

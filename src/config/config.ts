@@ -26,6 +26,14 @@ export const TokenConfig = z.strictObject({
   threads: z.int().min(1).max(64).default(2),
   callTimeoutSeconds: z.number().positive().max(600).default(30),
   queueMaxRequests: z.int().positive().default(4096),
+  /** How long requests wait for a token host that is away before they are refused at once. */
+  outageSeconds: z.number().positive().max(600).default(10),
+  /** The host is replaced after so many requests or so long, since vendors' modules lose memory. */
+  recycleAfterRequests: z.int().positive().default(5_000_000),
+  recycleAfterSeconds: z
+    .int()
+    .positive()
+    .default(24 * 3600),
   /** `spawn`: the daemon starts and restarts the host. `external`: somebody else does (systemd); the daemon connects. */
   host: z.enum(['spawn', 'external']).default('external'),
   socketPath: FilePath.default('/run/signetd/token.sock'),
@@ -47,6 +55,24 @@ const CertificateAuthority = z.strictObject({
   chain: z.array(FilePath).default([]),
   /** CKA_ID of its key on the token, hexadecimal. */
   keyId: z.string().regex(/^53[0-9a-f]{32}$/),
+});
+
+const Audit = z.strictObject({
+  /** False: nothing is recorded. For measurements; a service that signs for others needs its audit log. */
+  enabled: z.boolean().default(true),
+  directory: FilePath.default('/var/log/signetd/audit'),
+  /** Name of the log. Instances that share a state store have one each. */
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,63}$/)
+    .default('signetd'),
+  checkpointSeconds: z.number().positive().max(3600).default(60),
+  checkpointRecords: z.int().positive().default(1000),
+  /** A file that has grown to this is closed, and the next one goes on. */
+  rotateBytes: z
+    .int()
+    .min(4096)
+    .default(64 * 1024 * 1024),
 });
 
 export const Config = z.strictObject({
@@ -73,6 +99,7 @@ export const Config = z.strictObject({
     .prefault({}),
   token: TokenConfig,
   state: z.strictObject({ path: FilePath.default('/var/lib/signetd/state.sqlite') }).prefault({}),
+  audit: Audit.prefault({}),
   certificateAuthorities: z.record(z.string(), CertificateAuthority),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
   log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
@@ -85,13 +112,13 @@ export class ConfigError extends Error {}
 /** Reads the YAML file. Relative paths in it are relative to it. @throws {ConfigError} */
 export function loadConfig(path: string): Config {
   const config = check(Config, readYaml(path), path);
-  for (const [name, tenant] of Object.entries(config.tenants)) {
-    if (config.certificateAuthorities[tenant.certificateAuthority] === undefined) {
-      throw new ConfigError(
-        `${path}: tenants.${name}.certificateAuthority: no certificate authority "${tenant.certificateAuthority}" is configured`,
-      );
-    }
-  }
+  const faults = Object.entries(config.tenants)
+    .filter(([, { certificateAuthority }]) => config.certificateAuthorities[certificateAuthority] === undefined)
+    .map(
+      ([name, { certificateAuthority }]) =>
+        `${path}: tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured`,
+    );
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
 }
 
@@ -130,6 +157,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     },
     token: absoluteToken(config.token, base),
     state: { path: resolve(base, config.state.path) },
+    audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [
         name,

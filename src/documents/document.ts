@@ -28,11 +28,21 @@ export interface Evidence {
   readonly ending: string;
 }
 
+/** Bytes of UTF-8 in a file name, in requests and answers: what file systems take. */
+export const maxFileNameBytes = 255;
+
+/** A document's name with the format's ending. A name that would be too long loses letters at its end. */
+export function evidenceFileName(fileName: string, ending: string): string {
+  const letters = Array.from(fileName);
+  while (Buffer.byteLength(letters.join('')) + Buffer.byteLength(ending) > maxFileNameBytes) letters.pop();
+  return `${letters.join('')}${ending}`;
+}
+
 /** The evidence as it leaves with outputMode BASE_64. */
 export function evidenceDocument(document: Pick<InputDocument, 'id' | 'fileName'>, evidence: Evidence): EvidenceDocument {
   return {
     ID: document.id,
-    ...(document.fileName === undefined ? {} : { fileName: `${document.fileName}${evidence.ending}` }),
+    ...(document.fileName === undefined ? {} : { fileName: evidenceFileName(document.fileName, evidence.ending) }),
     mimeType: evidence.mimeType,
     base64Data: {
       base64Value: Buffer.from(evidence.content.buffer, evidence.content.byteOffset, evidence.content.length).toString('base64'),

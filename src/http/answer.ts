@@ -4,7 +4,7 @@ import type { ResultSpelling } from '../operations/operation.ts';
 import { Refusal, resultCodes } from '../result-codes.ts';
 import { TokenUnavailable } from '../token/token.ts';
 
-interface ResultValues {
+export interface ResultValues {
   readonly major: number;
   readonly minor: number;
   readonly message: string;

@@ -1,16 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import helmet from 'helmet';
+import type { Audit } from '../audit/audit.ts';
+import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
 import type { Caller } from '../clients/caller.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { TokenBusy } from '../token/token.ts';
 import { resultObject, resultOf, success } from './answer.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { Problem, sendProblem } from './problem.ts';
+import { recorded, type Ending } from './recorded.ts';
+import { send } from './send.ts';
 import { JsonError, parseStrictJson } from './strict-json.ts';
-
-/** Semantic version of the interface (contract §10). */
-export const apiVersion = '1.0.0';
 
 export interface ApiOptions {
   readonly operations: readonly Operation[];
@@ -19,20 +20,19 @@ export interface ApiOptions {
   readonly log: Logger;
   /** Whether the service stops: new work is refused. */
   draining(): boolean;
+  /** Seconds after which another try is worth while, where requests that come now would not be served in time. */
+  busySeconds(): number | undefined;
   /** The registered client behind a connection. */
   callerOf(request: IncomingMessage): Caller | undefined;
+  readonly audit: Audit;
   /** Everything else that an operation needs. */
-  context(caller: Caller, hasIdempotencyKey: boolean): Context;
+  context(caller: Caller, hasIdempotencyKey: boolean, audit: AuditDetails): Context;
 }
 
 /** Mounts the table of operations. The order of checks is the contract's (§2): each step below is one of its words. */
 export function createApi(options: ApiOptions): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
-  app.use(helmet(), (_request, response, next) => {
-    response.set('X-API-Version', apiVersion).set('Cache-Control', 'no-store');
-    next();
-  });
   for (const operation of options.operations) {
     app
       .route(`${options.signRoot}/${operation.path}`)
@@ -61,35 +61,59 @@ export function createApi(options: ApiOptions): Express {
 
 async function handle(operation: Operation, options: ApiOptions, request: Request, response: Response): Promise<void> {
   if (options.draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
+  const busy = options.busySeconds();
+  if (busy !== undefined) throw overloaded(busy);
+  const address = request.socket.remoteAddress;
   const caller = options.callerOf(request);
-  if (caller === undefined) throw new Problem(403, 'this client certificate is not registered');
-  if (!caller.roles.has(operation.role)) throw new Problem(403, `this operation needs the role "${operation.role}"`);
-  checkBodyHeaders(request, options.jsonBodyMaxBytes);
-  const bytes = await readBody(request, options.jsonBodyMaxBytes);
-  const hasIdempotencyKey = operation.takesIdempotencyKey && checkIdempotencyKey(request);
-  const body = parseBody(bytes);
-  const started = performance.now();
-  const { requestID } = body;
-  const echo = typeof requestID === 'string' && requestID.isWellFormed() ? { requestID } : {};
-  let result = success;
-  let answer: object = {};
-  try {
-    answer = await operation.handle(body, options.context(caller, hasIdempotencyKey));
-  } catch (error) {
-    result = resultOf(error, operation.path, options.log);
+  if (caller === undefined) {
+    // A connection that was refused may have brought its first request already; it is counted as what it is.
+    if (!request.socket.destroyed) options.audit.refuseClient('not registered', address);
+    throw new Problem(403, 'this client certificate is not registered');
   }
-  options.log.debug('request', {
-    operation: operation.path,
-    client: caller.name,
-    tenant: caller.tenant,
-    major: result.major,
-    minor: result.minor,
-    ms: Math.round(performance.now() - started),
+  if (!caller.roles.has(operation.role)) {
+    options.audit.refuseClient(`the role ${operation.role} is missing`, address);
+    throw new Problem(403, `this operation needs the role "${operation.role}"`);
+  }
+  const ending = await recorded(options, { operation, caller, address }, async (audited) =>
+    carryOut(operation, options, request, { caller, audited }),
+  );
+  if (ending instanceof Problem) throw ending;
+  const { result, echo, answer } = ending;
+  send(response, 200, 'application/json', JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
+}
+
+interface Requesting {
+  readonly caller: Caller;
+  readonly audited: AuditedRequest;
+}
+
+async function carryOut(
+  operation: Operation,
+  options: ApiOptions,
+  request: Request,
+  { caller, audited }: Requesting,
+): Promise<Ending | Problem> {
+  let echo: Ending['echo'] = {};
+  try {
+    checkBodyHeaders(request, options.jsonBodyMaxBytes);
+    const bytes = await readBody(request, options.jsonBodyMaxBytes);
+    const hasIdempotencyKey = operation.takesIdempotencyKey && checkIdempotencyKey(request);
+    const body = parseBody(bytes);
+    const { requestID } = body;
+    if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
+    const context = options.context(caller, hasIdempotencyKey, audited);
+    return { result: success, answer: await options.audit.carryOut(audited, async () => operation.handle(body, context)), echo };
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
+    return { result: resultOf(error, operation.path, options.log), answer: {}, echo };
+  }
+}
+
+function overloaded(retryAfterSeconds: number): Problem {
+  return new Problem(503, 'more requests wait for the token than it can serve in time', {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
   });
-  response
-    .status(200)
-    .type('application/json')
-    .send(JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
 }
 
 /** 8 to 128 visible ASCII characters (contract §10). @throws {Problem} 400 */

@@ -22,12 +22,10 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     request.on('end', () => {
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
     });
-    request.on('close', () => {
-      reject(new Problem(400, 'the body ended early'));
-    });
-    request.on('error', () => {
-      reject(new Problem(400, 'the body ended early'));
-    });
+    const endedEarly = (): void => {
+      if (!request.complete) reject(new Problem(400, 'the body ended early'));
+    };
+    request.on('close', endedEarly).on('error', endedEarly);
   });
 }
 

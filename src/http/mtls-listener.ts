@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { TLSSocket } from 'node:tls';
+import type { Audit } from '../audit/audit.ts';
 import type { Caller } from '../clients/caller.ts';
 import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
@@ -19,8 +20,8 @@ export function callerOf(request: IncomingMessage, clients: ClientRegistry): Cal
   return spki === undefined ? undefined : clients.find(spki);
 }
 
-/** The API listener: TLS 1.2 and 1.3, and a valid client certificate before any HTTP. */
-export function createMtlsServer(config: Config['listeners']['api'], handler: RequestListener, log: Logger): Server {
+/** The API listener: TLS 1.2 and 1.3, and a valid client certificate before any HTTP. Whom it refuses goes to the audit log. */
+export function createMtlsServer(config: Config['listeners']['api'], handler: RequestListener, log: Logger, audit: Audit): Server {
   const server = createServer(
     {
       cert: readFileSync(config.certificate),
@@ -39,6 +40,7 @@ export function createMtlsServer(config: Config['listeners']['api'], handler: Re
     const reason = admit(socket);
     if (reason === undefined) return;
     log.warn('a client is refused', { reason, address: socket.remoteAddress });
+    audit.refuseClient(reason, socket.remoteAddress);
     socket.destroy();
   });
   server.on('tlsClientError', (error, socket) => {

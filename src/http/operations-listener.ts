@@ -8,8 +8,13 @@ export interface Health {
   ready(): Promise<Readonly<Record<string, string>>>;
 }
 
+/** What `/metrics` answers. */
+export interface Exposition {
+  exposition(): Promise<{ readonly mediaType: string; readonly text: string }>;
+}
+
 /** The listener of the machine's operator (contract §1): plain HTTP on loopback. */
-export function createOperationsServer(health: Health): Server {
+export function createOperationsServer(health: Health, metrics: Exposition): Server {
   const app = express();
   app.disable('x-powered-by').use(helmet());
   app.get('/health/live', (_request, response) => {
@@ -19,6 +24,10 @@ export function createOperationsServer(health: Health): Server {
     const faults = await health.ready();
     const ready = Object.keys(faults).length === 0;
     response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', pid: process.pid, ...(ready ? {} : { faults }) });
+  });
+  app.get('/metrics', async (_request, response) => {
+    const { mediaType, text } = await metrics.exposition();
+    response.type(mediaType).send(text);
   });
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));

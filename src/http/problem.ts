@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
-import type { Response } from 'express';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { send } from './send.ts';
 
 /** What is wrong at the level of HTTP (contract §2): rendered as application/problem+json (RFC 9457). */
 export class Problem extends Error {
@@ -20,6 +20,6 @@ export function problemBody({ status, message, members }: Pick<Problem, 'status'
   return JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail: message, ...members });
 }
 
-export function sendProblem(response: Response, problem: Problem): void {
-  response.status(problem.status).set(problem.headers).type('application/problem+json').send(problemBody(problem));
+export function sendProblem(response: ServerResponse, problem: Problem): void {
+  send(response, problem.status, 'application/problem+json', problemBody(problem), problem.headers);
 }

@@ -1,5 +1,7 @@
+import { auditSteps } from '../audit/audited-request.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { step } from '../state/step.ts';
 import type { KeyId } from '../token/key-id.ts';
 import { checkNotLocked, checkUsable, isLocked, lockRule, remainingAttempts, type KeyRecord } from './key-record.ts';
 import { KnownSecrets } from './known-secrets.ts';
@@ -46,11 +48,12 @@ export class Activation {
     allowExpired = false,
   ): Promise<Attempt<T>> {
     checkUsable(key, Date.now(), allowExpired);
-    if (this.#known.knows(key.id, secret)) return this.#settle(key, secret, await use(reserve(key, secret)));
+    const mark = this.#known.markOf(key.id, secret);
+    if (this.#known.knows(key.id, mark)) return this.#settle(key, mark, await use(reserve(key, secret)));
     const release = await this.#reserveAttempt(key);
     try {
       checkUsable(key, Date.now(), allowExpired);
-      return await this.#settle(key, secret, await use(reserve(key, secret)));
+      return await this.#settle(key, mark, await use(reserve(key, secret)));
     } finally {
       release();
     }
@@ -85,19 +88,18 @@ export class Activation {
     }
   }
 
-  async #settle<T>(key: KeyRecord, secret: Uint8Array, attempt: Attempt<T>): Promise<Attempt<T>> {
+  async #settle<T>(key: KeyRecord, mark: ReturnType<KnownSecrets['markOf']>, attempt: Attempt<T>): Promise<Attempt<T>> {
     if (attempt.verified) {
-      this.#known.remember(key.id, secret);
+      this.#known.remember(key.id, mark);
       if (key.failuresSinceSuccess > 0 && !isLocked(key, Date.now())) {
-        await this.#store.run('clearFailures', key.reference);
+        await this.#store.commit([step('clearFailures', key.reference), ...auditSteps('the failed attempts are cleared')]);
         Object.assign(key, { failuresInRow: 0, failuresSinceSuccess: 0, lockedUntil: undefined });
       }
       return attempt;
     }
-    const counters = await this.#store.run('recordFailure', {
-      reference: key.reference,
-      rule: { failuresInRow: lockRule.failuresInRow, lockMs: lockRule.lockMs, now: Date.now() },
-    });
+    const rule = { failuresInRow: lockRule.failuresInRow, lockMs: lockRule.lockMs, now: Date.now() };
+    const failure = step('recordFailure', { reference: key.reference, rule });
+    const [counters] = await this.#store.commit([failure, ...auditSteps('a failed attempt is counted')]);
     key.failuresInRow = counters.failures_in_row;
     key.failuresSinceSuccess = counters.failures_since_success;
     key.lockedUntil = counters.locked_until ?? undefined;

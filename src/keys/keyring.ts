@@ -1,15 +1,19 @@
 import { randomBytes } from 'node:crypto';
+import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { step } from '../state/step.ts';
 import type { CertificateRow } from '../state/schema.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
+import type { KeyJournal } from '../token/key-journal.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Token } from '../token/token.ts';
 import { Activation } from './activation.ts';
 import type { KeyCustody } from './custody.ts';
 import { checkNotLocked, checkUsable, parseKeyReferenceId, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { storeKeyJournal } from './store-key-journal.ts';
 
 /** A certificate for a new key, as the certificates room issues it. */
 export interface IssuedCertificate {
@@ -33,6 +37,7 @@ export class Keyring {
   readonly #store: StateStore;
   readonly #token: Token;
   readonly #custody: KeyCustody;
+  readonly #journal: KeyJournal;
   readonly #activation: Activation;
   /** Records by reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
   readonly #records = new Map<KeyReferenceId, KeyRecord>();
@@ -41,6 +46,7 @@ export class Keyring {
     this.#store = store;
     this.#token = token;
     this.#custody = custody;
+    this.#journal = storeKeyJournal(store);
     this.#activation = new Activation(store);
   }
 
@@ -73,14 +79,14 @@ export class Keyring {
   /** Makes a key with a password that is shown this once. Whatever fails, no key without a record stays on the token. */
   async createWithPassword(request: NewKey): Promise<{ reference: KeyReferenceId; password: string }> {
     const id = newKeyId('caller');
-    await this.#store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
+    await this.#journal.announce(id, 'CREATE');
     try {
       const publicKeyInfo = await this.#custody.create(id, request.type);
       const [{ row }, random] = await Promise.all([request.issue(publicKeyInfo), this.#token.random(passwordBytes)]);
       const password = Buffer.from(random).toString('base64url');
       const salt = randomBytes(16);
       const mac = await this.#token.makeMac(id, 'PASSWORD', salt, Buffer.from(password));
-      await this.#store.run('insertKey', {
+      const insert = step('insertKey', {
         certificate: row,
         key: {
           reference: row.sha1,
@@ -99,6 +105,7 @@ export class Keyring {
           created_at: Date.now(),
         },
       });
+      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist')]);
       return { reference: parseKeyReferenceId(row.sha1), password };
     } catch (error) {
       // The journal keeps the entry if this fails too, and the next start finishes it.
@@ -147,7 +154,8 @@ export class Keyring {
       true,
     );
     if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
-    const first = await this.#store.run('markRemoved', { reference: key.reference, now: Date.now() });
+    const mark = step('markRemoved', { reference: key.reference, now: Date.now() });
+    const [first] = await this.#store.commit([mark, ...auditSteps('the key is out of use')]);
     key.removed = true;
     this.#activation.forget(key);
     if (!first) throw new Refusal('KEY_STATE', { message: 'the key is removed' });
@@ -168,8 +176,8 @@ export class Keyring {
   /** Finishes what a crash cut short: keys that were being made or destroyed go from the token. Returns how many. */
   async recover(): Promise<number> {
     const steps = await this.#store.run('journal');
-    for (const step of steps) {
-      await this.#undo(parseKeyId(step.key_id));
+    for (const entry of steps) {
+      await this.#undo(parseKeyId(entry.key_id));
     }
     return steps.length;
   }
@@ -177,7 +185,7 @@ export class Keyring {
   /** A key whose record was committed after all is no longer announced, and stays. */
   async #undoIfAnnounced(id: KeyId): Promise<void> {
     const steps = await this.#store.run('journal');
-    if (steps.some((step) => step.key_id === id)) await this.#undo(id);
+    if (steps.some((entry) => entry.key_id === id)) await this.#undo(id);
   }
 
   /** The token was not there: once more when it is. A stop before that leaves it to the next start. */
@@ -191,6 +199,6 @@ export class Keyring {
 
   async #undo(id: KeyId): Promise<void> {
     await this.#custody.destroy(id);
-    await this.#store.run('finishStep', id);
+    await this.#journal.settle(id);
   }
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { AuditDetails } from '../audit/audited-request.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
@@ -17,6 +18,8 @@ export interface Context {
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
   /** The request carries an Idempotency-Key of right form. */
   readonly hasIdempotencyKey: boolean;
+  /** What the audit log is told of this request beside its outcome. */
+  readonly audit: AuditDetails;
 }
 
 /** How an operation spells its result object (interface, Result object). */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { Refusal } from '../result-codes.ts';
+import { issueText } from './issue-text.ts';
 
 type Path = readonly PropertyKey[];
 
@@ -8,7 +9,7 @@ type Path = readonly PropertyKey[];
  * of checks). @throws {Refusal} FIELD_MISSING or FIELD_INVALID, with the JSON Pointer of the field.
  */
 export function parseRequest<T>(schema: z.ZodType<T>, body: Readonly<Record<string, unknown>>): T {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(body, { error: issueText });
   const issues = parsed.error?.issues ?? [];
   const missing = issues.find((issue) => issue.code !== 'unrecognized_keys' && valueAt(body, issue.path) === undefined);
   if (missing !== undefined) throw new Refusal('FIELD_MISSING', { at: pointer(missing.path), message: 'this field is required' });

@@ -42,6 +42,7 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
       environment: { SOFTHSM2_CONF: layout.token.softhsmConfig },
     },
     state: { path: layout.state },
+    audit: { directory: layout.audit },
     certificateAuthorities: authority === undefined ? {} : { issuing: authority },
     tenants: Object.fromEntries(
       Object.entries(keyTypes).map(([tenant, keyType]) => [

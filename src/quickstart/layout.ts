@@ -22,6 +22,7 @@ export const layout = {
   log: inside('daemon.log'),
   pid: inside('daemon.pid'),
   state: inside('state.sqlite'),
+  audit: inside('audit'),
   token: { directory: inside('token'), softhsmConfig: inside('token', 'softhsm2.conf'), pin: inside('token', 'pin') },
   tls: inside('tls'),
   pki: inside('pki'),

@@ -3,6 +3,7 @@ import { moduleFile } from '../config/module-file.ts';
 import { Refusal } from '../result-codes.ts';
 import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repositories/all.ts';
 import type { DatabaseAnswer, DatabaseRequest, DatabaseStart } from './sqlite/database-thread.ts';
+import { step, type Step, type StepResults } from './step.ts';
 
 /** The state store as the rooms above see it: named operations, each of them one transaction. */
 export interface StateStore {
@@ -11,6 +12,8 @@ export interface StateStore {
     name: N,
     ...argument: RepositoryArgument<N> extends undefined ? [] : [RepositoryArgument<N>]
   ): Promise<RepositoryResult<N>>;
+  /** Several operations in one transaction, in order: all of them, or none. @throws {Refusal} as `run` */
+  commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>>;
   close(): Promise<void>;
 }
 
@@ -44,7 +47,7 @@ class SqliteStore implements StateStore {
       const pending = this.#pending.get(answer.id);
       this.#pending.delete(answer.id);
       if (pending === undefined) return;
-      if (!('error' in answer)) pending.resolve(answer.value);
+      if (!('error' in answer)) pending.resolve(answer.values);
       else pending.reject(answer.storeFull ? new Refusal('STORE_FULL', { cause: answer.error }) : new Error(answer.error));
     });
     worker.on('error', (error: Error) => {
@@ -59,15 +62,20 @@ class SqliteStore implements StateStore {
     name: N,
     ...argument: RepositoryArgument<N> extends undefined ? [] : [RepositoryArgument<N>]
   ): Promise<RepositoryResult<N>> {
+    const [result] = await this.commit([step(name, ...argument)]);
+    return result;
+  }
+
+  async commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>> {
     if (this.#ended !== undefined) throw this.#ended;
     this.#nextId += 1;
     const id = this.#nextId;
-    const value = await new Promise<unknown>((resolve, reject) => {
+    const values = await new Promise<unknown>((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, name, argument: argument[0] } satisfies DatabaseRequest);
+      this.#worker.postMessage({ id, steps } satisfies DatabaseRequest);
     });
-    // The thread ran exactly the function that `name` names.
-    return value as RepositoryResult<N>;
+    // The thread ran exactly the functions that the steps name.
+    return values as StepResults<S>;
   }
 
   async close(): Promise<void> {

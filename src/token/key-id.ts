@@ -27,7 +27,12 @@ export function keyIdOf(bytes: Uint8Array): KeyId {
   if (bytes.length !== keyIdLength || (bytes[0] !== ownerBytes.service && bytes[0] !== ownerBytes.caller)) {
     throw new RangeError('not the CKA_ID of a signetd key');
   }
-  return Buffer.from(bytes).toString('hex') as KeyId;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex') as KeyId;
+}
+
+/** CKA_ID itself: 17 bytes. */
+export function keyIdBytes(id: KeyId): Buffer {
+  return Buffer.from(id, 'hex');
 }
 
 export function parseKeyId(text: string): KeyId {

@@ -53,8 +53,20 @@ export class TokenUnavailable extends Error {
   }
 }
 
-/** The token host ended in a way that another start would not change; the message says why. */
+/** More requests wait for the token than it can serve in time: nothing was done (HTTP 503). */
+export class TokenBusy extends TokenUnavailable {
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super('too many requests wait for the token');
+    this.name = 'TokenBusy';
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The token host ended and said what is wrong with token or configuration: another start would end alike. */
 export class HostRefusedError extends TokenUnavailable {
+  /** Of the host's process. */
   readonly exitCode: number;
 
   constructor(message: string, exitCode: number) {

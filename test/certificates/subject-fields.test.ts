@@ -4,6 +4,10 @@ import { SubjectFields } from '../../src/certificates/subject-fields.ts';
 
 const cn = (commonName: string): SubjectFields => ({ country: 'FR', commonName });
 
+const namedField = (identifierType: string, identifier: string, value: string) => ({
+  fields: { nameField: [{ identifier, identifierType, value }] },
+});
+
 describe('refuses as a subject', () => {
   test.each([
     ['an empty common name', { commonName: '' }],
@@ -18,6 +22,21 @@ describe('refuses as a subject', () => {
     ['an unknown country', { country: 'XX' }],
     ['a country in lower case', { country: 'fr' }],
     ['an organisation identifier of another form', { organizationIdentifier: '12345678901' }],
+    ['the same through its OID', namedField('OID', '2.5.4.97', 'T')],
+    ['the same through its name', namedField('NAME', 'organizationIdentifier', 'T')],
+    ['a space before an organisation', { organizationName: ' a' }],
+    ['a space after a title', { title: 'a ' }],
+    ['a space after a value by name', namedField('NAME', 'ou', 'a ')],
+    ['a telephone number with a letter', { phoneNumber: 'Ab1' }],
+    ['the same by name', namedField('NAME', 'telephoneNumber', 'Ab1')],
+    ['a telephone number of 16 digits', { phoneNumber: '+1234567890123456' }],
+    ['a plus within a telephone number', { phoneNumber: '12+34' }],
+    ['an override of the order of letters', { commonName: 'a\u202eb' }],
+    ['an isolate', { organizationName: 'a\u2067b' }],
+    ['a space of no width', { commonName: 'a\u200bb' }],
+    ['a byte order mark', { surName: 'a\ufeffb' }],
+    ['a line separator', { title: 'a\u2028b' }],
+    ['a filler', namedField('OID', '1.2.3.4', '\u3164')],
     ['an unknown member', { surname: 'x' }],
     ['an unknown name', { fields: { nameField: [{ identifier: 'nope', identifierType: 'NAME', value: 'x' }] } }],
     ['a name that every object has', { fields: { nameField: [{ identifier: 'constructor', identifierType: 'NAME', value: 'x' }] } }],
@@ -50,4 +69,20 @@ describe('refuses as a subject', () => {
 test('takes a common name of 64 characters outside of the basic plane', () => {
   expect(SubjectFields.safeParse(cn('😀'.repeat(64))).success).toBe(true);
   expect(SubjectFields.safeParse(cn('😀'.repeat(65))).success).toBe(false);
+});
+
+test.each([
+  ['a joiner, with which Persian is spelt', { commonName: 'می\u200cخواهم' }],
+  ['a variation selector', { commonName: '葛\u{e0100}城' }],
+  ['an international telephone number', { phoneNumber: '+33 (0)1 23-45.67/89' }],
+  ['a national one', { phoneNumber: '01 23 45 67 89' }],
+  ['an organisation identifier by OID', namedField('OID', '2.5.4.97', 'VATFR-12345678901')],
+  ['one of a national scheme', { organizationIdentifier: 'SI:FR-552120222' }],
+])('takes %s', (_, fields) => {
+  expect(SubjectFields.safeParse({ ...cn('x'), ...fields }).error).toBeUndefined();
+});
+
+test('says what a country is, not all of them', () => {
+  const { error } = SubjectFields.safeParse({ ...cn('x'), country: 'France' });
+  expect(error?.issues.map(({ message }) => message)).toEqual(['two upper-case letters, a country code of ISO 3166-1']);
 });

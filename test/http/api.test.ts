@@ -2,11 +2,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { noAudit } from '../../src/audit/audit.ts';
 import { tenantId, type Caller } from '../../src/clients/caller.ts';
 import { createApi } from '../../src/http/api.ts';
 import { operation, type Context } from '../../src/operations/operation.ts';
 import { Refusal, resultCodes } from '../../src/result-codes.ts';
-import { TokenUnavailable } from '../../src/token/token.ts';
+import { TokenBusy, TokenUnavailable } from '../../src/token/token.ts';
 import { recordingLog } from '../support/silent-log.ts';
 
 let server: Server | undefined;
@@ -15,12 +16,16 @@ afterEach(() => {
   server?.closeAllConnections();
 });
 
-const caller: Caller = { name: 'app', tenant: tenantId('demo'), roles: new Set(['keys']) };
+const caller: Caller = { spkiSha256: '0'.repeat(64), name: 'app', tenant: tenantId('demo'), roles: new Set(['keys']) };
 
 /** Serves one operation that ends as the test wants, and calls it. */
 async function answerTo(
   run: () => Promise<object>,
-  { draining = false, log = recordingLog() } = {},
+  {
+    draining = false,
+    busySeconds,
+    log = recordingLog(),
+  }: { draining?: boolean; busySeconds?: number; log?: ReturnType<typeof recordingLog> } = {},
 ): Promise<{ status: number; headers: Headers; body: unknown }> {
   const api = createApi({
     operations: [
@@ -30,7 +35,9 @@ async function answerTo(
     jsonBodyMaxBytes: 1000,
     log,
     draining: () => draining,
+    busySeconds: () => busySeconds,
     callerOf: () => caller,
+    audit: noAudit,
     // The operation of these tests uses nothing of it.
     context: () => ({ caller, hasIdempotencyKey: false }) as unknown as Context,
   });
@@ -49,6 +56,17 @@ async function answerTo(
 }
 
 describe('how an operation ends', () => {
+  it('503 with Retry-After before anything else is looked at, while more waits for the token than it serves in time', async () => {
+    const { status, headers, body } = await answerTo(async () => Promise.reject(new Error('must not run')), { busySeconds: 7 });
+    expect([status, headers.get('retry-after')]).toEqual([503, '7']);
+    expect(body).toMatchObject({ status: 503, detail: 'more requests wait for the token than it can serve in time' });
+  });
+
+  it('503 with Retry-After where the queue filled up after that', async () => {
+    const { status, headers } = await answerTo(async () => Promise.reject(new TokenBusy(3)));
+    expect([status, headers.get('retry-after')]).toEqual([503, '3']);
+  });
+
   it('503 with Retry-After while the service stops', async () => {
     const { status, headers } = await answerTo(async () => Promise.resolve({}), { draining: true });
     expect([status, headers.get('retry-after')]).toEqual([503, '5']);

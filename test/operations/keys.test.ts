@@ -100,6 +100,29 @@ describe('wrong passwords', () => {
   });
 });
 
+describe('a secret', () => {
+  const operations = [signWith, check, remove] as const;
+
+  it('that is empty is 1/102, and no attempt', async () => {
+    const key = await newKey('other');
+    for (const operation of operations) {
+      for (const secret of [{ password: '' }, { authToken: '' }]) {
+        const answer = await operation('other', { reference: key.reference, ...secret });
+        expect([codeOf(answer), messageOf(answer)]).toEqual(['1/102', `/keyReference/${Object.keys(secret)[0]}: a secret is not empty`]);
+      }
+    }
+    expect((await check('other', { reference: key.reference })).body['remainingAttempts']).toBe(5);
+  });
+
+  it('of another kind beside the right one is 1/103, and no attempt', async () => {
+    const key = await newKey('other');
+    for (const operation of operations) {
+      expect(codeOf(await operation('other', { ...secretOf(key), authToken: 'x' }))).toBe('1/103');
+    }
+    expect((await check('other', { reference: key.reference })).body['remainingAttempts']).toBe(5);
+  });
+});
+
 describe('removeKey', () => {
   it('destroys the private key on the token and keeps the certificate', async () => {
     const key = await newKey('other');

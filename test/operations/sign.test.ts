@@ -117,6 +117,16 @@ describe('rawSignature', () => {
     expect(answer.body['optionalOutputs']).toEqual({ signatureAlgorithm: '1.2.840.10045.4.3.4' });
   });
 
+  it('refuses digests of several hashes in one call, since the answer names one algorithm', async () => {
+    const documents = [digestDocument('sha384'), { ...digestDocument('sha512'), ID: 'e' }];
+    const answer = await sign('app', raw(), documents);
+    expect([codeOf(answer), messageOf(answer)]).toEqual(['1/103', expect.stringMatching(/^\/inputDocuments\/1: /)]);
+    const contentToo = await sign('app', raw(), [contentDocument(text, 'c'), digestDocument('sha512')]);
+    expect(codeOf(contentToo)).toBe('1/103');
+    const one = await sign('app', raw(), [digestDocument('sha384'), { ...digestDocument('sha384'), ID: 'e' }]);
+    expect(one.body['optionalOutputs']).toEqual({ signatureAlgorithm: '1.2.840.113549.1.1.12' });
+  });
+
   it('signs several documents each on its own, in their order', async () => {
     const documents = [
       contentDocument('one', '1'),
@@ -190,7 +200,7 @@ describe('CAdES (CXP_7)', () => {
     ['app', { RSAVersion: 'PKCS_1_2_1' }],
     ['app', { RSAVersion: 'PKCS_1_2_1', digestAlgorithm: 'SHA_512' }],
     ['other', { digestAlgorithm: 'SHA_512' }],
-    ['p384', { digestAlgorithm: 'SHA_384', recovery: { interval: 1, maxAttempts: 2 } }],
+    ['p384', { digestAlgorithm: 'SHA_384', contentPreparation: {} }],
   ] as const)('of %s with %o is accepted too', async (client, options) => {
     const answer = await sign(client, cades(true, options), [contentDocument(text)]);
     expect(codeOf(answer)).toBe('0/0');
@@ -218,6 +228,7 @@ describe('CAdES (CXP_7)', () => {
     ['1/104', { digestAlgorithm: 'SHA_1' }],
     ['1/102', { digestAlgorithm: 'MD5' }],
     ['1/103', { longTermValidation: {} }],
+    ['1/103', { recovery: { interval: 1, maxAttempts: 2 } }],
     ['1/103', { contentPreparation: { PDFContent: { image: 'AAAA' } } }],
     ['1/102', { timeStamp: { unknownMember: 1 } }],
     ['1/102', { trustedCA: 'xyz' }],
@@ -229,6 +240,11 @@ describe('CAdES (CXP_7)', () => {
     expect(codeOf(await sign('other', cades(true, { RSAVersion: 'PKCS_1_1_5' }), [contentDocument(text)]))).toBe('1/103');
     expect(codeOf(await sign('app', cades(false, { validateSignatures: true }), [contentDocument(text)]))).toBe('1/104');
     expect(codeOf(await sign('app', cades(true, { validateSignatures: true }), [contentDocument(text)]))).toBe('0/0');
+  });
+
+  it('gives the file name its ending within 255 bytes', async () => {
+    const answer = await sign('app', cades(true), [{ ...contentDocument(text), fileName: 'é'.repeat(127) }]);
+    expect(answer.body['evidenceObject']?.['document']?.['fileName']).toBe(`${'é'.repeat(125)}.p7s`);
   });
 
   it('ignores the provider members of other formats', async () => {
@@ -258,6 +274,10 @@ describe('sign refuses', () => {
     ['1/104', 'a file path', raw(), [{ ID: 'd', filePathData: { filePath: '/etc/passwd' } }]],
     ['1/104', 'a transfer file', raw(), [{ ID: 'd', FTMData: { fileID: 'x', fileSize: 1 } }]],
     ['1/102', 'a file name with a separator', raw(), [{ ...contentDocument('x'), fileName: '../x' }]],
+    ['1/102', 'a file name that is a directory', raw(), [{ ...contentDocument('x'), fileName: '..' }]],
+    ['1/102', 'a file name of 256 bytes', raw(), [{ ...contentDocument('x'), fileName: 'x'.repeat(256) }]],
+    ['1/102', 'a media type that is none', raw(), [{ ...contentDocument('x'), mimeType: 'x\r\n' }]],
+    ['1/103', 'a password of what is no PDF', raw(), [{ ...contentDocument('x'), password: 'secret' }]],
     ['1/102', 'text that is no base64', raw(), [{ ID: 'd', base64Data: { base64Value: 'AB=C' } }]],
     ['1/102', 'base64 with a line break', raw(), [{ ID: 'd', base64Data: { base64Value: 'AAAA\nAAAA' } }]],
     ['1/101', 'a document without ID', raw(), [{ base64Data: { base64Value: 'AAAA' } }]],
@@ -272,8 +292,17 @@ describe('sign refuses', () => {
     ['1/104', { outputMode: 'FILE_PATH', outputDirectory: '/tmp' }],
     ['1/102', { outputMode: 'MAIL' }],
     ['0/0', { outputMode: 'BASE_64' }],
+    ['1/103', { outputMode: 'BASE_64', outputDirectory: '/tmp' }],
+    ['1/103', { outputDirectory: '/tmp' }],
   ])('%s for evidenceOutput %o', async (code, evidenceOutput) => {
     expect(codeOf(await sign('app', raw(), documents, { optionalInputs: { evidenceOutput } }))).toBe(code);
+  });
+
+  it('says that SHA_1 is not allowed, and what is', async () => {
+    const answer = await sign('app', cades(true, { digestAlgorithm: 'SHA_1' }), documents);
+    expect(messageOf(answer)).toBe(
+      '/parameters/XP7Signature/digestAlgorithm: SHA_1 is not allowed for this tenant; offered: SHA_256, SHA_384 and SHA_512',
+    );
   });
 
   it('a missing field before a wrong one, a wrong one before an unknown one, and names it by its pointer', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import { step } from '../../src/state/step.ts';
 
 let directory: string;
 let store: StateStore;
@@ -24,6 +25,18 @@ describe('the state store', () => {
     const outcomes = await Promise.allSettled(['a', 'b', 'a', 'c'].map(async (id) => store.run('announce', entry(id))));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect((await store.run('journal')).map(({ key_id: id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('commits several steps together, or none of them', async () => {
+    const record = { id: 'one', created_at: 1, record: '{}' };
+    const [, records] = await store.commit([step('addAuditRecord', record), step('listAuditRecords', { limit: 10 })]);
+    expect(records).toEqual([record]);
+    await expect(store.commit([step('addAuditRecord', { ...record, id: 'two' }), step('addAuditRecord', record)])).rejects.toThrow(
+      'UNIQUE',
+    );
+    expect(await store.run('listAuditRecords', { limit: 10 })).toEqual([record]);
+    await store.run('deleteAuditRecords', ['one', 'unknown']);
+    expect(await store.run('listAuditRecords', { limit: 10 })).toEqual([]);
   });
 
   it('has everything again after it was closed and opened', async () => {

@@ -1,7 +1,9 @@
 /*
- * A PKCS#11 module for tests: SoftHSM's, with faults. The file named by FAULT_FILE says which, and is taken away by the call that meets it, so
- * each fault strikes once. In C_Sign: "hang", "crash", "delay MILLISECONDS", or "error CKR_NUMBER" (as for scanf %li). In C_SetAttributeValue:
- * "crash-set". FAULT_HIDDEN_MECHANISMS lists mechanisms that C_GetMechanismList leaves out, separated by spaces.
+ * A PKCS#11 module for tests: SoftHSM's, with faults. The file named by FAULT_FILE says which, in one line:
+ *   [always] FUNCTION KIND [NUMBER]     such as "C_Sign hang", "C_SignInit error 0x90", "always C_Login error 0xa0"
+ * KIND is hang, crash (before the real call), crash-after, delay (NUMBER milliseconds, then the real call) or error (NUMBER is the CKR_ code).
+ * A fault strikes the first call of its function and the file is taken away, unless it says "always". FAULT_LATENCY_MS delays every C_Sign.
+ * FAULT_HIDDEN_MECHANISMS lists mechanisms that C_GetMechanismList leaves out, separated by spaces.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,36 +13,71 @@
 #include <unistd.h>
 
 typedef unsigned long rv;
-enum { functions = 68, index_of_mechanism_list = 7, index_of_set_attribute = 25, index_of_sign = 43, general_error = 5 };
+typedef unsigned long arg;
+/* No function of PKCS#11 that is wrapped here has more parameters; further arguments are ignored by the x86-64 and AArch64 calling conventions. */
+typedef rv (*any_function)(arg, arg, arg, arg, arg, arg, arg, arg);
+
+enum { functions = 68, index_of_mechanism_list = 7, general_error = 5 };
 /* CK_FUNCTION_LIST (PKCS#11 2.40, §5): a version, then the functions in their fixed order. */
 struct function_list {
   unsigned char version[2];
-  void *function[functions];
+  any_function function[functions];
 };
 typedef rv (*get_function_list)(struct function_list **);
-typedef rv (*mechanism_list_function)(unsigned long, unsigned long *, unsigned long *);
-typedef rv (*set_attribute_function)(unsigned long, unsigned long, void *, unsigned long);
-typedef rv (*sign_function)(unsigned long, unsigned char *, unsigned long, unsigned char *, unsigned long *);
 
-static struct function_list list;
-static mechanism_list_function real_mechanism_list;
-static set_attribute_function real_set_attribute;
-static sign_function real_sign;
+static struct function_list list, *real;
+static long latency_ms;
 
-static int take_fault(char *fault, size_t size) {
+static int fault_of(const char *name, char *kind, size_t kind_size, long *number) {
   const char *path = getenv("FAULT_FILE");
-  char taken[4096];
-  if (path == NULL || access(path, F_OK) != 0) return 0;
+  char line[128] = "", function[64] = "", format[32], taken[4096];
+  FILE *file = path == NULL ? NULL : fopen(path, "r");
+  if (file == NULL) return 0;
+  if (fgets(line, sizeof line, file) == NULL) line[0] = 0;
+  fclose(file);
+  int always = strncmp(line, "always ", 7) == 0;
+  snprintf(format, sizeof format, "%%63s %%%zus %%li", kind_size - 1);
+  *number = 0;
+  if (sscanf(line + (always ? 7 : 0), format, function, kind, number) < 2 || strcmp(function, name) != 0) return 0;
+  if (always) return 1;
+  /* Of two threads that see it at once, the one whose renaming works is struck. */
   snprintf(taken, sizeof taken, "%s.%ld", path, (long)gettid());
   if (rename(path, taken) != 0) return 0;
-  FILE *file = fopen(taken, "r");
-  int read = file != NULL && fgets(fault, (int)size, file) != NULL;
-  if (file != NULL) fclose(file);
   unlink(taken);
-  return read;
+  return 1;
 }
 
-static int hidden(unsigned long mechanism) {
+static rv with_fault(const char *name, any_function call, arg a, arg b, arg c, arg d, arg e, arg f, arg g, arg h) {
+  char kind[32];
+  long number;
+  if (!fault_of(name, kind, sizeof kind, &number)) return call(a, b, c, d, e, f, g, h);
+  if (strcmp(kind, "hang") == 0) for (;;) sleep(1000);
+  if (strcmp(kind, "crash") == 0) abort();
+  if (strcmp(kind, "crash-after") == 0) {
+    call(a, b, c, d, e, f, g, h);
+    abort();
+  }
+  if (strcmp(kind, "delay") == 0) usleep((useconds_t)number * 1000);
+  if (strcmp(kind, "error") == 0) {
+    /* C_Sign and C_Verify end the operation whatever they answer, as PKCS#11 wants it. */
+    if (strcmp(name, "C_Sign") == 0 || strcmp(name, "C_Verify") == 0) call(a, b, c, d, e, f, g, h);
+    return (rv)number;
+  }
+  return call(a, b, c, d, e, f, g, h);
+}
+
+#define WRAPPED(name, index)                                                                     \
+  static rv wrapped_##name(arg a, arg b, arg c, arg d, arg e, arg f, arg g, arg h) {             \
+    if (latency_ms > 0 && strcmp(#name, "C_Sign") == 0) usleep((useconds_t)latency_ms * 1000);    \
+    return with_fault(#name, real->function[index], a, b, c, d, e, f, g, h);                     \
+  }
+#define FOR_EACH_WRAPPED(x)                                                                                         \
+  x(C_OpenSession, 12) x(C_Login, 18) x(C_DestroyObject, 22) x(C_GetAttributeValue, 24) x(C_SetAttributeValue, 25)  \
+  x(C_FindObjectsInit, 26)                                                                                          \
+  x(C_SignInit, 42) x(C_Sign, 43) x(C_VerifyInit, 48) x(C_Verify, 49) x(C_GenerateKeyPair, 59) x(C_GenerateRandom, 64)
+FOR_EACH_WRAPPED(WRAPPED)
+
+static int hidden(arg mechanism) {
   const char *rest = getenv("FAULT_HIDDEN_MECHANISMS");
   while (rest != NULL && *rest != '\0') {
     char *end;
@@ -52,51 +89,27 @@ static int hidden(unsigned long mechanism) {
   return 0;
 }
 
-static rv mechanism_list(unsigned long slot, unsigned long *mechanisms, unsigned long *count) {
-  rv answer = real_mechanism_list(slot, mechanisms, count);
-  if (answer != 0 || mechanisms == NULL) return answer;
-  unsigned long kept = 0;
-  for (unsigned long index = 0; index < *count; index++)
-    if (!hidden(mechanisms[index])) mechanisms[kept++] = mechanisms[index];
-  *count = kept;
+static rv mechanism_list(arg slot, arg mechanisms, arg count, arg d, arg e, arg f, arg g, arg h) {
+  rv answer = real->function[index_of_mechanism_list](slot, mechanisms, count, d, e, f, g, h);
+  if (answer != 0 || mechanisms == 0) return answer;
+  arg *each = (arg *)mechanisms, *number = (arg *)count, kept = 0;
+  for (arg index = 0; index < *number; index++)
+    if (!hidden(each[index])) each[kept++] = each[index];
+  *number = kept;
   return answer;
 }
 
-static rv set_attribute(unsigned long session, unsigned long object, void *attributes, unsigned long count) {
-  char fault[64];
-  if (take_fault(fault, sizeof fault) && strncmp(fault, "crash-set", 9) == 0) abort();
-  return real_set_attribute(session, object, attributes, count);
-}
-
-static rv sign(unsigned long session, unsigned char *data, unsigned long length, unsigned char *value, unsigned long *value_length) {
-  char fault[64];
-  if (take_fault(fault, sizeof fault)) {
-    if (strncmp(fault, "hang", 4) == 0) for (;;) sleep(1000);
-    if (strncmp(fault, "crash", 5) == 0) abort();
-    if (strncmp(fault, "delay ", 6) == 0) usleep((useconds_t)atol(fault + 6) * 1000);
-    if (strncmp(fault, "error ", 6) == 0) {
-      /* The operation ends with the error, as PKCS#11 wants it. */
-      real_sign(session, data, length, value, value_length);
-      return strtoul(fault + 6, NULL, 0);
-    }
-  }
-  return real_sign(session, data, length, value, value_length);
-}
-
 rv C_GetFunctionList(struct function_list **answer) {
-  const char *path = getenv("FAULT_REAL_MODULE");
+  const char *path = getenv("FAULT_REAL_MODULE"), *latency = getenv("FAULT_LATENCY_MS");
   void *module = dlopen(path == NULL ? "" : path, RTLD_NOW | RTLD_LOCAL);
   if (module == NULL) return general_error;
   get_function_list get = (get_function_list)dlsym(module, "C_GetFunctionList");
-  struct function_list *real;
   if (get == NULL || get(&real) != 0) return general_error;
+  latency_ms = latency == NULL ? 0 : atol(latency);
   list = *real;
-  real_sign = (sign_function)real->function[index_of_sign];
-  list.function[index_of_sign] = (void *)sign;
-  real_mechanism_list = (mechanism_list_function)real->function[index_of_mechanism_list];
-  list.function[index_of_mechanism_list] = (void *)mechanism_list;
-  real_set_attribute = (set_attribute_function)real->function[index_of_set_attribute];
-  list.function[index_of_set_attribute] = (void *)set_attribute;
+#define PUT(name, index) list.function[index] = wrapped_##name;
+  FOR_EACH_WRAPPED(PUT)
+  list.function[index_of_mechanism_list] = mechanism_list;
   *answer = &list;
   return 0;
 }

@@ -1,14 +1,49 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const softhsm =
-  ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so'].find((path) => existsSync(path)) ?? '';
+/** SoftHSM's module wrapped in one that fails on demand: `fault-module.c` says how. */
+export interface FaultModule {
+  readonly path: string;
+  readonly environment: { readonly FAULT_FILE: string; readonly FAULT_REAL_MODULE: string };
+  /** Arms a fault, such as `C_Sign hang`. */
+  arm(fault: string): void;
+  /** Ends a fault that says `always`. */
+  disarm(): void;
+  /** Whether a fault waits for the call that it strikes. */
+  readonly armed: boolean;
+  remove(): void;
+}
 
-/** Compiles the module with faults into a directory; answers its path and what has to be in the host's environment. */
-export function faultModule(directory: string): { modulePath: string; faultFile: string; environment: Record<string, string> } {
-  const modulePath = join(directory, 'fault-module.so');
+const softhsmPaths = [
+  '/usr/lib/softhsm/libsofthsm2.so',
+  '/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so',
+  '/usr/lib/aarch64-linux-gnu/softhsm/libsofthsm2.so',
+];
+
+/** Compiles the module. @throws {Error} without gcc or SoftHSM */
+export function faultModule(): FaultModule {
+  const directory = mkdtempSync(join(tmpdir(), 'signetd-faults-'));
+  const path = join(directory, 'fault-module.so');
   const faultFile = join(directory, 'fault');
-  execFileSync('gcc', ['-shared', '-fPIC', '-O1', '-Wall', '-o', modulePath, 'test/support/fault-module.c', '-ldl']);
-  return { modulePath, faultFile, environment: { FAULT_FILE: faultFile, FAULT_REAL_MODULE: softhsm } };
+  const softhsm = softhsmPaths.find((candidate) => existsSync(candidate));
+  if (softhsm === undefined) throw new Error('SoftHSM is not installed');
+  execFileSync('gcc', ['-shared', '-fPIC', '-O1', '-Wall', '-o', path, 'test/support/fault-module.c', '-ldl']);
+  return {
+    path,
+    environment: { FAULT_FILE: faultFile, FAULT_REAL_MODULE: softhsm },
+    arm(fault) {
+      writeFileSync(faultFile, `${fault}\n`);
+    },
+    disarm() {
+      rmSync(faultFile, { force: true });
+    },
+    get armed() {
+      return existsSync(faultFile);
+    },
+    remove() {
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
 }

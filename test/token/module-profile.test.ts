@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Attribute } from 'pkcs11js';
 import { stringify } from 'yaml';
 import { afterAll, describe, expect, it } from 'vitest';

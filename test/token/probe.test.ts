@@ -1,28 +1,24 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyTypes } from '../../src/config/profile.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
-import { missingKeyTypes, ProbeReport } from '../../src/token/probe-report.ts';
+import { missingKeyTypes, ProbeReport } from '../../src/token/wire/probe-report.ts';
 import { HostRefusedError } from '../../src/token/token.ts';
-import { faultModule } from '../support/fault-module.ts';
+import { faultModule, type FaultModule } from '../support/fault-module.ts';
+import { jsonOf, signetctl } from '../support/signetctl.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'signetd-probe-'));
-let faults: ReturnType<typeof faultModule>;
+let faults: FaultModule;
 let scratch: ScratchToken;
 
 beforeAll(() => {
-  faults = faultModule(directory);
-  scratch = scratchToken({ modulePath: faults.modulePath });
+  faults = faultModule();
+  scratch = scratchToken({ modulePath: faults.path });
 });
 
 afterAll(() => {
   scratch.remove();
-  rmSync(directory, { recursive: true, force: true });
+  faults.remove();
 });
 
 const [ecKeyGeneration, ecdsa, rsaPkcs, rsaPss, hmac] = ['0x1040', '0x1041', '0x1', '0xd', '0x251'];
@@ -87,20 +83,29 @@ describe('the probe at the start', () => {
 });
 
 describe('the full probe', () => {
-  it('makes keys of every type, and finds that SoftHSM does PSS with one hash alone', () => {
+  it('makes keys of every type, and finds that SoftHSM does PSS with one hash alone', async () => {
     const own = scratchToken();
-    const run = spawnSync(process.execPath, ['--no-warnings', 'src/token-host.ts', '--probe', '--config', own.configPath], {
-      env: { ...process.env, ...own.environment },
-      encoding: 'utf8',
-    });
+    const run = await signetctl(['--config', own.configPath, 'token', 'probe', '--full', '--json']);
     own.remove();
-    expect(run.stderr).toBe('');
     expect(run.status).toBe(0);
-    const report = ProbeReport.parse(JSON.parse(run.stdout));
+    const report = ProbeReport.parse(jsonOf(run));
     expect(report.full).toBe(true);
     expect(report.keyTypes).toEqual(keyTypes.map((type) => ({ type, state: 'works' })));
     expect(report.limits).toEqual([
       'RSASSA-PSS works only where MGF1 uses the hash of the digest: another is answered with CKR_ARGUMENTS_BAD',
     ]);
+  });
+
+  it('is refused while a host serves; without --full the answer is what that host found', async () => {
+    const { client } = clientWithout(ecdsa);
+    await client.start();
+    const full = await signetctl(['--config', scratch.configPath, 'token', 'probe', '--full']);
+    expect(full).toMatchObject({ status: 5, stdout: '' });
+    expect(full.stderr).toContain('the token host runs');
+    const quick = await signetctl(['--config', scratch.configPath, 'token', 'probe', '--json']);
+    const { token, ...report } = ProbeReport.parse(jsonOf(quick));
+    expect(client.probe).toMatchObject(report);
+    expect(token.label).toBe('test');
+    await client.stop();
   });
 });

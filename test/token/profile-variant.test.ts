@@ -9,14 +9,14 @@ import { keyTypes } from '../../src/config/profile.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { macKeyId, newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { TokenUnavailable } from '../../src/token/token.ts';
-import { faultModule } from '../support/fault-module.ts';
+import { faultModule, type FaultModule } from '../support/fault-module.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-variant-'));
 let scratch: ScratchToken;
 let token: TokenClient;
-let faultFile: string;
+let faults: FaultModule;
 let environment: Record<string, string>;
 
 /** A token with the quirks that real ones have: what SoftHSM does not ask for, it takes. */
@@ -35,9 +35,8 @@ beforeAll(async () => {
       macKey: { omit: ['CKA_ALLOWED_MECHANISMS', 'CKA_ENCRYPT', 'CKA_DECRYPT', 'CKA_WRAP', 'CKA_UNWRAP'] },
     }),
   );
-  const faults = faultModule(directory);
-  ({ faultFile } = faults);
-  scratch = scratchToken({ profile, modulePath: faults.modulePath });
+  faults = faultModule();
+  scratch = scratchToken({ profile, modulePath: faults.path });
   environment = { ...scratch.config.environment, ...faults.environment };
   token = await started();
 });
@@ -45,6 +44,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await token.stop();
   scratch.remove();
+  faults.remove();
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -94,7 +94,7 @@ describe('a token whose keys get their CKA_ID after generation', () => {
 
   it('and dies between the two: the next host gives the key its identifier, so that its journal can destroy it', async () => {
     const id = newKeyId('service');
-    writeFileSync(faultFile, 'crash-set');
+    faults.arm('C_SetAttributeValue crash');
     await expect(token.createKey(id, 'P-256')).rejects.toThrow(TokenUnavailable);
     expect((await token.listKeys()).map((key) => key.id)).toContain(id);
     expect(listed('privkey')).toMatch(new RegExp(`label:\\s+signetd ${id}\\n\\s+ID:\\s+${id}`));

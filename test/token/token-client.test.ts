@@ -9,7 +9,7 @@ import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import type { SignatureAlgorithm } from '../../src/token/signature-algorithm.ts';
 import { TokenUnavailable, type Proof } from '../../src/token/token.ts';
 import { encodeFrame, FrameSplitter, operations, statuses } from '../../src/token/wire/frames.ts';
-import { writeSign } from '../../src/token/wire/messages.ts';
+import { writeSign } from '../../src/token/wire/sign-message.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 

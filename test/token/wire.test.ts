@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { WireError } from '../../src/token/wire/fields.ts';
 import { encodeFrame, FrameSplitter } from '../../src/token/wire/frames.ts';
-import { macInput, readCreateKey, readMakeMac, readSign, readVerifyProof, writeSign } from '../../src/token/wire/messages.ts';
+import { macInput, readCreateKey, readMakeMac, readVerifyProof } from '../../src/token/wire/messages.ts';
+import { readSign, writeSign } from '../../src/token/wire/sign-message.ts';
 
 const bytes = (length: number): fc.Arbitrary<Buffer> =>
   fc.uint8Array({ minLength: length, maxLength: length }).map((value) => Buffer.from(value));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { remainingAttempts, stateOf } from '../../keys/key-record.ts';
-import { KeyReference, passwordOf, refuseTransaction } from '../fields/key-reference.ts';
+import { checkKeyReference, KeyReference, passwordOf } from '../fields/key-reference.ts';
 import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
@@ -11,8 +11,9 @@ export const checkKey = operation({
   spelling: 'majorCode',
   takesIdempotencyKey: false,
   request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
-  async run({ keyReference }, { caller, keys }) {
-    refuseTransaction(keyReference);
+  async run({ keyReference }, { caller, keys, audit }) {
+    audit.key = keyReference.reference;
+    checkKeyReference(keyReference);
     const key = await keys.find(caller.tenant, keyReference.reference);
     const password = passwordOf(keyReference);
     const secretVerified = password === undefined ? undefined : await keys.verifySecret(key, password);

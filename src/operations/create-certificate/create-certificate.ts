@@ -62,9 +62,12 @@ export const createCertificate = operation({
           notAfter,
           serialNumber,
         });
+        const sha1 = createHash('sha1').update(der).digest('hex');
+        context.audit.key = sha1;
+        context.audit.digests.push(`sha256:${createHash('sha256').update(der).digest('hex')}`);
         return {
           row: {
-            sha1: createHash('sha1').update(der).digest('hex'),
+            sha1,
             tenant: name,
             authority,
             serial_number: Buffer.from(serialNumber).toString('hex'),

@@ -17,6 +17,9 @@ export function checkOutput(inputs: OptionalInputs | undefined): void {
   if (outputMode === 'FILE_PATH' && outputDirectory === undefined) {
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/outputDirectory`, message: 'outputMode FILE_PATH needs a directory' });
   }
+  if (outputMode !== 'FILE_PATH' && outputDirectory !== undefined) {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/outputDirectory`, message: 'only outputMode FILE_PATH writes into a directory' });
+  }
   if (outputMode === 'PLAIN')
     throw new Refusal('UNSUPPORTED', { at: `${at}/outputMode`, message: 'the evidence is not text; BASE_64 is offered' });
   if (outputMode !== 'BASE_64')

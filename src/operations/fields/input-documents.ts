@@ -1,22 +1,20 @@
 import { z } from 'zod';
-import type { InputDocument } from '../../documents/document.ts';
+import { maxFileNameBytes, type InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
-import { Base64, digestFields, Text } from './values.ts';
-
-const maxFileNameBytes = 255;
+import { Base64, digestFields, MediaType, Text } from './values.ts';
 
 const FileName = Text.refine(
-  (name) => name.length > 0 && !/[/\\\p{Cc}]/u.test(name) && Buffer.byteLength(name) <= maxFileNameBytes,
-  'a file name has no path separators and no control characters, and at most 255 bytes',
+  (name) => name.length > 0 && name !== '.' && name !== '..' && !/[/\\\p{Cc}]/u.test(name) && Buffer.byteLength(name) <= maxFileNameBytes,
+  'a file name has no path separators and no control characters, at most 255 bytes, and is not . or ..',
 );
 
 /** Contract §4: the evidence object's `document`, and for rawSignature a digest instead of content. */
 export const InputDocumentField = z.strictObject({
   ID: Text.min(1),
   fileName: FileName.optional(),
-  mimeType: Text.optional(),
+  mimeType: MediaType.optional(),
   plainData: z.strictObject({ plainValue: Text }).optional(),
   filePathData: z.strictObject({ filePath: Text }).optional(),
   base64Data: z.strictObject({ base64Value: Base64 }).optional(),
@@ -28,11 +26,17 @@ export type InputDocumentField = z.output<typeof InputDocumentField>;
 
 export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document');
 
+/** What the format asked for can use: a digest instead of content, a password that opens the content. */
+interface Allowed {
+  readonly digestAllowed: boolean;
+  readonly passwordAllowed: boolean;
+}
+
 /** Contract §4 and §5. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
 export function checkDocuments(
   documents: readonly InputDocumentField[],
   limits: { readonly documentsMax: number },
-  digestAllowed: boolean,
+  { digestAllowed, passwordAllowed }: Allowed,
 ): void {
   if (documents.length > limits.documentsMax) {
     throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${limits.documentsMax} documents a request` });
@@ -41,6 +45,12 @@ export function checkDocuments(
   for (const [index, document] of documents.entries()) {
     const at = `/inputDocuments/${index}`;
     checkSource(document, at, digestAllowed);
+    if (document.password !== undefined && !passwordAllowed) {
+      throw new Refusal('FIELDS_INCONSISTENT', {
+        at: `${at}/password`,
+        message: 'only the password of a PDF is used, with XP7Format PXP_7',
+      });
+    }
     if (ids.has(document.ID)) throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/ID`, message: 'two documents have this ID' });
     ids.add(document.ID);
   }

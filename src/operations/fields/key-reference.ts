@@ -3,17 +3,29 @@ import { parseKeyReferenceId } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
 import { Sha1Hex, Text } from './values.ts';
 
+/** No key has an empty secret: such a one is a caller's mistake, and costs no attempt. */
+const Secret = Text.min(1, 'a secret is not empty');
+
 /** Interface, Key reference. */
 export const KeyReference = z.strictObject({
   reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)),
-  authToken: Text.optional(),
-  password: Text.optional(),
+  authToken: Secret.optional(),
+  password: Secret.optional(),
   transactionId: Text.optional(),
 });
 export type KeyReference = z.output<typeof KeyReference>;
 
-/** Keys are tied to no transaction so far. @throws {Refusal} UNSUPPORTED */
-export function refuseTransaction({ transactionId }: KeyReference): void {
+/**
+ * A key has one kind of secret (contract §6), and keys are tied to no transaction so far.
+ * @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED
+ */
+export function checkKeyReference({ authToken, password, transactionId }: KeyReference): void {
+  if (authToken !== undefined && password !== undefined) {
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at: '/keyReference/authToken',
+      message: 'a key has a password or an authToken, and both are given',
+    });
+  }
   if (transactionId !== undefined) {
     throw new Refusal('UNSUPPORTED', {
       at: '/keyReference/transactionId',

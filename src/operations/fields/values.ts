@@ -1,7 +1,18 @@
 import { z } from 'zod';
 
+const maxMediaTypeCharacters = 255;
+
 /** A string without lone surrogates: what could not be written as UTF-8 again. */
 export const Text = z.string().refine((text) => text.isWellFormed(), 'text with a lone surrogate');
+
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const parameter = `;[ \\t]*${token}=(?:${token}|"(?:[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\x20-\\x7e])*")[ \\t]*`;
+const mediaTypeForm = new RegExp(`^${token}/${token}[ \\t]*(?:${parameter})*$`);
+
+/** A media type with its parameters (RFC 9110 §8.3.1), in ASCII. */
+export const MediaType = z
+  .string()
+  .refine((text) => text.length <= maxMediaTypeCharacters && mediaTypeForm.test(text), 'not a media type such as application/pdf');
 
 /** Strict base64 (RFC 4648 §4): padded, no other characters, no stray bits. */
 export const Base64 = z.string().transform((text, context): Uint8Array => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KeyReference, refuseTransaction, requiredPassword } from '../fields/key-reference.ts';
+import { checkKeyReference, KeyReference, requiredPassword } from '../fields/key-reference.ts';
 import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
@@ -10,8 +10,9 @@ export const removeKey = operation({
   spelling: 'majorCode',
   takesIdempotencyKey: false,
   request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
-  async run({ keyReference }, { caller, keys }) {
-    refuseTransaction(keyReference);
+  async run({ keyReference }, { caller, keys, audit }) {
+    audit.key = keyReference.reference;
+    checkKeyReference(keyReference);
     const key = await keys.find(caller.tenant, keyReference.reference);
     keys.checkUsable(key, true);
     await keys.remove(key, requiredPassword(keyReference));

@@ -100,6 +100,20 @@ export function checkDigestFits(document: InputDocument, algorithm: SignatureAlg
   });
 }
 
+/**
+ * The answer names one algorithm for all its signatures, so the digests of one call are of one hash.
+ * @throws {Refusal} FIELDS_INCONSISTENT
+ */
+export function checkOneAlgorithm(algorithms: readonly SignatureAlgorithm[]): void {
+  const [first] = algorithms;
+  const other = algorithms.findIndex(({ hash }) => hash !== first?.hash);
+  if (other === -1) return;
+  throw new Refusal('FIELDS_INCONSISTENT', {
+    at: `/inputDocuments/${other}`,
+    message: `this document would be signed with ${algorithms[other]?.hash ?? ''} and the first one with ${first?.hash ?? ''}: one call signs with one algorithm`,
+  });
+}
+
 /** The algorithm of a CMS signature. @throws {Refusal} FIELDS_INCONSISTENT for RSAVersion with another key than RSA. */
 export function cmsAlgorithm(options: XP7Signature, key: KeyRecord): SignatureAlgorithm {
   const hash = digestNames[options.digestAlgorithm ?? 'SHA_256'];

@@ -27,13 +27,21 @@ function cms(options: XP7Signature, allowSha1: boolean): RequestedSignature {
   if (options.longTermValidation !== undefined && options.timeStamp === undefined) {
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7}/longTermValidation`, message: 'long-term validation needs timeStamp' });
   }
+  if (options.recovery !== undefined && options.timeStamp === undefined) {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7}/recovery`, message: 'it is for time-stamps, and there is no timeStamp' });
+  }
   if (options.contentPreparation?.PDFContent !== undefined && options.XP7Format !== 'PXP_7') {
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7}/contentPreparation`, message: 'only PXP_7 prepares PDF content' });
   }
   if (options.XP7Format !== 'CXP_7') throw unsupported(`${xp7}/XP7Format`, 'CXP_7');
   if (options.timeStamp !== undefined) throw unsupported(`${xp7}/timeStamp`, 'baseline B, without time-stamp');
   if (options.signedProperties !== undefined) throw unsupported(`${xp7}/signedProperties`, 'the current time as signing time, when absent');
-  if (options.digestAlgorithm === 'SHA_1' && !allowSha1) throw unsupported(`${xp7}/digestAlgorithm`, 'SHA_256, SHA_384 and SHA_512');
+  if (options.digestAlgorithm === 'SHA_1' && !allowSha1) {
+    throw new Refusal('UNSUPPORTED', {
+      at: `${xp7}/digestAlgorithm`,
+      message: 'SHA_1 is not allowed for this tenant; offered: SHA_256, SHA_384 and SHA_512',
+    });
+  }
   const detached = options.XP7Providers?.CXP7Parameters?.detached ?? false;
   if (!detached && options.validateSignatures !== undefined)
     throw unsupported(`${xp7}/validateSignatures`, 'a first signature, when absent');

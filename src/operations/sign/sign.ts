@@ -8,11 +8,11 @@ import type { Prepared, SignatureFormat, SignerChain } from '../../signatures/fo
 import { rawFormat } from '../../signatures/raw/raw.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
-import { KeyReference, refuseTransaction, requiredPassword } from '../fields/key-reference.ts';
+import { checkKeyReference, KeyReference, requiredPassword } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-import { checkDigestFits, checkFitsKey, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
+import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
 import { requestedSignature } from './consistency.ts';
 import { SignatureParameters } from './parameters.ts';
 
@@ -32,10 +32,11 @@ export const sign = operation({
   takesIdempotencyKey: true,
   request: SignRequest,
   async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
+    context.audit.key = keyReference.reference;
     const requested = requestedSignature(parameters, { allowSha1: context.config.tenants[context.caller.tenant]?.allowSha1 ?? false });
-    checkDocuments(inputDocuments, context.config.limits, requested.kind === 'raw');
+    checkDocuments(inputDocuments, context.config.limits, { digestAllowed: requested.kind === 'raw', passwordAllowed: false });
     checkOutput(optionalInputs);
-    refuseTransaction(keyReference);
+    checkKeyReference(keyReference);
     const rawAlgorithm = requested.kind === 'raw' ? rawAlgorithmAsked(requested.raw) : undefined;
 
     const key = await context.keys.find(context.caller.tenant, keyReference.reference);
@@ -62,6 +63,7 @@ export const sign = operation({
       checkDigestFits(document, algorithm, index);
       return { algorithm };
     });
+    checkOneAlgorithm(algorithms.map(({ algorithm }) => algorithm));
     return signAll(documents, rawFormat, algorithms, { key, password, signer, context });
   },
 });
@@ -88,6 +90,7 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
 ): Promise<SignAnswer> {
   const moment = { now: new Date() };
   const prepared = documents.map((document, index) => format.prepare(document, at(parameters, index), signer, moment));
+  context.audit.digests.push(...prepared.map(({ digest, algorithm }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`));
   const values = await signDigests(prepared, { key, password, signer, context });
   const evidence = documents.map((document, index) => {
     return { document: evidenceDocument(document, format.complete(at(prepared, index), at(values, index), signer)) };

@@ -1,7 +1,9 @@
 import type { Migration, MigrationProvider } from 'kysely/migration';
 import * as first from './0001-first.ts';
+import * as auditOutbox from './0002-audit-outbox.ts';
+import * as audit from './0010-audit.ts';
 
 /** Every migration, oldest first. They only go forward. */
-const migrations: Record<string, Migration> = { '0001-first': first };
+const migrations: Record<string, Migration> = { '0001-first': first, '0002-audit-outbox': auditOutbox, '0010-audit': audit };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

@@ -2,18 +2,19 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { migrationProvider } from '../migrations/all.ts';
-import { repositories, type RepositoryName } from '../repositories/all.ts';
+import { repositories } from '../repositories/all.ts';
 import type { Schema } from '../schema.ts';
+import type { Step } from '../step.ts';
 import { openDatabase } from './node-sqlite.ts';
 
 /** A request to the database thread, and its answer. */
 export interface DatabaseRequest {
   readonly id: number;
-  readonly name: RepositoryName;
-  readonly argument: unknown;
+  /** Committed together, or not at all. */
+  readonly steps: readonly Step[];
 }
 export type DatabaseAnswer =
-  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly values: readonly unknown[] }
   | { readonly id: number; readonly error: string; readonly storeFull: boolean };
 export type DatabaseStart = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly message: string };
 
@@ -74,13 +75,16 @@ async function runGroup(transaction: Transaction<Schema>, group: readonly Databa
 }
 
 /** A savepoint each: what fails is undone alone. */
-async function runOne(transaction: Transaction<Schema>, { id, name, argument }: DatabaseRequest): Promise<DatabaseAnswer> {
+async function runOne(transaction: Transaction<Schema>, { id, steps }: DatabaseRequest): Promise<DatabaseAnswer> {
   await sql`savepoint one`.execute(transaction);
   try {
-    const run = repositories[name] as (db: Transaction<Schema>, argument: unknown) => Promise<unknown>;
-    const value = await run(transaction, argument);
+    const values: unknown[] = [];
+    for (const { name, argument } of steps) {
+      const run = repositories[name] as (db: Transaction<Schema>, argument: unknown) => Promise<unknown>;
+      values.push(await run(transaction, argument));
+    }
     await sql`release savepoint one`.execute(transaction);
-    return { id, value };
+    return { id, values };
   } catch (error) {
     await sql`rollback to savepoint one`.execute(transaction);
     await sql`release savepoint one`.execute(transaction);

@@ -1,108 +1,117 @@
 import { createConnection, type Socket } from 'node:net';
-import { Greeting } from '../host/greeting.ts';
-import type { ProbeReport } from '../probe-report.ts';
-import { encodeFrame, FrameSplitter, type Frame } from '../wire/frames.ts';
+import { Farewell, Greeting } from '../host/greeting.ts';
+import type { Answer } from '../wire/frames.ts';
+import type { ProbeReport } from '../wire/probe-report.ts';
+import { ThreadLink } from './thread-link.ts';
+import type { TokenRequest } from './token-request.ts';
 
-/** One connection to one thread of the host. */
-export interface ThreadLink {
-  /** Requests sent and not answered. */
-  readonly pending: Map<number, LinkRequest>;
-  send(request: LinkRequest): void;
-}
-
-/** A request on its way: what is sent, and who waits. */
-export interface LinkRequest {
-  readonly id: number;
-  readonly code: number;
-  readonly body: Uint8Array;
-  /** May be sent again after the host died: everything but the creation of a key. */
-  readonly repeatable: boolean;
-  repeated: boolean;
-  /** Keeps its thread busy for long (key generation): nothing is queued behind it. */
-  readonly slow: boolean;
-  settle(frame: Frame): void;
-  fail(error: Error): void;
+export interface LinkEvents {
+  answered(link: HostLink, request: TokenRequest, answer: Answer): void;
+  /** The host serves what it has and then ends: nothing more is to be sent. */
+  draining(link: HostLink, reason: string): void;
 }
 
 /** The connections to one run of the host. */
-export interface HostLink {
-  readonly threads: readonly ThreadLink[];
+export class HostLink {
+  /** What the token can do. */
   readonly probe: ProbeReport;
-  close(): void;
-}
+  readonly threads: ThreadLink[] = [];
+  /** Nothing new is sent over this link. */
+  draining = false;
+  /** Resolves with the requests that were not answered, once the connection has ended for whatever reason. */
+  readonly ended: Promise<readonly TokenRequest[]>;
+  readonly #sockets: Socket[];
+  #end: (unanswered: readonly TokenRequest[]) => void = () => undefined;
 
-export interface LinkEvents {
-  answered(): void;
-  lost(unanswered: readonly LinkRequest[]): void;
-}
+  private constructor(control: Socket, probe: ProbeReport) {
+    this.#sockets = [control];
+    this.probe = probe;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
 
-/** Connects to the host's socket, reads where its threads listen, and connects to each. Rejects where nobody listens. */
-export async function connectHost(socketPath: string, events: LinkEvents): Promise<HostLink> {
-  const control = await connected(socketPath);
-  const sockets = [control];
-  let closed = false;
-  const threads: ThreadLink[] = [];
-  let greeting: Greeting;
-  const lose = (): void => {
-    if (closed) return;
-    closed = true;
-    for (const socket of sockets) socket.destroy();
-    events.lost(threads.flatMap((thread) => [...thread.pending.values()]));
-  };
-  try {
-    greeting = Greeting.parse(JSON.parse(await firstLine(control)));
-    for (const socket of await Promise.all(greeting.threads.map(connected))) {
-      sockets.push(socket);
-      threads.push(threadLink(socket, events, lose));
+  /** Connects to the host's socket, reads where its threads listen, and connects to each. Rejects where nobody listens. */
+  static async connect(socketPath: string, events: LinkEvents): Promise<HostLink> {
+    const control = await connected(socketPath);
+    const lines = new Lines(control);
+    const greeting = await greetingOf(control, lines);
+    const link = new HostLink(control, greeting.probe);
+    try {
+      for (const socket of await Promise.all(greeting.threads.map(connected))) {
+        link.#sockets.push(socket);
+        link.threads.push(
+          new ThreadLink(
+            socket,
+            (request, answer) => {
+              events.answered(link, request, answer);
+            },
+            () => {
+              link.close();
+            },
+          ),
+        );
+      }
+      lines.later = (line) => {
+        events.draining(link, Farewell.parse(JSON.parse(line)).draining);
+      };
+      for (const socket of link.#sockets)
+        socket.on('close', () => {
+          link.close();
+        });
+      if (link.#sockets.some((socket) => socket.destroyed)) throw new Error('the host closed its socket');
+      return link;
+    } catch (error) {
+      link.close();
+      throw error;
     }
+  }
+
+  /** Whether nothing is on its way. */
+  get idle(): boolean {
+    return this.threads.every(({ pending }) => pending.size === 0);
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    const unanswered = this.threads.flatMap(({ pending }) => [...pending.values()]);
+    for (const { pending } of this.threads) pending.clear();
+    this.#end(unanswered);
+  }
+}
+
+async function greetingOf(control: Socket, lines: Lines): Promise<Greeting> {
+  try {
+    return Greeting.parse(JSON.parse(await lines.first));
   } catch (error) {
-    for (const socket of sockets) socket.destroy();
+    control.destroy();
     throw error;
   }
-  for (const socket of sockets) socket.on('close', lose).on('error', lose);
-  if (sockets.some((socket) => socket.destroyed)) throw new Error('the host closed its socket');
-  return {
-    threads,
-    probe: greeting.probe,
-    close() {
-      closed = true;
-      for (const socket of sockets) socket.destroy();
-    },
-  };
 }
 
-function threadLink(socket: Socket, events: LinkEvents, lose: () => void): ThreadLink {
-  const pending = new Map<number, LinkRequest>();
-  const splitter = new FrameSplitter();
-  let unsent: Buffer[] = [];
-  socket.on('data', (chunk) => {
-    try {
-      for (const frame of splitter.push(chunk)) {
-        const request = pending.get(frame.id);
-        pending.delete(frame.id);
-        request?.settle(frame);
-      }
-    } catch {
-      lose();
-      return;
-    }
-    events.answered();
-  });
-  return {
-    pending,
-    send(request) {
-      pending.set(request.id, request);
-      // What one turn of the loop brings goes out in one write.
-      if (unsent.length === 0) {
-        queueMicrotask(() => {
-          const frames = unsent;
-          unsent = [];
-          if (!socket.destroyed) socket.write(frames.length === 1 && frames[0] !== undefined ? frames[0] : Buffer.concat(frames));
-        });
-      }
-      unsent.push(encodeFrame(request.id, request.code, request.body));
-    },
-  };
+/** The lines of the control socket: the first one is the greeting, later ones are told. */
+class Lines {
+  readonly first: Promise<string>;
+  later: (line: string) => void = () => undefined;
+
+  constructor(socket: Socket) {
+    this.first = new Promise((resolve, reject) => {
+      let rest = '';
+      let greeted = false;
+      socket.on('data', (chunk: Buffer) => {
+        const lines = (rest + chunk.toString('utf8')).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) {
+          if (greeted) this.later(line);
+          else resolve(line);
+          greeted = true;
+        }
+      });
+      socket.once('close', () => {
+        reject(new Error('the host closed its socket'));
+      });
+    });
+  }
 }
 
 async function connected(path: string): Promise<Socket> {
@@ -113,22 +122,6 @@ async function connected(path: string): Promise<Socket> {
       socket.off('error', reject);
       socket.on('error', () => socket.destroy());
       resolve(socket);
-    });
-  });
-}
-
-async function firstLine(socket: Socket): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    const read = (chunk: Buffer): void => {
-      text += chunk.toString('utf8');
-      if (!text.includes('\n')) return;
-      socket.off('data', read);
-      resolve(text.slice(0, text.indexOf('\n')));
-    };
-    socket.on('data', read);
-    socket.once('close', () => {
-      reject(new Error('the host closed its socket'));
     });
   });
 }

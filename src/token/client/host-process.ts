@@ -3,15 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { TokenConfig } from '../../config/config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
-import { exitCodes, finalExitCodes } from '../host/greeting.ts';
+import { exitCodes, refusalExitCodes } from '../host/greeting.ts';
 import { HostRefusedError, PinRefusedError } from '../token.ts';
 
 const stopMs = 2000;
 
 /** Told about the end of the host that the daemon started. */
 export interface HostProcessEvents {
-  /** `refusal`: another start would end alike. */
-  exited(reason: string, refusal: HostRefusedError | undefined): void;
+  exited(reason: string, cause: 'recycled' | 'failed' | HostRefusedError): void;
   /** A line that the host wrote to its standard error. */
   said(line: string): void;
 }
@@ -30,19 +29,20 @@ export class HostProcess {
     });
     this.#child = child;
     child.stdin.on('error', () => undefined);
-    let lastLine = '';
+    let lastMessage = 'the token host cannot start';
     child.stderr.on('data', (chunk: Buffer) => {
       for (const line of chunk.toString('utf8').split('\n').filter(Boolean)) {
-        lastLine = line;
+        lastMessage = messageIn(line) ?? lastMessage;
         events.said(line);
       }
     });
     child.once('error', (error) => {
-      events.exited(error.message, undefined);
+      events.exited(error.message, 'failed');
     });
     child.once('close', (code, signal) => {
       if (this.#child === child) this.#child = undefined;
-      events.exited(`the token host ended (${signal ?? `exit code ${code}`}) ${lastLine}`.trim(), refusalOf(code, lastLine));
+      const ended = `the token host ended (${signal ?? `exit code ${code}`})`;
+      events.exited(ended, code === 0 ? 'recycled' : (refusalOf(code, lastMessage) ?? 'failed'));
     });
   }
 
@@ -76,18 +76,18 @@ export class HostProcess {
   }
 }
 
-function refusalOf(code: number | null, lastLine: string): HostRefusedError | undefined {
-  if (code === null || !finalExitCodes.includes(code)) return undefined;
-  return code === exitCodes.pinRefused ? new PinRefusedError(code) : new HostRefusedError(saidBy(lastLine), code);
+function refusalOf(code: number | null, message: string): HostRefusedError | undefined {
+  if (code === null || !refusalExitCodes.includes(code)) return undefined;
+  return code === exitCodes.pinRefused ? new PinRefusedError(code) : new HostRefusedError(message, code);
 }
 
-const HostLine = z.object({ message: z.string() });
+const HostLine = z.object({ level: z.string(), message: z.string() });
 
-/** The message in a line of the host's, or the line where it is none of its own. */
-function saidBy(line: string): string {
+/** The message in a line that the host wrote itself; modules print what they like. */
+function messageIn(line: string): string | undefined {
   try {
     return HostLine.parse(JSON.parse(line)).message;
   } catch {
-    return line;
+    return undefined;
   }
 }

@@ -1,12 +1,18 @@
 import type { Handle } from 'pkcs11js';
 import { keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
 import type { Proof } from '../token.ts';
+import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
-import { macInput, readCreateKey, readMakeMac, readSign, readVerifyProof } from '../wire/messages.ts';
+import { macInput, readCreateKey, readMakeMac, readVerifyProof } from '../wire/messages.ts';
+import { readSign } from '../wire/sign-message.ts';
+import type { KeyDirectory } from './key-directory.ts';
 import { findById } from './find-objects.ts';
-import { createKeyPair, destroyKeys, type KeyRules } from './key-objects.ts';
+import { createKeyPair, destroyKeys, ensureMacKey } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
+import type { Probed } from './probe.ts';
+import { ProviderKeys } from './provider-keys.ts';
+import { answerReport } from './reports.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
 export interface Answer {
@@ -14,46 +20,60 @@ export interface Answer {
   readonly body: Uint8Array;
 }
 
-/** What the threads of a host share: where keys are. A change is told to the other threads. */
-export interface KeyHandles {
-  get(id: KeyId): Handle | undefined;
-  added(id: KeyId, handle: Handle): void;
-  removed(id: KeyId): void;
-  all(): Iterable<KeyId>;
-}
-
 const maxSignatureBytes = 1024;
-const signatureInvalid = 0xc0;
-const signatureLengthRange = 0xc1;
-const staleHandle = new Set([0x60, 0x82]);
 const maxRandomBytes = 1024;
 const nothing = Buffer.alloc(0);
+const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
 
 /** Carries out requests on one session. Its rule: a caller's key signs only after the token has verified a proof for that very key. */
 export class Executor {
-  readonly #session: Session;
-  readonly #keys: KeyHandles;
-  readonly #macKey: Handle;
-  readonly #rules: KeyRules;
+  readonly #openSession: () => Session;
+  readonly #keys: KeyDirectory;
+  readonly #providerKeys: ProviderKeys;
+  readonly #probed: Probed;
+  #session: Session;
+  #macKey: Handle;
+  /** What a C_Sign writes into; it copies the value out. */
+  readonly #value = Buffer.alloc(maxSignatureBytes);
 
-  constructor(session: Session, keys: KeyHandles, macKey: Handle, rules: KeyRules) {
-    this.#session = session;
+  /** @param openSession opens the session of this thread, and again where one cannot be used any more; @param probed of the host's start */
+  constructor(openSession: () => Session, keys: KeyDirectory, macKey: Handle, probed: Probed) {
+    this.#openSession = openSession;
+    this.#session = openSession();
     this.#keys = keys;
     this.#macKey = macKey;
-    this.#rules = rules;
+    this.#probed = probed;
+    this.#providerKeys = new ProviderKeys(() => this.#session, keys, probed.rules.profile);
   }
 
   execute(frame: Frame): Answer {
     try {
       return this.#run(frame);
     } catch (error) {
-      if (error instanceof WireError || error instanceof RangeError) {
-        return { status: statuses.malformed, body: Buffer.from(error.message) };
-      }
-      const text = error instanceof Error ? error.message : String(error);
-      const body = new FieldWriter().u32(pkcs11Code(error) ?? 0xffffffff).bytes(Buffer.from(text));
-      return { status: statuses.fault, body: body.finish() };
+      // An operation that was begun and never ended holds the session: a new one is free of it, and nothing has been done yet.
+      if (pkcs11Code(error) !== ckr.OPERATION_ACTIVE || frame.code === operations.createKey) return this.#failed(error);
     }
+    try {
+      this.#renewSession();
+      return this.#run(frame);
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  #renewSession(): void {
+    const { module, handle } = this.#session;
+    this.#session = this.#openSession();
+    module.C_CloseSession(handle);
+  }
+
+  #failed(error: unknown): Answer {
+    if (error instanceof WireError || error instanceof RangeError) {
+      return { status: statuses.malformed, body: Buffer.from(error.message) };
+    }
+    const text = error instanceof Error ? error.message : String(error);
+    const body = new FieldWriter().u32(pkcs11Code(error) ?? 0xffffffff).bytes(Buffer.from(text));
+    return { status: statuses.fault, body: body.finish() };
   }
 
   #run({ code, body }: Frame): Answer {
@@ -70,22 +90,26 @@ export class Executor {
       }
       case operations.createKey: {
         const { id, type } = readCreateKey(body);
-        const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#rules);
-        this.#keys.added(id, handle);
+        if (this.#keys.isRemoved(id)) return { status: statuses.forbidden, body: Buffer.from('the key was removed before it was made') };
+        const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#probed.rules);
+        this.#keys.made(id, handle);
         return ok(publicKeyInfo);
       }
       case operations.destroyKey: {
         const id = readOnlyId(body);
-        this.#keys.removed(id);
-        destroyKeys(this.#session, id, this.#rules.profile);
+        this.#keys.remove(id);
+        destroyKeys(this.#session, id, this.#probed.rules.profile);
         return ok(nothing);
       }
       case operations.random:
         return ok(this.#random(body));
       case operations.listKeys:
         return ok(new FieldWriter().list([...this.#keys.all()].map((id) => Buffer.from(id, 'hex'))).finish());
-      default:
-        throw new WireError(`an unknown operation ${code}`);
+      default: {
+        const answer = this.#providerKeys.run(code, body) ?? answerReport(code, body, this.#session, this.#probed);
+        if (answer === undefined) throw new WireError(`an unknown operation ${code}`);
+        return ok(answer);
+      }
     }
   }
 
@@ -98,8 +122,8 @@ export class Executor {
     const values = digests.map((digest) => {
       const { mechanism, input } = signing(algorithm, digest);
       return this.#withKey(id, (handle) => {
-        this.#session.module.C_SignInit(this.#session.handle, typeof mechanism === 'number' ? { mechanism } : mechanism, handle);
-        return this.#session.module.C_Sign(this.#session.handle, input, Buffer.allocUnsafe(maxSignatureBytes));
+        this.#session.module.C_SignInit(this.#session.handle, mechanism, handle);
+        return Buffer.from(this.#session.module.C_Sign(this.#session.handle, input, this.#value));
       });
     });
     return ok(new FieldWriter().list(values).finish());
@@ -111,7 +135,7 @@ export class Executor {
     try {
       return use(kept);
     } catch (error) {
-      if (!staleHandle.has(pkcs11Code(error) ?? -1)) throw error;
+      if (!handleIsStale(pkcs11Code(error))) throw error;
       return use(this.#search(id));
     }
   }
@@ -119,26 +143,41 @@ export class Executor {
   #search(id: KeyId): Handle {
     const [handle] = findById(this.#session, id, pkcs11js.CKO_PRIVATE_KEY);
     if (handle === undefined) throw new Error(`CKR_KEY_HANDLE_INVALID:96 no private key ${id} on the token`);
-    this.#keys.added(id, handle);
+    this.#keys.found(id, handle);
     return handle;
   }
 
   #verify(id: KeyId, proof: Proof): boolean {
-    const { module, handle } = this.#session;
-    module.C_VerifyInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, this.#macKey);
+    const input = macInput(id, proof.kind, proof.salt, proof.secret);
     try {
-      return module.C_Verify(handle, macInput(id, proof.kind, proof.salt, proof.secret), Buffer.from(proof.mac));
+      return this.#withMacKey((macKey) => {
+        const { module, handle } = this.#session;
+        module.C_VerifyInit(handle, hmac, macKey);
+        return module.C_Verify(handle, input, Buffer.from(proof.mac));
+      });
     } catch (error) {
       const code = pkcs11Code(error);
-      if (code === signatureInvalid || code === signatureLengthRange) return false;
+      if (code === ckr.SIGNATURE_INVALID || code === ckr.SIGNATURE_LEN_RANGE) return false;
       throw error;
     }
   }
 
   #mac(input: Buffer): Buffer {
-    const { module, handle } = this.#session;
-    module.C_SignInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, this.#macKey);
-    return module.C_Sign(handle, input, Buffer.alloc(32));
+    return this.#withMacKey((macKey) => {
+      const { module, handle } = this.#session;
+      module.C_SignInit(handle, hmac, macKey);
+      return module.C_Sign(handle, input, Buffer.alloc(32));
+    });
+  }
+
+  #withMacKey<T>(use: (macKey: Handle) => T): T {
+    try {
+      return use(this.#macKey);
+    } catch (error) {
+      if (!handleIsStale(pkcs11Code(error))) throw error;
+      this.#macKey = ensureMacKey(this.#session, this.#probed.rules.profile);
+      return use(this.#macKey);
+    }
   }
 
   #random(body: Buffer): Buffer {

@@ -5,11 +5,16 @@ import type { Handle } from 'pkcs11js';
 import type { TokenConfig } from '../../config/config.ts';
 import { moduleFile } from '../../config/module-file.ts';
 import type { KeyId } from '../key-id.ts';
-import type { ProbeReport } from '../probe-report.ts';
-import { exitCodes, type Greeting } from './greeting.ts';
+import type { Greeting } from './greeting.ts';
 import { prepare } from './prepare.ts';
-import type { KeyRules } from './key-objects.ts';
+import type { Probed } from './probe.ts';
+import { Retirement } from './retirement.ts';
 import type { ThreadInput, ThreadMessage } from './thread.ts';
+
+const useCheckMs = 100;
+/** After a fault whoever waits is to be served by the next process soon; a healthy one finishes all it has. */
+const faultGraceMs = 250;
+const recycleGraceMs = 60_000;
 
 /** A start that failed, with the exit code that tells the daemon whether another try is lawful. */
 export class HostStartError extends Error {
@@ -29,7 +34,9 @@ export async function runHost(config: TokenConfig): Promise<void> {
   process.umask(0o077);
   const { profile, pin, modulePath } = prepare(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
+  const served = new SharedArrayBuffer(4 * config.threads);
   watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
+  const retirement = new Retirement(new Int32Array(callStarts));
   const workers: Worker[] = [];
   const sockets = Array.from({ length: config.threads }, (_, index) => `${config.socketPath}.${index}`);
   let shared: Ready | undefined;
@@ -40,31 +47,33 @@ export async function runHost(config: TokenConfig): Promise<void> {
       label: config.label,
       socketPath,
       callStarts,
+      served,
       profile,
       threads: config.threads,
       pin: index === 0 ? pin : undefined,
       keys: shared?.keys ?? new Map(),
       macKey: shared?.macKey,
-      rules: shared?.rules,
+      probed: shared?.probed,
     };
     // One after the other: the first one logs in, and some modules do not like threads that start together.
-    const ready = await startThread(input, workers);
+    const ready = await startThread(input, workers, retirement);
     shared ??= ready;
   }
-  if (shared?.report === undefined) throw new Error('no thread has probed the token');
-  for (const line of shared.report.limits) say('warn', line);
-  await greet(config.socketPath, { protocol: 1, threads: sockets, probe: shared.report });
+  if (shared === undefined) throw new Error('a host without threads');
+  const { report: probe } = shared.probed;
+  for (const limit of probe.limits) say('warn', limit);
+  await greet(config.socketPath, { protocol: 3, threads: sockets, probe }, retirement);
+  watchUse(config, new Int32Array(served), retirement);
 }
 
-/** What a thread tells when it serves; the report comes from the first one. */
+/** What a thread tells when it serves. */
 interface Ready {
   readonly keys: ReadonlyMap<KeyId, Handle>;
   readonly macKey: Handle;
-  readonly rules: KeyRules;
-  readonly report: ProbeReport | undefined;
+  readonly probed: Probed;
 }
 
-async function startThread(input: ThreadInput, workers: Worker[]): Promise<Ready> {
+async function startThread(input: ThreadInput, workers: Worker[], retirement: Retirement): Promise<Ready> {
   const worker = new Worker(moduleFile('./thread', import.meta.url), { workerData: input });
   return new Promise((resolve, reject) => {
     worker.on('error', (error: Error) => {
@@ -76,9 +85,8 @@ async function startThread(input: ThreadInput, workers: Worker[]): Promise<Ready
         resolve(message);
       } else if (message.kind === 'failed') {
         reject(new HostStartError(message.message, message.exitCode));
-      } else if (message.kind === 'loginLost') {
-        say('error', `the token has forgotten the login (${message.message}); the host ends itself and is started again`);
-        process.exit(exitCodes.loginLost);
+      } else if (message.kind === 'faulty') {
+        retirement.begin(message.reason, faultGraceMs);
       } else {
         for (const other of workers) if (other !== worker) other.postMessage(message);
       }
@@ -87,16 +95,29 @@ async function startThread(input: ThreadInput, workers: Worker[]): Promise<Ready
 }
 
 /** Tells whoever connects where the threads listen. The connection stays open: its end says that the host is gone. */
-async function greet(socketPath: string, greeting: Greeting): Promise<void> {
+async function greet(socketPath: string, greeting: Greeting, retirement: Retirement): Promise<void> {
   rmSync(socketPath, { force: true });
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.write(`${JSON.stringify(greeting)}\n`);
+    retirement.peer(socket);
   });
+  retirement.listener = server;
   await new Promise<void>((resolve) => {
     server.listen(socketPath, resolve);
   });
   chmodSync(socketPath, 0o600);
+}
+
+/** A process that has lived long or served much makes room for a new one: modules lose memory. */
+function watchUse({ recycleAfterRequests, recycleAfterSeconds }: TokenConfig, served: Int32Array, retirement: Retirement): void {
+  const started = performance.now();
+  setInterval(() => {
+    const requests = served.reduce((sum, _, index) => sum + Atomics.load(served, index), 0);
+    const seconds = (performance.now() - started) / 1000;
+    if (requests >= recycleAfterRequests) retirement.begin(`it has served ${requests} requests`, recycleGraceMs);
+    else if (seconds >= recycleAfterSeconds) retirement.begin(`it has run for ${Math.round(seconds)} s`, recycleGraceMs);
+  }, useCheckMs);
 }
 
 function watchDeadlines(callStarts: Int32Array, timeoutMs: number): void {
@@ -110,7 +131,7 @@ function watchDeadlines(callStarts: Int32Array, timeoutMs: number): void {
         }
       }
     },
-    Math.min(100, timeoutMs / 10),
+    Math.min(250, timeoutMs / 4),
   );
 }
 

@@ -1,11 +1,13 @@
 import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/profile.ts';
-import { keyIdOf, macKeyId, type KeyId } from '../key-id.ts';
+import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
+import { handleIsStale } from '../pkcs11-faults.ts';
 import { findById, findByLabel, findObjects } from './find-objects.ts';
 import {
   curveOf,
   curves,
   idInLabel,
+  isOurLabel,
   labelOf,
   macKeyLabel,
   macKeyTemplate,
@@ -17,7 +19,7 @@ import {
 import { macKeyMechanisms } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { ecPublicKeyInfo, rsaPublicKeyInfo } from './public-key-info.ts';
-import { pkcs11js, type Session } from './session.ts';
+import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
 /** How keys are made on this token: the module's profile, and which of its RSA mechanisms the token offers. */
 export interface KeyRules {
@@ -25,32 +27,39 @@ export interface KeyRules {
   readonly rsaKeyPairMechanism: number;
 }
 
-/** Makes a key pair whose private half can only sign, and returns its public key (SubjectPublicKeyInfo, DER). */
-export function createKeyPair(
+export interface MadePair {
+  readonly handle: Handle;
+  /** SubjectPublicKeyInfo, DER. */
+  readonly publicKeyInfo: Buffer;
+}
+
+/** Makes a key pair whose private half can only sign, and returns its public key. */
+export function createKeyPair(session: Session, place: KeyPlace, type: KeyType, { profile, rsaKeyPairMechanism }: KeyRules): MadePair {
+  const mechanism = rsaBitsOf(type) === undefined ? pkcs11js.CKM_EC_KEY_PAIR_GEN : rsaKeyPairMechanism;
+  const templates = { publicKey: publicTemplate(place, type, profile), privateKey: privateTemplate(place, type, profile) };
+  return generatePair(session, place, { mechanism, ...templates }, profile, (publicKey) => readPublicKey(session, publicKey, type));
+}
+
+/** Makes a key pair by these templates. `read` takes what is needed from the public half, which goes at once. */
+export function generatePair(
   session: Session,
   place: KeyPlace,
-  type: KeyType,
-  rules: KeyRules,
-): { handle: Handle; publicKeyInfo: Buffer } {
-  const { module } = session;
-  const { profile } = rules;
-  const mechanism = rsaBitsOf(type) === undefined ? pkcs11js.CKM_EC_KEY_PAIR_GEN : rules.rsaKeyPairMechanism;
-  const keys = module.C_GenerateKeyPair(
-    session.handle,
-    { mechanism },
-    publicTemplate(place, type, profile),
-    privateTemplate(place, type, profile),
-  );
+  how: { readonly mechanism: number; readonly publicKey: Attribute[]; readonly privateKey: Attribute[] },
+  profile: ModuleProfile,
+  read: (publicKey: Handle) => Buffer,
+): MadePair {
+  const { module, handle } = session;
+  const keys = module.C_GenerateKeyPair(handle, { mechanism: how.mechanism }, how.publicKey, how.privateKey);
   try {
-    const publicKeyInfo = readPublicKey(session, keys.publicKey, type);
+    const publicKeyInfo = read(keys.publicKey);
     // From here on the key is found by its identifier; a kill before leaves one that its label names.
     if (place !== 'session' && profile.idAfterGeneration) setId(session, keys.privateKey, place.id);
     return { handle: keys.privateKey, publicKeyInfo };
   } catch (error) {
-    module.C_DestroyObject(session.handle, keys.privateKey);
+    module.C_DestroyObject(handle, keys.privateKey);
     throw error;
   } finally {
-    module.C_DestroyObject(session.handle, keys.publicKey);
+    module.C_DestroyObject(handle, keys.publicKey);
   }
 }
 
@@ -60,57 +69,96 @@ export function ensureMacKey(session: Session, profile: ModuleProfile): Handle {
   if (found !== undefined) return found;
   // One whose making was cut short before it had its identifier has made no MAC yet.
   const [unfinished] = profile.idAfterGeneration ? findByLabel(session, macKeyLabel, pkcs11js.CKO_SECRET_KEY) : [];
-  const made = unfinished ?? makeMacKey(session, { id: macKeyId }, profile);
-  if (profile.idAfterGeneration) setId(session, made, macKeyId);
-  return made;
+  if (unfinished === undefined) return makeMacKey(session, { id: macKeyId }, profile);
+  setId(session, unfinished, macKeyId);
+  return unfinished;
 }
 
-export function makeMacKey({ module, handle }: Session, place: KeyPlace, profile: ModuleProfile): Handle {
-  return module.C_GenerateKey(handle, { mechanism: macKeyMechanisms[profile.macKey.mechanism] }, macKeyTemplate(place, profile));
+export function makeMacKey(session: Session, place: KeyPlace, profile: ModuleProfile): Handle {
+  return generateSecretKey(session, place, macKeyTemplate(place, profile), profile);
+}
+
+/** Makes a secret key for HMAC by this template. */
+export function generateSecretKey(session: Session, place: KeyPlace, template: Attribute[], profile: ModuleProfile): Handle {
+  const mechanism = macKeyMechanisms[profile.macKey.mechanism];
+  const key = session.module.C_GenerateKey(session.handle, { mechanism }, template);
+  if (place === 'session' || !profile.idAfterGeneration) return key;
+  try {
+    setId(session, key, place.id);
+    return key;
+  } catch (error) {
+    session.module.C_DestroyObject(session.handle, key);
+    throw error;
+  }
 }
 
 /**
- * Every private key of ours on the token, with its handle. Walked once, at the start. Keys that a kill left without their identifier get it:
- * the journal of whoever ordered one then finds it and destroys it.
+ * Every key of ours on the token but the one that secrets are checked with, by its handle. Walked once, at the start. What a kill left half-made on the
+ * way has no identifier yet, so that the journal, which knows keys by theirs, would never find it: it gets the one that its label carries, or is destroyed.
  */
-export function listPrivateKeys(session: Session, profile: ModuleProfile): Map<KeyId, Handle> {
+export function listKeys(session: Session, profile: ModuleProfile): Map<KeyId, Handle> {
   const keys = new Map<KeyId, Handle>();
-  for (const handle of findObjects(session, [{ type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_PRIVATE_KEY }])) {
-    const id = identifierOf(session, handle) ?? (profile.idAfterGeneration ? completeIdentifier(session, handle) : undefined);
+  for (const handle of [pkcs11js.CKO_PRIVATE_KEY, pkcs11js.CKO_SECRET_KEY].flatMap((value) =>
+    findObjects(session, [{ type: pkcs11js.CKA_CLASS, value }]),
+  )) {
+    const bytes = idBytesOf(session, handle);
+    if (bytes === undefined) continue;
+    const id = bytes.length === 0 ? finishHalfMade(session, handle, profile) : ownId(bytes);
     // A key of somebody else on the same token is not ours to use.
     if (id !== undefined) keys.set(id, handle);
   }
+  keys.delete(macKeyId);
   return keys;
 }
 
-/** Destroys every key with this identifier, and what a kill left of its making. */
+/**
+ * Seen at a start, a key without identifier is half-made if it is in the store without being a token object, or has a label of ours. Answers its
+ * identifier where it is one that is worth keeping: keys get theirs after they are made, and its label says which.
+ */
+function finishHalfMade(session: Session, key: Handle, profile: ModuleProfile): KeyId | undefined {
+  const { module, handle } = session;
+  const [isToken, labelled] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_TOKEN }, { type: pkcs11js.CKA_LABEL }]);
+  const kept = Buffer.isBuffer(isToken?.value) ? isToken.value[0] !== 0 : isToken?.value !== false;
+  const label = Buffer.isBuffer(labelled?.value) ? labelled.value.toString('utf8') : '';
+  const id = kept && profile.idAfterGeneration ? idInLabel(label) : undefined;
+  if (id !== undefined) setId(session, key, id);
+  else if (!kept || isOurLabel(label)) module.C_DestroyObject(handle, key);
+  return id;
+}
+
+/** Destroys every private key with this identifier, every HMAC key of the service but the one that secrets are checked with, and what a kill left of either. */
 export function destroyKeys(session: Session, id: KeyId, profile: ModuleProfile): void {
-  const classes = profile.publicKey.onToken ? [pkcs11js.CKO_PRIVATE_KEY, pkcs11js.CKO_PUBLIC_KEY] : [pkcs11js.CKO_PRIVATE_KEY];
+  const { module, handle } = session;
+  const classes = [pkcs11js.CKO_PRIVATE_KEY];
+  if (keyOwner(id) === 'service' && id !== macKeyId) classes.push(pkcs11js.CKO_SECRET_KEY);
+  if (profile.publicKey.onToken) classes.push(pkcs11js.CKO_PUBLIC_KEY);
   for (const objectClass of classes) {
-    for (const handle of findById(session, id, objectClass)) session.module.C_DestroyObject(session.handle, handle);
+    for (const key of findById(session, id, objectClass)) module.C_DestroyObject(handle, key);
     if (!profile.idAfterGeneration) continue;
-    for (const handle of findByLabel(session, labelOf({ id }, profile), objectClass))
-      session.module.C_DestroyObject(session.handle, handle);
+    for (const key of findByLabel(session, labelOf({ id }, profile), objectClass)) module.C_DestroyObject(handle, key);
   }
 }
 
-function identifierOf({ module, handle }: Session, key: Handle): KeyId | undefined {
-  const [attribute] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_ID }]);
-  const id = attribute?.value;
-  if (!Buffer.isBuffer(id)) return undefined;
+/** Destroys a key by the handle that it was made with, if that handle still means this key. */
+export function destroyIfStillThere(session: Session, id: KeyId, key: Handle): void {
   try {
-    return keyIdOf(id);
+    if (idBytesOf(session, key)?.equals(Buffer.from(id, 'hex')) === true) session.module.C_DestroyObject(session.handle, key);
+  } catch (error) {
+    if (!handleIsStale(pkcs11Code(error))) throw error;
+  }
+}
+
+function idBytesOf({ module, handle }: Session, key: Handle): Buffer | undefined {
+  const [attribute] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_ID }]);
+  return Buffer.isBuffer(attribute?.value) ? attribute.value : undefined;
+}
+
+function ownId(bytes: Buffer): KeyId | undefined {
+  try {
+    return keyIdOf(bytes);
   } catch {
     return undefined;
   }
-}
-
-function completeIdentifier(session: Session, key: Handle): KeyId | undefined {
-  const [attribute] = session.module.C_GetAttributeValue(session.handle, key, [{ type: pkcs11js.CKA_LABEL }]);
-  const label: unknown = attribute?.value;
-  const id = Buffer.isBuffer(label) ? idInLabel(label.toString('utf8')) : undefined;
-  if (id !== undefined) setId(session, key, id);
-  return id;
 }
 
 function setId({ module, handle }: Session, key: Handle, id: KeyId): void {

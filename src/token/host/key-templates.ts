@@ -1,6 +1,6 @@
 import type { Attribute } from 'pkcs11js';
 import type { KeyType } from '../../config/profile.ts';
-import { macKeyId, parseKeyId, type KeyId } from '../key-id.ts';
+import { parseKeyId, type KeyId } from '../key-id.ts';
 import { macKeyTypes, omittableAttributes, type OmittableAttribute } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { pkcs11js } from './session.ts';
@@ -17,6 +17,7 @@ export type Curve = keyof typeof curves;
 export type KeyPlace = { readonly id: KeyId } | 'session';
 
 export const macKeyLabel = 'signetd secrets';
+const macKeyBytes = 32;
 const sharedLabel = 'signetd';
 const labelWithId = /^signetd ([0-9a-f]{34})$/;
 
@@ -36,6 +37,11 @@ export function labelOf(place: KeyPlace, profile: ModuleProfile): string {
   return profile.idAfterGeneration || profile.privateKey.uniqueLabel ? `${sharedLabel} ${place.id}` : sharedLabel;
 }
 
+/** Whether a label is one that keys of ours are made with, the one that secrets are checked with excepted. */
+export function isOurLabel(label: string): boolean {
+  return label === sharedLabel || idInLabel(label) !== undefined;
+}
+
 /** The identifier that a label carries; undefined for every other label. */
 export function idInLabel(label: string): KeyId | undefined {
   const hex = labelWithId.exec(label)?.[1];
@@ -48,26 +54,38 @@ export function idInLabel(label: string): KeyId | undefined {
 
 export function publicTemplate(place: KeyPlace, type: KeyType, profile: ModuleProfile): Attribute[] {
   const bits = rsaBitsOf(type);
+  const shape =
+    bits === undefined
+      ? [{ type: pkcs11js.CKA_EC_PARAMS, value: curves[curveOf(type)] }]
+      : [
+          { type: pkcs11js.CKA_MODULUS_BITS, value: bits },
+          { type: pkcs11js.CKA_PUBLIC_EXPONENT, value: Buffer.from([1, 0, 1]) },
+        ];
+  return verifyingTemplate(place, shape, profile);
+}
+
+/** A public key of this shape: curve, or size and exponent. */
+export function verifyingTemplate(place: KeyPlace, shape: readonly Attribute[], profile: ModuleProfile): Attribute[] {
   const onToken = place !== 'session' && profile.publicKey.onToken;
   return [
     // The public key leaves in the certificate; as a token object it would only take room.
     { type: pkcs11js.CKA_TOKEN, value: onToken },
     // One that stays on the token for a moment can be left there by a kill: it is found and destroyed with the private key.
-    ...(onToken ? named(place, profile) : []),
+    ...(onToken ? named(place, labelOf(place, profile), profile) : []),
     { type: pkcs11js.CKA_VERIFY, value: true },
-    ...(bits === undefined
-      ? [{ type: pkcs11js.CKA_EC_PARAMS, value: curves[curveOf(type)] }]
-      : [
-          { type: pkcs11js.CKA_MODULUS_BITS, value: bits },
-          { type: pkcs11js.CKA_PUBLIC_EXPONENT, value: Buffer.from([1, 0, 1]) },
-        ]),
+    ...shape,
   ];
 }
 
 export function privateTemplate(place: KeyPlace, type: KeyType, profile: ModuleProfile): Attribute[] {
   const mechanisms = rsaBitsOf(type) === undefined ? [pkcs11js.CKM_ECDSA] : [pkcs11js.CKM_RSA_PKCS, pkcs11js.CKM_RSA_PKCS_PSS];
+  return signingTemplate(place, mechanisms, profile);
+}
+
+/** A private key for signing alone, by these mechanisms. */
+export function signingTemplate(place: KeyPlace, mechanisms: readonly number[], profile: ModuleProfile): Attribute[] {
   return without(profile.privateKey.omit, [
-    ...named(place, profile),
+    ...named(place, labelOf(place, profile), profile),
     { type: pkcs11js.CKA_TOKEN, value: place !== 'session' },
     { type: pkcs11js.CKA_PRIVATE, value: true },
     { type: pkcs11js.CKA_SENSITIVE, value: true },
@@ -82,12 +100,21 @@ export function privateTemplate(place: KeyPlace, type: KeyType, profile: ModuleP
 
 /** The key that secrets are checked with: non-extractable, HMAC-SHA256 alone. */
 export function macKeyTemplate(place: KeyPlace, profile: ModuleProfile): Attribute[] {
+  const label = place === 'session' ? labelOf(place, profile) : macKeyLabel;
+  return hmacTemplate(place, { label, bytes: macKeyBytes, mechanism: pkcs11js.CKM_SHA256_HMAC }, profile);
+}
+
+/** A secret key for one HMAC alone: it signs and verifies. */
+export function hmacTemplate(
+  place: KeyPlace,
+  { label, bytes, mechanism }: { readonly label: string; readonly bytes: number; readonly mechanism: number },
+  profile: ModuleProfile,
+): Attribute[] {
   return without(profile.macKey.omit, [
     { type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_SECRET_KEY },
     { type: pkcs11js.CKA_KEY_TYPE, value: macKeyTypes[profile.macKey.keyType] },
-    { type: pkcs11js.CKA_VALUE_LEN, value: 32 },
-    ...(place === 'session' || profile.idAfterGeneration ? [] : [{ type: pkcs11js.CKA_ID, value: Buffer.from(macKeyId, 'hex') }]),
-    { type: pkcs11js.CKA_LABEL, value: place === 'session' ? labelOf(place, profile) : macKeyLabel },
+    { type: pkcs11js.CKA_VALUE_LEN, value: bytes },
+    ...named(place, label, profile),
     { type: pkcs11js.CKA_TOKEN, value: place !== 'session' },
     { type: pkcs11js.CKA_PRIVATE, value: true },
     { type: pkcs11js.CKA_SENSITIVE, value: true },
@@ -99,14 +126,14 @@ export function macKeyTemplate(place: KeyPlace, profile: ModuleProfile): Attribu
     { type: pkcs11js.CKA_WRAP, value: false },
     { type: pkcs11js.CKA_UNWRAP, value: false },
     { type: pkcs11js.CKA_DERIVE, value: false },
-    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList([pkcs11js.CKM_SHA256_HMAC]) },
+    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList([mechanism]) },
   ]);
 }
 
-function named(place: KeyPlace, profile: ModuleProfile): Attribute[] {
+function named(place: KeyPlace, label: string, profile: ModuleProfile): Attribute[] {
   return [
     ...(place === 'session' || profile.idAfterGeneration ? [] : [{ type: pkcs11js.CKA_ID, value: Buffer.from(place.id, 'hex') }]),
-    { type: pkcs11js.CKA_LABEL, value: labelOf(place, profile) },
+    { type: pkcs11js.CKA_LABEL, value: label },
   ];
 }
 

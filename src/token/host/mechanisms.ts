@@ -18,12 +18,15 @@ const pssHashes = {
   sha512: { hash: pkcs11js.CKM_SHA512, mgf: pkcs11js.CKG_MGF1_SHA512 },
 } as const satisfies Record<HashName, { hash: number; mgf: number }>;
 
+const rsaPkcs: Mechanism = { mechanism: pkcs11js.CKM_RSA_PKCS };
+const ecdsa: Mechanism = { mechanism: pkcs11js.CKM_ECDSA };
+
 /** The mechanism that signs a digest, and what it is given. */
-export function signing(algorithm: SignatureAlgorithm, digest: Buffer): { mechanism: Mechanism | number; input: Buffer } {
+export function signing(algorithm: SignatureAlgorithm, digest: Buffer): { mechanism: Mechanism; input: Buffer } {
   if (digest.length !== hashBytes[algorithm.hash]) throw new WireError('a digest of another length than its hash');
   switch (algorithm.scheme) {
     case 'RSA_PKCS1':
-      return { mechanism: pkcs11js.CKM_RSA_PKCS, input: Buffer.concat([digestInfoPrefixes[algorithm.hash], digest]) };
+      return { mechanism: rsaPkcs, input: Buffer.concat([digestInfoPrefixes[algorithm.hash], digest]) };
     case 'RSA_PSS':
       return {
         mechanism: {
@@ -38,7 +41,7 @@ export function signing(algorithm: SignatureAlgorithm, digest: Buffer): { mechan
         input: digest,
       };
     case 'ECDSA':
-      return { mechanism: pkcs11js.CKM_ECDSA, input: digest };
+      return { mechanism: ecdsa, input: digest };
   }
 }
 

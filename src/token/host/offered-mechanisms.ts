@@ -1,5 +1,5 @@
 import type { Handle, PKCS11 } from 'pkcs11js';
-import type { ProbeReport } from '../probe-report.ts';
+import type { ProbeReport } from '../wire/probe-report.ts';
 import { macKeyMechanisms, rsaKeyPairMechanisms } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { pkcs11js } from './session.ts';
@@ -28,7 +28,8 @@ export class OfferedMechanisms {
   readonly #flags = new Map<string, number>();
 
   constructor(module: PKCS11, slot: Handle, profile: ModuleProfile) {
-    const offered = new Set(module.C_GetMechanismList(slot));
+    // Vendors' mechanisms have the highest bit set, which pkcs11js may give as a sign.
+    const offered = new Set(module.C_GetMechanismList(slot).map((mechanism) => mechanism >>> 0));
     const wanted: Record<string, number> = { ...signing, [profile.macKey.mechanism]: macKeyMechanisms[profile.macKey.mechanism] };
     for (const name of profile.rsaKeyPairMechanisms) wanted[name] = rsaKeyPairMechanisms[name];
     this.findings = Object.entries(wanted).map(([name, mechanism]) => {

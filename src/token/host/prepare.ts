@@ -18,6 +18,11 @@ export function prepare(config: TokenConfig): Prepared {
   Object.assign(process.env, config.environment);
   const pin = readSecret(config.pin);
   checkStartConditions(config, profile, process.env, pin);
+  return { profile, pin, modulePath: fileToLoad(config, profile) };
+}
+
+/** The module, or what stands for it where it is isolated. Runs on the main thread. @throws {ConfigError} */
+export function fileToLoad(config: TokenConfig, profile: ModuleProfile): string {
   const path = modulePath(config, profile);
-  return { profile, pin, modulePath: config.isolateModule ? isolated(path) : path };
+  return config.isolateModule ? isolated(path) : path;
 }

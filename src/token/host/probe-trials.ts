@@ -87,7 +87,7 @@ export function tryKeyType(
 
 function trySignature({ module, handle }: Session, key: Handle, publicKeyInfo: Buffer, algorithm: SignatureAlgorithm): void {
   const { mechanism, input } = signing(algorithm, createHash(algorithm.hash).update(message).digest());
-  module.C_SignInit(handle, typeof mechanism === 'number' ? { mechanism } : mechanism, key);
+  module.C_SignInit(handle, mechanism, key);
   const value = module.C_Sign(handle, input, Buffer.alloc(maxSignatureBytes));
   // OpenSSL takes one hash for the digest and for MGF1; that the token signed is all that is known of others.
   if (algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash !== algorithm.hash) return;

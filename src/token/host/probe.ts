@@ -1,16 +1,15 @@
 import type { Handle } from 'pkcs11js';
 import { keyTypes, type KeyType } from '../../config/profile.ts';
-import type { ProbeReport } from '../probe-report.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
+import type { ProbeReport } from '../wire/probe-report.ts';
+import { capabilitiesOf, verdict, withoutMac, type Capabilities } from './capabilities.ts';
 import type { KeyRules } from './key-objects.ts';
-import { rsaBitsOf } from './key-templates.ts';
 import { rsaKeyPairMechanisms } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { OfferedMechanisms } from './offered-mechanisms.ts';
 import { algorithmsOf, reasonAgainst, tryKeyType, tryMac, tryRandom } from './probe-trials.ts';
 import type { Session } from './session.ts';
-
-const ecBits = { 'P-256': 256, 'P-384': 384, 'P-521': 521 } as const;
+import { reportModule, reportToken } from './token-report.ts';
 
 /** A probe's report, and how keys are to be made on this token. */
 export interface Probed {
@@ -24,38 +23,32 @@ export interface Probed {
  * @throws what the module throws where it fails for other reasons than that it cannot do something.
  */
 export function probeToken(session: Session, slot: Handle, profile: ModuleProfile, { full }: { readonly full: boolean }): Probed {
-  const offered = new OfferedMechanisms(session.module, slot, profile);
-  const rsaName = profile.rsaKeyPairMechanisms.find((name) => offered.canDo(name, 'generateKeyPair'));
-  const rules = { profile, rsaKeyPairMechanism: rsaKeyPairMechanisms[rsaName ?? 'CKM_RSA_PKCS_KEY_PAIR_GEN'] };
-  const lacks = [macFault(session, offered, profile), randomFault(session)].filter((line) => line !== undefined);
-  const families = [ecFault(offered), rsaFault(offered, profile)].filter((line) => line !== undefined);
-  const limits: string[] = [];
+  const { module } = session;
+  const offered = new OfferedMechanisms(module, slot, profile);
+  const capabilities = capabilitiesOf(offered, profile);
+  const rules = { profile, rsaKeyPairMechanism: rsaKeyPairMechanisms[capabilities.rsaKeyPairMechanism ?? 'CKM_RSA_PKCS_KEY_PAIR_GEN'] };
+  const faults = [macFault(session, capabilities, profile), randomFault(session)].filter((line) => line !== undefined);
+  const found: string[] = [];
   const states = keyTypes.map((type) => {
-    if (!offersKeyType(offered, rsaName, type)) return { type, state: 'missing' as const };
+    if (!capabilities.keyTypes.includes(type)) return { type, state: 'missing' as const };
     if (!profile.sessionKeys || !(full || type === 'P-256')) return { type, state: 'offered' as const };
-    return { type, state: triedState(session, type, rules, full, limits) };
+    return { type, state: triedState(session, type, rules, full, found) };
   });
-  const usable = states.some(({ state }) => state !== 'missing');
-  if (rsaName !== undefined && !offered.canDo('CKM_RSA_PKCS_PSS', 'sign')) {
-    limits.push('the token cannot sign with RSASSA-PSS (CKM_RSA_PKCS_PSS): RSA keys sign with PKCS #1 v1.5 alone');
-  }
-  if (!profile.sessionKeys) limits.push(`${profile.vendor} makes no keys for a session alone: what the token offers was not tried`);
-  const { label, manufacturerID, model, serialNumber, firmwareVersion } = session.module.C_GetTokenInfo(slot);
-  const missing = usable ? lacks : [...lacks, ...families, 'no type of key can be used with this token'];
+  const { missing, limits } = verdict(
+    capabilities,
+    faults,
+    states.some(({ state }) => state !== 'missing'),
+  );
+  if (!profile.sessionKeys) found.push(`${profile.vendor} makes no keys for a session alone: what the token offers was not tried`);
   const report: ProbeReport = {
     vendor: profile.vendor,
-    token: {
-      label: label.trim(),
-      manufacturer: manufacturerID.trim(),
-      model: model.trim(),
-      serialNumber: serialNumber.trim(),
-      firmware: `${firmwareVersion.major}.${firmwareVersion.minor}`,
-    },
+    module: reportModule(module),
+    token: reportToken(module, slot),
     full,
     mechanisms: [...offered.findings],
     keyTypes: states,
     missing,
-    limits: usable ? [...families, ...limits] : limits,
+    limits: [...limits, ...found],
   };
   return { report, rules };
 }
@@ -93,28 +86,12 @@ function hasOtherMgf(algorithm: SignatureAlgorithm): algorithm is Extract<Signat
   return algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash !== algorithm.hash;
 }
 
-function offersKeyType(offered: OfferedMechanisms, rsaName: string | undefined, type: KeyType): boolean {
-  const bits = rsaBitsOf(type);
-  if (bits !== undefined) {
-    return rsaName !== undefined && offered.canDo(rsaName, 'generateKeyPair', bits) && offered.canDo('CKM_RSA_PKCS', 'sign', bits);
-  }
-  const curveBits = type === 'P-256' || type === 'P-384' || type === 'P-521' ? ecBits[type] : 0;
-  return offered.canDo('CKM_EC_KEY_PAIR_GEN', 'generateKeyPair', curveBits) && offered.canDo('CKM_ECDSA', 'sign', curveBits);
-}
-
-function macFault(session: Session, offered: OfferedMechanisms, profile: ModuleProfile): string | undefined {
-  const consequence = 'passwords cannot be checked';
-  if (!offered.canDo('CKM_SHA256_HMAC', 'signAndVerify')) {
-    return `the token cannot make and verify HMAC-SHA256 (CKM_SHA256_HMAC): ${consequence}`;
-  }
-  if (!offered.canDo(profile.macKey.mechanism, 'generate')) {
-    return `the token cannot make a key for HMAC-SHA256 (${profile.macKey.mechanism}): ${consequence}`;
-  }
-  if (!profile.sessionKeys) return undefined;
+function macFault(session: Session, capabilities: Capabilities, profile: ModuleProfile): string | undefined {
+  if (capabilities.macFault !== undefined || !profile.sessionKeys) return capabilities.macFault;
   const against = reasonAgainst(() => {
     tryMac(session, profile);
   });
-  return against === undefined ? undefined : `the token offers HMAC-SHA256 (CKM_SHA256_HMAC) and fails at it, ${against}: ${consequence}`;
+  return against === undefined ? undefined : `the token offers HMAC-SHA256 (CKM_SHA256_HMAC) and fails at it, ${against}: ${withoutMac}`;
 }
 
 function randomFault(session: Session): string | undefined {
@@ -122,20 +99,4 @@ function randomFault(session: Session): string | undefined {
     tryRandom(session);
   });
   return against === undefined ? undefined : `the token gives no random bytes (C_GenerateRandom), ${against}: no password can be made`;
-}
-
-function ecFault(offered: OfferedMechanisms): string | undefined {
-  const consequence = 'P-256, P-384 and P-521 keys cannot be used';
-  if (!offered.canDo('CKM_EC_KEY_PAIR_GEN', 'generateKeyPair')) {
-    return `the token cannot make elliptic-curve keys (CKM_EC_KEY_PAIR_GEN): ${consequence}`;
-  }
-  return offered.canDo('CKM_ECDSA', 'sign') ? undefined : `the token cannot sign with ECDSA on a digest (CKM_ECDSA): ${consequence}`;
-}
-
-function rsaFault(offered: OfferedMechanisms, { rsaKeyPairMechanisms: names }: ModuleProfile): string | undefined {
-  const consequence = 'RSA keys cannot be used';
-  if (!names.some((name) => offered.canDo(name, 'generateKeyPair'))) {
-    return `the token cannot make RSA keys (${names.join(', ')}): ${consequence}`;
-  }
-  return offered.canDo('CKM_RSA_PKCS', 'sign') ? undefined : `the token cannot sign with RSA PKCS #1 v1.5 (CKM_RSA_PKCS): ${consequence}`;
 }

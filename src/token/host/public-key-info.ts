@@ -13,6 +13,13 @@ export function ecPublicKeyInfo(curve: Buffer, point: Buffer): Buffer {
   return Buffer.from(der.sequence(algorithm, der.bitString(uncompressedPoint(point))));
 }
 
+/** SubjectPublicKeyInfo of an Ed25519 key (RFC 8410 §4) from CKA_EC_POINT, which has 32 bytes and may have them in an OCTET STRING. */
+export function ed25519PublicKeyInfo(point: Buffer): Buffer {
+  const key = point.length === 34 && point[0] === 0x04 && point[1] === 0x20 ? point.subarray(2) : point;
+  if (key.length !== 32) throw new Error(`the token gives an Ed25519 public key of ${point.length} bytes`);
+  return Buffer.from(der.sequence(der.sequence(der.oid(oids.ed25519)), der.bitString(key)));
+}
+
 /** PKCS#11 wraps the point in an OCTET STRING (§6.3.3); some modules hand it over bare. */
 function uncompressedPoint(point: Buffer): Buffer {
   if (point[0] === 0x04 && point[1] === 0x41 && point[2] === 0x04 && point.length === 67) return point.subarray(2);

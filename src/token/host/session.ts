@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as pkcs11 from 'pkcs11js';
+import { ckr, pinIsRefused } from '../pkcs11-faults.ts';
 
 // pkcs11js is CommonJS and adds its constants at run time, which named ESM imports do not see.
 const load = createRequire(import.meta.url);
@@ -14,10 +15,6 @@ export interface Session {
 /** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
 export class PinRefused extends Error {}
 
-const alreadyInitialized = 0x191;
-const alreadyLoggedIn = 0x100;
-const pinErrors = new Set([0xa0, 0xa1, 0xa2, 0xa3, 0xa4]);
-
 /** Loads the module in this thread. The second thread of a process finds it initialised, which is no error. */
 export function loadModule(path: string): pkcs11.PKCS11 {
   const module = new pkcs11js.PKCS11();
@@ -25,7 +22,7 @@ export function loadModule(path: string): pkcs11.PKCS11 {
   try {
     module.C_Initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK });
   } catch (error) {
-    if (pkcs11Code(error) !== alreadyInitialized) throw error;
+    if (pkcs11Code(error) !== ckr.CRYPTOKI_ALREADY_INITIALIZED) throw error;
   }
   return module;
 }
@@ -50,8 +47,8 @@ export function logIn(anchor: Session, pin: string): void {
     anchor.module.C_Login(anchor.handle, pkcs11js.CKU_USER, pin);
   } catch (error) {
     const code = pkcs11Code(error);
-    if (code === alreadyLoggedIn) return;
-    if (code !== undefined && pinErrors.has(code)) throw new PinRefused(`the token refuses the PIN (0x${code.toString(16)})`);
+    if (code === ckr.USER_ALREADY_LOGGED_IN) return;
+    if (pinIsRefused(code)) throw new PinRefused(`the token refuses the PIN (0x${code?.toString(16)})`);
     throw error;
   }
 }

@@ -9,14 +9,19 @@ export function checkStartConditions(config: TokenConfig, profile: ModuleProfile
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
 }
 
-function sessionFaults(threads: number, { vendor, sessionLimit }: ModuleProfile): string[] {
+/** More threads than the vendor allows sessions. */
+export function sessionFaults(threads: number, { vendor, sessionLimit }: ModuleProfile): string[] {
   if (sessionLimit === undefined || threads + anchorSessions <= sessionLimit) return [];
   return [
     `token.threads: ${threads} threads need ${threads + anchorSessions} sessions (one more holds the login), and ${vendor} allows ${sessionLimit}: at most ${sessionLimit - anchorSessions} threads`,
   ];
 }
 
-function environmentFaults({ vendor, environment: variables }: ModuleProfile, environment: NodeJS.ProcessEnv): string[] {
+/** Variables that the module needs and that are not there. */
+export function environmentFaults(
+  { vendor, environment: variables }: ModuleProfile,
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
   return variables
     .filter(({ name, defaultPaths }) => !environment[name] && !defaultPaths.some((path) => existsSync(path)))
     .map(({ name, defaultPaths }) => {
@@ -25,7 +30,8 @@ function environmentFaults({ vendor, environment: variables }: ModuleProfile, en
     });
 }
 
-function pinFaults({ vendor, pin: shape }: ModuleProfile, pin: string): string[] {
+/** Why this cannot be the PIN: each refusal brings the token nearer to its lock, so it is not tried. */
+export function pinFaults({ vendor, pin: shape }: ModuleProfile, pin: string): string[] {
   if (shape === undefined || new RegExp(shape.pattern, 'u').test(pin)) return [];
   return [`token.pin: ${vendor} wants ${shape.form}; what the reference points to has another form, and is not tried`];
 }

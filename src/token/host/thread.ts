@@ -3,15 +3,16 @@ import { createServer, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import type { KeyId } from '../key-id.ts';
-import type { ProbeReport } from '../probe-report.ts';
-import { encodeFrame, FrameSplitter, statuses } from '../wire/frames.ts';
-import { Executor, type Answer, type KeyHandles } from './execute.ts';
+import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
+import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
+import { Executor } from './execute.ts';
 import { exitCodes } from './greeting.ts';
-import { ensureMacKey, listPrivateKeys, type KeyRules } from './key-objects.ts';
+import { KeyDirectory, type KeyChange } from './key-directory.ts';
+import { destroyIfStillThere, ensureMacKey, listKeys } from './key-objects.ts';
 import type { ModuleProfile } from './module-profile.ts';
-import { probeToken } from './probe.ts';
-import { loadModule, logIn, openSession, PinRefused, slotOf, type Session } from './session.ts';
+import { probeToken, type Probed } from './probe.ts';
 import { tokenSessionFault } from './session-limit.ts';
+import { loadModule, logIn, openSession, PinRefused, slotOf, type Session } from './session.ts';
 
 /** What a thread of the host is given. */
 export interface ThreadInput {
@@ -24,35 +25,30 @@ export interface ThreadInput {
   readonly threads: number;
   /** Milliseconds since the host's start at which the call in progress began, one a thread; 0 while idle. */
   readonly callStarts: SharedArrayBuffer;
+  /** Requests served, one counter a thread. */
+  readonly served: SharedArrayBuffer;
   /** Given to the first thread alone: it logs the process in. */
   readonly pin: string | undefined;
   readonly keys: ReadonlyMap<KeyId, Handle>;
   readonly macKey: Handle | undefined;
   /** What the first thread's probe found; it finds it itself. */
-  readonly rules: KeyRules | undefined;
+  readonly probed: Probed | undefined;
 }
 
 /** What threads tell the main thread, which passes changes of keys on to the others. */
 export type ThreadMessage =
-  | {
-      readonly kind: 'ready';
-      readonly keys: ReadonlyMap<KeyId, Handle>;
-      readonly macKey: Handle;
-      readonly rules: KeyRules;
-      readonly report: ProbeReport | undefined;
-    }
+  | { readonly kind: 'ready'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly macKey: Handle; readonly probed: Probed }
   | { readonly kind: 'failed'; readonly message: string; readonly exitCode: number }
-  | { readonly kind: 'loginLost'; readonly message: string }
+  /** PKCS#11 answered what only a new process can mend. */
+  | { readonly kind: 'faulty'; readonly reason: string }
   | KeyChange;
-
-export type KeyChange =
-  | { readonly kind: 'added'; readonly id: KeyId; readonly handle: Handle }
-  | { readonly kind: 'removed'; readonly id: KeyId };
 
 const input = workerData as ThreadInput;
 if (parentPort === null) throw new Error('thread.ts runs as a worker thread');
 const main = parentPort;
 const callStarts = new Int32Array(input.callStarts);
+const served = new Int32Array(input.served);
+const answerAfterMs = 2;
 
 function send(message: ThreadMessage): void {
   main.postMessage(message);
@@ -87,44 +83,38 @@ function start(): void {
     const pin = input.pin;
     const sessionFault = tokenSessionFault(input.threads, timed(() => module.C_GetTokenInfo(slot)).maxRwSessionCount);
     if (sessionFault !== undefined) throw new StartRefused(sessionFault, exitCodes.configurationWrong);
-    timed(() => {
-      logIn(openSession(module, slot), pin);
-    });
+    timed(() => logIn(openSession(module, slot), pin));
   }
   const session = timed(() => openSession(module, slot));
-  const probed = input.rules === undefined ? timed(() => probe(session, slot)) : { rules: input.rules, report: undefined };
-  const handles = new Map(input.pin === undefined ? input.keys : timed(() => listPrivateKeys(session, input.profile)));
+  let first: Session | undefined = session;
+  const probed = input.probed ?? timed(() => probe(session, slot));
+  const known = input.pin === undefined ? input.keys : timed(() => listKeys(session, input.profile));
   const macKey = input.macKey === undefined ? timed(() => ensureMacKey(session, input.profile)) : Buffer.from(input.macKey);
-  const keys: KeyHandles = {
-    get: (id) => handles.get(id),
-    added(id, handle) {
-      handles.set(id, handle);
-      send({ kind: 'added', id, handle });
-    },
-    removed(id) {
-      handles.delete(id);
-      send({ kind: 'removed', id });
-    },
-    all: () => handles.keys(),
-  };
-  main.on('message', (change: KeyChange) => {
-    // A Buffer crosses threads as a Uint8Array, and pkcs11js takes only Buffers.
-    if (change.kind === 'added') handles.set(change.id, Buffer.from(change.handle));
-    else handles.delete(change.id);
+  const keys = new KeyDirectory(known, send, (id, handle) => {
+    timed(() => {
+      destroyIfStillThere(session, id, handle);
+    });
   });
-  for (const [id, handle] of handles) handles.set(id, Buffer.from(handle));
-  const executor = new Executor(session, keys, macKey, probed.rules);
+  main.on('message', (change: KeyChange) => {
+    keys.changed(change);
+  });
+  const open = (): Session => {
+    const opened = first ?? openSession(module, slot);
+    first = undefined;
+    return opened;
+  };
+  const executor = new Executor(open, keys, macKey, probed);
   rmSync(input.socketPath, { force: true });
   const server = createServer((socket) => {
     serve(socket, executor);
   });
   server.listen(input.socketPath, () => {
     chmodSync(input.socketPath, 0o600);
-    send({ kind: 'ready', keys: handles, macKey, ...probed });
+    send({ kind: 'ready', keys: known, macKey, probed });
   });
 }
 
-function probe(session: Session, slot: Handle): { readonly rules: KeyRules; readonly report: ProbeReport } {
+function probe(session: Session, slot: Handle): Probed {
   const found = probeToken(session, slot, input.profile, { full: false });
   if (found.report.missing.length > 0) {
     throw new StartRefused(`the token "${input.label}" cannot be used: ${found.report.missing.join('; ')}`, exitCodes.capabilityMissing);
@@ -132,35 +122,40 @@ function probe(session: Session, slot: Handle): { readonly rules: KeyRules; read
   return found;
 }
 
-/** Carries out what one read brought, and answers it with one write. */
+/** Carries out what one read brought, and answers it with one write, unless the first answers would wait long for the last. */
 function serve(socket: Socket, executor: Executor): void {
   const splitter = new FrameSplitter();
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk) => {
     try {
-      let lost: string | undefined;
-      const answers = splitter.push(chunk).map((frame) => {
-        const answer = timed(() => executor.execute(frame));
-        lost ??= lostLogin(answer);
-        return encodeFrame(frame.id, answer.status, answer.body);
-      });
-      if (answers.length === 0) return;
-      socket.write(Buffer.concat(answers), () => {
-        if (lost !== undefined) send({ kind: 'loginLost', message: lost });
-      });
+      const frames = splitter.push(chunk);
+      let answers: Buffer[] = [];
+      let begin = performance.now();
+      for (const frame of frames) {
+        answers.push(answered(frame, executor));
+        if (performance.now() - begin < answerAfterMs) continue;
+        socket.write(Buffer.concat(answers));
+        answers = [];
+        begin = performance.now();
+      }
+      if (answers.length > 0) socket.write(Buffer.concat(answers));
     } catch {
       socket.destroy();
     }
   });
 }
 
-/** CKR_SESSION_CLOSED, CKR_SESSION_HANDLE_INVALID, CKR_USER_NOT_LOGGED_IN, CKR_CRYPTOKI_NOT_INITIALIZED */
-const loginLostCodes = new Set([0xb0, 0xb3, 0x101, 0x190]);
+function answered(frame: Frame, executor: Executor): Buffer {
+  const begin = performance.now();
+  const { status, body } = timed(() => executor.execute(frame));
+  Atomics.add(served, input.index, 1);
+  if (status === statuses.fault) tellFault(body);
+  return encodeAnswer(frame.id, status, Math.round((performance.now() - begin) * 1000), body);
+}
 
-/** What the module said, where it means that the login is gone: some modules lose it with their connection and leave it to the caller. */
-function lostLogin({ status, body }: Answer): string | undefined {
-  if (status !== statuses.fault || !loginLostCodes.has(Buffer.from(body).readUInt32BE(0))) return undefined;
-  return Buffer.from(body).subarray(8).toString('utf8');
+function tellFault(body: Uint8Array): void {
+  const code = Buffer.from(body).readUInt32BE(0);
+  if (hostIsFaultyAfter(code)) send({ kind: 'faulty', reason: `PKCS#11 answered 0x${code.toString(16)}` });
 }
 
 /** Tells the main thread that a call runs, so that it can end the process if the call does not return. */

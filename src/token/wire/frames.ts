@@ -2,7 +2,7 @@ import { WireError } from './fields.ts';
 
 /**
  * Frames of the socket between daemon and token host: length (u32, of what follows), id of the request (u32), code (u8), body.
- * In a request the code is an operation, in an answer a status.
+ * In a request the code is an operation, in an answer a status; an answer's body begins with the microseconds (u32) that the token took.
  */
 export interface Frame {
   readonly id: number;
@@ -10,13 +10,31 @@ export interface Frame {
   readonly body: Buffer;
 }
 
-export const operations = { createKey: 1, destroyKey: 2, sign: 3, verifyProof: 4, makeMac: 5, random: 6, listKeys: 7 } as const;
+export const operations = {
+  createKey: 1,
+  destroyKey: 2,
+  sign: 3,
+  verifyProof: 4,
+  makeMac: 5,
+  random: 6,
+  listKeys: 7,
+  // Keys of the service that sign messages whole (provider-messages.ts).
+  createMessageKey: 32,
+  signMessage: 33,
+  verifyMac: 34,
+  // Operators' questions, JSON both ways (reports.ts).
+  reportSlots: 48,
+  reportMechanisms: 49,
+  reportInventory: 50,
+  reportProbe: 51,
+} as const;
 export type OperationName = keyof typeof operations;
 
 /** `wrongSecret`: the proof does not verify. `fault`: PKCS#11 answered an error; the body has its code (u32) and a text. */
 export const statuses = { ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4 } as const;
 
 const headerBytes = 9;
+const answerHeaderBytes = headerBytes + 4;
 /** Digests, secrets and keys are small; a longer frame is an error of the peer. */
 export const maxFrameBytes = 1 << 20;
 
@@ -29,22 +47,53 @@ export function encodeFrame(id: number, code: number, body: Uint8Array): Buffer 
   return frame;
 }
 
+/** @param tokenMicroseconds how long the token worked on the request */
+export function encodeAnswer(id: number, status: number, tokenMicroseconds: number, body: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(answerHeaderBytes + body.length);
+  frame.writeUInt32BE(answerHeaderBytes - 4 + body.length, 0);
+  frame.writeUInt32BE(id, 4);
+  frame.writeUInt8(status, 8);
+  frame.writeUInt32BE(Math.min(tokenMicroseconds, 0xffffffff), headerBytes);
+  frame.set(body, answerHeaderBytes);
+  return frame;
+}
+
+/** An answer as the daemon reads it. */
+export interface Answer {
+  readonly id: number;
+  readonly status: number;
+  readonly tokenMicroseconds: number;
+  readonly body: Buffer;
+}
+
+/** @throws {WireError} */
+export function answerOf({ id, code, body }: Frame): Answer {
+  if (body.length < 4) throw new WireError('an answer without its time');
+  return { id, status: code, tokenMicroseconds: body.readUInt32BE(0), body: body.subarray(4) };
+}
+
 /** Cuts a byte stream into frames, wherever its chunks end. */
 export class FrameSplitter {
-  #rest: Buffer = Buffer.alloc(0);
+  #rest: Buffer | undefined;
 
   /** @throws {WireError} where a length cannot be. */
   push(chunk: Buffer): Frame[] {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
     const frames: Frame[] = [];
-    while (bytes.length >= 4) {
-      const length = bytes.readUInt32BE(0);
+    let offset = 0;
+    while (bytes.length - offset >= 4) {
+      const length = bytes.readUInt32BE(offset);
       if (length < headerBytes - 4 || length > maxFrameBytes) throw new WireError(`a frame of ${length} bytes`);
-      if (bytes.length < 4 + length) break;
-      frames.push({ id: bytes.readUInt32BE(4), code: bytes.readUInt8(8), body: bytes.subarray(headerBytes, 4 + length) });
-      bytes = bytes.subarray(4 + length);
+      const end = offset + 4 + length;
+      if (end > bytes.length) break;
+      frames.push({
+        id: bytes.readUInt32BE(offset + 4),
+        code: bytes.readUInt8(offset + 8),
+        body: bytes.subarray(offset + headerBytes, end),
+      });
+      offset = end;
     }
-    this.#rest = bytes;
+    this.#rest = offset === bytes.length ? undefined : bytes.subarray(offset);
     return frames;
   }
 }

@@ -1,41 +1,12 @@
 import { keyTypes, type KeyType } from '../../config/profile.ts';
-import { keyIdOf, type KeyId } from '../key-id.ts';
-import { hashNames, type HashName, type SignatureAlgorithm } from '../signature-algorithm.ts';
+import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import { secretKinds, type Proof, type SecretKind } from '../token.ts';
 import { FieldReader, FieldWriter, WireError } from './fields.ts';
 
-/** The bodies of requests, written by the client and read by the host: one pair of functions an operation. */
-
-const schemes = ['RSA_PKCS1', 'RSA_PSS', 'ECDSA'] as const;
-
-export interface SignRequest {
-  readonly id: KeyId;
-  readonly algorithm: SignatureAlgorithm;
-  readonly digests: readonly Buffer[];
-  readonly proof: Proof | undefined;
-}
-
-export function writeSign(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proof?: Proof): Buffer {
-  const writer = new FieldWriter().bytes(Buffer.from(id, 'hex'));
-  writer.u8(schemes.indexOf(algorithm.scheme)).u8(hashNames.indexOf(algorithm.hash));
-  if (algorithm.scheme === 'RSA_PSS') writer.u8(hashNames.indexOf(algorithm.mgfHash)).u32(algorithm.saltBytes);
-  writer.list(digests).u8(proof === undefined ? 0 : 1);
-  if (proof !== undefined) writeProof(writer, proof);
-  return writer.finish();
-}
-
-export function readSign(body: Buffer): SignRequest {
-  const reader = new FieldReader(body);
-  const id = keyIdOf(reader.bytes());
-  const algorithm = readAlgorithm(reader);
-  const digests = reader.list();
-  const proof = reader.u8() === 1 ? readProofFields(reader) : undefined;
-  reader.end();
-  return { id, algorithm, digests, proof };
-}
+/** The bodies of requests, written by the client and read by the host: one pair of functions an operation. Signatures: `sign-message.ts`. */
 
 export function writeVerifyProof(id: KeyId, proof: Proof): Buffer {
-  return writeProof(new FieldWriter().bytes(Buffer.from(id, 'hex')), proof).finish();
+  return writeProof(new FieldWriter().bytes(keyIdBytes(id)), proof).finish();
 }
 
 export function readVerifyProof(body: Buffer): { id: KeyId; proof: Proof } {
@@ -46,7 +17,7 @@ export function readVerifyProof(body: Buffer): { id: KeyId; proof: Proof } {
 }
 
 export function writeMakeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Buffer {
-  return new FieldWriter().bytes(Buffer.from(id, 'hex')).u8(secretKinds[kind]).bytes(salt).bytes(secret).finish();
+  return new FieldWriter().bytes(keyIdBytes(id)).u8(secretKinds[kind]).bytes(salt).bytes(secret).finish();
 }
 
 export function readMakeMac(body: Buffer): { id: KeyId; kind: SecretKind; salt: Buffer; secret: Buffer } {
@@ -57,7 +28,7 @@ export function readMakeMac(body: Buffer): { id: KeyId; kind: SecretKind; salt: 
 }
 
 export function writeCreateKey(id: KeyId, type: KeyType): Buffer {
-  return new FieldWriter().bytes(Buffer.from(id, 'hex')).u8(keyTypes.indexOf(type)).finish();
+  return new FieldWriter().bytes(keyIdBytes(id)).u8(keyTypes.indexOf(type)).finish();
 }
 
 export function readCreateKey(body: Buffer): { id: KeyId; type: KeyType } {
@@ -72,7 +43,7 @@ export function readCreateKey(body: Buffer): { id: KeyId; type: KeyType } {
  */
 export function macInput(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Buffer {
   if (salt.length !== 16) throw new WireError('a salt has 16 bytes');
-  return Buffer.concat([Buffer.from('signetd secret v1\0'), Buffer.from(id, 'hex'), Buffer.of(secretKinds[kind]), salt, secret]);
+  return Buffer.concat([Buffer.from('signetd secret v1\0'), keyIdBytes(id), Buffer.of(secretKinds[kind]), salt, secret]);
 }
 
 function writeProof(writer: FieldWriter, proof: Proof): FieldWriter {
@@ -81,12 +52,6 @@ function writeProof(writer: FieldWriter, proof: Proof): FieldWriter {
 
 function readProofFields(reader: FieldReader): Proof {
   return { kind: secretKindOf(reader.u8()), salt: reader.bytes(), secret: reader.bytes(), mac: reader.bytes() };
-}
-
-function readAlgorithm(reader: FieldReader): SignatureAlgorithm {
-  const scheme = member(schemes, reader.u8());
-  const hash: HashName = member(hashNames, reader.u8());
-  return scheme === 'RSA_PSS' ? { scheme, hash, mgfHash: member(hashNames, reader.u8()), saltBytes: reader.u32() } : { scheme, hash };
 }
 
 function secretKindOf(code: number): SecretKind {

@@ -1,0 +1,242 @@
+import { mkdir } from 'node:fs/promises';
+import type { Logger } from '../telemetry/log.ts';
+import type { Audit, Outcome } from './audit.ts';
+import { AuditedRequest, carriedOut, type Requester } from './audited-request.ts';
+import { Chain } from './chain.ts';
+import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
+import { DirectoryLock } from './directory-lock.ts';
+import { findTail } from './find-tail.ts';
+import { GroupWriter } from './group-writer.ts';
+import { requestsInChain, type Outbox } from './outbox.ts';
+import type { FilePlace, Place, RequestEntry } from './record.ts';
+import { RefusedClients } from './refused-clients.ts';
+
+const tickSeconds = 5;
+const refusedClientsSeconds = 60;
+const sweepSeconds = 1;
+
+/** What is kept apart from the log, so that a log that was cut or rolled back is found. */
+export interface AuditMemory {
+  head(): Promise<FilePlace | undefined>;
+  keepHead(head: FilePlace): Promise<void>;
+}
+
+export interface AuditLogOptions {
+  readonly directory: string;
+  /** Name of this log: several instances on one state store have one each. */
+  readonly name: string;
+  readonly rotateBytes: number;
+  readonly checkpointSeconds: number;
+  readonly checkpointRecords: number;
+  readonly signer: CheckpointSigner;
+  readonly memory: AuditMemory;
+  /** Where settlements leave a record in their own commit. */
+  readonly outbox?: Outbox | undefined;
+  readonly log: Logger;
+}
+
+export interface AuditStatus {
+  /** Whether the disk took the last record. */
+  readonly writable: boolean;
+  /** How long the oldest record has been waiting for the disk. */
+  readonly lagSeconds: number;
+  /** Milliseconds since epoch. */
+  readonly lastCheckpointAt: number | undefined;
+  readonly recordsSinceCheckpoint: number;
+}
+
+/** The hash-chained log with its checkpoints. See docs/audit.md. */
+export class AuditLog implements Audit {
+  readonly #options: AuditLogOptions;
+  readonly #lock: DirectoryLock;
+  readonly #chain: Chain;
+  readonly #writer: GroupWriter;
+  readonly #refused = new RefusedClients();
+  readonly #timers: NodeJS.Timeout[] = [];
+  /** Requests that changed the state and have no record yet. */
+  readonly #unrecorded = new Set<string>();
+  #replaying = false;
+  #lastCheckpoint: Place | undefined;
+  #lastCheckpointAt: number | undefined;
+  #checkpointing: Promise<void> | undefined;
+  /** After a failure: when the next checkpoint may be tried. */
+  #notBefore = 0;
+
+  private constructor(options: AuditLogOptions, lock: DirectoryLock, chain: Chain) {
+    this.#options = options;
+    this.#lock = lock;
+    this.#chain = chain;
+    this.#writer = new GroupWriter(chain, options.log, () => {
+      void this.#replay().then(async () => this.#checkpoint());
+    });
+  }
+
+  /** Opens the log and finishes what a crash left. A full disk does not keep it from opening. @throws {Error} for a directory that cannot be used */
+  static async open(options: AuditLogOptions): Promise<AuditLog> {
+    await mkdir(options.directory, { recursive: true, mode: 0o700 });
+    const lock = new DirectoryLock(options.directory);
+    try {
+      const found = await findTail(options.directory, await options.memory.head());
+      if (found.gap !== undefined) options.log.error('the audit log is not what it was; it goes on in a new file', { reason: found.gap });
+      const { directory, name, rotateBytes, signer } = options;
+      const chain = new Chain({ directory, log: name, publicKey: signer.publicKey, rotateBytes }, found);
+      const audit = new AuditLog(options, lock, chain);
+      await audit.#start(found.cutBytes);
+      return audit;
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  get status(): AuditStatus {
+    return {
+      writable: this.#writer.writable,
+      lagSeconds: this.#writer.lagSeconds,
+      lastCheckpointAt: this.#lastCheckpointAt,
+      recordsSinceCheckpoint: this.#recordsSinceCheckpoint,
+    };
+  }
+
+  begin(requester: Requester): AuditedRequest {
+    return new AuditedRequest(this.#options.name, requester);
+  }
+
+  async carryOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
+    this.#writer.checkWritable();
+    return carriedOut(request, work);
+  }
+
+  async finish({ requester, key, digests, outboxIds }: AuditedRequest, outcome: Outcome): Promise<void> {
+    const entry = { kind: 'request' as const, ...requester, key, digests: digests.length === 0 ? undefined : digests, ...outcome };
+    try {
+      await this.record(entry);
+      this.#options.outbox?.done(outboxIds);
+    } catch (error) {
+      if (outboxIds.length > 0) this.#unrecorded.add(requester.request);
+      throw error;
+    }
+  }
+
+  /** Returns once the record is on the disk. @throws {Refusal} STORE_FULL */
+  async record(entry: RequestEntry): Promise<void> {
+    await this.#writer.append(entry);
+    if (this.#recordsSinceCheckpoint >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.#checkpoint();
+  }
+
+  refuseClient(reason: string, address: string | undefined): void {
+    this.#refused.add(reason, address);
+  }
+
+  /** Writes what is left and a last checkpoint. After the last request, before the token stops. */
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#writeRefused();
+    await this.#checkpointing;
+    await this.#checkpoint();
+    await this.#sweep();
+    await this.#writer.close();
+    this.#lock.release();
+  }
+
+  get #recordsSinceCheckpoint(): number {
+    return this.#chain.tail.n - (this.#lastCheckpoint?.n ?? 0);
+  }
+
+  async #start(cutBytes: number): Promise<void> {
+    const entry = { kind: 'start' as const, cutBytes: cutBytes === 0 ? undefined : cutBytes };
+    // A full disk: the group writer has said so, and tries again.
+    await this.#writer.append(entry).catch(() => undefined);
+    await this.#findUnrecorded();
+    await this.#replay();
+    await this.#checkpoint();
+    const every = (seconds: number, work: () => Promise<void>): void => {
+      this.#timers.push(setInterval(() => void work(), seconds * 1000).unref());
+    };
+    every(Math.min(tickSeconds, this.#options.checkpointSeconds), async () => {
+      await this.#replay();
+      const isDue = Date.now() - (this.#lastCheckpointAt ?? 0) >= this.#options.checkpointSeconds * 1000;
+      if (isDue && this.#recordsSinceCheckpoint > 0) await this.#checkpoint();
+    });
+    every(refusedClientsSeconds, async () => this.#writeRefused());
+    every(sweepSeconds, async () => this.#sweep());
+  }
+
+  /** At a start nothing is on its way: every settlement whose request is not in the chain lost its record to a crash or a full disk. */
+  async #findUnrecorded(): Promise<void> {
+    const { outbox, directory } = this.#options;
+    const settled = (await outbox?.settled()) ?? [];
+    if (settled.length === 0) return;
+    const inChain = await requestsInChain(directory, settled);
+    for (const { entry, ids } of settled) {
+      if (inChain.has(entry.request)) outbox?.done(ids);
+      else this.#unrecorded.add(entry.request);
+    }
+  }
+
+  /** Writes the records that are missing. What cannot be written now is tried again. */
+  async #replay(): Promise<void> {
+    const { outbox, log } = this.#options;
+    if (outbox === undefined || this.#unrecorded.size === 0 || !this.#writer.writable || this.#replaying) return;
+    this.#replaying = true;
+    try {
+      for (const { entry, ids } of await outbox.settled()) {
+        if (!this.#unrecorded.has(entry.request)) continue;
+        await this.#writer.append(entry);
+        this.#unrecorded.delete(entry.request);
+        outbox.done(ids);
+      }
+    } catch (error) {
+      log.error('audit records wait in the state store', { requests: this.#unrecorded.size, reason: reasonOf(error) });
+    } finally {
+      this.#replaying = false;
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    await this.#options.outbox?.sweep().catch((error: unknown) => {
+      this.#options.log.warn('the audit outbox keeps what is written already', { reason: reasonOf(error) });
+    });
+  }
+
+  async #checkpoint(): Promise<void> {
+    // One at a time; what comes in the meantime is for the next.
+    this.#checkpointing ??= this.#writeCheckpoint().finally(() => {
+      this.#checkpointing = undefined;
+    });
+    await this.#checkpointing;
+  }
+
+  /** Signs the chain as it is now. Records that come while the token signs stand between what is signed and the checkpoint. */
+  async #writeCheckpoint(): Promise<void> {
+    const { name, signer, memory, log } = this.#options;
+    if (!this.#writer.writable) return;
+    try {
+      const isIntact = await this.#writer.between(async (chain) => chain.leaveIfTouched());
+      if (!isIntact) log.error('somebody else changed the audit log; it goes on in a new file');
+      const { n, hash } = this.#chain.tail;
+      const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, signer);
+      const place = await this.#writer.append(entry);
+      this.#lastCheckpoint = place;
+      this.#lastCheckpointAt = Date.now();
+      await memory.keepHead(place);
+      // The log of the service is a second place for it, which an operator sends elsewhere.
+      log.info('audit checkpoint', { log: name, record: place.n, hash: place.hash });
+    } catch (error) {
+      this.#notBefore = Date.now() + tickSeconds * 1000;
+      log.error('no checkpoint in the audit log', { reason: reasonOf(error) });
+    }
+  }
+
+  async #writeRefused(): Promise<void> {
+    for (const entry of this.#refused.take()) {
+      await this.#writer.append(entry).catch(() => {
+        this.#refused.putBack(entry);
+      });
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

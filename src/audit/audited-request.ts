@@ -1,0 +1,62 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { step, type Step } from '../state/step.ts';
+import type { RequestEntry } from './record.ts';
+
+/** Who asks for what. */
+export type Requester = Pick<RequestEntry, 'request' | 'client' | 'tenant' | 'spki' | 'address' | 'operation'>;
+
+/** What an operation says of itself while it runs; references and digests, never content and never a secret. */
+export interface AuditDetails {
+  /** `keyReference.reference`. */
+  key: string | undefined;
+  /** Of what was signed or issued, each as `<hash>:<hexadecimal>`. */
+  readonly digests: string[];
+}
+
+/** What the outbox holds until the request's own record is in the chain. */
+export interface OutboxRecord extends Requester {
+  readonly key?: string | undefined;
+  readonly effect: string;
+}
+
+/** A request on its way through an operation. */
+export class AuditedRequest implements AuditDetails {
+  readonly requester: Requester;
+  readonly #log: string;
+  readonly #outboxIds: string[] = [];
+  key: string | undefined;
+  readonly digests: string[] = [];
+
+  constructor(log: string, requester: Requester) {
+    this.#log = log;
+    this.requester = requester;
+  }
+
+  /** Identifiers of the records that this request put into the outbox. */
+  get outboxIds(): readonly string[] {
+    return this.#outboxIds;
+  }
+
+  settlement(effect: string): Step<'addAuditRecord'> {
+    const id = `${this.#log}:${this.requester.request}:${this.#outboxIds.length}`;
+    this.#outboxIds.push(id);
+    const record: OutboxRecord = { ...this.requester, key: this.key, effect };
+    return step('addAuditRecord', { id, created_at: Date.now(), record: JSON.stringify(record) });
+  }
+}
+
+/**
+ * The request that is being carried out. A settlement lies deep in the rooms below; that it belongs to a request is nothing that every function on the
+ * way there should have to say.
+ */
+const currentRequest = new AsyncLocalStorage<AuditedRequest>();
+
+export async function carriedOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
+  return currentRequest.run(request, work);
+}
+
+/** The record of a settlement, for the same commit; none outside of a request. `effect` says what the commit does, such as `a key was made`. */
+export function auditSteps(effect: string): readonly Step<'addAuditRecord'>[] {
+  const request = currentRequest.getStore();
+  return request === undefined ? [] : [request.settlement(effect)];
+}

@@ -1,0 +1,117 @@
+import { AppendFile } from './append-file.ts';
+import { auditFile, fileName } from './file-names.ts';
+import { chainedLine, entryBody, lineHash } from './line.ts';
+import type { Entry, FilePlace, Place } from './record.ts';
+
+export interface ChainOptions {
+  readonly directory: string;
+  /** Name of the log. */
+  readonly log: string;
+  /** SubjectPublicKeyInfo of the checkpoints' key, DER. */
+  readonly publicKey: Uint8Array;
+  /** A file that has grown to this is closed, and the next one goes on. */
+  readonly rotateBytes: number;
+}
+
+/** Where the chain goes on. */
+export interface ChainStart {
+  /** The last record there is. */
+  readonly tail: Place;
+  /** The file that goes on, or the number of one to be made. */
+  readonly file: number;
+  /** How much of that file is good; what follows is cut. 0: its first record is written. */
+  readonly goodBytes: number;
+  /** Why the file does not continue what is there. */
+  readonly gap?: string | undefined;
+}
+
+/** The chain of records over its files. One call at a time. */
+export class Chain {
+  readonly #options: ChainOptions;
+  #tail: Place;
+  #number: number;
+  #goodBytes: number;
+  #gap: string | undefined;
+  #file: AppendFile | undefined;
+
+  constructor(options: ChainOptions, start: ChainStart) {
+    this.#options = options;
+    this.#tail = start.tail;
+    this.#number = start.file;
+    this.#goodBytes = start.goodBytes;
+    this.#gap = start.gap;
+  }
+
+  get tail(): Place {
+    return this.#tail;
+  }
+
+  /** Number of the file that is written. */
+  get file(): number {
+    return this.#number;
+  }
+
+  /** Appends records (as `entryBody` makes them), all or none, and answers their places once they are on the disk. */
+  async write(bodies: readonly string[]): Promise<FilePlace[]> {
+    const file = await this.#openFile();
+    const isNew = file.size === 0;
+    const time = new Date().toISOString();
+    const lines: string[] = [];
+    const places: FilePlace[] = [];
+    const number = this.#number;
+    let place = this.#tail;
+    for (const body of isNew ? [this.#openBody(), ...bodies] : bodies) {
+      const line = chainedLine(place, time, body);
+      place = { n: place.n + 1, hash: lineHash(line) };
+      lines.push(line);
+      places.push({ ...place, file: number });
+    }
+    await file.append(Buffer.from(`${lines.join('\n')}\n`));
+    this.#tail = place;
+    if (isNew) this.#gap = undefined;
+    // What was asked for is written: if the file cannot be closed now, the next write tries again.
+    if (file.size >= this.#options.rotateBytes) await this.#rotate(file).catch(() => undefined);
+    return isNew ? places.slice(1) : places;
+  }
+
+  /** Leaves a file that somebody took away or changed, so that no record goes where nobody finds it. False where that was so. */
+  async leaveIfTouched(): Promise<boolean> {
+    if (this.#file === undefined || (await this.#file.isIntact())) return true;
+    this.#gap = `${fileName(this.#number)} was changed by somebody else while it was written`;
+    await this.#leave(this.#file);
+    return false;
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    this.#goodBytes = file?.size ?? this.#goodBytes;
+    await file?.close();
+  }
+
+  async #openFile(): Promise<AppendFile> {
+    this.#file ??= await AppendFile.open(auditFile(this.#options.directory, this.#number).path, this.#goodBytes);
+    return this.#file;
+  }
+
+  #openBody(): string {
+    const { log, publicKey } = this.#options;
+    const key = Buffer.from(publicKey).toString('base64');
+    return entryBody({ kind: 'open', log, file: this.#number, publicKey: key, gap: this.#gap });
+  }
+
+  async #rotate(file: AppendFile): Promise<void> {
+    const close: Entry = { kind: 'close', next: fileName(this.#number + 1) };
+    const line = chainedLine(this.#tail, new Date().toISOString(), entryBody(close));
+    await file.append(Buffer.from(`${line}\n`));
+    this.#tail = { n: this.#tail.n + 1, hash: lineHash(line) };
+    await this.#leave(file);
+  }
+
+  async #leave(file: AppendFile): Promise<void> {
+    this.#file = undefined;
+    this.#number += 1;
+    this.#goodBytes = 0;
+    await file.close();
+  }
+}

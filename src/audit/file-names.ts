@@ -1,0 +1,30 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const pattern = /^audit-(\d{8})\.jsonl$/;
+
+export interface AuditFile {
+  readonly name: string;
+  readonly path: string;
+  readonly number: number;
+}
+
+export function fileName(number: number): string {
+  return `audit-${String(number).padStart(8, '0')}.jsonl`;
+}
+
+export function auditFile(directory: string, number: number): AuditFile {
+  const name = fileName(number);
+  return { name, path: join(directory, name), number };
+}
+
+/** The files of a log, oldest first. */
+export async function auditFiles(directory: string): Promise<AuditFile[]> {
+  const names = await readdir(directory);
+  return names
+    .flatMap((name) => {
+      const digits = pattern.exec(name)?.[1];
+      return digits === undefined ? [] : [{ name, path: join(directory, name), number: Number(digits) }];
+    })
+    .toSorted((left, right) => left.number - right.number);
+}

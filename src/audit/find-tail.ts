@@ -1,0 +1,99 @@
+import type { ChainStart } from './chain.ts';
+import { auditFiles, type AuditFile } from './file-names.ts';
+import { beginning, lineHash } from './line.ts';
+import { readLines } from './read-lines.ts';
+import type { FilePlace, Place } from './record.ts';
+
+export interface FoundTail extends ChainStart {
+  /** Bytes of a half-written line that will be cut. */
+  readonly cutBytes: number;
+}
+
+interface Scan {
+  readonly tail: Place;
+  readonly lines: number;
+  readonly goodBytes: number;
+  readonly cutBytes: number;
+  readonly isClosed: boolean;
+  /** The first line that breaks the chain. */
+  readonly damagedLine: number | undefined;
+  /** Hash of the record that the state store knows of, if it is in this file. */
+  readonly hashOfKnown: string | undefined;
+}
+
+/**
+ * Where the log goes on after a start; `known` is its last checkpoint, as the state store keeps it. A half-written line at the end is what a crash leaves, and is cut. What a crash cannot leave (records that the
+ * state store knows of are missing, or the newest file breaks the chain) is left as it is, and a new file says so: its gap stays for all to see.
+ */
+export async function findTail(directory: string, known: FilePlace | undefined): Promise<FoundTail> {
+  const files = await auditFiles(directory);
+  let newest: { file: AuditFile; scan: Scan } | undefined;
+  let emptyCutBytes = 0;
+  for (const file of files.toReversed()) {
+    const scan = await scanFile(file, known);
+    if (scan.lines > 0) {
+      newest = { file, scan };
+      break;
+    }
+    emptyCutBytes += scan.cutBytes;
+  }
+  const highest = Math.max(files.at(-1)?.number ?? 0, known?.file ?? 0);
+  const gap = gapOf(newest?.scan, known);
+  if (gap !== undefined) {
+    const scanned = newest?.scan.tail ?? beginning;
+    const tail = known !== undefined && known.n >= scanned.n ? { n: known.n, hash: known.hash } : scanned;
+    return { tail, file: highest + 1, goodBytes: 0, gap, cutBytes: 0 };
+  }
+  if (newest === undefined) return { tail: beginning, file: files[0]?.number ?? 1, goodBytes: 0, cutBytes: emptyCutBytes };
+  const { file, scan } = newest;
+  // A crash between two files leaves the old one closed and the new one empty, or not there.
+  if (scan.isClosed || highest > file.number) return { tail: scan.tail, file: file.number + 1, goodBytes: 0, cutBytes: emptyCutBytes };
+  return { tail: scan.tail, file: file.number, goodBytes: scan.goodBytes, cutBytes: scan.cutBytes };
+}
+
+function gapOf(scan: Scan | undefined, known: FilePlace | undefined): string | undefined {
+  if (scan === undefined) return known === undefined ? undefined : `the log is gone; its last checkpoint was record ${known.n}`;
+  if (scan.damagedLine !== undefined) return `line ${scan.damagedLine} of the newest file breaks the chain`;
+  if (known === undefined) return undefined;
+  if (known.n > scan.tail.n) return `the log ended at record ${scan.tail.n}; its last checkpoint was record ${known.n}`;
+  if (scan.hashOfKnown !== undefined && scan.hashOfKnown !== known.hash) return `record ${known.n} is not the checkpoint that was written`;
+  return undefined;
+}
+
+async function scanFile({ path }: AuditFile, known: FilePlace | undefined): Promise<Scan> {
+  let tail: Place | undefined;
+  let lines = 0;
+  let goodBytes = 0;
+  let cutBytes = 0;
+  let isClosed = false;
+  let damagedLine: number | undefined;
+  let hashOfKnown: string | undefined;
+  for await (const { bytes, isWhole, end } of readLines(path)) {
+    if (!isWhole) {
+      cutBytes = bytes.length;
+      break;
+    }
+    lines += 1;
+    goodBytes = end;
+    const record = placeIn(bytes);
+    const isInOrder = record !== undefined && (tail === undefined || (record.n === tail.n + 1 && record.previous === tail.hash));
+    if (!isInOrder) damagedLine ??= lines;
+    tail = { n: record?.n ?? (tail?.n ?? 0) + 1, hash: lineHash(bytes) };
+    isClosed = record?.kind === 'close';
+    if (tail.n === known?.n) hashOfKnown = tail.hash;
+  }
+  return { tail: tail ?? beginning, lines, goodBytes, cutBytes, isClosed, damagedLine, hashOfKnown };
+}
+
+function placeIn(line: Buffer): { n: number; previous: string; kind: string } | undefined {
+  try {
+    const record: unknown = JSON.parse(line.toString('utf8'));
+    if (typeof record !== 'object' || record === null) return undefined;
+    if (!('n' in record && 'previous' in record && 'kind' in record)) return undefined;
+    const { n, previous, kind } = record;
+    if (typeof n !== 'number' || typeof previous !== 'string' || typeof kind !== 'string') return undefined;
+    return { n, previous, kind };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,146 @@
+import { Refusal } from '../result-codes.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { Chain } from './chain.ts';
+import { entryBody } from './line.ts';
+import type { Entry, FilePlace } from './record.ts';
+
+const retryMs = 500;
+
+interface Waiting {
+  readonly body: string;
+  readonly since: number;
+  resolve(place: FilePlace): void;
+  reject(error: Error): void;
+}
+
+interface Outage {
+  readonly since: string;
+  readonly reason: string;
+  refused: number;
+}
+
+/**
+ * Writes records in groups: while one group is on its way to the disk the next one gathers, and each group is synced once. After a failure nothing
+ * is taken until the disk takes a record again, which is tried twice a second.
+ */
+export class GroupWriter {
+  readonly #chain: Chain;
+  readonly #log: Logger;
+  readonly #recovered: () => void;
+  #waiting: Waiting[] = [];
+  /** The group on its way, and all after it. */
+  #work: Promise<void> | undefined;
+  #outage: Outage | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #inWork: readonly Waiting[] = [];
+  #isClosed = false;
+
+  constructor(chain: Chain, log: Logger, recovered: () => void) {
+    this.#chain = chain;
+    this.#log = log;
+    this.#recovered = recovered;
+  }
+
+  get writable(): boolean {
+    return this.#outage === undefined;
+  }
+
+  /** How long the oldest record has been waiting for the disk. */
+  get lagSeconds(): number {
+    const oldest = this.#inWork[0] ?? this.#waiting[0];
+    return oldest === undefined ? 0 : (performance.now() - oldest.since) / 1000;
+  }
+
+  /** @throws {Refusal} STORE_FULL where the disk took no record the last time. */
+  checkWritable(): void {
+    if (this.#outage === undefined) return;
+    this.#outage.refused += 1;
+    throw unwritable(this.#outage.reason);
+  }
+
+  /** Answers once the record is on the disk. @throws {Refusal} STORE_FULL */
+  async append(entry: Entry): Promise<FilePlace> {
+    if (this.#outage !== undefined) throw unwritable(this.#outage.reason);
+    if (this.#isClosed) throw unwritable('it is closed');
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ body: entryBody(entry), since: performance.now(), resolve, reject });
+      this.#work ??= this.#writeAll();
+    });
+  }
+
+  /** Work on the chain itself, between two groups. */
+  async between<T>(use: (chain: Chain) => Promise<T>): Promise<T> {
+    while (this.#work !== undefined) await this.#work;
+    const turn = Promise.withResolvers<void>();
+    this.#work = turn.promise;
+    try {
+      return await use(this.#chain);
+    } finally {
+      this.#work = undefined;
+      turn.resolve();
+      if (this.#waiting.length > 0) this.#work ??= this.#writeAll();
+    }
+  }
+
+  /** Waits for the last group, then lets go of the file. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    await this.between(async (chain) => chain.close());
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // Requests that end in the same turn of the loop share a sync.
+      await new Promise(setImmediate);
+      const group = this.#waiting;
+      this.#waiting = [];
+      this.#inWork = group;
+      try {
+        const places = await this.#chain.write(group.map(({ body }) => body));
+        for (const [index, place] of places.entries()) group[index]?.resolve(place);
+      } catch (error) {
+        this.#fail([...group, ...this.#waiting], error);
+        this.#waiting = [];
+      }
+    }
+    this.#inWork = [];
+    this.#work = undefined;
+  }
+
+  #fail(group: readonly Waiting[], error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const requests = group.filter(({ body }) => body.startsWith('"kind":"request"')).length;
+    this.#outage = { since: new Date().toISOString(), reason, refused: requests };
+    this.#log.error('the audit log cannot be written; what must be audited is refused', { reason });
+    for (const one of group) one.reject(unwritable(reason));
+    this.#tryAgainLater();
+  }
+
+  #tryAgainLater(): void {
+    this.#retry = setTimeout(() => {
+      void this.#tryAgain();
+    }, retryMs).unref();
+  }
+
+  async #tryAgain(): Promise<void> {
+    const outage = this.#outage;
+    if (outage === undefined) return;
+    try {
+      await this.between(async (chain) => {
+        // What is refused while this record is written is counted too little rather than too much: the log says so of the time, not of each.
+        await chain.write([entryBody({ kind: 'outage', since: outage.since, reason: outage.reason, refused: outage.refused })]);
+        this.#outage = undefined;
+      });
+    } catch {
+      this.#tryAgainLater();
+      return;
+    }
+    this.#log.warn('the audit log is written again', { since: outage.since, refused: outage.refused });
+    this.#recovered();
+  }
+}
+
+function unwritable(reason: string): Refusal {
+  return new Refusal('STORE_FULL', { message: 'the audit log cannot be written', cause: reason });
+}

@@ -1,0 +1,89 @@
+import type { StateStore } from '../state/state-store.ts';
+import type { OutboxRecord } from './audited-request.ts';
+import { auditFiles } from './file-names.ts';
+import { readLines } from './read-lines.ts';
+import type { RequestEntry } from './record.ts';
+
+/** Far more than can be on their way at once. */
+const maxRows = 100_000;
+const deletedAtOnce = 500;
+/** Clocks may have been set between a commit and a record. */
+const clockSlackMs = 3_600_000;
+
+/** A request whose settlement is in the state store. */
+export interface Settled {
+  readonly entry: RequestEntry;
+  readonly ids: readonly string[];
+  /** Milliseconds since epoch. */
+  readonly since: number;
+}
+
+/** The audit records that the state store holds until they are in the chain. */
+export class Outbox {
+  readonly #store: StateStore;
+  readonly #log: string;
+  #done: string[] = [];
+
+  constructor(store: StateStore, log: string) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** The settlements of requests whose own record may be missing. */
+  async settled(): Promise<Settled[]> {
+    const rows = await this.#store.run('listAuditRecords', { limit: maxRows, idPrefix: `${this.#log}:` });
+    const requests = Map.groupBy(rows, ({ id }) => id.split(':')[1] ?? '');
+    return [...requests.values()].map((group) => {
+      // Written by `AuditedRequest.settlement`.
+      const records = group.map(({ record }) => JSON.parse(record) as OutboxRecord);
+      const { effect: _effect, ...last } = records.at(-1) ?? {};
+      const replayed = records.map(({ effect }) => effect).join('; ');
+      return {
+        entry: { kind: 'request', ...last, replayed } as RequestEntry,
+        ids: group.map(({ id }) => id),
+        since: Math.min(...group.map(({ created_at: createdAt }) => createdAt)),
+      };
+    });
+  }
+
+  /** Their records are in the chain: they go with the next `sweep`. */
+  done(ids: readonly string[]): void {
+    if (ids.length > 0) this.#done.push(...ids);
+  }
+
+  async sweep(): Promise<void> {
+    while (this.#done.length > 0) {
+      const ids = this.#done.slice(0, deletedAtOnce);
+      await this.#store.run('deleteAuditRecords', ids);
+      this.#done = this.#done.slice(ids.length);
+    }
+  }
+}
+
+/** Which of the requests have a record in the chain. Reads the newest files, back to when the first of them can have been written. */
+export async function requestsInChain(directory: string, settled: readonly Settled[]): Promise<Set<string>> {
+  const wanted = new Set(settled.map(({ entry }) => entry.request));
+  const since = Math.min(...settled.map((one) => one.since)) - clockSlackMs;
+  const found = new Set<string>();
+  for (const { path } of (await auditFiles(directory)).toReversed()) {
+    let begins: number | undefined;
+    for await (const { bytes, isWhole } of readLines(path)) {
+      const record = isWhole ? recordIn(bytes) : undefined;
+      if (record === undefined) continue;
+      begins ??= Date.parse(record.time);
+      if (record.request !== undefined && wanted.has(record.request)) found.add(record.request);
+    }
+    if (begins !== undefined && begins < since) break;
+  }
+  return found;
+}
+
+function recordIn(bytes: Buffer): { time: string; request: string | undefined } | undefined {
+  try {
+    const record: unknown = JSON.parse(bytes.toString('utf8'));
+    if (typeof record !== 'object' || record === null || !('time' in record) || typeof record.time !== 'string') return undefined;
+    return { time: record.time, request: 'request' in record && typeof record.request === 'string' ? record.request : undefined };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,40 @@
+import { open } from 'node:fs/promises';
+
+const chunkBytes = 1 << 20;
+/** No record is near it: a hundred digests have 10 kB. */
+const maxLineBytes = 1 << 20;
+
+export interface ReadLine {
+  /** Without its line feed. */
+  readonly bytes: Buffer;
+  /** False for what stands after the last line feed, and for a line that is too long to be read on. */
+  readonly isWhole: boolean;
+  /** Where the line ends in the file, its line feed included. */
+  readonly end: number;
+}
+
+/** The lines of a file of any size, one after the other; `from` is where a line begins. */
+export async function* readLines(path: string, from = 0): AsyncGenerator<ReadLine> {
+  const handle = await open(path, 'r');
+  try {
+    let rest = Buffer.alloc(0);
+    let end = from;
+    for (let position = from; ;) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
+      if (bytesRead === 0) break;
+      position += bytesRead;
+      const data = rest.length === 0 ? buffer.subarray(0, bytesRead) : Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+      let start = 0;
+      for (let feed = data.indexOf(0x0a); feed >= 0; feed = data.indexOf(0x0a, start)) {
+        end += feed + 1 - start;
+        yield { bytes: data.subarray(start, feed), isWhole: true, end };
+        start = feed + 1;
+      }
+      rest = data.subarray(start);
+      if (rest.length > maxLineBytes) break;
+    }
+    if (rest.length > 0) yield { bytes: rest, isWhole: false, end: end + rest.length };
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,102 @@
+/** What a record of the audit log says, apart from its place in the chain. Never content, never a secret. */
+export type Entry = RequestEntry | RefusedEntry | CheckpointEntry | OpenEntry | CloseEntry | StartEntry | OutageEntry;
+
+/** A request that reached a client and a role, with its outcome. */
+export interface RequestEntry {
+  readonly kind: 'request';
+  /** The service's own identifier of the request; the log has the same. */
+  readonly request: string;
+  readonly client: string;
+  readonly tenant: string;
+  /** First 16 hexadecimal digits of the SHA-256 of the client's SubjectPublicKeyInfo. */
+  readonly spki: string;
+  readonly address: string | undefined;
+  /** Group and name, such as `signature/sign`. */
+  readonly operation: string;
+  /** The caller's own requestID, cut to 128 characters. */
+  readonly requestID?: string | undefined;
+  /** `keyReference.reference`. */
+  readonly key?: string | undefined;
+  /** Of what was signed or issued, each as `<hash>:<hexadecimal>`. */
+  readonly digests?: readonly string[] | undefined;
+  /** The result; absent where the answer was an HTTP problem. */
+  readonly major?: number | undefined;
+  readonly minor?: number | undefined;
+  /** Status of the HTTP problem that was answered. */
+  readonly status?: number | undefined;
+  /** What the state store had committed for a request whose own record a crash or a full disk prevented. */
+  readonly replayed?: string | undefined;
+}
+
+/** Clients that were refused before any operation, added up. */
+export interface RefusedEntry {
+  readonly kind: 'refused-clients';
+  readonly reason: string;
+  readonly count: number;
+  readonly since: string;
+  /** The address of the first of them. */
+  readonly address: string | undefined;
+}
+
+export interface CheckpointEntry {
+  readonly kind: 'checkpoint';
+  readonly checkpoint: Checkpoint;
+  /** ECDSA-Sig-Value (RFC 3279 §2.2.3), base64. */
+  readonly signature: string;
+}
+
+/** What a checkpoint's signature is over: the log up to and with one record. */
+export interface Checkpoint {
+  /** Name of the log. */
+  readonly log: string;
+  /** Number of the last record that it covers: the count of all records so far. */
+  readonly records: number;
+  /** Hash of that record's line. */
+  readonly hash: string;
+  readonly time: string;
+}
+
+/** The first record of each file. */
+export interface OpenEntry {
+  readonly kind: 'open';
+  readonly log: string;
+  /** The number in the file's name. */
+  readonly file: number;
+  /** SubjectPublicKeyInfo of the key that signs the checkpoints of this file, DER, base64. */
+  readonly publicKey: string;
+  /** Why this file does not continue the one before it. */
+  readonly gap?: string | undefined;
+}
+
+/** The last record of each file but the newest. */
+export interface CloseEntry {
+  readonly kind: 'close';
+  /** Name of the file that goes on. */
+  readonly next: string;
+}
+
+export interface StartEntry {
+  readonly kind: 'start';
+  /** Length of the half-written line that the start removed. */
+  readonly cutBytes?: number | undefined;
+}
+
+/** Written when the disk takes records again. */
+export interface OutageEntry {
+  readonly kind: 'outage';
+  readonly since: string;
+  readonly reason: string;
+  /** Requests that were answered 2/243 in the meantime. */
+  readonly refused: number;
+}
+
+/** A record's place: its number, from 1, and the hash of its line. */
+export interface Place {
+  readonly n: number;
+  readonly hash: string;
+}
+
+/** A place with the number of the file that holds it. */
+export interface FilePlace extends Place {
+  readonly file: number;
+}

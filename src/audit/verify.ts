@@ -1,0 +1,119 @@
+import { auditFiles, fileName, type AuditFile } from './file-names.ts';
+import { logLines, type LogLine } from './log-lines.ts';
+import type { Checkpoint, Place } from './record.ts';
+import { ChainCheck } from './verify-chain.ts';
+
+export interface VerifyOptions {
+  /** Keys whose checkpoints count: SubjectPublicKeyInfo, DER. */
+  readonly publicKeys: readonly Uint8Array[];
+  /** Places that the log must have: the last checkpoint as the state store keeps it, and any that were kept elsewhere. */
+  readonly heads?: readonly Place[];
+  /** Name of the file to begin with, where older ones are archived. */
+  readonly from?: string | undefined;
+}
+
+export interface BadPlace {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly why: string;
+}
+
+export interface VerifyResult {
+  /** The first place that is not as it was written; undefined where all is well. */
+  readonly bad: BadPlace | undefined;
+  readonly files: number;
+  /** Lines read, up to the bad place. */
+  readonly records: number;
+  readonly checkpoints: number;
+  /** What the last checkpoint's signature covers. */
+  readonly covered: Checkpoint | undefined;
+  /** The last record. */
+  readonly last: Place | undefined;
+}
+
+/** Reads a whole log, of any size, and names the first place that is not as it was written. docs/audit.md says what that proves. */
+export async function verifyAuditLog(directory: string, { publicKeys, heads = [], from }: VerifyOptions): Promise<VerifyResult> {
+  const found = await auditFiles(directory);
+  const first = from === undefined ? 0 : found.findIndex(({ name }) => name === from);
+  const present = first < 0 ? [] : found.slice(first);
+  const firstNumber = from === undefined ? 1 : (present[0]?.number ?? 0);
+  const missingAt = present.findIndex(({ number }, index) => number !== firstNumber + index);
+  const files = missingAt < 0 ? present : present.slice(0, missingAt);
+  const missing = missingAt < 0 ? undefined : fileName(firstNumber + missingAt);
+  const chain = new ChainCheck({ publicKeys, heads, fromBeginning: from === undefined });
+  let records = 0;
+  let last: LogLine | undefined;
+  let bad: BadPlace | undefined;
+  for await (const [here, next, afterNext] of inSightOfTwo(logLines(files))) {
+    const why = chain.take(here, next, afterNext);
+    if (last === undefined && here.file !== files[0]) bad = emptyFile(firstNumber);
+    else bad = why === undefined ? badChangeOfFile(here, next) : { ...placeOf(here), why };
+    if (bad !== undefined) break;
+    records += 1;
+    last = here;
+  }
+  bad ??= badEnd({ chain, files, last, missing: first < 0 ? from : missing });
+  return { bad, files: files.length, records, checkpoints: chain.checkpoints, covered: chain.covered, last: chain.last };
+}
+
+/** From one file to the next: the last record of the one, the first line of the next. */
+function badChangeOfFile(here: LogLine, next: LogLine | undefined): BadPlace | undefined {
+  const isClosed = typeof here.record !== 'string' && here.record.kind === 'close';
+  if (next === undefined) return undefined;
+  if (next.file === here.file) return isClosed ? { ...placeOf(next), why: 'it stands after the last record of the file' } : undefined;
+  if (!isClosed) return { ...afterIt(here), why: 'the file ends without its last record' };
+  return next.file.number === here.file.number + 1 ? undefined : emptyFile(here.file.number + 1);
+}
+
+interface End {
+  readonly chain: ChainCheck;
+  readonly files: readonly AuditFile[];
+  readonly last: LogLine | undefined;
+  readonly missing: string | undefined;
+}
+
+/** All lines are well: whether they are all that there should be. */
+function badEnd({ chain, files, last, missing }: End): BadPlace | undefined {
+  const isClosed = last !== undefined && typeof last.record !== 'string' && last.record.kind === 'close';
+  const newest = files.at(-1);
+  const lastNumber = last?.file.number ?? (files[0]?.number ?? 1) - 1;
+  if (newest !== undefined && newest.number > lastNumber && !(isClosed && newest.number === lastNumber + 1)) {
+    return isClosed || last === undefined ? emptyFile(lastNumber + 1) : { ...afterIt(last), why: 'the file ends without its last record' };
+  }
+  const at = last === undefined ? { file: fileName(1), line: 1 } : isClosed ? { file: fileName(lastNumber + 1), line: 1 } : afterIt(last);
+  if (missing !== undefined)
+    return isClosed || last === undefined
+      ? { file: missing, line: 1, why: 'the file is missing' }
+      : { ...at, why: 'the file ends without its last record' };
+  const { lastKnown } = chain;
+  if (lastKnown > (chain.last?.n ?? 0)) return { ...at, why: `the log ends here, and is known to have gone to record ${lastKnown}` };
+  return chain.checkpoints === 0 ? { ...at, why: 'the log has no checkpoint: nothing in it is proved' } : undefined;
+}
+
+function placeOf({ file, line }: LogLine): { file: string; line: number } {
+  return { file: file.name, line };
+}
+
+function afterIt({ file, line }: LogLine): { file: string; line: number } {
+  return { file: file.name, line: line + 1 };
+}
+
+function emptyFile(number: number): BadPlace {
+  return { file: fileName(number), line: 1, why: 'the file is empty' };
+}
+
+/** Each line with the two that follow it. */
+async function* inSightOfTwo(lines: AsyncIterable<LogLine>): AsyncGenerator<[LogLine, LogLine | undefined, LogLine | undefined]> {
+  const window: LogLine[] = [];
+  for await (const line of lines) {
+    window.push(line);
+    const [here, next, afterNext] = window;
+    if (here === undefined || afterNext === undefined) continue;
+    yield [here, next, afterNext];
+    window.shift();
+  }
+  const [first, second] = window;
+  if (first !== undefined) yield [first, second, undefined];
+  if (second !== undefined) yield [second, undefined, undefined];
+}

@@ -1,0 +1,56 @@
+import { checkAuthorityKey, loadAuthority, readChain } from '../../certificates/configured-authority.ts';
+import type { Config } from '../../config/config.ts';
+import { connectToHost } from '../../token/operator/host-questions.ts';
+import { TokenClient } from '../../token/client/token-client.ts';
+import { answerMs } from '../token/token-access.ts';
+import { faultText, type Findings } from './findings.ts';
+import { checkValidity, readCertificates } from './tls-checks.ts';
+
+type Authorities = Config['certificateAuthorities'];
+
+/** The files of each certificate authority parse, are valid now, and are a chain. */
+export function checkAuthorities(findings: Findings, authorities: Authorities): void {
+  for (const [name, { certificate, chain }] of Object.entries(authorities)) {
+    const place = findings.at(`certificateAuthorities.${name}`);
+    const found = [certificate, ...chain].map((file) => {
+      const [first] = place.tryTo(() => readCertificates(file)) ?? [];
+      if (first === undefined) return undefined;
+      if (!first.ca) place.fault(`${file}: this is not the certificate of a certificate authority`);
+      checkValidity(place, file, first);
+      return first;
+    });
+    if (!found.includes(undefined)) place.tryTo(() => readChain({ certificate, chain }));
+  }
+}
+
+/** The key of each certificate authority is on the token; only where the token host runs. */
+export async function checkAuthorityKeys(findings: Findings, config: Config): Promise<void> {
+  if (findings.faults.length > 0 || Object.keys(config.certificateAuthorities).length === 0) return;
+  const place = findings.at('certificateAuthorities');
+  let host: Awaited<ReturnType<typeof connectToHost>>;
+  try {
+    host = await connectToHost(config.token.socketPath, answerMs(config.token));
+  } catch (error) {
+    place.note(`the keys on the token are not checked: ${faultText(error)}`);
+    return;
+  }
+  if (host === undefined) {
+    place.note('the keys on the token are not checked: the token host does not run');
+    return;
+  }
+  host.close();
+  const silent = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
+  const token = new TokenClient({ ...config.token, host: 'external' }, findings.configPath, silent);
+  try {
+    await token.start();
+    for (const [name, files] of Object.entries(config.certificateAuthorities)) {
+      try {
+        await checkAuthorityKey(name, loadAuthority(token, files));
+      } catch (error) {
+        findings.faults.push(`${findings.configPath}: ${faultText(error)}`);
+      }
+    }
+  } finally {
+    await token.stop();
+  }
+}

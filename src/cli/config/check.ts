@@ -1,0 +1,39 @@
+import { dirname } from 'node:path';
+import { ConfigError, loadConfig, type Config } from '../../config/config.ts';
+import { printable } from '../printable.ts';
+import type { Outcome } from '../outcome.ts';
+import { checkAuthorities, checkAuthorityKeys } from './authority-checks.ts';
+import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
+import { Findings } from './findings.ts';
+import { checkToken } from './token-checks.ts';
+import { checkClientAuthority, checkServerCertificate } from './tls-checks.ts';
+
+/** `config check`: everything that would keep the daemon from starting, as far as it can be seen from here. */
+export async function configCheck(configPath: string): Promise<Outcome> {
+  const findings = new Findings(configPath);
+  try {
+    await checkAll(loadConfig(configPath), findings);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    findings.faults.push(...error.message.split('\n'));
+  }
+  const { faults, notes } = findings;
+  return {
+    json: { faults, notes },
+    text: faults.length === 0 ? `${printable(configPath)} is good\n` : '',
+    faults,
+    notes,
+  };
+}
+
+async function checkAll(config: Config, findings: Findings): Promise<void> {
+  const { api } = config.listeners;
+  checkNotWritable(findings.at('(file)'), findings.configPath);
+  checkServerCertificate(findings, api);
+  checkPrivate(findings.at('listeners.api.key'), api.key);
+  checkClientAuthority(findings, api.clientCertificateAuthority);
+  checkToken(config, findings);
+  checkDirectory(findings.at('state.path'), dirname(config.state.path));
+  checkAuthorities(findings, config.certificateAuthorities);
+  await checkAuthorityKeys(findings, config);
+}

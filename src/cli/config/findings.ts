@@ -1,0 +1,51 @@
+/** What the checks find, each line with the file and the member that it is about. */
+export class Findings {
+  readonly configPath: string;
+  readonly faults: string[] = [];
+  readonly notes: string[] = [];
+
+  constructor(configPath: string) {
+    this.configPath = configPath;
+  }
+
+  at(member: string): Place {
+    return {
+      fault: (text) => this.faults.push(`${this.configPath}: ${member}: ${text}`),
+      note: (text) => this.notes.push(`${this.configPath}: ${member}: ${text}`),
+      tryTo: (work) => {
+        try {
+          return work();
+        } catch (error) {
+          const text = faultText(error);
+          // Some errors name the member themselves.
+          this.faults.push(`${this.configPath}: ${text.startsWith(`${member}: `) ? text : `${member}: ${text}`}`);
+          return undefined;
+        }
+      },
+    };
+  }
+}
+
+/** One member of the configuration. */
+export interface Place {
+  fault(text: string): void;
+  note(text: string): void;
+  /** What the work gives; undefined where it throws, which is a fault. */
+  tryTo<T>(work: () => T): T | undefined;
+}
+
+/** The errors of the file system in words. */
+export function faultText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
+  switch ('code' in error ? error.code : undefined) {
+    case 'ENOENT':
+      return `${path}there is no such file`;
+    case 'EACCES':
+      return `${path}permission denied`;
+    case 'EISDIR':
+      return `${path}this is a directory`;
+    default:
+      return error.message;
+  }
+}

@@ -1,0 +1,56 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Findings, Place } from './findings.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+const warnDays = 30;
+
+/** The server's certificate parses, is valid now, and its key is the one that is configured. */
+export function checkServerCertificate(findings: Findings, files: { readonly certificate: string; readonly key: string }): void {
+  const place = findings.at('listeners.api.certificate');
+  const [certificate] = place.tryTo(() => readCertificates(files.certificate)) ?? [];
+  if (certificate !== undefined) checkValidity(place, files.certificate, certificate);
+  const keyPlace = findings.at('listeners.api.key');
+  const pem = keyPlace.tryTo(() => readFileSync(files.key));
+  if (pem === undefined) return;
+  try {
+    const key = createPrivateKey(pem);
+    if (certificate?.checkPrivateKey(key) === false) keyPlace.fault(`${files.key}: this is not the key of ${files.certificate}`);
+  } catch {
+    keyPlace.fault(`${files.key}: this is no private key in PEM without a passphrase`);
+  }
+}
+
+/** Every certificate of the file is that of a certificate authority, and valid now. */
+export function checkClientAuthority(findings: Findings, file: string): void {
+  const place = findings.at('listeners.api.clientCertificateAuthority');
+  for (const certificate of place.tryTo(() => readCertificates(file)) ?? []) {
+    if (!certificate.ca) place.fault(`${file}: ${subjectOf(certificate)} is no certificate authority`);
+    checkValidity(place, file, certificate);
+  }
+}
+
+/** The certificates of a PEM file. @throws {Error} where there are none, or one does not parse. */
+export function readCertificates(file: string): X509Certificate[] {
+  const text = readFileSync(file, 'latin1');
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
+  if (blocks === null) throw new Error(`${file}: there is no certificate in PEM in this file`);
+  return blocks.map((block, index) => {
+    try {
+      return new X509Certificate(block);
+    } catch {
+      throw new Error(`${file}: certificate ${index + 1} does not parse`);
+    }
+  });
+}
+
+export function checkValidity(place: Place, file: string, { validFromDate, validToDate }: X509Certificate): void {
+  const now = Date.now();
+  if (validToDate.getTime() <= now) place.fault(`${file}: the certificate expired on ${validToDate.toISOString()}`);
+  else if (validFromDate.getTime() > now) place.fault(`${file}: the certificate is not valid before ${validFromDate.toISOString()}`);
+  else if (validToDate.getTime() - now < warnDays * dayMs) place.note(`${file}: the certificate expires on ${validToDate.toISOString()}`);
+}
+
+function subjectOf({ subject }: X509Certificate): string {
+  return subject.replaceAll('\n', ', ');
+}

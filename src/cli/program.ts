@@ -1,0 +1,148 @@
+import { Command, CommanderError, Option } from 'commander';
+import { z } from 'zod';
+import { ConfigError } from '../config/config.ts';
+import { TokenFailure } from '../token/operator/token-failure.ts';
+import { auditTail, TailOptions } from './audit/tail.ts';
+import { auditVerify, VerifyOptions } from './audit/verify.ts';
+import { configCheck } from './config/check.ts';
+import { CommandError, exitCodes } from './exit-codes.ts';
+import { complain, tell, type Outcome } from './outcome.ts';
+import { InitOptions, tokenInit } from './token/init.ts';
+import { tokenInventory } from './token/inventory.ts';
+import { MechanismsOptions, tokenMechanisms } from './token/mechanisms.ts';
+import { ProbeOptions, tokenProbe } from './token/probe.ts';
+import { tokenSlots } from './token/slots.ts';
+
+interface GlobalOptions {
+  readonly config: string;
+  readonly json: boolean;
+}
+
+const NoOptions = z.object({});
+
+/** Runs one command line (without the program's own name) and answers the exit code. */
+export async function signetctl(args: readonly string[]): Promise<number> {
+  let exitCode: number = exitCodes.good;
+  const program = programOf((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function programOf(end: (exitCode: number) => void): Command {
+  const program = new Command('signetctl')
+    .description('Looks after signetd and its token.')
+    .option('--config <file>', 'the configuration of signetd', '/etc/signetd/signetd.yaml')
+    .option('--json', 'print JSON', false)
+    .exitOverride()
+    .configureOutput({ outputError: (text) => complain(text.trim()) });
+
+  /** Adds what a command runs: its own options go to it, parsed; the global ones are seen to here. */
+  const runs = <S extends z.ZodType>(
+    command: Command,
+    options: S,
+    run: (configPath: string, options: z.output<S>) => Promise<Outcome>,
+  ): void => {
+    command.action(async (given: unknown) => {
+      const { config, json } = command.optsWithGlobals<GlobalOptions>();
+      end(tell(await run(config, options.parse(given)), json));
+    });
+  };
+
+  const token = program.command('token').description('the PKCS#11 token');
+  runs(token.command('slots').description('slots and their tokens'), NoOptions, tokenSlots);
+  runs(
+    token
+      .command('mechanisms')
+      .description('what the token can do, and what of it signetd needs')
+      .addOption(slotOption('of this slot, instead of the configured token')),
+    MechanismsOptions,
+    tokenMechanisms,
+  );
+  runs(token.command('inventory').description("signetd's keys on the token; objects of others are counted"), NoOptions, tokenInventory);
+  runs(
+    token
+      .command('probe')
+      .description('whether module and token have what signetd needs')
+      .option('--full', 'make and try keys of every type; only while signetd is stopped'),
+    ProbeOptions,
+    tokenProbe,
+  );
+  runs(
+    token
+      .command('init')
+      .description('initialise a token and set its user PIN; only while signetd is stopped')
+      .requiredOption('--label <label>', 'the label of the token')
+      .requiredOption('--so-pin <reference>', "the security officer's PIN: file:<path> or credential:<name>")
+      .requiredOption('--pin <reference>', "signetd's PIN: file:<path> or credential:<name>")
+      .addOption(slotOption('the token in this slot'))
+      .option('--reinitialise', 'erase a token that is initialised, with all its keys')
+      .option('--confirm <label>', 'with --reinitialise: the label of the token that is erased'),
+    InitOptions,
+    tokenInit,
+  );
+
+  const config = program.command('config').description('the configuration');
+  runs(config.command('check').description('every fault of the configuration, a line each'), NoOptions, configCheck);
+
+  const audit = program.command('audit').description('the audit log');
+  runs(
+    audit
+      .command('verify')
+      .description('whether the log is as it was written; names the first place that is not')
+      .option('--directory <directory>', 'the log in this directory, instead of the configured one')
+      .option('--public-key <file...>', 'keys of the checkpoints (PEM), instead of those in the state store, which is then not read')
+      .option('--known <record:hash...>', 'records that the log must have, as a checkpoint that was kept elsewhere says')
+      .option('--from <file>', 'begin with this file, where older ones are archived'),
+    VerifyOptions,
+    auditVerify,
+  );
+  runs(
+    audit
+      .command('tail')
+      .description('the last records')
+      .option('--directory <directory>', 'the log in this directory, instead of the configured one')
+      .option('--lines <count>', 'how many', '20')
+      .option('--follow', 'go on with those that come, until interrupted'),
+    TailOptions,
+    auditTail,
+  );
+  return program;
+}
+
+function slotOption(description: string): Option {
+  return new Option('--slot <number>', description).argParser((text: string) => {
+    if (!/^\d{1,20}$/.test(text))
+      throw new CommandError(exitCodes.usage, '--slot takes a decimal number, as signetctl token slots shows it');
+    return text;
+  });
+}
+
+/** Says what went wrong in words, and answers the exit code. */
+function failed(error: unknown): number {
+  // commander has said it already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.good : exitCodes.usage;
+  const [exitCode, message] = explain(error);
+  complain(message);
+  return exitCode;
+}
+
+function explain(error: unknown): readonly [number, string] {
+  if (error instanceof CommandError) return [error.exitCode, error.message];
+  if (error instanceof ConfigError) return [exitCodes.configuration, error.message];
+  if (error instanceof TokenFailure) {
+    const codes = {
+      unreachable: exitCodes.tokenUnreachable,
+      pinRefused: exitCodes.pinRefused,
+      refused: exitCodes.refused,
+      configuration: exitCodes.configuration,
+    } as const;
+    return [codes[error.kind], error.message];
+  }
+  return [exitCodes.defect, `this is a defect: ${error instanceof Error ? error.message : String(error)}`];
+}

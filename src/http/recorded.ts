@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import type { Audit } from '../audit/audit.ts';
+import type { AuditedRequest } from '../audit/audited-request.ts';
+import type { Caller } from '../clients/caller.ts';
+import type { Operation } from '../operations/operation.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { resultOf, type ResultValues } from './answer.ts';
+import { Problem } from './problem.ts';
+
+/** What the audit log keeps of a caller's requestID. */
+const requestIdCharacters = 128;
+
+/** How a request that reached a client and a role ends, problems of HTTP apart. */
+export interface Ending {
+  readonly result: ResultValues;
+  readonly answer: object;
+  readonly echo: { readonly requestID?: string };
+}
+
+export interface Reached {
+  readonly operation: Operation;
+  readonly caller: Caller;
+  readonly address: string | undefined;
+}
+
+/** Lets the request end, and records how before anything is answered. Without its record, even a success becomes 2/243. */
+export async function recorded(
+  { audit, log }: { readonly audit: Audit; readonly log: Logger },
+  { operation, caller, address }: Reached,
+  ends: (audited: AuditedRequest) => Promise<Ending | Problem>,
+): Promise<Ending | Problem> {
+  const started = performance.now();
+  const requester = { request: randomUUID(), client: caller.name, tenant: caller.tenant, spki: caller.spkiSha256.slice(0, 16) };
+  const audited = audit.begin({ ...requester, address, operation: operation.path });
+  let ending = await ends(audited);
+  const outcome = outcomeOf(ending);
+  try {
+    await audit.finish(audited, outcome);
+  } catch (error) {
+    const echo = ending instanceof Problem ? {} : ending.echo;
+    ending = { result: resultOf(error, operation.path, log), answer: {}, echo };
+  }
+  log.debug('request', { ...requester, operation: operation.path, ...outcome, ms: Math.round(performance.now() - started) });
+  return ending;
+}
+
+function outcomeOf(ending: Ending | Problem): { status: number } | { requestID?: string; major: number; minor: number } {
+  if (ending instanceof Problem) return { status: ending.status };
+  const { requestID } = ending.echo;
+  const { major, minor } = ending.result;
+  return { ...(requestID === undefined ? {} : { requestID: requestID.slice(0, requestIdCharacters).toWellFormed() }), major, minor };
+}

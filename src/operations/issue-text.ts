@@ -1,0 +1,42 @@
+import type { z } from 'zod';
+
+/** Types of the schema language in words of JSON. */
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+const unitNames: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' };
+
+/** What is said of a field where its schema has no words of its own. */
+export function issueText(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `this must be ${typeNames[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `this must be one of ${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      return bound(issue.inclusive === false ? 'more than' : 'at least', issue.minimum, issue.origin);
+    case 'too_big':
+      return bound(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue.origin);
+    case 'invalid_key':
+      return issue.issues[0]?.message ?? 'no member may have this name';
+    case 'invalid_format':
+    case 'not_multiple_of':
+    case 'invalid_union':
+    case 'invalid_element':
+    case 'unrecognized_keys':
+    case 'custom':
+      return 'this has a wrong form';
+  }
+}
+
+function bound(relation: string, limit: number | bigint, origin: string): string {
+  const unit = unitNames[origin];
+  return unit === undefined ? `this must be ${relation} ${limit}` : `this must have ${relation} ${limit} ${unit}`;
+}

@@ -1,0 +1,11 @@
+import type { Kysely } from 'kysely';
+
+/** Audit records on their way to the chain. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('audit_outbox')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('record', 'text', (column) => column.notNull())
+    .execute();
+}

@@ -1,0 +1,18 @@
+import type { Kysely } from 'kysely';
+
+/** The keys that sign the audit log's checkpoints, and where each log's last checkpoint is. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('audit_keys')
+    .addColumn('key_id', 'text', (column) => column.primaryKey())
+    .addColumn('public_key', 'blob', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('audit_heads')
+    .addColumn('log', 'text', (column) => column.primaryKey())
+    .addColumn('records', 'bigint', (column) => column.notNull())
+    .addColumn('hash', 'text', (column) => column.notNull())
+    .addColumn('file', 'integer', (column) => column.notNull())
+    .execute();
+}

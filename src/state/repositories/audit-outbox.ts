@@ -1,0 +1,22 @@
+import type { Transaction } from 'kysely';
+import type { AuditOutboxRow, Schema } from '../schema.ts';
+
+/** Stores a record in the transaction of what it tells of: a repository function calls it, or `commit` puts it beside another step. */
+export async function addAuditRecord(db: Transaction<Schema>, row: AuditOutboxRow): Promise<void> {
+  await db.insertInto('audit_outbox').values(row).execute();
+}
+
+/** The oldest records that are not known to be in the chain; those of one instance by how their identifiers begin (no wildcards in it). */
+export async function listAuditRecords(
+  db: Transaction<Schema>,
+  { limit, idPrefix = '' }: { limit: number; idPrefix?: string },
+): Promise<AuditOutboxRow[]> {
+  const rows = db.selectFrom('audit_outbox').selectAll().where('id', 'like', `${idPrefix}%`);
+  return rows.orderBy('created_at').orderBy('id').limit(limit).execute();
+}
+
+/** For records that are in the chain, on the disk. */
+export async function deleteAuditRecords(db: Transaction<Schema>, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await db.deleteFrom('audit_outbox').where('id', 'in', ids).execute();
+}

@@ -1,0 +1,75 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+const seconds = (milliseconds: number): number => milliseconds / 1000;
+/** From 100 µs, doubling 15 times: a token in memory and a slow HSM on the network fit the same buckets. */
+const durationBuckets = Array.from({ length: 16 }, (_, power) => 1e-4 * 2 ** power);
+
+/** What is measured of the token: how long requests wait for it apart from how long it works on them. */
+export interface TokenMetrics {
+  served(operation: string, outcome: 'ok' | 'refused' | 'fault', waitedMs: number, tokenMs: number): void;
+}
+
+export interface TokenGauges {
+  ready(): boolean;
+  waiting(): number;
+}
+
+/** The metrics of one process, in a registry of its own, so that tests do not share theirs. */
+export class Metrics {
+  readonly registry = new Registry();
+
+  /** The text that `/metrics` answers, and its media type. */
+  async exposition(): Promise<{ mediaType: string; text: string }> {
+    return { mediaType: this.registry.contentType, text: await this.registry.metrics() };
+  }
+
+  token(gauges: TokenGauges): TokenMetrics {
+    const registers = [this.registry];
+    const labelNames = ['operation'] as const;
+    const waited = new Histogram({
+      name: 'signetd_token_queue_seconds',
+      help: 'Time from the request until its answer, without the time that the token worked on it.',
+      labelNames,
+      buckets: durationBuckets,
+      registers,
+    });
+    const worked = new Histogram({
+      name: 'signetd_token_call_seconds',
+      help: 'Time that the token worked on a request.',
+      labelNames,
+      buckets: durationBuckets,
+      registers,
+    });
+    const requests = new Counter({
+      name: 'signetd_token_requests_total',
+      help: 'Requests that the token host answered, by outcome: ok, refused (wrong secret, rule of the host), fault (PKCS#11).',
+      labelNames: ['operation', 'outcome'] as const,
+      registers,
+    });
+    const ready = new Gauge({
+      name: 'signetd_token_ready',
+      help: '1 while the token host is connected, else 0.',
+      registers,
+      collect() {
+        this.set(gauges.ready() ? 1 : 0);
+      },
+    });
+    const waiting = new Gauge({
+      name: 'signetd_token_waiting_requests',
+      help: 'Requests that wait for a thread of the token host.',
+      registers,
+      collect() {
+        this.set(gauges.waiting());
+      },
+    });
+    ready.set(0);
+    waiting.set(0);
+    return {
+      served(operation, outcome, waitedMs, tokenMs) {
+        waited.observe({ operation }, seconds(waitedMs));
+        worked.observe({ operation }, seconds(tokenMs));
+        requests.inc({ operation, outcome });
+      },
+    };
+  }
+}

@@ -1,0 +1,192 @@
+import { TokenBusy, TokenUnavailable } from '../token.ts';
+import { FieldReader } from '../wire/fields.ts';
+import { statuses, type Answer } from '../wire/frames.ts';
+import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
+import type { HostLink } from './host-link.ts';
+import { RequestLane } from './request-lane.ts';
+import type { ThreadLink } from './thread-link.ts';
+import type { TokenRequest } from './token-request.ts';
+
+/** What a thread is given ahead: enough work to bridge the way of an answer, and little enough to be fair. */
+const workAheadMs = 3;
+/** As much goes to one thread before another is woken: waking costs more than such little work. */
+const packedMs = 0.15;
+const minRequestsAtThread = 4;
+const maxRequestsAtThread = 32;
+const sweepMs = 100;
+/** A queue is full when waiting would take this share of the deadline: what is let in is served in time. */
+const fullShare = 0.8;
+const quickGuessMs = 1;
+const slowGuessMs = 500;
+
+export interface DispatcherLimits {
+  readonly queueMaxRequests: number;
+  readonly deadlineMs: number;
+  /** How long requests wait for a host that is away. */
+  readonly outageMs: number;
+}
+
+/** Told of each answer: how long the request waited, and how long the token worked on it. */
+export type Observe = (operation: TokenRequest['operation'], status: number, waitedMs: number, tokenMs: number) => void;
+
+/** Hands requests to the threads of the host, and decides what becomes of those that no answer comes to. */
+export class Dispatcher {
+  readonly #limits: DispatcherLimits;
+  readonly #observe: Observe;
+  readonly #quick = new RequestLane(quickGuessMs);
+  readonly #slow = new RequestLane(slowGuessMs);
+  readonly #sweep: NodeJS.Timeout;
+  #link: HostLink | undefined;
+  #awaySinceMs = performance.now();
+
+  constructor(limits: DispatcherLimits, observe: Observe) {
+    this.#limits = limits;
+    this.#observe = observe;
+    this.#sweep = setInterval(() => {
+      this.#failExpired();
+    }, sweepMs).unref();
+  }
+
+  get connected(): boolean {
+    return this.#link !== undefined && !this.#link.draining;
+  }
+
+  /** Requests that wait for a thread. */
+  get waiting(): number {
+    return this.#quick.length + this.#slow.length;
+  }
+
+  /** Seconds after which another try is worth while, where a quick request would now be refused for the length of the queue. */
+  get busySeconds(): number | undefined {
+    return this.#busySeconds(this.#quick, this.#link?.threads.length ?? 1);
+  }
+
+  /** @throws {TokenUnavailable | TokenBusy} */
+  add(request: TokenRequest): void {
+    if (this.#link === undefined && performance.now() - this.#awaySinceMs > this.#limits.outageMs) {
+      throw new TokenUnavailable('the token host has been away for too long');
+    }
+    const threads = this.#link?.threads.length ?? 1;
+    const busy = this.#busySeconds(this.#laneOf(request), request.slow ? slowAtOnce(threads) : threads);
+    if (busy !== undefined) throw new TokenBusy(busy);
+    this.#laneOf(request).push(request);
+    this.#dispatch();
+  }
+
+  connect(link: HostLink): void {
+    this.#link = link;
+    this.#dispatch();
+  }
+
+  /** The host is gone: what was on its way is sent once more to the next one, where that is lawful. */
+  disconnect(unanswered: readonly TokenRequest[]): void {
+    this.#link = undefined;
+    this.#awaySinceMs = performance.now();
+    for (const request of unanswered.toReversed()) this.#again(request, 'the token host ended while it worked on the request');
+  }
+
+  /** Nothing new goes to a host that ends; it is let go when it has answered what it has. */
+  drain(link: HostLink): void {
+    link.draining = true;
+    if (link.idle) link.close();
+  }
+
+  answered(link: HostLink, request: TokenRequest, answer: Answer): void {
+    const tokenMs = answer.tokenMicroseconds / 1000;
+    this.#laneOf(request).learn(tokenMs);
+    this.#observe(request.operation, answer.status, Math.max(0, performance.now() - request.queuedAtMs - tokenMs), tokenMs);
+    const fault = answer.status === statuses.fault ? new FieldReader(answer.body).u32() : undefined;
+    if (fault !== undefined && hostIsFaultyAfter(fault)) {
+      // The host says farewell by itself, on another socket: this answer may be here before it.
+      link.draining = true;
+      this.#again(request, `PKCS#11 0x${fault.toString(16)}`);
+    } else {
+      request.settle(answer);
+    }
+    if (link.draining && link.idle) link.close();
+    else this.#dispatch();
+  }
+
+  failAll(error: Error): void {
+    for (const request of [...this.#quick.takeAll(), ...this.#slow.takeAll()]) request.fail(error);
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    this.failAll(new TokenUnavailable('the service stops'));
+  }
+
+  #again(request: TokenRequest, reason: string): void {
+    if (request.repeatable && !request.repeated) {
+      request.repeated = true;
+      this.#laneOf(request).pushFront(request);
+    } else {
+      request.fail(new TokenUnavailable(reason));
+    }
+  }
+
+  #dispatch(): void {
+    const link = this.#link;
+    if (link === undefined || link.draining) return;
+    // Never all threads at once make keys: signatures would wait for them.
+    while (this.#slow.length > 0 && link.threads.filter(({ slow }) => slow).length < slowAtOnce(link.threads.length)) {
+      const thread = leastBusy(link.threads, Infinity);
+      const request = thread === undefined ? undefined : this.#slow.take();
+      if (thread === undefined || request === undefined) break;
+      thread.send(request);
+    }
+    const most = Math.min(maxRequestsAtThread, Math.max(minRequestsAtThread, Math.floor(workAheadMs / this.#quick.meanMs)));
+    const packed = Math.floor(packedMs / this.#quick.meanMs);
+    while (this.#quick.length > 0) {
+      const thread = busyBelow(link.threads, packed) ?? leastBusy(link.threads, most);
+      const request = thread === undefined ? undefined : this.#quick.take();
+      if (thread === undefined || request === undefined) break;
+      thread.send(request);
+    }
+  }
+
+  #failExpired(): void {
+    const now = performance.now();
+    const expired = [...this.#quick.takeExpired(now), ...this.#slow.takeExpired(now)];
+    for (const request of expired) request.fail(new TokenUnavailable(`the token did not answer ${request.operation} in time`));
+    for (const { pending } of this.#link?.threads ?? []) {
+      for (const request of pending.values()) {
+        if (request.deadlineMs <= now) request.fail(new TokenUnavailable(`the token did not answer ${request.operation} in time`));
+      }
+    }
+    if (this.#link === undefined && now - this.#awaySinceMs > this.#limits.outageMs) {
+      this.failAll(new TokenUnavailable('the token host has been away for too long'));
+    }
+  }
+
+  #busySeconds(lane: RequestLane, threads: number): number | undefined {
+    const waitMs = lane.expectedWaitMs(threads);
+    const full = lane.length >= this.#limits.queueMaxRequests || waitMs > this.#limits.deadlineMs * fullShare;
+    // By then half of those that wait now have been served.
+    return full ? Math.max(1, Math.ceil(waitMs / 2000)) : undefined;
+  }
+
+  #laneOf(request: TokenRequest): RequestLane {
+    return request.slow ? this.#slow : this.#quick;
+  }
+}
+
+/** How many threads may make keys at the same moment. */
+function slowAtOnce(threads: number): number {
+  return Math.max(1, threads - 1);
+}
+
+/** A thread that is at work, with fewer requests than `most`. */
+function busyBelow(threads: readonly ThreadLink[], most: number): ThreadLink | undefined {
+  return threads.find(({ slow, pending }) => !slow && pending.size > 0 && pending.size < most);
+}
+
+/** The thread with the fewest requests, below `most`, that makes no key. */
+function leastBusy(threads: readonly ThreadLink[], most: number): ThreadLink | undefined {
+  let best: ThreadLink | undefined;
+  for (const thread of threads) {
+    if (thread.slow || thread.pending.size >= most) continue;
+    if (best === undefined || thread.pending.size < best.pending.size) best = thread;
+  }
+  return best;
+}

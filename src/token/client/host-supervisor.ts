@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TokenConfig } from '../../config/config.ts';
+import { HostLink, type LinkEvents } from './host-link.ts';
+import { HostProcess } from './host-process.ts';
+import { PinRefusedError, type HostRefusedError } from '../token.ts';
+import { RepeatedMessages, type TokenClientLog } from './repeated-messages.ts';
+import type { TokenRequest } from './token-request.ts';
+
+const connectRetryMs = 20;
+const restartPauseMs = 500;
+
+export interface SupervisorEvents extends LinkEvents {
+  connected(link: HostLink): void;
+  lost(unanswered: readonly TokenRequest[]): void;
+  /** No other host is started. */
+  refused(refusal: HostRefusedError): void;
+}
+
+/**
+ * Keeps one host alive and connected: the first restart at once, later ones every 500 ms. A host that somebody else starts (`external`) is
+ * connected to as soon as it listens. After a refused PIN there is no other start, nor where the first host says that token or configuration will not do;
+ * one that served before is tried again, as they may be mended.
+ */
+export class HostSupervisor {
+  readonly #config: TokenConfig;
+  readonly #configPath: string;
+  readonly #events: SupervisorEvents;
+  readonly #log: TokenClientLog;
+  readonly #repeated: RepeatedMessages;
+  readonly #host = new HostProcess();
+  #link: HostLink | undefined;
+  #over = false;
+  #hasServed = false;
+  #lastReason = 'the token host does not answer';
+
+  constructor(config: TokenConfig, configPath: string, events: SupervisorEvents, log: TokenClientLog) {
+    this.#config = config;
+    this.#configPath = configPath;
+    this.#events = events;
+    this.#log = log;
+    this.#repeated = new RepeatedMessages(log);
+  }
+
+  /** Process id of the host, where it is this process's child. */
+  get hostPid(): number | undefined {
+    return this.#host.pid;
+  }
+
+  /** What the host said last, for whoever waits for it in vain. */
+  get lastReason(): string {
+    return this.#lastReason;
+  }
+
+  /** Returns when it is stopped, or when a host has said that no other is to be started. */
+  async run(): Promise<void> {
+    let lastStart = 0;
+    while (!this.#over) {
+      if (this.#config.host === 'spawn' && !this.#host.running) {
+        const pause = lastStart + restartPauseMs - Date.now();
+        if (pause > 0) await delay(pause);
+        if (this.#isOver()) return;
+        lastStart = Date.now();
+        this.#startHost();
+      }
+      const link = await this.#connect();
+      if (link === undefined) {
+        await delay(connectRetryMs);
+        continue;
+      }
+      this.#log.info(`connected to the token host (${link.threads.length} threads)`);
+      this.#hasServed = true;
+      this.#repeated.forget();
+      this.#events.connected(link);
+      const unanswered = await link.ended;
+      this.#link = undefined;
+      if (!this.#isOver() && !link.draining) {
+        this.#log.error(`the connection to the token host is lost; ${unanswered.length} requests were on their way`);
+      }
+      this.#events.lost(unanswered);
+      await this.#host.stop();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#over = true;
+    this.#link?.close();
+    await this.#host.stop();
+  }
+
+  // A call, since the compiler takes a field that it has seen false once for false for ever.
+  #isOver(): boolean {
+    return this.#over;
+  }
+
+  async #connect(): Promise<HostLink | undefined> {
+    try {
+      const link = await HostLink.connect(this.#config.socketPath, this.#events);
+      this.#link = link;
+      if (this.#over) link.close();
+      return link;
+    } catch {
+      // Nobody listens yet.
+      return undefined;
+    }
+  }
+
+  #startHost(): void {
+    this.#host.start(this.#config, this.#configPath, {
+      said: (line) => {
+        this.#lastReason = line;
+        this.#repeated.error(`token host: ${line}`);
+      },
+      exited: (reason, cause) => {
+        if (this.#over || cause === 'recycled') return;
+        this.#repeated.error(reason);
+        if (cause === 'failed' || (this.#hasServed && !(cause instanceof PinRefusedError))) return;
+        this.#over = true;
+        this.#events.refused(cause);
+      },
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import type { Handle, MechanismInfo, PKCS11 } from 'pkcs11js';
+import type { MechanismAbility, MechanismReport } from '../wire/reports.ts';
+import { capabilitiesOf, verdict } from './capabilities.ts';
+import { macKeyMechanisms, rsaKeyPairMechanisms } from './mechanism-names.ts';
+import type { ModuleProfile } from './module-profile.ts';
+import { OfferedMechanisms } from './offered-mechanisms.ts';
+import { pkcs11js } from './session.ts';
+
+/** What signetd uses mechanisms for. Those that make keys are named by the profile. */
+const purposes: ReadonlyMap<number, string> = new Map([
+  [pkcs11js.CKM_EC_KEY_PAIR_GEN, 'making EC keys'],
+  [pkcs11js.CKM_RSA_PKCS, 'RSA signatures (PKCS #1 v1.5)'],
+  [pkcs11js.CKM_RSA_PKCS_PSS, 'RSA signatures (PSS)'],
+  [pkcs11js.CKM_ECDSA, 'EC signatures'],
+  [pkcs11js.CKM_SHA256_HMAC, 'checking passwords'],
+]);
+
+/** CKF_ of CK_MECHANISM_INFO. */
+const abilityBits: Readonly<Record<MechanismAbility, number>> = {
+  encrypt: 0x100,
+  decrypt: 0x200,
+  digest: 0x400,
+  sign: 0x800,
+  signRecover: 0x1000,
+  verify: 0x2000,
+  verifyRecover: 0x4000,
+  generate: 0x8000,
+  generateKeyPair: 0x10000,
+  wrap: 0x20000,
+  unwrap: 0x40000,
+  derive: 0x80000,
+};
+/** Object.entries of a record loses the type of its keys. */
+const abilityList = Object.entries(abilityBits) as [MechanismAbility, number][];
+const inHardware = 0x1;
+const vendorDefined = 0x80000000;
+
+/** The first name that pkcs11t.h has for each code: some have two. */
+const names = new Map<number, string>();
+for (const [name, code] of Object.entries(pkcs11js)) {
+  if (name.startsWith('CKM_') && typeof code === 'number' && !names.has(code)) names.set(code, name);
+}
+// Since v2.11 this is the name of what was CKM_ECDSA_KEY_PAIR_GEN.
+names.set(pkcs11js.CKM_EC_KEY_PAIR_GEN, 'CKM_EC_KEY_PAIR_GEN');
+
+/** Every mechanism of the slot's token, by code. */
+export function reportMechanisms(module: PKCS11, slot: Handle, profile: ModuleProfile): MechanismReport[] {
+  const codes = module.C_GetMechanismList(slot).toSorted((left, right) => (left >>> 0) - (right >>> 0));
+  return codes.map((code) => {
+    const info = mechanismInfo(module, slot, code);
+    return {
+      code: `0x${(code >>> 0).toString(16).padStart(8, '0')}`,
+      name: mechanismName(code),
+      abilities: abilityList.filter(([, bit]) => (info.flags & bit) !== 0).map(([name]) => name),
+      inHardware: (info.flags & inHardware) !== 0,
+      keySize: { min: info.minKeySize, max: info.maxKeySize },
+      neededFor: purposeOf(code >>> 0, profile),
+    };
+  });
+}
+
+/** What signetd needs of those that the slot's token does not list: a sentence each. Nothing is tried. */
+export function missingMechanisms(module: PKCS11, slot: Handle, profile: ModuleProfile): string[] {
+  const capabilities = capabilitiesOf(new OfferedMechanisms(module, slot, profile), profile);
+  const faults = capabilities.macFault === undefined ? [] : [capabilities.macFault];
+  return verdict(capabilities, faults, capabilities.keyTypes.length > 0).missing;
+}
+
+function purposeOf(code: number, profile: ModuleProfile): string | null {
+  if (code === macKeyMechanisms[profile.macKey.mechanism]) return 'making the key that passwords are checked with';
+  if (profile.rsaKeyPairMechanisms.some((name) => rsaKeyPairMechanisms[name] === code)) return 'making RSA keys';
+  return purposes.get(code) ?? null;
+}
+
+/** Some modules list what they then know nothing of. */
+function mechanismInfo(module: PKCS11, slot: Handle, code: number): Pick<MechanismInfo, 'flags' | 'minKeySize' | 'maxKeySize'> {
+  try {
+    return module.C_GetMechanismInfo(slot, code);
+  } catch {
+    return { flags: 0, minKeySize: 0, maxKeySize: 0 };
+  }
+}
+
+function mechanismName(code: number): string {
+  return names.get(code) ?? (code >>> 0 >= vendorDefined ? 'vendor-defined' : 'unknown');
+}

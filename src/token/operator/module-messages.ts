@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import type { ReportName } from '../wire/reports.ts';
+import { failureKinds } from './token-failure.ts';
+
+/** How a token is to be initialised. The secrets travel as references: the process that needs them reads them. */
+export interface Initialisation {
+  readonly label: string;
+  readonly soPin: string;
+  readonly pin: string;
+  /** Decimal; absent: the one slot whose token is not initialised, or, to initialise again, the slot of the token with the label. */
+  readonly slot?: string;
+  readonly reinitialise: boolean;
+  /** The label of the token that is erased, typed again. */
+  readonly confirm?: string;
+}
+
+/** A question to the process that opens the module, and its answer. */
+export type ModuleQuestion =
+  | { readonly kind: 'report'; readonly name: ReportName; readonly question: object }
+  | { readonly kind: 'initialise'; readonly initialisation: Initialisation };
+
+export const ModuleAnswer = z.union([
+  z.strictObject({ value: z.unknown() }),
+  z.strictObject({ failure: z.strictObject({ kind: z.enum(failureKinds), text: z.string() }) }),
+]);
+export type ModuleAnswer = z.output<typeof ModuleAnswer>;
+
+/** What was made. */
+export const Initialised = z.strictObject({ label: z.string(), serial: z.string() });
+export type Initialised = z.output<typeof Initialised>;

@@ -1,0 +1,60 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { TokenConfig } from '../../config/config.ts';
+import { moduleFile } from '../../config/module-file.ts';
+import { Initialised, ModuleAnswer, type Initialisation, type ModuleQuestion } from './module-messages.ts';
+import { TokenFailure } from './token-failure.ts';
+import type { AskToken } from './token-reports.ts';
+
+export interface ModuleQuestions {
+  readonly ask: AskToken;
+  /** @throws {TokenFailure} */
+  initialise(initialisation: Initialisation): Promise<Initialised>;
+  close(): void;
+}
+
+/**
+ * Opens the PKCS#11 module in a process of its own, which can be ended when the module hangs, and whose crash is an answer too. Only for when
+ * no token host runs: two processes at one token get in each other's way.
+ * @param answerMs how long an answer may take
+ */
+export function openModule(config: TokenConfig, configPath: string, answerMs: number): ModuleQuestions {
+  const script = fileURLToPath(moduleFile('./module-process', import.meta.url));
+  const child = fork(script, [configPath], {
+    env: { ...process.env, ...config.environment },
+    execArgv: ['--no-warnings'],
+    // Modules print what they like; only the channel counts.
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const closed = once(child, 'exit').then(([code, signal]: (number | string | null)[]): never => {
+    const how = typeof signal === 'string' ? `it crashed (${signal})` : `its process ended with exit code ${code}`;
+    throw new TokenFailure('unreachable', `the PKCS#11 module cannot be used: ${how}`);
+  });
+  closed.catch(() => undefined);
+
+  const request = async (question: ModuleQuestion): Promise<unknown> => {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      late.reject(new TokenFailure('unreachable', `the PKCS#11 module did not return within ${answerMs / 1000} s`));
+    }, answerMs);
+    try {
+      const answered = Promise.withResolvers<unknown>();
+      child.once('message', answered.resolve);
+      child.send(question);
+      const answer = ModuleAnswer.parse(await Promise.race([answered.promise, closed, late.promise]));
+      if ('failure' in answer) throw new TokenFailure(answer.failure.kind, answer.failure.text);
+      return answer.value;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return {
+    ask: async (name, question) => request({ kind: 'report', name, question }),
+    initialise: async (initialisation) => Initialised.parse(await request({ kind: 'initialise', initialisation })),
+    close() {
+      if (child.connected) child.disconnect();
+    },
+  };
+}

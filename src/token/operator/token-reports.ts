@@ -1,0 +1,62 @@
+import type { ProbeReport } from '../wire/probe-report.ts';
+import {
+  reportAnswers,
+  type MechanismsReport,
+  type ObjectReport,
+  type ReportAnswer,
+  type ReportName,
+  type SlotReport,
+} from '../wire/reports.ts';
+import { TokenFailure } from './token-failure.ts';
+
+/** Brings one question to the token, by the host or by a process of our own. @throws {TokenFailure} */
+export type AskToken = (name: ReportName, question: object) => Promise<unknown>;
+
+export interface Inventory {
+  readonly objects: readonly ObjectReport[];
+  /** Objects of others by kind. */
+  readonly foreign: Readonly<Record<string, number>>;
+}
+
+/** What operators ask of the token. Every method rejects with a TokenFailure. */
+export class TokenReports {
+  readonly #ask: AskToken;
+
+  constructor(ask: AskToken) {
+    this.#ask = ask;
+  }
+
+  async slots(): Promise<readonly SlotReport[]> {
+    return this.#answer('reportSlots', {});
+  }
+
+  /** @param slot decimal; absent: the slot of the configured token */
+  async mechanisms(slot?: string): Promise<MechanismsReport> {
+    return this.#answer('reportMechanisms', slot === undefined ? {} : { slot });
+  }
+
+  async inventory(): Promise<Inventory> {
+    const objects: ObjectReport[] = [];
+    const foreign: Record<string, number> = {};
+    let from: string | null | undefined;
+    do {
+      const page = await this.#answer('reportInventory', from === undefined ? {} : { from });
+      objects.push(...page.objects);
+      for (const [kind, count] of Object.entries(page.foreign)) foreign[kind] = (foreign[kind] ?? 0) + count;
+      from = page.next;
+    } while (from !== null);
+    return { objects, foreign };
+  }
+
+  /** @param full makes and tries keys of every type; a host that serves refuses it */
+  async probe(full: boolean): Promise<ProbeReport> {
+    return this.#answer('reportProbe', { full });
+  }
+
+  async #answer<N extends ReportName>(name: N, question: object): Promise<ReportAnswer<N>> {
+    const parsed = reportAnswers[name].safeParse(await this.#ask(name, question));
+    if (!parsed.success) throw new TokenFailure('unreachable', 'the token host answers what this version does not understand; restart it');
+    // zod's type of a schema chosen by a type parameter is the union of them all.
+    return parsed.data as ReportAnswer<N>;
+  }
+}

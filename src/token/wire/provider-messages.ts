@@ -1,0 +1,83 @@
+import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
+import { macHashes, type MacHash, type MessageAlgorithm, type MessageKeyType } from '../service-keys.ts';
+import { FieldReader, FieldWriter, WireError } from './fields.ts';
+import { maxFrameBytes } from './frames.ts';
+
+/** The bodies of requests on keys that sign messages whole. They name service keys alone, and never the key that secrets are checked with. */
+
+/** A message goes to the host in one frame; 1 KiB is for the fields beside it. */
+export const maxMessageBytes = maxFrameBytes - 1024;
+
+/** Octet 0 is Ed25519; an HMAC is 1 and on, in the order of `macHashes`. */
+const ed25519Code = 0;
+const maxMacKeyBytes = 512;
+
+export function writeCreateMessageKey(id: KeyId, type: MessageKeyType): Buffer {
+  return start(id, type)
+    .u32(type.scheme === 'HMAC' ? type.bytes : 0)
+    .finish();
+}
+
+export function readCreateMessageKey(body: Buffer): { id: KeyId; type: MessageKeyType } {
+  const reader = new FieldReader(body);
+  const id = readServiceKeyId(reader);
+  const algorithm = readAlgorithm(reader);
+  const bytes = reader.u32();
+  reader.end();
+  if (algorithm.scheme === 'Ed25519') return { id, type: algorithm };
+  if (bytes === 0 || bytes > maxMacKeyBytes) throw new WireError(`an HMAC key of ${bytes} bytes`);
+  return { id, type: { ...algorithm, bytes } };
+}
+
+/** @throws {RangeError} over `maxMessageBytes` */
+export function writeSignMessage(id: KeyId, algorithm: MessageAlgorithm, message: Uint8Array): Buffer {
+  return start(id, algorithm).bytes(checked(message)).finish();
+}
+
+export function readSignMessage(body: Buffer): { id: KeyId; algorithm: MessageAlgorithm; message: Buffer } {
+  const reader = new FieldReader(body);
+  const request = { id: readServiceKeyId(reader), algorithm: readAlgorithm(reader), message: reader.bytes() };
+  reader.end();
+  return request;
+}
+
+/** @throws {RangeError} over `maxMessageBytes` */
+export function writeVerifyMac(id: KeyId, hash: MacHash, message: Uint8Array, mac: Uint8Array): Buffer {
+  return start(id, { scheme: 'HMAC', hash }).bytes(checked(message)).bytes(mac).finish();
+}
+
+export function readVerifyMac(body: Buffer): { id: KeyId; hash: MacHash; message: Buffer; mac: Buffer } {
+  const reader = new FieldReader(body);
+  const id = readServiceKeyId(reader);
+  const algorithm = readAlgorithm(reader);
+  if (algorithm.scheme !== 'HMAC') throw new WireError('a MAC of an algorithm that makes none');
+  const request = { id, hash: algorithm.hash, message: reader.bytes(), mac: reader.bytes() };
+  reader.end();
+  return request;
+}
+
+function start(id: KeyId, algorithm: MessageAlgorithm): FieldWriter {
+  const code = algorithm.scheme === 'HMAC' ? 1 + macHashes.indexOf(algorithm.hash) : ed25519Code;
+  return new FieldWriter().bytes(Buffer.from(id, 'hex')).u8(code);
+}
+
+function checked(message: Uint8Array): Uint8Array {
+  if (message.length > maxMessageBytes) {
+    throw new RangeError(`a message of ${message.length} bytes; the token host takes ${maxMessageBytes}`);
+  }
+  return message;
+}
+
+function readServiceKeyId(reader: FieldReader): KeyId {
+  const id = keyIdOf(reader.bytes());
+  if (keyOwner(id) !== 'service' || id === macKeyId) throw new WireError('not a key that signs messages');
+  return id;
+}
+
+function readAlgorithm(reader: FieldReader): MessageAlgorithm {
+  const code = reader.u8();
+  if (code === ed25519Code) return { scheme: 'Ed25519' };
+  const hash = macHashes[code - 1];
+  if (hash === undefined) throw new WireError('a value outside its list');
+  return { scheme: 'HMAC', hash };
+}

@@ -1,0 +1,275 @@
+import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { AuditLog } from '../../src/audit/audit-log.ts';
+import { openssl } from '../support/openssl.ts';
+import { requestEntry, ScratchLog } from './scratch-log.ts';
+import { noSmallDisk, SmallDisk } from './small-disk.ts';
+
+let scratch: ScratchLog;
+let audit: AuditLog | undefined;
+
+beforeEach(() => {
+  scratch = new ScratchLog();
+});
+
+afterEach(async () => {
+  await audit?.stop();
+  audit = undefined;
+  scratch.remove();
+});
+
+const firstFile = 'audit-00000001.jsonl';
+const pathOf = (name: string): string => join(scratch.directory, name);
+
+interface Written {
+  readonly kind: string;
+  readonly [member: string]: unknown;
+}
+
+/** All records of the log, in order. */
+function written(): Written[] {
+  return [...scratch.files().values()].flat().map((line) => JSON.parse(line) as Written);
+}
+
+const ofKind = (kind: string): Written[] => written().filter((record) => record.kind === kind);
+
+async function stopped(log: AuditLog): Promise<void> {
+  await log.stop();
+  audit = undefined;
+}
+
+describe('the audit log', () => {
+  it('has a record on the disk when it says so, in the order of the chain', async () => {
+    audit = await scratch.open();
+    await Promise.all(Array.from({ length: 200 }, async (_, number) => audit?.record(requestEntry(number))));
+    expect(ofKind('request')).toHaveLength(200);
+    expect(written().map(({ n }) => n)).toEqual(Array.from({ length: 203 }, (_, index) => index + 1));
+    expect((await scratch.verify()).bad).toBeUndefined();
+  });
+
+  it('signs a checkpoint at the start, every so many records, and at the stop', async () => {
+    audit = await scratch.open({ checkpointRecords: 10 });
+    for (let number = 0; number < 25; number += 1) await audit.record(requestEntry(number));
+    await stopped(audit);
+    const covered = ofKind('checkpoint').map(({ checkpoint }) => (checkpoint as { records: number }).records);
+    expect(covered).toHaveLength(4);
+    expect(covered.at(-1)).toBe(written().length - 1);
+    expect(scratch.memory.kept?.n).toBe(written().length);
+  });
+
+  it('signs a checkpoint after a time, when there is anything new', async () => {
+    audit = await scratch.open({ checkpointSeconds: 0.05 });
+    await audit.record(requestEntry(1));
+    await vi.waitFor(() => {
+      expect(audit?.status.recordsSinceCheckpoint).toBe(0);
+    });
+    expect(ofKind('checkpoint')).toHaveLength(2);
+    const { lastCheckpointAt, lagSeconds, writable } = audit.status;
+    expect([lagSeconds, writable]).toEqual([0, true]);
+    expect(Date.now() - (lastCheckpointAt ?? 0)).toBeLessThan(60_000);
+  });
+
+  it('makes checkpoints that OpenSSL verifies', async () => {
+    audit = await scratch.open();
+    await audit.record(requestEntry(1));
+    await stopped(audit);
+    const { checkpoint, signature } = ofKind('checkpoint').at(-1) as unknown as {
+      checkpoint: { log: string; records: number; hash: string; time: string };
+      signature: string;
+    };
+    const text = `signetd audit checkpoint v1\nlog: ${checkpoint.log}\nrecords: ${checkpoint.records}\nhash: ${checkpoint.hash}\ntime: ${checkpoint.time}\n`;
+    const files = { key: scratch.signer.publicKey, signature: Buffer.from(signature, 'base64'), text };
+    expect(openssl(['dgst', '-sha256', '-verify', '{key}', '-keyform', 'DER', '-signature', '{signature}', '{text}'], files)).toBe(
+      'Verified OK\n',
+    );
+    const lines = readFileSync(pathOf(firstFile), 'utf8').split('\n');
+    const digest = openssl(['dgst', '-sha256', '-r', '{line}'], { line: lines[checkpoint.records - 1] ?? '' });
+    expect(digest.slice(0, 64)).toBe(checkpoint.hash);
+  });
+
+  it('goes on without a checkpoint while the token does not sign', async () => {
+    let tokenIsThere = true;
+    const real = scratch.signer;
+    const signer = {
+      publicKey: real.publicKey,
+      sign: async (bytes: Uint8Array) => (tokenIsThere ? real.sign(bytes) : Promise.reject(new Error('no token'))),
+    };
+    audit = await scratch.open({ signer, checkpointRecords: 5 });
+    tokenIsThere = false;
+    for (let number = 0; number < 20; number += 1) await audit.record(requestEntry(number));
+    expect(scratch.log.lines.filter((line) => line.includes('no token'))).toHaveLength(1);
+    tokenIsThere = true;
+    await stopped(audit);
+    expect((await scratch.verify()).covered?.records).toBe(written().length - 1);
+  });
+
+  it('adds refused clients up, one record for each reason', async () => {
+    audit = await scratch.open();
+    for (let count = 0; count < 1000; count += 1) audit.refuseClient('no client certificate', `192.0.2.${count % 250}`);
+    audit.refuseClient('CERT_HAS_EXPIRED', '192.0.2.7');
+    await stopped(audit);
+    expect(ofKind('refused-clients').map(({ reason, count, address }) => [reason, count, address])).toEqual([
+      ['no client certificate', 1000, '192.0.2.0'],
+      ['CERT_HAS_EXPIRED', 1, '192.0.2.7'],
+    ]);
+  });
+
+  it('goes on in a new file when one is full, and over restarts', async () => {
+    for (let run = 0; run < 3; run += 1) {
+      audit = await scratch.open({ rotateBytes: 4096 });
+      for (let number = 0; number < 20; number += 1) await audit.record(requestEntry(number));
+      await stopped(audit);
+    }
+    expect(scratch.files().size).toBeGreaterThan(4);
+    expect(ofKind('close').map(({ next }) => next)).toEqual([...scratch.files().keys()].slice(1));
+    expect((await scratch.verify()).bad).toBeUndefined();
+  });
+
+  it('is written by one process', async () => {
+    audit = await scratch.open();
+    await expect(scratch.open()).rejects.toThrow('another process writes the audit log');
+  });
+});
+
+describe('an audit log that is opened again', () => {
+  beforeEach(async () => {
+    const log = await scratch.open();
+    for (let number = 0; number < 10; number += 1) await log.record(requestEntry(number));
+    await log.stop();
+  });
+
+  it('cuts a half-written line, and says so', async () => {
+    appendFileSync(pathOf(firstFile), '{"n":14,"time":"20');
+    audit = await scratch.open();
+    expect(ofKind('start').at(-1)).toEqual(expect.objectContaining({ cutBytes: 18 }));
+    expect((await scratch.verify()).bad).toBeUndefined();
+  });
+
+  it('begins the file again that a crash left empty', async () => {
+    appendFileSync(pathOf('audit-00000002.jsonl'), '');
+    audit = await scratch.open();
+    await audit.record(requestEntry(1));
+    expect((await scratch.verify()).bad).toEqual({
+      file: firstFile,
+      line: 15,
+      why: 'the file ends without its last record',
+    });
+  });
+
+  it.each([
+    [
+      'lost its end',
+      () => {
+        truncateSync(pathOf(firstFile), readFileSync(pathOf(firstFile)).lastIndexOf('{"n":9,'));
+      },
+      { file: firstFile, line: 9 },
+    ],
+    [
+      'is gone',
+      () => {
+        rmSync(pathOf(firstFile));
+      },
+      { file: firstFile, line: 1 },
+    ],
+    [
+      'was changed in the middle',
+      () => {
+        const path = pathOf(firstFile);
+        const text = readFileSync(path, 'utf8').replace('"minor":202', '"minor":201');
+        rmSync(path);
+        appendFileSync(path, text);
+      },
+      { file: firstFile, line: 4 },
+    ],
+  ])('goes on in a new file when it %s, and the gap stays for all to see', async (_name, damage, place) => {
+    const before = scratch.memory.kept?.n ?? 0;
+    damage();
+    audit = await scratch.open();
+    expect(scratch.log.lines.some((line) => line.includes('the audit log is not what it was'))).toBe(true);
+    await audit.record(requestEntry(1));
+    const opened = ofKind('open').at(-1);
+    expect(opened).toEqual(expect.objectContaining({ file: 2, n: before + 1, gap: expect.any(String) as string }));
+    expect((await scratch.verify()).bad).toEqual({ ...place, why: expect.any(String) as string });
+    expect((await scratch.verify({ from: 'audit-00000002.jsonl' })).bad).toBeUndefined();
+  });
+
+  it('leaves a file that somebody took away while it was written', async () => {
+    audit = await scratch.open({ checkpointRecords: 5 });
+    renameSync(pathOf(firstFile), pathOf('elsewhere'));
+    for (let number = 0; number < 10; number += 1) await audit.record(requestEntry(number));
+    await stopped(audit);
+    expect(scratch.log.lines.some((line) => line.includes('somebody else changed'))).toBe(true);
+    expect((await scratch.verify()).bad).toEqual({ file: firstFile, line: 1, why: 'the file is missing' });
+  });
+});
+
+describe.skipIf(noSmallDisk !== undefined)(`a full disk${noSmallDisk === undefined ? '' : ` (skipped: ${noSmallDisk})`}`, () => {
+  it('refuses every record with 2/243, keeps the chain whole, and recovers by itself', async () => {
+    const disk = new SmallDisk(256 * 1024);
+    try {
+      scratch.remove();
+      scratch = new ScratchLog(disk.directory);
+      audit = await scratch.open();
+      await audit.record(requestEntry(0));
+      disk.fill(1);
+      let refused = 0;
+      for (let number = 0; number < 40; number += 1) {
+        await audit.record(requestEntry(number)).catch((error: unknown) => {
+          expect(error).toEqual(expect.objectContaining({ code: 'STORE_FULL' }));
+          refused += 1;
+        });
+      }
+      expect(refused).toBeGreaterThan(20);
+      expect(audit.status.writable).toBe(false);
+      disk.empty();
+      await vi.waitFor(
+        () => {
+          expect(audit?.status.writable).toBe(true);
+        },
+        { timeout: 10_000 },
+      );
+      await audit.record(requestEntry(41));
+      expect(ofKind('outage')).toEqual([
+        expect.objectContaining({ refused: expect.any(Number) as number, reason: expect.stringContaining('ENOSPC') as string }),
+      ]);
+      expect(ofKind('request')).toHaveLength(42 - refused);
+      await stopped(audit);
+      expect((await scratch.verify()).bad).toBeUndefined();
+    } finally {
+      await audit?.stop();
+      audit = undefined;
+      disk.remove();
+    }
+  });
+
+  it('does not keep the log from being opened', async () => {
+    const disk = new SmallDisk(256 * 1024);
+    try {
+      scratch.remove();
+      scratch = new ScratchLog(disk.directory);
+      await (await scratch.open()).stop();
+      // The last block of the log has room still.
+      disk.fill();
+      for (let number = 0; ; number += 1) {
+        audit = await scratch.open();
+        if (!audit.status.writable) break;
+        await stopped(audit);
+        expect(number).toBeLessThan(50);
+      }
+      disk.empty();
+      await vi.waitFor(
+        () => {
+          expect(audit?.status.writable).toBe(true);
+        },
+        { timeout: 10_000 },
+      );
+      await stopped(audit);
+      expect((await scratch.verify()).bad).toBeUndefined();
+    } finally {
+      await audit?.stop();
+      audit = undefined;
+      disk.remove();
+    }
+  });
+});

@@ -1,0 +1,51 @@
+/**
+ * Writes an audit log until somebody kills it. Standard output gets the number of each record that is said to be on the disk, a line each.
+ * Arguments: directory of the log, path of the state store, path of the checkpoints' private key (PEM), and what to do.
+ */
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { readFileSync, writeSync } from 'node:fs';
+import { auditSteps } from '../../src/audit/audited-request.ts';
+import { AuditLog } from '../../src/audit/audit-log.ts';
+import { Outbox } from '../../src/audit/outbox.ts';
+import { openSqliteStore } from '../../src/state/state-store.ts';
+import { step } from '../../src/state/step.ts';
+import { recordingLog } from '../support/silent-log.ts';
+
+const [directory = '', statePath = '', keyPath = '', work = ''] = process.argv.slice(2);
+const key = createPrivateKey(readFileSync(keyPath));
+const store = await openSqliteStore(statePath);
+const audit = await AuditLog.open({
+  directory,
+  name: 'signetd',
+  rotateBytes: 20_000,
+  checkpointSeconds: 60,
+  checkpointRecords: 20,
+  signer: {
+    publicKey: createPublicKey(key).export({ type: 'spki', format: 'der' }),
+    sign: async (bytes) => Promise.resolve(sign('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' })),
+  },
+  memory: {
+    async head() {
+      const row = await store.run('auditHead', 'signetd');
+      return row === undefined ? undefined : { n: row.records, hash: row.hash, file: row.file };
+    },
+    keepHead: async ({ n, hash, file }) => store.run('keepAuditHead', { log: 'signetd', records: n, hash, file }),
+  },
+  outbox: new Outbox(store, 'signetd'),
+  log: recordingLog(),
+});
+
+async function request(number: number): Promise<void> {
+  const requester = { client: 'app', tenant: 'demo', spki: '0123456789abcdef', address: '127.0.0.1', operation: 'pki/createCertificate' };
+  const audited = audit.begin({ request: `${process.pid}-${number}`, ...requester });
+  await audit.carryOut(audited, async () => {
+    const entry = { key_id: `${process.pid}-${number}`, intent: 'CREATE' as const, created_at: Date.now() };
+    await store.commit([step('announce', entry), ...auditSteps('a key was made')]);
+    if (work === 'die-between') process.kill(process.pid, 'SIGKILL');
+  });
+  await audit.finish(audited, { major: 0, minor: 0 });
+  // Synchronously: what was said must not be lost with the process.
+  writeSync(1, `${process.pid}-${number}\n`);
+}
+
+for (let number = 0; ; number += 5) await Promise.all([0, 1, 2, 3, 4].map(async (offset) => request(number + offset)));

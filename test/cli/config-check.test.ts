@@ -1,0 +1,158 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { description, directory as quickstart } from '../support/api.ts';
+import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-check-'));
+
+interface Settings {
+  listeners: { api: Record<string, string> };
+  token: Record<string, unknown>;
+  tenants: Record<string, Record<string, unknown>>;
+  certificateAuthorities: Record<string, Record<string, unknown>>;
+  state: { path: string };
+}
+
+beforeAll(() => {
+  const openssl = (...args: string[]): void => {
+    execFileSync('openssl', args, { stdio: 'ignore' });
+  };
+  const key = join(directory, 'other.key');
+  openssl(
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-subj',
+    '/CN=other',
+    '-keyout',
+    key,
+    '-out',
+    join(directory, 'other.pem'),
+  );
+  openssl('req', '-new', '-key', key, '-subj', '/CN=old', '-out', join(directory, 'old.csr'));
+  openssl('x509', '-req', '-in', join(directory, 'old.csr'), '-signkey', key, '-days', '-1', '-out', join(directory, 'old.pem'));
+});
+
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Checks the running service's configuration, changed. */
+async function check(change: (settings: Settings) => void, ...args: string[]): Promise<CommandRun & { readonly configPath: string }> {
+  const settings = parse(readFileSync(description.configFile, 'utf8')) as Settings;
+  change(settings);
+  const configPath = join(directory, 'signetd.yaml');
+  writeFileSync(configPath, stringify(settings), { mode: 0o600 });
+  return { ...(await signetctl(['--config', configPath, 'config', 'check', ...args])), configPath };
+}
+
+const other = (name: string): string => join(directory, name);
+
+describe('config check', () => {
+  it('finds the configuration of a running service good, the keys on its token included', async () => {
+    const { status, stdout, stderr, configPath } = await check(() => undefined);
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${configPath} is good\n`, stderr: '' });
+  });
+
+  it('says what it cannot check while the token host does not run', async () => {
+    const answer = await check((settings) => {
+      settings.token['socketPath'] = other('none.sock');
+    });
+    expect(answer.status).toBe(0);
+    expect(answer.stderr).toContain('note: ');
+    expect(answer.stderr).toContain('the token host does not run');
+  });
+
+  it('reports every fault of the form on a line of its own', async () => {
+    const { status, stdout, stderr } = await check((settings) => {
+      settings.token['lable'] = 'x';
+      settings.token['threads'] = 0;
+      settings.token['pin'] = '123456';
+      settings.listeners.api['certificate'] = '';
+    });
+    expect(status).toBe(1);
+    expect(stdout).toBe('');
+    const lines = stderr.trim().split('\n');
+    expect(lines.length).toBe(4);
+    for (const member of ['token.threads', 'token.pin', 'listeners.api.certificate', 'lable']) {
+      expect(lines.filter((line) => line.includes(member)).length).toBe(1);
+    }
+    expect(stderr).not.toContain('123456');
+  });
+
+  it('reports every tenant without its certificate authority', async () => {
+    const { stderr } = await check((settings) => {
+      for (const tenant of Object.values(settings.tenants)) tenant['certificateAuthority'] = 'none';
+    });
+    expect(stderr.trim().split('\n').length).toBe(3);
+  });
+
+  it('reports every fault of the files, and answers them as JSON', async () => {
+    const openKey = other('open.key');
+    copyFileSync(join(quickstart, 'tls', 'server.key'), openKey);
+    chmodSync(openKey, 0o644);
+    const answer = await check((settings) => {
+      settings.listeners.api['key'] = openKey;
+      settings.listeners.api['clientCertificateAuthority'] = other('none.pem');
+      settings.token['pin'] = `file:${other('none')}`;
+      settings.token['modulePath'] = '/nowhere.so';
+      settings.state.path = '/nowhere/state.sqlite';
+      settings.certificateAuthorities['issuing'] = { ...settings.certificateAuthorities['issuing'], chain: [other('other.pem')] };
+    }, '--json');
+    expect(answer.status).toBe(1);
+    const { faults } = jsonOf(answer) as { faults: string[] };
+    const expected = [
+      `listeners.api.key: ${openKey}: others may read this file (mode 0644)`,
+      `listeners.api.clientCertificateAuthority: ${other('none.pem')}: there is no such file`,
+      `token.pin: file:${other('none')}: there is no such file`,
+      'yaml: token.modulePath: there is no file /nowhere.so',
+      'state.path: /nowhere: there is no such file',
+      `certificateAuthorities.issuing: ${other('other.pem')} did not issue`,
+    ];
+    expect(faults.length).toBe(expected.length);
+    for (const text of expected) expect(faults.some((fault) => fault.includes(text))).toBe(true);
+  });
+
+  it.each([
+    ['a key of another certificate', 'key', 'other.key', 'this is not the key of'],
+    ['a certificate where the key should be', 'key', 'other.pem', 'this is no private key in PEM'],
+    ['a certificate that has expired', 'certificate', 'old.pem', 'the certificate expired on'],
+    ['a key where the certificate should be', 'certificate', 'other.key', 'there is no certificate in PEM in this file'],
+  ])('finds %s', async (_name, member, file, text) => {
+    const { status, stderr } = await check((settings) => {
+      settings.listeners.api[member] = other(file);
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain(text);
+  });
+
+  it('finds a certificate authority whose key on the token is another one', async () => {
+    const { status, stderr } = await check((settings) => {
+      settings.certificateAuthorities['issuing'] = {
+        ...settings.certificateAuthorities['issuing'],
+        certificate: other('other.pem'),
+        chain: [],
+      };
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain('certificateAuthorities.issuing: the key on the token is not that of the certificate');
+  });
+
+  it('says that there is no file, and that it is no YAML', async () => {
+    const none = await signetctl(['--config', '/nowhere/signetd.yaml', 'config', 'check']);
+    expect(none.status).toBe(1);
+    expect(none.stderr).toContain('/nowhere/signetd.yaml');
+    writeFileSync(other('bad.yaml'), 'a: [');
+    const bad = await signetctl(['--config', other('bad.yaml'), 'config', 'check']);
+    expect(bad.status).toBe(1);
+    expect(bad.stderr).not.toContain('    at ');
+  });
+});

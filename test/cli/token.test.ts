@@ -1,0 +1,253 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { macKeyId, newKeyId } from '../../src/token/key-id.ts';
+import { recordingLog } from '../support/silent-log.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
+
+const softhsm =
+  ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so'].find((path) => existsSync(path)) ?? '';
+const viaModule = 'the token host does not run; the PKCS#11 module was asked';
+const service = newKeyId('service');
+const caller = newKeyId('caller');
+let scratch: ScratchToken;
+let host: TokenClient | undefined;
+
+beforeAll(async () => {
+  scratch = scratchToken();
+  await startHost();
+  await host?.createKey(service, 'RSA-2048');
+  await host?.createKey(caller, 'P-384');
+  execFileSync(
+    'pkcs11-tool',
+    [
+      ...['--module', softhsm, '--login', '--pin', scratch.pin, '--token-label', 'test'],
+      ...['--keypairgen', '--key-type', 'EC:prime256v1', '--id', '77', '--label', "somebody else's"],
+    ],
+    { env: { ...process.env, ...scratch.environment }, stdio: 'ignore' },
+  );
+});
+
+afterAll(async () => {
+  await stopHost();
+  scratch.remove();
+});
+
+async function startHost(): Promise<void> {
+  host = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  await host.start();
+}
+
+async function stopHost(): Promise<void> {
+  await host?.stop();
+  host = undefined;
+}
+
+const run = async (...args: string[]): Promise<CommandRun> => signetctl(['--config', scratch.configPath, 'token', ...args]);
+
+describe.each([
+  ['over the token host that runs', true],
+  ['by the module itself while no host runs', false],
+])('the token commands %s', (_name, hosted) => {
+  beforeAll(async () => {
+    await stopHost();
+    if (hosted) await startHost();
+  });
+
+  const expectGood = ({ status, stderr }: CommandRun): void => {
+    expect(stderr).toBe(hosted ? '' : `signetctl: note: ${viaModule}\n`);
+    expect(status).toBe(0);
+  };
+
+  it('slots: marks the configured token and says its state in words', async () => {
+    const answer = await run('slots');
+    expectGood(answer);
+    const lines = answer.stdout.split('\n');
+    expect(lines[0]).toMatch(/^\s+SLOT\s+LABEL\s+SERIAL\s+MODEL\s+STATE$/);
+    expect(lines.find((line) => line.startsWith('*'))).toMatch(
+      /^\*\s+\d+\s+test\s+[0-9a-f]{16}\s+SoftHSM v2\s+initialised, PIN set, login required$/,
+    );
+    expect(answer.stdout).toContain('not initialised');
+  });
+
+  it('slots --json: the same for programs, as softhsm2-util shows it', async () => {
+    const { slots } = jsonOf(await run('slots', '--json')) as { slots: { token: { label: string; serial: string } | null }[] };
+    const shown = execFileSync('softhsm2-util', ['--show-slots'], { env: { ...process.env, ...scratch.environment }, encoding: 'utf8' });
+    for (const { token } of slots) {
+      if (token?.label === 'test') expect(shown).toMatch(new RegExp(`Serial number:\\s+${token.serial}\\n`));
+    }
+    expect(slots.filter(({ token }) => token?.label === 'test').length).toBe(1);
+  });
+
+  it('mechanisms: what each can do, and what signetd needs it for', async () => {
+    const answer = await run('mechanisms');
+    expectGood(answer);
+    expect(answer.stdout).toMatch(/^\*\s+CKM_ECDSA\s+\d+-\d+\s+sign, verify\s+EC signatures$/m);
+    expect(answer.stdout).toMatch(/^\s+CKM_SHA512\s+-\s+digest$/m);
+    const { mechanisms, missing } = jsonOf(await run('mechanisms', '--json')) as { mechanisms: { name: string }[]; missing: string[] };
+    expect(missing).toEqual([]);
+    const listed = execFileSync('pkcs11-tool', ['--module', softhsm, '--token-label', 'test', '--list-mechanisms'], {
+      env: { ...process.env, ...scratch.environment },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    expect(mechanisms.length).toBe(listed.split('\n').filter((line) => line.startsWith('  ')).length);
+  });
+
+  it('mechanisms --slot: says that there is no such slot', async () => {
+    const answer = await run('mechanisms', '--slot', '99');
+    expect(answer.status).toBe(3);
+    expect(answer.stderr).toBe('signetctl: there is no slot 99\n');
+  });
+
+  it('inventory: keys of the service and of callers with their attributes; others are counted', async () => {
+    const answer = await run('inventory');
+    expectGood(answer);
+    const line = (id: string): string | undefined => answer.stdout.split('\n').find((each) => each.includes(id));
+    expect(line(service)).toMatch(/^service\s+private key\s+RSA-2048\s+53[0-9a-f]{32}\s+yes\s+no\s+yes\s+signetd$/);
+    expect(line(caller)).toMatch(/^caller\s+private key\s+P-384\s+43[0-9a-f]{32}\s+yes\s+no\s+yes\s+signetd$/);
+    expect(line(macKeyId)).toContain('(checks passwords)');
+    expect(answer.stdout).toContain('2 of the service, 1 of callers; of others: ');
+    expect(answer.stdout).toContain('1 × private key');
+    const { objects, foreign } = jsonOf(await run('inventory', '--json')) as { objects: { id: string }[]; foreign: object };
+    expect(objects.map(({ id }) => id).toSorted()).toEqual([service, caller, macKeyId].toSorted());
+    expect(foreign).toEqual({ 'private key': 1, 'public key': 1 });
+  });
+
+  it('probe: module, token, and that nothing is missing', async () => {
+    const answer = await run('probe');
+    expectGood(answer);
+    expect(answer.stdout).toMatch(/^module:\s+.*SoftHSM/m);
+    expect(answer.stdout).not.toContain('MISSING');
+  });
+});
+
+describe('the inventory', () => {
+  it('has every key once where it takes many answers', async () => {
+    await stopHost();
+    await startHost();
+    const made = Array.from({ length: 210 }, () => newKeyId('caller'));
+    for (const id of made) await host?.createKey(id, 'P-256');
+    const { objects } = jsonOf(await run('inventory', '--json')) as { objects: { id: string }[] };
+    const ids = objects.map(({ id }) => id);
+    expect(ids.length).toBe(213);
+    expect(new Set(ids)).toEqual(new Set([...made, service, caller, macKeyId]));
+  });
+
+  it('finds a key that could leave the token', async () => {
+    await stopHost();
+    const leaky = newKeyId('caller');
+    execFileSync(
+      'pkcs11-tool',
+      [
+        ...['--module', softhsm, '--login', '--pin', scratch.pin, '--token-label', 'test', '--extractable'],
+        ...['--keypairgen', '--key-type', 'EC:prime256v1', '--id', leaky],
+      ],
+      { env: { ...process.env, ...scratch.environment }, stdio: 'ignore' },
+    );
+    const answer = await run('inventory');
+    expect(answer.status).toBe(1);
+    expect(answer.stderr).toContain(`key ${leaky} is extractable: it can leave the token`);
+  });
+});
+
+describe('a token that cannot be used', () => {
+  const other = (changes: Record<string, unknown>): string => {
+    const path = join(scratch.directory, 'other.yaml');
+    const { token } = JSON.parse(readFileSync(scratch.configPath, 'utf8')) as { token: Record<string, unknown> };
+    writeFileSync(path, JSON.stringify({ token: { ...token, ...changes } }));
+    return path;
+  };
+  const inventoryOf = async (changes: Record<string, unknown>): Promise<CommandRun> =>
+    signetctl(['--config', other(changes), 'token', 'inventory']);
+
+  beforeAll(stopHost);
+
+  it('refuses the PIN: told once, in words, and not tried again', async () => {
+    const pin = join(scratch.directory, 'wrong-pin');
+    writeFileSync(pin, '000000\n', { mode: 0o600 });
+    const answer = await inventoryOf({ pin: `file:${pin}` });
+    expect(answer).toEqual({
+      status: 4,
+      stdout: '',
+      stderr: 'signetctl: the token refuses the PIN; it was tried once and is not tried again\n',
+    });
+  });
+
+  it('has its PIN in a file that others may read', async () => {
+    const pin = join(scratch.directory, 'open-pin');
+    writeFileSync(pin, '123456\n');
+    chmodSync(pin, 0o644);
+    const answer = await inventoryOf({ pin: `file:${pin}` });
+    expect(answer.status).toBe(78);
+    expect(answer.stderr).toContain('chmod 0600');
+  });
+
+  it.each([
+    ['there is no module', { modulePath: '/nowhere/module.so' }, 'there is no file /nowhere/module.so'],
+    ['the module is no library', { modulePath: '/etc/hostname' }, 'cannot be loaded'],
+    ['no token has the label', { label: 'elsewhere' }, 'no token with the label "elsewhere" is there'],
+  ])('is not reached: %s', async (_name, changes, text) => {
+    const answer = await inventoryOf(changes);
+    expect(answer.status).toBe(3);
+    expect(answer.stderr).toContain(text);
+    expect(answer.stderr.trim().split('\n').length).toBe(1);
+  });
+
+  it('crashes: told in words', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'signetd-crash-'));
+    const source = join(directory, 'crash.c');
+    writeFileSync(source, '#include <stdlib.h>\nlong C_GetFunctionList(void **list) { (void)list; abort(); }\n');
+    execFileSync('gcc', ['-shared', '-fPIC', '-o', join(directory, 'crash.so'), source]);
+    const answer = await inventoryOf({ modulePath: join(directory, 'crash.so') });
+    expect(answer.status).toBe(3);
+    expect(answer.stderr).toBe('signetctl: the PKCS#11 module cannot be used: it crashed (SIGABRT)\n');
+    rmSync(directory, { recursive: true });
+  });
+
+  it('has a host that says nothing: the module is left alone', async () => {
+    const socketPath = join(scratch.directory, 'mute.sock');
+    const mute = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.end('{"protocol":99}\n');
+    });
+    await new Promise<void>((resolve) => {
+      mute.listen(socketPath, resolve);
+    });
+    const answer = await inventoryOf({ socketPath });
+    mute.close();
+    expect(answer.status).toBe(3);
+    expect(answer.stderr).toBe('signetctl: the token host speaks another version of its protocol; restart it\n');
+  });
+});
+
+describe('the command line', () => {
+  it.each([
+    [['token', 'slots', '--frobnicate'], 'unknown option'],
+    [['token', 'eat'], 'unknown command'],
+    [['token', 'mechanisms', '--slot', 'one'], '--slot takes a decimal number'],
+    [['token', 'init'], "required option '--label <label>'"],
+  ])('%j is refused with exit code 2', async (args, text) => {
+    const answer = await signetctl(args);
+    expect(answer.status).toBe(2);
+    expect(answer.stderr).toContain(text);
+    expect(answer.stdout).toBe('');
+  });
+
+  it('says that there is no configuration', async () => {
+    const answer = await signetctl(['--config', '/nowhere/signetd.yaml', 'token', 'slots']);
+    expect(answer.status).toBe(78);
+    expect(answer.stderr).toMatch(/^signetctl: \/nowhere\/signetd.yaml: .*\n$/);
+  });
+
+  it('helps with exit code 0', async () => {
+    const answer = await signetctl(['token', '--help']);
+    expect(answer.status).toBe(0);
+    for (const name of ['slots', 'mechanisms', 'inventory', 'probe', 'init']) expect(answer.stdout).toContain(name);
+  });
+});

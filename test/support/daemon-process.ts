@@ -1,0 +1,95 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { randomInt } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { QuickstartEnvironment } from './quickstart-environment.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const readyPollMs = 20;
+const readySeconds = 30;
+
+export interface Addresses {
+  readonly baseUrl: string;
+  readonly opsUrl: string;
+}
+
+/**
+ * Gives a stopped quickstart ports far from those that quickstarts choose: while a test kills and starts its service, another one must not
+ * take its place.
+ */
+export function withOwnPorts(environment: QuickstartEnvironment): Addresses {
+  const { configFile, baseUrl, opsUrl } = environment.description();
+  const api = randomInt(20_000, 30_000);
+  const ports = new Map([
+    [new URL(baseUrl).port, String(api)],
+    [new URL(opsUrl).port, String(api + 1)],
+  ]);
+  const config = readFileSync(configFile, 'utf8').replaceAll(/port: (\d+)/g, (line, port: string) =>
+    line.replace(port, ports.get(port) ?? port),
+  );
+  writeFileSync(configFile, config);
+  return { baseUrl: `https://127.0.0.1:${api}`, opsUrl: `http://127.0.0.1:${api + 1}` };
+}
+
+/** The service as a child of the test, so that it can be killed at any moment and started again. */
+export class DaemonProcess {
+  readonly #configFile: string;
+  readonly #opsUrl: string;
+  #child: ChildProcess | undefined;
+
+  constructor(configFile: string, opsUrl: string) {
+    this.#configFile = configFile;
+    this.#opsUrl = opsUrl;
+  }
+
+  /** Starts it and waits until it is ready. */
+  async start(): Promise<void> {
+    this.#child = spawn(process.execPath, ['dist/main.js', '--config', this.#configFile], { stdio: 'ignore' });
+    await this.ready();
+  }
+
+  /** Waits until it answers ready, which takes a signature of the token. */
+  async ready(): Promise<void> {
+    const deadline = Date.now() + readySeconds * 1000;
+    while (!(await this.#isReady())) {
+      if (Date.now() > deadline) throw new Error('the service is not ready');
+      await delay(readyPollMs);
+    }
+  }
+
+  /** kill -9, and its end. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM');
+  }
+
+  /** kill -9 of the token host. */
+  killHost(): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    for (const task of readdirSync(`/proc/${pid}/task`)) {
+      const children = readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean);
+      for (const child of children) process.kill(Number(child), 'SIGKILL');
+    }
+  }
+
+  async #isReady(): Promise<boolean> {
+    try {
+      const response = await fetch(`${this.#opsUrl}/health/ready`);
+      return response.ok && (await response.text()).includes(`"pid":${this.#child?.pid}`);
+    } catch {
+      return false;
+    }
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(signal);
+    await once(child, 'exit');
+  }
+}
