@@ -9,9 +9,10 @@ const maxSecretBytes = 16 * 1024;
  * Reads what `file:<path>` or `credential:<name>` points to, without the newline at its end.
  * A file must belong to the process's user or root and be readable by its owner alone; credentials come from systemd ($CREDENTIALS_DIRECTORY),
  * which sees to that itself. Both are regular files, reached by no symbolic link as the last part of their path.
+ * @param owner `anyone`: for root, who runs an operator's program on files of the service
  * @throws {ConfigError}
  */
-export function readSecret(reference: string): string {
+export function readSecret(reference: string, owner: 'self' | 'anyone' = 'self'): string {
   const colon = reference.indexOf(':');
   const target = reference.slice(colon + 1);
   if (reference.startsWith('credential:')) {
@@ -20,7 +21,7 @@ export function readSecret(reference: string): string {
     if (target.includes('/')) throw new ConfigError(`${reference}: a credential's name has no slash`);
     return readRegularFile(reference, join(directory, target), () => undefined);
   }
-  return readRegularFile(reference, target, ownerFault);
+  return readRegularFile(reference, target, (stats) => (owner === 'self' ? ownerFault(stats) : undefined) ?? modeFault(stats));
 }
 
 /** What is judged is the file that is read: it is opened first, and nobody can put another in its place between. */
@@ -54,8 +55,11 @@ function openFile(reference: string, path: string): number {
   }
 }
 
-function ownerFault({ uid, mode }: Stats): string | undefined {
-  if (uid !== 0 && uid !== process.geteuid?.())
-    return `this file belongs to user ${uid}, who could change it; it must belong to this process's user or root`;
+function ownerFault({ uid }: Stats): string | undefined {
+  if (uid === 0 || uid === process.geteuid?.()) return undefined;
+  return `this file belongs to user ${uid}, who could change it; it must belong to this process's user or root`;
+}
+
+function modeFault({ mode }: Stats): string | undefined {
   return (mode & 0o077) === 0 ? undefined : 'others may read this file; chmod 0600 it';
 }
