@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { keyTypes } from '../../src/config/profile.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { missingKeyTypes, ProbeReport } from '../../src/token/wire/probe-report.ts';
@@ -79,6 +81,31 @@ describe('the probe at the start', () => {
     // What the host said, and that it ended.
     expect(lines.filter((line) => line.includes('cannot be used')).length).toBeLessThanOrEqual(2);
     await client.stop();
+  });
+});
+
+describe('a start that is refused for the configuration', () => {
+  it('ends the start, once, in words; after a host has served the next one is tried until the fault is mended', async () => {
+    const own = scratchToken();
+    const pin = join(own.directory, 'pin');
+    chmodSync(pin, 0o644);
+    const refused = new TokenClient(own.config, own.configPath, recordingLog());
+    await expect(refused.start()).rejects.toMatchObject({ name: 'HostRefusedError', exitCode: 78 });
+    expect(refused.hostPid).toBeUndefined();
+    await refused.stop();
+
+    chmodSync(pin, 0o600);
+    const log = recordingLog();
+    const client = new TokenClient(own.config, own.configPath, log);
+    await client.start();
+    chmodSync(pin, 0o644);
+    process.kill(client.hostPid ?? 0, 'SIGKILL');
+    await vi.waitUntil(() => log.lines.some((line) => line.includes('chmod 0600')), { timeout: 10_000 });
+    chmodSync(pin, 0o600);
+    await vi.waitUntil(() => client.ready, { timeout: 10_000 });
+    expect((await client.random(16)).length).toBe(16);
+    await client.stop();
+    own.remove();
   });
 });
 

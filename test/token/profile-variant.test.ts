@@ -83,6 +83,21 @@ describe('a token whose keys get their CKA_ID after generation', () => {
     expect(listed('privkey')).toMatch(new RegExp(`label:\\s+signetd ${id}\\n\\s+ID:\\s+${id}`));
   });
 
+  it('makes and finds an Ed25519 key and an HMAC key of the service, and destroys them', async () => {
+    const [signer, mac] = [newKeyId('service'), newKeyId('service')];
+    const publicKey = await token.messages.createMessageKey(signer, { scheme: 'Ed25519' });
+    await token.messages.createMessageKey(mac, { scheme: 'HMAC', hash: 'sha384', bytes: 48 });
+    await token.stop();
+    token = await started();
+    const message = Buffer.from('document');
+    const value = await token.messages.signMessage(signer, { scheme: 'Ed25519' }, message);
+    expect(verify(null, message, { key: Buffer.from(publicKey), format: 'der', type: 'spki' }, value)).toBe(true);
+    const made = await token.messages.signMessage(mac, { scheme: 'HMAC', hash: 'sha384' }, message);
+    expect(await token.messages.verifyMac(mac, 'sha384', message, made)).toBe(true);
+    for (const id of [signer, mac]) await token.destroyKey(id);
+    expect(listed('privkey') + listed('secrkey')).not.toMatch(new RegExp(`${signer}|${mac}`));
+  });
+
   it('leaves no public key on the token', () => {
     expect(listed('pubkey')).not.toContain('signetd');
   });

@@ -62,9 +62,9 @@ export class Executor {
   }
 
   #renewSession(): void {
-    const { module, handle } = this.#session;
+    // In this order, since a token may have no session to spare.
+    this.#session.module.C_CloseSession(this.#session.handle);
     this.#session = this.#openSession();
-    module.C_CloseSession(handle);
   }
 
   #failed(error: unknown): Answer {

@@ -1,8 +1,9 @@
-import type { Handle, PKCS11 } from 'pkcs11js';
+import type { Handle, MechanismInfo, PKCS11 } from 'pkcs11js';
+import { ckr } from '../pkcs11-faults.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { macKeyMechanisms, rsaKeyPairMechanisms } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';
-import { pkcs11js } from './session.ts';
+import { pkcs11Code, pkcs11js } from './session.ts';
 
 export type MechanismFinding = ProbeReport['mechanisms'][number];
 
@@ -28,13 +29,13 @@ export class OfferedMechanisms {
   readonly #flags = new Map<string, number>();
 
   constructor(module: PKCS11, slot: Handle, profile: ModuleProfile) {
-    // Vendors' mechanisms have the highest bit set, which pkcs11js may give as a sign.
-    const offered = new Set(module.C_GetMechanismList(slot).map((mechanism) => mechanism >>> 0));
+    const offered = new Set(module.C_GetMechanismList(slot));
     const wanted: Record<string, number> = { ...signing, [profile.macKey.mechanism]: macKeyMechanisms[profile.macKey.mechanism] };
     for (const name of profile.rsaKeyPairMechanisms) wanted[name] = rsaKeyPairMechanisms[name];
     this.findings = Object.entries(wanted).map(([name, mechanism]) => {
-      if (!offered.has(mechanism)) return { name, offered: false, hardware: false, minKeySize: 0, maxKeySize: 0 };
-      const { flags, minKeySize, maxKeySize } = module.C_GetMechanismInfo(slot, mechanism);
+      const info = offered.has(mechanism) ? infoOf(module, slot, mechanism) : undefined;
+      if (info === undefined) return { name, offered: false, hardware: false, minKeySize: 0, maxKeySize: 0 };
+      const { flags, minKeySize, maxKeySize } = info;
       this.#flags.set(name, flags);
       return { name, offered: true, hardware: (flags & pkcs11js.CKF_HW) !== 0, minKeySize, maxKeySize };
     });
@@ -47,5 +48,15 @@ export class OfferedMechanisms {
     const finding = this.findings.find((entry) => entry.name === name);
     if (keyBits === undefined || finding === undefined || finding.maxKeySize === 0) return true;
     return finding.minKeySize <= keyBits && keyBits <= finding.maxKeySize;
+  }
+}
+
+/** Some modules list what they then know nothing of. */
+function infoOf(module: PKCS11, slot: Handle, mechanism: number): MechanismInfo | undefined {
+  try {
+    return module.C_GetMechanismInfo(slot, mechanism);
+  } catch (error) {
+    if (pkcs11Code(error) === ckr.MECHANISM_INVALID) return undefined;
+    throw error;
   }
 }
