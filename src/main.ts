@@ -1,5 +1,7 @@
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+
 import { openAudit } from './audit/open-audit.ts';
 import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
 import { ClientRegistry } from './clients/registry.ts';
@@ -8,18 +10,20 @@ import { createApi } from './http/api.ts';
 import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { tokenCustody } from './keys/custody.ts';
-import { Keyring } from './keys/keyring.ts';
+import { Keyring, type KeyringOptions } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
-import { openSqliteStore } from './state/state-store.ts';
+import { openStateStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
 import { missingKeyTypes } from './token/wire/probe-report.ts';
 
+const readinessMs = 2000;
+
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
-  const store = await openSqliteStore(config.state.path);
+  const store = await openStateStore(config.state, log);
   const metrics = new Metrics();
   const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
   const token = new TokenClient(config.token, configPath, log, (operation, status, waitedMs, tokenMs) => {
@@ -33,9 +37,14 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   }
   const clients = new ClientRegistry(store);
   await clients.load();
-  const keys = new Keyring(store, token, tokenCustody(token));
-  const recovered = await keys.recover();
-  if (recovered > 0) log.warn('finished what the last run left open', { keys: recovered });
+  const keys = new Keyring(store, token, tokenCustody(token), keyOptions(config));
+  const { finished, kept } = await keys.recover();
+  if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
+  if (kept.length > 0)
+    log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
+  keys.startSweeping((count) => {
+    log.warn('finished what another instance left open', { keys: count });
+  });
   const audit = await openAudit(config.audit, { store, token, log });
 
   let draining = false;
@@ -46,7 +55,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     log,
     draining: () => draining,
     busySeconds: () => token.busySeconds,
-    callerOf: (request) => callerOf(request, clients),
+    callerOf: async (request) => callerOf(request, clients),
     audit,
     context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
   });
@@ -55,12 +64,14 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
       const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
       const [authority] = authorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
-      await authority?.sign(Buffer.from('readiness')).catch(() => {
-        faults['token'] = 'it does not sign';
-      });
-      await store.run('probe').catch(() => {
-        faults['state'] = 'it takes no writes';
-      });
+      await Promise.all([
+        inTime(authority?.sign(Buffer.from('readiness'))).catch(() => {
+          faults['token'] = 'it does not sign';
+        }),
+        inTime(store.run('probe')).catch(() => {
+          faults['state'] = 'it takes no writes';
+        }),
+      ]);
       if (!audit.status.writable) faults['audit'] = 'it takes no records';
       return faults;
     },
@@ -82,6 +93,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     }, config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
+    keys.stopSweeping();
     await audit.stop();
     await token.stop();
     await store.close();
@@ -102,6 +114,21 @@ function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void {
     .filter(([, { profile }]) => missing.includes(profile.keyType))
     .map(([name, { profile }]) => `tenants.${name}.profile.keyType: the token cannot use ${profile.keyType} keys`);
   if (faults.length > 0) throw new ConfigError([...faults, ...probe.limits].join('\n'));
+}
+
+/** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
+function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
+  const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
+  const configured = Object.values(certificateAuthorities).map(({ keyId }) => keyId);
+  return { configured, attemptMaxMs, ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }) };
+}
+
+/** Whoever asks whether the service is ready wants to know soon. */
+async function inTime(work: Promise<unknown> | undefined): Promise<void> {
+  const late = delay(readinessMs, undefined, { ref: false }).then(() => {
+    throw new Error('no answer in time');
+  });
+  await Promise.race([work, late]);
 }
 
 async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {

@@ -3,12 +3,11 @@ import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { CertificateProfile } from './profile.ts';
+import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
 const FilePath = z.string().min(1);
 const Port = z.int().min(0).max(65_535);
 const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'a path prefix such as /sign');
-/** A secret is never in the configuration: only where it lies. */
-export const SecretReference = z.string().regex(/^(file|credential):.+$/, 'file:<path> or credential:<name>');
 
 /** The section that the token host reads too. */
 export const TokenConfig = z.strictObject({
@@ -98,7 +97,7 @@ export const Config = z.strictObject({
     })
     .prefault({}),
   token: TokenConfig,
-  state: z.strictObject({ path: FilePath.default('/var/lib/signetd/state.sqlite') }).prefault({}),
+  state: StateConfig.prefault({}),
   audit: Audit.prefault({}),
   certificateAuthorities: z.record(z.string(), CertificateAuthority),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
@@ -156,7 +155,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
       },
     },
     token: absoluteToken(config.token, base),
-    state: { path: resolve(base, config.state.path) },
+    state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [

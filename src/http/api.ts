@@ -4,6 +4,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
 import type { Caller } from '../clients/caller.ts';
 import type { Context, Operation } from '../operations/operation.ts';
+import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { TokenBusy } from '../token/token.ts';
 import { resultObject, resultOf, success } from './answer.ts';
@@ -23,7 +24,7 @@ export interface ApiOptions {
   /** Seconds after which another try is worth while, where requests that come now would not be served in time. */
   busySeconds(): number | undefined;
   /** The registered client behind a connection. */
-  callerOf(request: IncomingMessage): Caller | undefined;
+  callerOf(request: IncomingMessage): Promise<Caller | undefined>;
   readonly audit: Audit;
   /** Everything else that an operation needs. */
   context(caller: Caller, hasIdempotencyKey: boolean, audit: AuditDetails): Context;
@@ -50,6 +51,7 @@ export function createApi(options: ApiOptions): Express {
       return;
     }
     if (error instanceof Problem) sendProblem(response, error);
+    else if (error instanceof StoreUnavailable) sendProblem(response, storeAway(error, request.path, options.log));
     else if (error instanceof URIError) sendProblem(response, new Problem(400, 'the path is not percent-encoded UTF-8'));
     else {
       const { message } = resultOf(error, request.path, options.log);
@@ -64,7 +66,7 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
   const busy = options.busySeconds();
   if (busy !== undefined) throw overloaded(busy);
   const address = request.socket.remoteAddress;
-  const caller = options.callerOf(request);
+  const caller = await options.callerOf(request);
   if (caller === undefined) {
     // A connection that was refused may have brought its first request already; it is counted as what it is.
     if (!request.socket.destroyed) options.audit.refuseClient('not registered', address);
@@ -105,9 +107,16 @@ async function carryOut(
     return { result: success, answer: await options.audit.carryOut(audited, async () => operation.handle(body, context)), echo };
   } catch (error) {
     if (error instanceof Problem) return error;
+    // Nobody knows a business outcome then.
+    if (error instanceof StoreUnavailable) return storeAway(error, operation.path, options.log);
     if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
     return { result: resultOf(error, operation.path, options.log), answer: {}, echo };
   }
+}
+
+function storeAway(error: StoreUnavailable, path: string, log: Logger): Problem {
+  log.error('the state store did not serve a request', { path, reason: error.message });
+  return new Problem(503, 'the state store is not available', { headers: { 'Retry-After': '1' } });
 }
 
 function overloaded(retryAfterSeconds: number): Problem {

@@ -14,7 +14,7 @@ import { problemBody } from './problem.ts';
 const fingerprints = new WeakMap<TLSSocket, string>();
 
 /** The client behind a request, if it is registered now. Connections outlive registrations. */
-export function callerOf(request: IncomingMessage, clients: ClientRegistry): Caller | undefined {
+export async function callerOf(request: IncomingMessage, clients: ClientRegistry): Promise<Caller | undefined> {
   if (!(request.socket instanceof TLSSocket)) return undefined;
   const spki = fingerprints.get(request.socket);
   return spki === undefined ? undefined : clients.find(spki);

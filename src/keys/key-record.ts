@@ -3,6 +3,7 @@ import { parseCertificate, type ParsedCertificate } from '../certificates/x509.t
 import type { TenantId } from '../clients/caller.ts';
 import { keyTypes, type KeyType } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
+import type { Counters } from '../state/repositories/attempts.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
 
@@ -28,12 +29,14 @@ export interface KeyRecord {
   readonly type: KeyType;
   readonly certificate: ParsedCertificate;
   readonly publicKey: KeyObject;
-  readonly secret: { readonly salt: Uint8Array; readonly mac: Uint8Array };
+  secret: { readonly salt: Uint8Array; readonly mac: Uint8Array };
   removed: boolean;
   failuresInRow: number;
   failuresSinceSuccess: number;
   /** Milliseconds since epoch. */
   lockedUntil: number | undefined;
+  /** Another instance changed the row since this was read. */
+  isStale: boolean;
 }
 
 /** Contract §6: five failures in a row lock for 15 minutes, twenty without a success until the operator unlocks. */
@@ -50,12 +53,29 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
     type,
     certificate,
     publicKey: createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' }),
-    secret: { salt: row.secret_salt, mac: row.secret_mac },
-    removed: row.state === 'REMOVED',
-    failuresInRow: row.failures_in_row,
-    failuresSinceSuccess: row.failures_since_success,
-    lockedUntil: row.locked_until ?? undefined,
+    isStale: false,
+    ...changeableFields(row),
   };
+}
+
+/** What of a record changes in its life. */
+export function changeableFields(row: KeyWithCertificate): Pick<KeyRecord, 'secret' | 'removed'> & CounterFields {
+  return { secret: { salt: row.secret_salt, mac: row.secret_mac }, removed: row.state === 'REMOVED', ...counterFields(row) };
+}
+
+type CounterFields = Pick<KeyRecord, 'failuresInRow' | 'failuresSinceSuccess' | 'lockedUntil'>;
+
+function counterFields(counters: Counters): CounterFields {
+  return {
+    failuresInRow: counters.failures_in_row,
+    failuresSinceSuccess: counters.failures_since_success,
+    lockedUntil: counters.locked_until ?? undefined,
+  };
+}
+
+/** Takes over the counters as the store has them. */
+export function setCounters(key: KeyRecord, counters: Counters): void {
+  Object.assign(key, counterFields(counters));
 }
 
 /** Locked by the operator's rule: nothing but an operator unlocks it. */

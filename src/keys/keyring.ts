@@ -12,7 +12,8 @@ import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Token } from '../token/token.ts';
 import { Activation } from './activation.ts';
 import type { KeyCustody } from './custody.ts';
-import { checkNotLocked, checkUsable, parseKeyReferenceId, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { KeyCache } from './key-cache.ts';
+import { checkNotLocked, checkUsable, parseKeyReferenceId, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
 
 /** A certificate for a new key, as the certificates room issues it. */
@@ -28,8 +29,17 @@ export interface NewKey {
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
 }
 
+export interface KeyringOptions {
+  /** Age at which a step that no instance finished counts as cut short. */
+  readonly abandonedMs?: number;
+  /** Longer than any attempt takes: what is older went down with its instance. */
+  readonly attemptMaxMs?: number;
+  /** Keys that the configuration names: whatever the journal says, they stay. */
+  readonly configured?: readonly string[];
+}
+
 const passwordBytes = 20;
-const maxRecords = 10_000;
+const sweepMs = 30_000;
 const undoRetryMs = 1000;
 
 /** The keys of all tenants: their records, their secrets, their life cycle. */
@@ -39,41 +49,30 @@ export class Keyring {
   readonly #custody: KeyCustody;
   readonly #journal: KeyJournal;
   readonly #activation: Activation;
-  /** Records by reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
-  readonly #records = new Map<KeyReferenceId, KeyRecord>();
+  readonly #cache: KeyCache;
+  readonly #abandonedMs: number;
+  readonly #configured: ReadonlySet<string>;
+  #sweeping: NodeJS.Timeout | undefined;
 
-  constructor(store: StateStore, token: Token, custody: KeyCustody) {
+  constructor(
+    store: StateStore,
+    token: Token,
+    custody: KeyCustody,
+    { abandonedMs = 600_000, attemptMaxMs = 120_000, configured = [] }: KeyringOptions = {},
+  ) {
     this.#store = store;
     this.#token = token;
     this.#custody = custody;
     this.#journal = storeKeyJournal(store);
-    this.#activation = new Activation(store);
+    this.#abandonedMs = abandonedMs;
+    this.#configured = new Set(configured);
+    this.#activation = new Activation(store, async (key) => this.#cache.reread(key), attemptMaxMs);
+    this.#cache = new KeyCache(store, this.#activation);
   }
 
   /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */
   async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
-    let record = this.#records.get(reference);
-    if (record === undefined) {
-      const row = await this.#store.run('findKey', reference);
-      if (row === undefined || row.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
-      // Two look-ups at once must end with one record, since it holds the counters.
-      record = this.#records.get(reference) ?? recordOf(row, tenant);
-    }
-    if (record.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
-    this.#keep(record);
-    return record;
-  }
-
-  /** A record whose attempts are in flight stays: a second one beside it would have counters of its own. */
-  #keep(record: KeyRecord): void {
-    this.#records.delete(record.reference);
-    this.#records.set(record.reference, record);
-    if (this.#records.size <= maxRecords) return;
-    for (const [reference, oldest] of this.#records) {
-      if (this.#activation.isBusy(oldest)) continue;
-      this.#records.delete(reference);
-      return;
-    }
+    return this.#cache.find(tenant, reference);
   }
 
   /** Makes a key with a password that is shown this once. Whatever fails, no key without a record stays on the token. */
@@ -173,19 +172,45 @@ export class Keyring {
     checkNotLocked(key, Date.now());
   }
 
-  /** Finishes what a crash cut short: keys that were being made or destroyed go from the token. Returns how many. */
-  async recover(): Promise<number> {
-    const steps = await this.#store.run('journal');
-    for (const entry of steps) {
-      await this.#undo(parseKeyId(entry.key_id));
+  /**
+   * Finishes what a crash cut short: keys that were being made or destroyed go from the token. Where other instances may be at work, a step
+   * counts as cut short after a time, whoever began it; taking it over keeps that one from finishing it. `kept`: keys that the journal wants
+   * destroyed though the configuration names them. Nothing of ours writes that.
+   */
+  async recover(): Promise<{ finished: number; kept: readonly string[] }> {
+    const begunBefore = this.#store.isShared ? Date.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
+    const ids = await this.#store.run('takeOverSteps', { begunBefore });
+    const kept = ids.filter((id) => this.#configured.has(id));
+    for (const id of ids) {
+      if (!this.#configured.has(id)) await this.#undo(parseKeyId(id));
     }
-    return steps.length;
+    return { finished: ids.length - kept.length, kept };
+  }
+
+  /** Recovers again and again, where other instances may die. */
+  startSweeping(found: (keys: number) => void): void {
+    if (!this.#store.isShared) return;
+    this.#sweeping = setInterval(
+      () => {
+        // A store or a token that is away now is asked again next time.
+        this.recover().then(
+          ({ finished }) => {
+            if (finished > 0) found(finished);
+          },
+          () => undefined,
+        );
+      },
+      Math.min(sweepMs, this.#abandonedMs),
+    );
+  }
+
+  stopSweeping(): void {
+    clearInterval(this.#sweeping);
   }
 
   /** A key whose record was committed after all is no longer announced, and stays. */
   async #undoIfAnnounced(id: KeyId): Promise<void> {
-    const steps = await this.#store.run('journal');
-    if (steps.some((entry) => entry.key_id === id)) await this.#undo(id);
+    if (await this.#store.run('takeOverStep', id)) await this.#undo(id);
   }
 
   /** The token was not there: once more when it is. A stop before that leaves it to the next start. */

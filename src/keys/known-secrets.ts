@@ -5,7 +5,7 @@ const maxEntries = 10_000;
 
 declare const brand: unique symbol;
 /** A keyed hash of a secret. */
-type SecretMark = string & { readonly [brand]: 'SecretMark' };
+export type SecretMark = string & { readonly [brand]: 'SecretMark' };
 
 /**
  * Remembers, under a MAC whose key lives in this process's memory alone, which secret the token last accepted for a key. It decides nothing:

@@ -1,7 +1,9 @@
+import type { Generated } from 'kysely';
+
 /** The tables of the state store. Times are milliseconds since epoch; identifiers are text as their types write them. */
 export interface Schema {
   clients: ClientRow;
-  keys: KeyRow;
+  keys: KeyRow & Attempts;
   certificates: CertificateRow;
   key_journal: KeyJournalRow;
   audit_keys: AuditKeyRow;
@@ -42,6 +44,13 @@ export interface KeyRow {
   subscriber_email: string | null;
   subscriber_phone: string | null;
   created_at: number;
+}
+
+/** Attempts on a key that are with the token, over all instances of a shared store. Those of an instance that died end by themselves. */
+interface Attempts {
+  reserved: Generated<number>;
+  /** When the last of them is given up. */
+  reserved_until: Generated<number | null>;
 }
 
 /** A certificate that this service issued. */

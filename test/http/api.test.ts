@@ -7,6 +7,7 @@ import { tenantId, type Caller } from '../../src/clients/caller.ts';
 import { createApi } from '../../src/http/api.ts';
 import { operation, type Context } from '../../src/operations/operation.ts';
 import { Refusal, resultCodes } from '../../src/result-codes.ts';
+import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
 import { TokenBusy, TokenUnavailable } from '../../src/token/token.ts';
 import { recordingLog } from '../support/silent-log.ts';
 
@@ -36,7 +37,7 @@ async function answerTo(
     log,
     draining: () => draining,
     busySeconds: () => busySeconds,
-    callerOf: () => caller,
+    callerOf: async () => Promise.resolve(caller),
     audit: noAudit,
     // The operation of these tests uses nothing of it.
     context: () => ({ caller, hasIdempotencyKey: false }) as unknown as Context,
@@ -80,6 +81,12 @@ describe('how an operation ends', () => {
       expect([status, body]).toEqual([200, { result: { majorCode: major, minorCode: minor, message: text } }]);
     },
   );
+
+  it('503 with Retry-After for a state store that does not answer, without its reasons', async () => {
+    const { status, headers, body } = await answerTo(async () => Promise.reject(new StoreUnavailable('connect ECONNREFUSED db.internal')));
+    expect([status, headers.get('retry-after'), headers.get('content-type')]).toEqual([503, '1', 'application/problem+json']);
+    expect(JSON.stringify(body)).not.toContain('db.internal');
+  });
 
   it('2/291 for a token that does not answer, without its reasons', async () => {
     const { body } = await answerTo(async () => Promise.reject(new TokenUnavailable('slot 3 of hsm.internal')));

@@ -1,4 +1,3 @@
-import { createHash, generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
@@ -11,7 +10,7 @@ import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
-import { openssl } from '../support/openssl.ts';
+import { certificateRow } from '../support/certificate-row.ts';
 
 let scratch: ScratchToken;
 let token: TokenClient;
@@ -31,24 +30,6 @@ afterAll(async () => {
   await store.close();
   scratch.remove();
 });
-
-/** A certificate for any key: these tests look at keys. */
-function certificateRow() {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const pem = openssl(['req', '-x509', '-key', '{key}', '-subj', '/CN=test', '-days', '2'], {
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-  });
-  const der = Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');
-  return {
-    sha1: createHash('sha1').update(der).digest('hex'),
-    tenant: 'demo',
-    authority: 'issuing',
-    serial_number: createHash('sha1').update(der).digest('hex'),
-    der,
-    not_before: Date.now(),
-    not_after: Date.now() + 86_400_000,
-  };
-}
 
 const onToken = async (): Promise<string[]> => (await token.listKeys()).map(({ id }) => id);
 const request = { tenant: tenantId('demo'), type: 'P-256', subscriber: {} } as const;
@@ -76,9 +57,19 @@ describe('key life cycle', () => {
     await store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
     await token.createKey(id, 'P-256');
     expect(await onToken()).toContain(id);
-    expect(await new Keyring(store, token, tokenCustody(token)).recover()).toBe(1);
+    expect((await new Keyring(store, token, tokenCustody(token)).recover()).finished).toBe(1);
     expect(await onToken()).not.toContain(id);
     expect(await store.run('journal')).toEqual([]);
+  });
+
+  it('keeps keys that the configuration names, whatever the journal says', async () => {
+    const id = newKeyId('service');
+    await token.createKey(id, 'P-256');
+    await store.run('announce', { key_id: id, intent: 'DESTROY', created_at: Date.now() });
+    expect(await new Keyring(store, token, tokenCustody(token), { configured: [id] }).recover()).toEqual({ finished: 0, kept: [id] });
+    expect(await onToken()).toContain(id);
+    expect((await new Keyring(store, token, tokenCustody(token)).recover()).finished).toBe(1);
+    expect(await onToken()).not.toContain(id);
   });
 
   it('finishes at the next start the removal that a crash cut short', async () => {
@@ -111,13 +102,18 @@ describe('key life cycle', () => {
       ...request,
       issue: async () => Promise.resolve({ row: certificateRow() }),
     });
-    const rule = { failuresInRow: 5, lockMs: 15 * 60_000 };
+    const rule = { failuresInRow: 5, lockMs: 15 * 60_000, failuresSinceSuccess: 20 };
     const past = Date.now() - 100 * 60_000;
     for (let attempt = 0; attempt < 7; attempt += 1)
-      await store.run('recordFailure', { reference, rule: { ...rule, now: past + attempt * 16 * 60_000 * Math.floor(attempt / 5) } });
+      await store.run('recordFailure', {
+        reference,
+        reserved: false,
+        rule: { ...rule, now: past + attempt * 16 * 60_000 * Math.floor(attempt / 5) },
+      });
     const opened = new Keyring(store, token, tokenCustody(token));
     expect(await opened.verifySecret(await opened.find(request.tenant, reference), Buffer.from(password))).toBe(true);
-    for (let attempt = 0; attempt < 20; attempt += 1) await store.run('recordFailure', { reference, rule: { ...rule, now: past } });
+    for (let attempt = 0; attempt < 20; attempt += 1)
+      await store.run('recordFailure', { reference, reserved: false, rule: { ...rule, now: past } });
     const locked = new Keyring(store, token, tokenCustody(token));
     const key = await locked.find(request.tenant, reference);
     expect(() => {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Place } from '../../audit/record.ts';
 import { verifyAuditLog } from '../../audit/verify.ts';
 import { loadConfig } from '../../config/config.ts';
-import { openSqliteStore } from '../../state/state-store.ts';
+import { readStateStore } from '../../state/state-store.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
@@ -51,10 +51,10 @@ async function expectedOf(configPath: string, { directory, publicKey }: VerifyOp
     return { directory: directory ?? loadConfig(configPath).audit.directory, publicKeys, heads: [] };
   }
   const { audit, state } = loadConfig(configPath);
-  if (!existsSync(state.path)) {
+  if (state.kind === 'sqlite' && !existsSync(state.path)) {
     throw new CommandError(exitCodes.refused, `there is no state store ${state.path}; name the key of the checkpoints by --public-key`);
   }
-  const store = await openSqliteStore(state.path);
+  const store = await readStateStore(state);
   try {
     const publicKeys = (await store.run('auditKeys')).map((row) => row.public_key);
     const head = await store.run('auditHead', audit.name);

@@ -33,7 +33,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkPrivate(findings.at('listeners.api.key'), api.key);
   checkClientAuthority(findings, api.clientCertificateAuthority);
   checkToken(config, findings);
-  checkDirectory(findings.at('state.path'), dirname(config.state.path));
+  if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
   checkAuthorities(findings, config.certificateAuthorities);
   await checkAuthorityKeys(findings, config);
 }

@@ -1,7 +1,10 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
+import { isPostgresql } from './dialect.ts';
 
 /** Clients, keys, certificates, and the journal of key creation and destruction. */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  // SQLite's name for bytes is used throughout.
+  if (isPostgresql(db)) await sql`create domain blob as bytea`.execute(db);
   await db.schema
     .createTable('clients')
     .addColumn('spki_sha256', 'text', (column) => column.primaryKey())

@@ -1,9 +1,15 @@
 import type { Migration, MigrationProvider } from 'kysely/migration';
 import * as first from './0001-first.ts';
 import * as auditOutbox from './0002-audit-outbox.ts';
+import * as severalInstances from './0003-several-instances.ts';
 import * as audit from './0010-audit.ts';
 
 /** Every migration, oldest first. They only go forward. */
-const migrations: Record<string, Migration> = { '0001-first': first, '0002-audit-outbox': auditOutbox, '0010-audit': audit };
+const migrations: Record<string, Migration> = {
+  '0001-first': first,
+  '0002-audit-outbox': auditOutbox,
+  '0003-several-instances': severalInstances,
+  '0010-audit': audit,
+};
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

@@ -3,7 +3,9 @@ import type { Schema } from '../schema.ts';
 import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 import { listClients, registerClient } from './clients.ts';
-import { announce, clearFailures, findKey, finishStep, insertKey, journal, markRemoved, recordFailure } from './keys.ts';
+import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt } from './attempts.ts';
+import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
+import { findKey, insertKey, markRemoved } from './keys.ts';
 import { probe } from './probe.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
@@ -18,17 +20,30 @@ export const repositories = {
   listClients,
   registerClient,
   announce,
-  clearFailures,
   findKey,
   finishStep,
+  giveBackAttempt,
   insertKey,
   journal,
   markRemoved,
   probe,
   recordFailure,
+  recordSuccess,
+  reserveAttempt,
+  takeOverStep,
+  takeOverSteps,
 };
 
 export type RepositoryName = keyof typeof repositories;
+
+/** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
+export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'findKey',
+  'journal',
+  'listAuditRecords',
+  'listClients',
+]);
+
 /** A repository operation as callers see it: its argument, and its answer. */
 export type RepositoryArgument<N extends RepositoryName> = (typeof repositories)[N] extends (db: Transaction<Schema>) => unknown
   ? undefined

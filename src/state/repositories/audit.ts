@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { AuditHeadRow, AuditKeyRow, Schema } from '../schema.ts';
-import { finishStep } from './keys.ts';
+import { finishStep } from './key-journal.ts';
 
 /** The keys of checkpoints, the newest first. */
 export async function auditKeys(db: Transaction<Schema>): Promise<AuditKeyRow[]> {

@@ -5,10 +5,10 @@ import type { SqliteDatabase, SqliteStatement } from 'kysely';
  * Node's own SQLite in the shape that Kysely's dialect expects. Kysely asks each statement whether it reads, and a bare DatabaseSync
  * does not say: a statement that has columns does.
  */
-export function openDatabase(path: string): SqliteDatabase {
-  const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5000 });
+export function openDatabase(path: URL, readOnly: boolean): SqliteDatabase {
+  const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5000, readOnly });
   // FULL: a commit is on the disk when it returns.
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+  if (!readOnly) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   return {
     prepare(sql): SqliteStatement {
       const statement = database.prepare(sql);

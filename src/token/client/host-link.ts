@@ -5,6 +5,8 @@ import type { ProbeReport } from '../wire/probe-report.ts';
 import { ThreadLink } from './thread-link.ts';
 import type { TokenRequest } from './token-request.ts';
 
+const greetingTimeoutMs = 5000;
+
 export interface LinkEvents {
   answered(link: HostLink, request: TokenRequest, answer: Answer): void;
   /** The host serves what it has and then ends: nothing more is to be sent. */
@@ -34,12 +36,22 @@ export class HostLink {
   /** Connects to the host's socket, reads where its threads listen, and connects to each. Rejects where nobody listens. */
   static async connect(socketPath: string, events: LinkEvents): Promise<HostLink> {
     const control = await connected(socketPath);
-    const lines = new Lines(control);
-    const greeting = await greetingOf(control, lines);
-    const link = new HostLink(control, greeting.probe);
+    // A host that is stopped accepts connections and says nothing.
+    const timer = setTimeout(() => {
+      control.destroy();
+    }, greetingTimeoutMs);
     try {
+      const lines = new Lines(control);
+      const greeting = Greeting.parse(JSON.parse(await lines.first));
+      const link = new HostLink(control, greeting.probe);
+      control.on('close', () => {
+        link.close();
+      });
       for (const socket of await Promise.all(greeting.threads.map(connected))) {
         link.#sockets.push(socket);
+        socket.on('close', () => {
+          link.close();
+        });
         link.threads.push(
           new ThreadLink(
             socket,
@@ -55,15 +67,13 @@ export class HostLink {
       lines.later = (line) => {
         events.draining(link, Farewell.parse(JSON.parse(line)).draining);
       };
-      for (const socket of link.#sockets)
-        socket.on('close', () => {
-          link.close();
-        });
       if (link.#sockets.some((socket) => socket.destroyed)) throw new Error('the host closed its socket');
       return link;
     } catch (error) {
-      link.close();
+      control.destroy();
       throw error;
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -77,15 +87,6 @@ export class HostLink {
     const unanswered = this.threads.flatMap(({ pending }) => [...pending.values()]);
     for (const { pending } of this.threads) pending.clear();
     this.#end(unanswered);
-  }
-}
-
-async function greetingOf(control: Socket, lines: Lines): Promise<Greeting> {
-  try {
-    return Greeting.parse(JSON.parse(await lines.first));
-  } catch (error) {
-    control.destroy();
-    throw error;
   }
 }
 

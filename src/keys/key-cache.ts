@@ -1,0 +1,117 @@
+import { Refusal } from '../result-codes.ts';
+import type { TenantId } from '../clients/caller.ts';
+import type { Change } from '../state/database.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { changeableFields, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+
+const maxRecords = 10_000;
+
+/** Whom the cache asks about its records, and tells. */
+export interface RecordUser {
+  /** A record whose attempts are in flight stays: a second one beside it would have counters of its own. */
+  isBusy(key: KeyRecord): boolean;
+  /** The key has another secret now, or is gone: the old one is not to be remembered. */
+  forget(key: KeyRecord): void;
+}
+
+/**
+ * Records in memory, so that a request reads none; one object a key, since it holds the counters. Before a record is handed out the store is
+ * asked what other instances changed, so that what they have committed decides at once.
+ */
+export class KeyCache {
+  readonly #store: StateStore;
+  readonly #user: RecordUser;
+  /** By reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
+  readonly #records = new Map<KeyReferenceId, KeyRecord>();
+  readonly #reading = new Map<KeyReferenceId, Promise<void>>();
+  #changes = 0;
+
+  constructor(store: StateStore, user: RecordUser) {
+    this.#store = store;
+    this.#user = user;
+    store.onChange((change) => {
+      this.#take(change);
+    });
+  }
+
+  /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */
+  async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
+    await this.#store.refresh();
+    const record = this.#records.get(reference) ?? (await this.#load(tenant, reference));
+    if (record.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
+    await this.#bringUpToDate(record);
+    this.#keep(record);
+    return record;
+  }
+
+  /** Reads the row again, whether a change was told or not. */
+  async reread(record: KeyRecord): Promise<void> {
+    record.isStale = true;
+    await this.#bringUpToDate(record);
+  }
+
+  async #load(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
+    const changes = this.#changes;
+    const row = await this.#store.run('findKey', reference);
+    if (row === undefined || row.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
+    // Two look-ups at once end with one record.
+    const record = this.#records.get(reference) ?? recordOf(row, tenant);
+    if (this.#changes !== changes) record.isStale = true;
+    this.#records.set(reference, record);
+    return record;
+  }
+
+  /** A change that is told while the row is read makes the record stale again; who came with it reads once more. */
+  async #bringUpToDate(record: KeyRecord): Promise<void> {
+    if (record.isStale) {
+      record.isStale = false;
+      const { reference } = record;
+      const reading = this.#read(record, this.#reading.get(reference)).finally(() => {
+        if (this.#reading.get(reference) === reading) this.#reading.delete(reference);
+      });
+      this.#reading.set(reference, reading);
+    }
+    await this.#reading.get(record.reference);
+  }
+
+  /** One after the other, so that no older row comes last. */
+  async #read(record: KeyRecord, before: Promise<void> | undefined): Promise<void> {
+    try {
+      await before?.catch(() => undefined);
+      const row = await this.#store.run('findKey', record.reference);
+      const fields = row === undefined ? { removed: true } : changeableFields(row);
+      const isOther = fields.removed || ('secret' in fields && !Buffer.from(fields.secret.mac).equals(record.secret.mac));
+      Object.assign(record, fields);
+      if (isOther) this.#user.forget(record);
+    } catch (error) {
+      record.isStale = true;
+      throw error;
+    }
+  }
+
+  #keep(record: KeyRecord): void {
+    this.#records.delete(record.reference);
+    this.#records.set(record.reference, record);
+    if (this.#records.size <= maxRecords) return;
+    for (const [reference, oldest] of this.#records) {
+      if (this.#user.isBusy(oldest)) continue;
+      this.#records.delete(reference);
+      return;
+    }
+  }
+
+  #take(change: Change): void {
+    this.#changes += 1;
+    if (change === 'everything') {
+      for (const record of this.#records.values()) record.isStale = true;
+    } else if (change.table === 'keys') {
+      const record = this.#byReference(change.id);
+      if (record !== undefined) record.isStale = true;
+    }
+  }
+
+  // The feed knows references as text.
+  #byReference(reference: string): KeyRecord | undefined {
+    return this.#records.get(reference as KeyReferenceId);
+  }
+}

@@ -1,0 +1,86 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { StateConfig } from '../config/state-config.ts';
+import { textOf, type Change, type Database, type FaultKind, type Outcome, type Work } from './database.ts';
+import { PostgresqlDatabase } from './postgresql/postgresql-database.ts';
+import { postgresqlFault } from './postgresql/postgresql-fault.ts';
+import { readOnlyOperations } from './repositories/all.ts';
+import { SqliteDatabase } from './sqlite/sqlite-database.ts';
+
+/** What the thread is given. */
+export interface Opening {
+  readonly config: StateConfig;
+  readonly readOnly: boolean;
+}
+
+/** What the daemon's main thread sends. */
+export type ToDatabase =
+  | ({ readonly kind: 'work' } & Work)
+  | { readonly kind: 'changes'; readonly id: number }
+  | { readonly kind: 'close' };
+
+/** What it gets. Changes reach it before the answer to its question. */
+export type FromDatabase =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'log'; readonly message: string }
+  | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
+  | { readonly kind: 'changes'; readonly id: number; readonly changes: readonly Change[] }
+  | { readonly kind: 'noChanges'; readonly id: number; readonly fault: FaultKind; readonly reason: string };
+
+/** Members of a group: enough to share one wait for the disk, few enough for none of them to wait long. */
+const groupMax = 128;
+
+if (parentPort === null) throw new Error('database-thread.ts runs as a worker thread');
+const main = parentPort;
+const waiting: Work[] = [];
+let working = false;
+
+const send = (message: FromDatabase): void => {
+  main.postMessage(message);
+};
+
+try {
+  const database = await open(workerData as Opening);
+  main.on('message', (message: ToDatabase) => {
+    if (message.kind === 'close') {
+      void database.close().then(() => {
+        main.close();
+      });
+    } else if (message.kind === 'changes') {
+      void look(database, message.id);
+    } else if (database.read !== undefined && message.steps.every(({ name }) => readOnlyOperations.has(name))) {
+      void database.read(message).then((outcome) => {
+        send({ kind: 'outcomes', outcomes: [outcome] });
+      });
+    } else {
+      waiting.push(message);
+      if (!working) void work(database);
+    }
+  });
+  send({ kind: 'ready' });
+} catch (error) {
+  send({ kind: 'failed', reason: textOf(error) });
+}
+
+async function open({ config, readOnly }: Opening): Promise<Database> {
+  if (config.kind === 'sqlite') return readOnly ? SqliteDatabase.openReadOnly(config.path) : SqliteDatabase.open(config.path);
+  if (readOnly) return PostgresqlDatabase.openReadOnly(config);
+  return PostgresqlDatabase.open(config, (message) => {
+    send({ kind: 'log', message });
+  });
+}
+
+/** Everything that came while the last group was committed is the next one. */
+async function work(database: Database): Promise<void> {
+  working = true;
+  while (waiting.length > 0) send({ kind: 'outcomes', outcomes: await database.run(waiting.splice(0, groupMax)) });
+  working = false;
+}
+
+async function look(database: Database, id: number): Promise<void> {
+  try {
+    send({ kind: 'changes', id, changes: await database.changes() });
+  } catch (error) {
+    send({ kind: 'noChanges', id, fault: postgresqlFault(error), reason: textOf(error) });
+  }
+}

@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Client } from 'pg';
+import { z } from 'zod';
+import { textOf, type Work } from '../database.ts';
+import { rollback, runSteps } from '../run-group.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import type { Connection, Link } from './link.ts';
+import { isBroken, isConflict } from './postgresql-fault.ts';
+
+const maxConflicts = 12;
+const outcomeWaitMs = 5000;
+
+/** The connection broke over a commit. The server knows what became of the transaction. */
+class CommitUnknown extends Error {
+  readonly transactionId: string;
+  readonly values: unknown[][];
+
+  constructor(transactionId: string, values: unknown[][], cause: unknown) {
+    super('the connection broke over a commit', { cause });
+    this.transactionId = transactionId;
+    this.values = values;
+  }
+}
+
+/**
+ * Commits a group in one transaction that sees one state of the database (REPEATABLE READ): where another instance changed the same row
+ * meanwhile, it is carried out again on what is there now. A broken connection is replaced once; if it broke over the commit, the server is
+ * asked what became of it, so that nothing is done twice and nothing done is called failed.
+ * @throws {StoreUnavailable} where the server does not answer in time; a group whose commit nobody could tell of may then be done
+ */
+export async function commit(link: Link, group: readonly Work[]): Promise<unknown[][]> {
+  let conflicts = 0;
+  let isBrokenBefore = false;
+  for (;;) {
+    try {
+      return await link.use(async (connection) => attempt(connection, group));
+    } catch (error) {
+      if (error instanceof CommitUnknown) {
+        if (await wasCommitted(link, error)) return error.values;
+      } else if (isConflict(error) && group.length === 1 && conflicts < maxConflicts) {
+        conflicts += 1;
+        await delay(Math.random() * 2 ** Math.min(conflicts, 6));
+      } else if (isBroken(error) && !isBrokenBefore) {
+        isBrokenBefore = true;
+      } else {
+        throw error;
+      }
+    }
+  }
+}
+
+async function attempt({ client, db }: Connection, group: readonly Work[]): Promise<unknown[][]> {
+  return db.connection().execute(async (connection) => {
+    const transactionId = await begin(client);
+    let values: unknown[][];
+    try {
+      values = await runSteps(connection, group);
+    } catch (error) {
+      if (!isBroken(error)) await rollback(connection);
+      throw error;
+    }
+    try {
+      await sql`commit`.execute(connection);
+      return values;
+    } catch (error) {
+      throw isBroken(error) ? new CommitUnknown(transactionId, values, error) : error;
+    }
+  });
+}
+
+/** Answers the identifier of the transaction. Both statements go in one message, which the driver answers with a list. */
+async function begin(client: Client): Promise<string> {
+  const results: unknown = await client.query('begin isolation level repeatable read; select pg_current_xact_id()::text as id');
+  const last: unknown = Array.isArray(results) ? results.at(-1) : undefined;
+  const rows = z.object({ rows: z.tuple([z.object({ id: z.string() })]) }).parse(last);
+  return rows.rows[0].id;
+}
+
+/** @throws {StoreUnavailable} where the server cannot be asked */
+async function wasCommitted(link: Link, { transactionId }: CommitUnknown): Promise<boolean> {
+  const deadline = performance.now() + outcomeWaitMs;
+  for (;;) {
+    try {
+      const status = await link.use(async ({ client }) => {
+        const { rows } = await client.query<{ status: string | null }>('select pg_xact_status($1::xid8) as status', [transactionId]);
+        return rows[0]?.status;
+      });
+      if (status === 'committed') return true;
+      if (status === 'aborted') return false;
+    } catch (error) {
+      if (performance.now() > deadline) throw new StoreUnavailable(`nobody can tell whether a commit was done: ${textOf(error)}`, error);
+    }
+    if (performance.now() > deadline) throw new StoreUnavailable('nobody can tell whether a commit was done');
+    await delay(50);
+  }
+}

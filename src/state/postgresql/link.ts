@@ -1,0 +1,121 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import { Client } from 'pg';
+import type { PostgresqlConfig } from '../../config/state-config.ts';
+import { textOf } from '../database.ts';
+import type { Schema } from '../schema.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { clientOptions } from './client-options.ts';
+import { isBroken } from './postgresql-fault.ts';
+
+const firstPauseMs = 50;
+const longestPauseMs = 1000;
+
+/** A connection that is there. */
+export interface Connection {
+  readonly client: Client;
+  readonly db: Kysely<Schema>;
+}
+
+/** One connection, made when it is wanted and again after it broke. While the server is away, attempts have pauses and callers do not wait. */
+export class Link {
+  readonly #config: PostgresqlConfig;
+  #connection: Connection | undefined;
+  /** Settles with the task that came last. */
+  #last: Promise<unknown> = Promise.resolve();
+  #pauseMs = 0;
+  #notBefore = 0;
+  #lastReason = '';
+
+  constructor(config: PostgresqlConfig) {
+    this.#config = config;
+  }
+
+  /**
+   * Runs with the connection, one task at a time. It is given up where an error says that it broke.
+   * @throws {StoreUnavailable} where there is none
+   */
+  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const turn = this.#last.then(async () => this.#run(work));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = (this.#connection ??= await this.#connect());
+    try {
+      return await work(connection);
+    } catch (error) {
+      if (isBroken(error) || (error instanceof Error && isBroken(error.cause))) this.#giveUp(connection);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#connection?.client.end().catch(() => undefined);
+  }
+
+  #giveUp({ client }: Connection): void {
+    this.#connection = undefined;
+    // After a time-out an orderly end would wait for the very network that is silent.
+    client.end().catch(() => undefined);
+    client.connection.stream.destroy();
+  }
+
+  async #connect(): Promise<Connection> {
+    if (performance.now() < this.#notBefore) throw new StoreUnavailable(this.#lastReason);
+    try {
+      const connection = await this.#attempt();
+      this.#pauseMs = 0;
+      return connection;
+    } catch (error) {
+      this.#pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, this.#pauseMs * 2));
+      this.#notBefore = performance.now() + this.#pauseMs;
+      this.#lastReason = textOf(error);
+      throw new StoreUnavailable(this.#lastReason, error);
+    }
+  }
+
+  async #attempt(): Promise<Connection> {
+    const client = new Client(clientOptions(this.#config));
+    // The next use finds it broken; without a listener it would end the thread.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await prepare(client);
+    } catch (error) {
+      client.end().catch(() => undefined);
+      client.connection.stream.destroy();
+      throw error;
+    }
+    client.once('end', () => {
+      if (this.#connection?.client === client) this.#connection = undefined;
+    });
+    return { client, db: kyselyOver(client) };
+  }
+}
+
+/** A commit is on the server's disk when it returns, and the server is one that writes. */
+async function prepare(client: Client): Promise<void> {
+  const { rows } = await client.query<{ standby: boolean }>(
+    `select pg_is_in_recovery() as standby, set_config('synchronous_commit', case when current_setting('synchronous_commit') = 'off' then 'on' else current_setting('synchronous_commit') end, false)`,
+  );
+  if (rows[0]?.standby !== false) throw Object.assign(new Error('the server is a standby'), { code: 'ESTANDBY' });
+}
+
+/** Kysely over this one connection: it is taken and given back at once, for one task at a time uses it. */
+function kyselyOver(client: Client): Kysely<Schema> {
+  return new Kysely<Schema>({
+    dialect: new PostgresDialect({
+      pool: {
+        options: {},
+        connect: async () =>
+          Promise.resolve({
+            query: client.query.bind(client),
+            release: () => undefined,
+          }),
+        end: async () => Promise.resolve(),
+      },
+    }),
+  });
+}

@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from 'pg';
+import type { PostgresqlConfig } from '../../config/state-config.ts';
+import { textOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
+import { checkNotNewer, migrate, SchemaTooNew } from '../migrate.ts';
+import { runSteps } from '../run-group.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { ChangeFeed } from './change-feed.ts';
+import { commit } from './commit.ts';
+import { Link } from './link.ts';
+import { isBroken, isMisconfigured, postgresqlFault } from './postgresql-fault.ts';
+
+const pruneEveryMs = 60_000;
+const startPauseMs = 500;
+const oldestVersion = 130_000;
+
+/** A PostgreSQL that several instances share. One connection commits groups, one reads, one looks for changes: none waits for another. */
+export class PostgresqlDatabase implements Database {
+  readonly #writer: Link;
+  readonly #reader: Link;
+  readonly #feedLink: Link;
+  readonly #feed: ChangeFeed;
+  readonly #pruning: NodeJS.Timeout;
+
+  private constructor(config: PostgresqlConfig, writer: Link) {
+    this.#writer = writer;
+    this.#reader = new Link(config);
+    this.#feedLink = new Link(config);
+    this.#feed = new ChangeFeed(this.#feedLink);
+    this.#pruning = setInterval(() => {
+      // Next time will do.
+      this.#feed.prune().catch(() => undefined);
+    }, pruneEveryMs);
+  }
+
+  /**
+   * Waits for a server that is away, saying so; brings the schema up to date.
+   * @throws {Error} where waiting would not help: a wrong password, no such database, a schema that is newer than this program
+   */
+  static async open(config: PostgresqlConfig, say: (message: string) => void): Promise<PostgresqlDatabase> {
+    const writer = new Link(config);
+    let lastSaid = '';
+    for (;;) {
+      try {
+        await writer.use(async ({ client, db }) => {
+          await checkVersion(client);
+          await migrate(db);
+        });
+        return new PostgresqlDatabase(config, writer);
+      } catch (error) {
+        const cause = error instanceof StoreUnavailable ? (error.cause ?? error) : error;
+        if (cause instanceof SchemaTooNew || (isMisconfigured(cause) && !(cause instanceof StoreUnavailable))) {
+          await writer.close();
+          throw cause;
+        }
+        const reason = textOf(cause);
+        if (reason !== lastSaid) say(`waiting for PostgreSQL: ${reason}`);
+        lastSaid = reason;
+        await delay(startPauseMs);
+      }
+    }
+  }
+
+  /** For a look beside the instances: the schema stays as it is. @throws {Error} where it does not answer */
+  static async openReadOnly(config: PostgresqlConfig): Promise<PostgresqlDatabase> {
+    const writer = new Link(config);
+    try {
+      await writer.use(async ({ client, db }) => {
+        await checkVersion(client);
+        await checkNotNewer(db);
+      });
+      return new PostgresqlDatabase(config, writer);
+    } catch (error) {
+      await writer.close();
+      throw error;
+    }
+  }
+
+  async run(group: readonly Work[]): Promise<Outcome[]> {
+    try {
+      const values = await commit(this.#writer, group);
+      return group.map(({ id }, index) => ({ id, values: values[index] ?? [] }));
+    } catch (error) {
+      const fault = postgresqlFault(error);
+      // A server that is away is away for each of them.
+      if (group.length === 1 || fault === 'unavailable') return group.map(({ id }) => ({ id, fault, reason: textOf(error) }));
+      const outcomes: Outcome[] = [];
+      for (const one of group) outcomes.push(...(await this.run([one])));
+      return outcomes;
+    }
+  }
+
+  async read(work: Work): Promise<Outcome> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const [values] = await this.#reader.use(async ({ db }) =>
+          db.connection().execute(async (connection) => runSteps(connection, [work])),
+        );
+        return { id: work.id, values: values ?? [] };
+      } catch (error) {
+        if (attempt === 1 && isBroken(error)) continue;
+        return { id: work.id, fault: postgresqlFault(error), reason: textOf(error) };
+      }
+    }
+  }
+
+  async changes(): Promise<Change[]> {
+    try {
+      return await this.#feed.look();
+    } catch (error) {
+      if (!isBroken(error)) throw error;
+      return this.#feed.look();
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#pruning);
+    await Promise.all([this.#writer.close(), this.#reader.close(), this.#feedLink.close()]);
+  }
+}
+
+/** What this room asks of the server came with PostgreSQL 13 (`xid8` and its functions). */
+async function checkVersion(client: Client): Promise<void> {
+  const { rows } = await client.query<{ version: number }>(`select current_setting('server_version_num')::int as version`);
+  if ((rows[0]?.version ?? 0) < oldestVersion) throw new Error('PostgreSQL 13 or later is needed');
+}

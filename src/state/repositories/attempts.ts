@@ -1,0 +1,98 @@
+import { sql, type RawBuilder, type Transaction } from 'kysely';
+import type { KeyRow, Schema } from '../schema.ts';
+
+/** How failures lock a key (contract §6), and the moment at which that is asked. */
+export interface LockRule {
+  readonly failuresInRow: number;
+  readonly lockMs: number;
+  /** Without a success: until an operator unlocks the key. */
+  readonly failuresSinceSuccess: number;
+  readonly now: number;
+}
+
+export type Counters = Pick<KeyRow, 'failures_in_row' | 'failures_since_success' | 'locked_until'>;
+
+const counters = ['failures_in_row', 'failures_since_success', 'locked_until'] as const;
+
+/** Attempts that are with the token now. Those whose time has passed went down with their instance, and nobody learnt their outcome. */
+const open = (now: number): RawBuilder<number> =>
+  sql<number>`(case when reserved_until is null or reserved_until <= ${now} then 0 else reserved end)`;
+
+/** Failures in a row; those before a lock that has ended are forgotten. */
+const inRow = (now: number): RawBuilder<number> => sql<number>`(case when locked_until <= ${now} then 0 else failures_in_row end)`;
+
+/** One attempt fewer; nobody waits for the last one. */
+const settled = (reserved: boolean): RawBuilder<number> =>
+  reserved ? sql<number>`(case when reserved > 0 then reserved - 1 else 0 end)` : sql<number>`reserved`;
+
+/**
+ * Reserves an attempt before the token is asked, if the key is in use, is not locked, and has more attempts left than are in flight: so
+ * parallel guesses gain nothing, on however many instances. False otherwise.
+ */
+export async function reserveAttempt(
+  db: Transaction<Schema>,
+  { reference, rule, until }: { reference: string; rule: LockRule; until: number },
+): Promise<boolean> {
+  const { now } = rule;
+  const row = await db
+    .updateTable('keys')
+    .set({ reserved: sql<number>`${open(now)} + 1`, reserved_until: until })
+    .where('reference', '=', reference)
+    .where('state', '=', 'ACTIVE')
+    .where(sql<boolean>`(locked_until is null or locked_until <= ${now})`)
+    .where(sql<boolean>`${inRow(now)} + ${open(now)} < ${rule.failuresInRow}`)
+    .where(sql<boolean>`failures_since_success + ${open(now)} < ${rule.failuresSinceSuccess}`)
+    .returning('reference')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The service itself failed: the attempt counts for nothing. */
+export async function giveBackAttempt(db: Transaction<Schema>, reference: string): Promise<void> {
+  await db
+    .updateTable('keys')
+    .set({ reserved: settled(true) })
+    .where('reference', '=', reference)
+    .execute();
+}
+
+/** Counts a failed attempt and locks the key where the rule says so. Answers the counters as they are now. `reserved`: it had been. */
+export async function recordFailure(
+  db: Transaction<Schema>,
+  { reference, rule, reserved }: { reference: string; rule: LockRule; reserved: boolean },
+): Promise<Counters> {
+  const { now, failuresInRow, lockMs } = rule;
+  return db
+    .updateTable('keys')
+    .set({
+      failures_in_row: sql<number>`${inRow(now)} + 1`,
+      failures_since_success: sql<number>`failures_since_success + 1`,
+      locked_until: sql<number | null>`(case
+        when ${inRow(now)} + 1 >= ${failuresInRow} then cast(${now + lockMs} as bigint)
+        when locked_until <= ${now} then null
+        else locked_until end)`,
+      reserved: settled(reserved),
+    })
+    .where('reference', '=', reference)
+    .returning(counters)
+    .executeTakeFirstOrThrow();
+}
+
+/** A right secret ends the count of failures, unless the key was locked meanwhile. Answers the counters as they are now. */
+export async function recordSuccess(
+  db: Transaction<Schema>,
+  { reference, rule, reserved }: { reference: string; rule: LockRule; reserved: boolean },
+): Promise<Counters> {
+  const isLocked = sql<boolean>`(locked_until > ${rule.now} or failures_since_success >= ${rule.failuresSinceSuccess})`;
+  return db
+    .updateTable('keys')
+    .set({
+      failures_in_row: sql<number>`(case when ${isLocked} then failures_in_row else 0 end)`,
+      failures_since_success: sql<number>`(case when ${isLocked} then failures_since_success else 0 end)`,
+      locked_until: sql<number | null>`(case when ${isLocked} then locked_until else null end)`,
+      reserved: settled(reserved),
+    })
+    .where('reference', '=', reference)
+    .returning(counters)
+    .executeTakeFirstOrThrow();
+}

@@ -1,0 +1,117 @@
+import { pathToFileURL } from 'node:url';
+import { Kysely, sql, SqliteDialect } from 'kysely';
+import { textOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
+import { checkNotNewer, migrate } from '../migrate.ts';
+import { rollback, runSteps } from '../run-group.ts';
+import type { Schema } from '../schema.ts';
+import { openDatabase } from './node-sqlite.ts';
+import { claimAlone } from './only-one.ts';
+import { sqliteFault } from './sqlite-fault.ts';
+
+/** The embedded database. One process has it, so nobody else changes it. */
+export class SqliteDatabase implements Database {
+  readonly #path: string;
+  readonly #lock: { release(): void } | undefined;
+  /** Absent after a fault that a new connection may be free of. */
+  #db: Kysely<Schema> | undefined;
+
+  private constructor(path: string, lock: { release(): void } | undefined, db: Kysely<Schema>) {
+    this.#path = path;
+    this.#lock = lock;
+    this.#db = db;
+  }
+
+  /** @throws {Error} where the file cannot be opened or brought up to date, or another process has it */
+  static async open(path: string): Promise<SqliteDatabase> {
+    const lock = claimAlone(path);
+    let db: Kysely<Schema> | undefined;
+    try {
+      db = connect(path);
+      await migrateWhole(db);
+      return new SqliteDatabase(path, lock, db);
+    } catch (error) {
+      await db?.destroy();
+      lock.release();
+      throw error;
+    }
+  }
+
+  /** For a look beside the process that has it: nothing can be changed. @throws {Error} where the file cannot be opened */
+  static async openReadOnly(path: string): Promise<SqliteDatabase> {
+    const db = connect(path, 'ro');
+    try {
+      await checkNotNewer(db);
+      return new SqliteDatabase(path, undefined, db);
+    } catch (error) {
+      await db.destroy();
+      throw error;
+    }
+  }
+
+  async run(group: readonly Work[]): Promise<Outcome[]> {
+    try {
+      const values = await this.#commit(group);
+      return group.map(({ id }, index) => ({ id, values: values[index] ?? [] }));
+    } catch (error) {
+      if (group.length === 1) return group.map(({ id }) => ({ id, fault: sqliteFault(error).kind, reason: textOf(error) }));
+      // One of them fails, or the disk does: each for itself.
+      const outcomes: Outcome[] = [];
+      for (const one of group) outcomes.push(...(await this.run([one])));
+      return outcomes;
+    }
+  }
+
+  async changes(): Promise<Change[]> {
+    return Promise.resolve([]);
+  }
+
+  async close(): Promise<void> {
+    await this.#db?.destroy();
+    this.#lock?.release();
+  }
+
+  async #commit(group: readonly Work[]): Promise<unknown[][]> {
+    try {
+      this.#db ??= connect(this.#path, this.#lock === undefined ? 'ro' : 'rw');
+      return await this.#db.connection().execute(async (connection) => {
+        try {
+          await sql`begin`.execute(connection);
+          const values = await runSteps(connection, group);
+          await sql`commit`.execute(connection);
+          return values;
+        } catch (error) {
+          await rollback(connection);
+          throw error;
+        }
+      });
+    } catch (error) {
+      if (sqliteFault(error).reopen) {
+        const db = this.#db;
+        this.#db = undefined;
+        await db?.destroy().catch(() => undefined);
+      }
+      throw error;
+    }
+  }
+}
+
+/** In one transaction: a crash in the middle leaves the schema as it was. */
+async function migrateWhole(db: Kysely<Schema>): Promise<void> {
+  await db.connection().execute(async (connection) => {
+    await sql`begin immediate`.execute(connection);
+    try {
+      await migrate(connection);
+      await sql`commit`.execute(connection);
+    } catch (error) {
+      await rollback(connection);
+      throw error;
+    }
+  });
+}
+
+/** `rw`: a file that has gone is not made anew, for it would be empty. */
+function connect(path: string, mode: 'rwc' | 'rw' | 'ro' = 'rwc'): Kysely<Schema> {
+  const url = pathToFileURL(path);
+  url.searchParams.set('mode', mode);
+  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: openDatabase(url, mode === 'ro') }) });
+}

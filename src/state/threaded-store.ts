@@ -1,0 +1,162 @@
+import { Worker } from 'node:worker_threads';
+import { moduleFile } from '../config/module-file.ts';
+import type { StateConfig } from '../config/state-config.ts';
+import { Refusal } from '../result-codes.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { FromDatabase, Opening, ToDatabase } from './database-thread.ts';
+import type { Change, FaultKind } from './database.ts';
+import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repositories/all.ts';
+import type { StateStore } from './state-store.ts';
+import { step, type Step, type StepResults } from './step.ts';
+import { StoreUnavailable } from './store-unavailable.ts';
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** The store on the database thread, as the main thread has it. */
+export class ThreadedStore implements StateStore {
+  readonly isShared: boolean;
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, Pending>();
+  readonly #listeners: ((change: Change) => void)[] = [];
+  #nextId = 0;
+  #ended: Error | undefined;
+  /** The look for changes that has begun, and the one that begins after it: a look sees what was there when it began. */
+  #looking: Promise<void> | undefined;
+  #nextLook: Promise<void> | undefined;
+
+  private constructor(worker: Worker, isShared: boolean) {
+    this.#worker = worker;
+    this.isShared = isShared;
+    worker.on('message', (message: FromDatabase) => {
+      this.#take(message);
+    });
+    worker.on('error', (error: Error) => {
+      this.#end(error);
+    });
+    worker.on('exit', () => {
+      this.#end(new Error('the database thread ended'));
+    });
+  }
+
+  static async open(config: StateConfig, { log, readOnly = false }: { log?: Logger; readOnly?: boolean } = {}): Promise<ThreadedStore> {
+    const opening: Opening = { config, readOnly };
+    const worker = new Worker(moduleFile('./database-thread', import.meta.url), { workerData: opening });
+    await new Promise<void>((resolve, reject) => {
+      worker.once('error', reject);
+      worker.on('message', (message: FromDatabase) => {
+        if (message.kind === 'log') log?.warn(message.message);
+        else if (message.kind === 'ready') resolve();
+        else if (message.kind === 'failed') reject(new Error(`${nameOf(config)}: ${message.reason}`));
+      });
+    });
+    return new ThreadedStore(worker, config.kind === 'postgresql');
+  }
+
+  async run<N extends RepositoryName>(
+    name: N,
+    ...argument: RepositoryArgument<N> extends undefined ? [] : [RepositoryArgument<N>]
+  ): Promise<RepositoryResult<N>> {
+    const [result] = await this.commit([step(name, ...argument)]);
+    return result;
+  }
+
+  async commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>> {
+    const values = await this.#ask((id) => ({ kind: 'work', id, steps }));
+    // The thread ran exactly the functions that the steps name.
+    return values as StepResults<S>;
+  }
+
+  async refresh(): Promise<void> {
+    if (!this.isShared) return;
+    if (this.#looking === undefined) {
+      this.#looking = this.#look();
+      return this.#looking;
+    }
+    this.#nextLook ??= this.#lookAfter(this.#looking);
+    return this.#nextLook;
+  }
+
+  onChange(listener: (change: Change) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    const exited = new Promise<void>((resolve) => {
+      this.#worker.once('exit', () => {
+        resolve();
+      });
+    });
+    this.#worker.postMessage({ kind: 'close' } satisfies ToDatabase);
+    await exited;
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#ask((id) => ({ kind: 'changes', id }));
+    } finally {
+      this.#looking = undefined;
+    }
+  }
+
+  async #lookAfter(current: Promise<void>): Promise<void> {
+    await current.catch(() => undefined);
+    this.#nextLook = undefined;
+    this.#looking = this.#look();
+    return this.#looking;
+  }
+
+  async #ask(message: (id: number) => ToDatabase): Promise<unknown> {
+    if (this.#ended !== undefined) throw this.#ended;
+    this.#nextId += 1;
+    const id = this.#nextId;
+    return new Promise<unknown>((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      this.#worker.postMessage(message(id));
+    });
+  }
+
+  #take(message: FromDatabase): void {
+    if (message.kind === 'outcomes') {
+      for (const outcome of message.outcomes) {
+        const pending = this.#settled(outcome.id);
+        if ('values' in outcome) pending?.resolve(outcome.values);
+        else pending?.reject(errorOf(outcome.fault, outcome.reason));
+      }
+    } else if (message.kind === 'changes') {
+      for (const change of message.changes) for (const listener of this.#listeners) listener(change);
+      this.#settled(message.id)?.resolve(undefined);
+    } else if (message.kind === 'noChanges') {
+      this.#settled(message.id)?.reject(errorOf(message.fault, message.reason));
+    }
+  }
+
+  #settled(id: number): Pending | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error;
+    for (const pending of this.#pending.values()) pending.reject(this.#ended);
+    this.#pending.clear();
+  }
+}
+
+function errorOf(fault: FaultKind, reason: string): Error {
+  switch (fault) {
+    case 'full':
+      return new Refusal('STORE_FULL', { cause: reason });
+    case 'unavailable':
+      return new StoreUnavailable(reason);
+    case 'defect':
+      return new Error(reason);
+  }
+}
+
+function nameOf(config: StateConfig): string {
+  return config.kind === 'sqlite' ? config.path : `PostgreSQL at ${config.host}, database ${config.database}`;
+}

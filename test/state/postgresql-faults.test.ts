@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StateConfig } from '../../src/config/state-config.ts';
+import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
+import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
+import { ScratchPostgresql } from '../support/postgresql.ts';
+import { recordingLog } from '../support/silent-log.ts';
+import { storedKey } from './rows.ts';
+
+let server: ScratchPostgresql;
+let directory: string;
+
+beforeAll(async () => {
+  server = await ScratchPostgresql.start();
+  directory = mkdtempSync(join(tmpdir(), 'signetd-state-'));
+});
+
+afterAll(async () => {
+  await server.remove();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const entry = (id: string): { key_id: string; intent: 'CREATE'; created_at: number } => ({ key_id: id, intent: 'CREATE', created_at: 1 });
+const databaseOf = (config: StateConfig): string => (config.kind === 'postgresql' ? config.database : '');
+
+/** Stands between the store and the server, and cuts connections when told. */
+class Cutter {
+  readonly path: string;
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+  /** Called with what the store sends; true cuts: what was sent goes to the server, its answer does not come back. */
+  cutAfter: (data: Buffer) => boolean = () => false;
+
+  constructor(name: string, target: string) {
+    const host = join(directory, name);
+    this.path = host;
+    this.#server = createServer((near) => {
+      const far = connect(target);
+      let isCut = false;
+      this.#sockets.add(near).add(far);
+      near.on('data', (data: Buffer) => {
+        if (this.cutAfter(data)) {
+          isCut = true;
+          this.cutAfter = () => false;
+        }
+        far.write(data);
+      });
+      far.on('data', (data: Buffer) => {
+        if (isCut) near.destroy();
+        else near.write(data);
+      });
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        one.on('error', () => undefined);
+        one.on('close', () => {
+          other.destroy();
+        });
+      }
+    });
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.listen(`${this.path}/.s.PGSQL.5432`, resolve);
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+  }
+}
+
+async function storeThrough(name: string, config: StateConfig): Promise<{ cutter: Cutter; store: StateStore }> {
+  mkdirSync(join(directory, name));
+  const cutter = new Cutter(name, join(server.directory, 'socket', '.s.PGSQL.5432'));
+  await cutter.listen();
+  const store = await openStateStore(StateConfig.parse({ ...config, host: cutter.path }), recordingLog());
+  return { cutter, store };
+}
+
+describe('a store on PostgreSQL', () => {
+  it('is unavailable at once while the server is away, and back by itself', async () => {
+    const store = await openStateStore(await server.newDatabase(), recordingLog());
+    const reference = await storedKey(store);
+    await store.refresh();
+    await server.stop('immediate');
+    for (const use of [store.run('probe'), store.run('findKey', reference), store.refresh()])
+      await expect(use).rejects.toThrow(StoreUnavailable);
+    await server.restart();
+    await expect.poll(async () => store.run('findKey', reference).catch(() => undefined), { timeout: 20_000 }).toMatchObject({ reference });
+    await expect
+      .poll(
+        async () =>
+          store
+            .run('probe')
+            .then(() => 'writes')
+            .catch(() => 'does not'),
+        { timeout: 20_000 },
+      )
+      .toBe('writes');
+    await expect
+      .poll(
+        async () =>
+          store
+            .refresh()
+            .then(() => 'fresh')
+            .catch(() => 'not'),
+        { timeout: 20_000 },
+      )
+      .toBe('fresh');
+    await store.close();
+  });
+
+  it('does once what was committed although the connection broke over the commit', async () => {
+    const { cutter, store } = await storeThrough('commit', await server.newDatabase());
+    cutter.cutAfter = (data) => data.includes('commit');
+    await store.run('announce', entry('one'));
+    expect(await store.run('journal')).toEqual([entry('one')]);
+    await store.close();
+    await cutter.close();
+  });
+
+  it('does again what was not committed when the connection broke', async () => {
+    const { cutter, store } = await storeThrough('work', await server.newDatabase());
+    cutter.cutAfter = (data) => data.includes('key_journal');
+    await store.run('announce', entry('one'));
+    expect(await store.run('journal')).toEqual([entry('one')]);
+    await store.close();
+    await cutter.close();
+  });
+
+  it('says that the schema is newer than the program', async () => {
+    const config = await server.newDatabase();
+    await (await openStateStore(config, recordingLog())).close();
+    await server.query(databaseOf(config), "insert into kysely_migration values ('9999-future', '2030-01-01T00:00:00Z')");
+    await expect(openStateStore(config, recordingLog())).rejects.toThrow('newer than this program, which does not know 9999-future');
+  });
+
+  it('goes on while a newer version brings the schema further', async () => {
+    const config = await server.newDatabase();
+    const store = await openStateStore(config, recordingLog());
+    await server.query(databaseOf(config), 'alter table keys add column invented text; create table invented (id text primary key)');
+    await server.query(databaseOf(config), "insert into kysely_migration values ('9999-future', '2030-01-01T00:00:00Z')");
+    const reference = await storedKey(store);
+    expect(await store.run('markRemoved', { reference, now: 1 })).toBe(true);
+    await store.close();
+  });
+
+  it('does not wait where waiting would not help', async () => {
+    const config = await server.newDatabase();
+    await expect(openStateStore(StateConfig.parse({ ...config, database: 'nowhere' }), recordingLog())).rejects.toThrow('does not exist');
+    await expect(openStateStore(StateConfig.parse({ ...config, user: 'nobody-here' }), recordingLog())).rejects.toThrow('does not exist');
+    const password = join(directory, 'password');
+    writeFileSync(password, 'secret', { mode: 0o644 });
+    await expect(openStateStore(StateConfig.parse({ ...config, password: `file:${password}` }), recordingLog())).rejects.toThrow(
+      'others may read this file',
+    );
+  });
+
+  it('waits at its start for a server that is away, and says so', async () => {
+    const config = await server.newDatabase();
+    await server.stop();
+    const log = recordingLog();
+    const opening = openStateStore(config, log);
+    await expect.poll(() => log.lines.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(log.lines[0]).toContain('waiting for PostgreSQL');
+    await server.restart();
+    await (await opening).close();
+  });
+
+  it('is STORE_FULL where the server takes no writes', async () => {
+    const config = await server.newDatabase();
+    await (await openStateStore(config, recordingLog())).close();
+    await server.query('postgres', `alter database ${databaseOf(config)} set default_transaction_read_only = on`);
+    const store = await openStateStore(config, recordingLog());
+    await expect(store.run('announce', entry('one'))).rejects.toMatchObject({ code: 'STORE_FULL' });
+    expect(await store.run('journal')).toEqual([]);
+    await store.close();
+  });
+
+  it('tells an instance that looked away for long that everything may have changed, and forgets old changes', async () => {
+    const config = await server.newDatabase();
+    const store = await openStateStore(config, recordingLog());
+    const told: unknown[] = [];
+    store.onChange((change) => told.push(change));
+    await store.refresh();
+    const reference = await storedKey(store);
+    await store.run('markRemoved', { reference, now: 1 });
+    await Promise.all([store.refresh(), store.refresh(), store.refresh()]);
+    await store.refresh();
+    expect(told).toEqual(['everything', { table: 'keys', id: reference }]);
+    await server.query('postgres', `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${databaseOf(config)}'`);
+    await expect
+      .poll(
+        async () =>
+          store
+            .refresh()
+            .then(() => told.length)
+            .catch(() => 0),
+        { timeout: 20_000 },
+      )
+      .toBe(3);
+    expect(told.at(-1)).toBe('everything');
+    await store.close();
+  });
+});

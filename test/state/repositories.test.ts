@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { StateConfig } from '../../src/config/state-config.ts';
+import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
+import { step } from '../../src/state/step.ts';
+import { recordingLog } from '../support/silent-log.ts';
+import { databases } from './databases.ts';
+import { keyRows, storedKey } from './rows.ts';
+
+const entry = (id: string, at = 1): { key_id: string; intent: 'CREATE'; created_at: number } => ({
+  key_id: id,
+  intent: 'CREATE',
+  created_at: at,
+});
+const rule = { failuresInRow: 5, lockMs: 900_000, failuresSinceSuccess: 20, now: 1_000_000_000_000 };
+const later = (ms: number): typeof rule => ({ ...rule, now: rule.now + ms });
+
+describe.each(Object.entries(databases))('the repositories on %s', (_name, kind) => {
+  const database = kind();
+  let config: StateConfig;
+  let store: StateStore;
+
+  beforeAll(async () => {
+    await database.start();
+    config = await database.fresh();
+    store = await openStateStore(config, recordingLog());
+  });
+
+  afterAll(async () => {
+    await store.close();
+    await database.stop();
+  });
+
+  it('commit each of many operations at once, and undo alone the one that fails', async () => {
+    const outcomes = await Promise.allSettled(['a', 'b', 'a', 'c'].map(async (id) => store.run('announce', entry(id))));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect((await store.run('journal')).map(({ key_id: id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
+    for (const id of ['a', 'b', 'c']) await store.run('finishStep', id);
+  });
+
+  it('commit several steps together, or none of them', async () => {
+    const record = { id: 'one', created_at: 1, record: '{"a":"é"}' };
+    const [, records] = await store.commit([step('addAuditRecord', record), step('listAuditRecords', { limit: 10 })]);
+    expect(records).toEqual([record]);
+    await expect(store.commit([step('addAuditRecord', { ...record, id: 'two' }), step('addAuditRecord', record)])).rejects.toThrow(
+      /unique/i,
+    );
+    expect(await store.run('listAuditRecords', { limit: 10 })).toEqual([record]);
+  });
+
+  it('list audit records oldest first, as many as asked, and delete those named', async () => {
+    for (const [id, at] of [
+      ['z', 5],
+      ['y', 5],
+      ['x', 9],
+    ] as const) {
+      await store.run('addAuditRecord', { id, created_at: at, record: '{}' });
+    }
+    expect((await store.run('listAuditRecords', { limit: 3 })).map(({ id }) => id)).toEqual(['one', 'y', 'z']);
+    await store.run('deleteAuditRecords', []);
+    await store.run('deleteAuditRecords', ['one', 'x', 'y', 'z', 'unknown']);
+    expect(await store.run('listAuditRecords', { limit: 3 })).toEqual([]);
+  });
+
+  it('register a client, and change what is registered under its key', async () => {
+    const client = { spki_sha256: 'f0', name: 'app', tenant: 'demo', roles: '["keys"]', created_at: 1_800_000_000_000 };
+    await store.run('registerClient', client);
+    await store.run('registerClient', { ...client, tenant: 'other', roles: '["signature"]', created_at: 2 });
+    expect(await store.run('listClients')).toEqual([{ ...client, tenant: 'other', roles: '["signature"]' }]);
+  });
+
+  it('answer a key with its certificate, times as numbers and bytes as bytes', async () => {
+    const { key, certificate } = keyRows({ locked_until: 9_007_199_254_740_991 });
+    await store.run('announce', entry(key.key_id));
+    await store.run('insertKey', { key, certificate });
+    const row = await store.run('findKey', key.reference);
+    expect(row).toEqual({ ...key, der: certificate.der, not_after: certificate.not_after, reserved: 0, reserved_until: null });
+    expect(row?.der.buffer.byteLength).toBe(certificate.der.byteLength);
+    expect(await store.run('findKey', '0'.repeat(40))).toBeUndefined();
+    expect(await store.run('journal')).toEqual([]);
+  });
+
+  it('insert no key whose creation was taken over meanwhile', async () => {
+    const { key, certificate } = keyRows();
+    await store.run('announce', entry(key.key_id, 500));
+    expect(await store.run('takeOverSteps', { begunBefore: 500 })).toEqual([]);
+    expect(await store.run('takeOverSteps', { begunBefore: 501 })).toEqual([key.key_id]);
+    await expect(store.run('insertKey', { key, certificate })).rejects.toThrow('not announced any more');
+    expect(await store.run('findKey', key.reference)).toBeUndefined();
+    expect(await store.run('takeOverStep', key.key_id)).toBe(true);
+    await store.run('finishStep', key.key_id);
+    expect(await store.run('takeOverStep', key.key_id)).toBe(false);
+  });
+
+  it('remove a key once, however many ask', async () => {
+    const reference = await storedKey(store);
+    const answers = await Promise.all(Array.from({ length: 5 }, async () => store.run('markRemoved', { reference, now: 7 })));
+    expect(answers.filter(Boolean)).toHaveLength(1);
+    const steps = await store.run('journal');
+    expect(steps).toEqual([{ key_id: (await store.run('findKey', reference))?.key_id, intent: 'DESTROY', created_at: 7 }]);
+    await store.run('finishStep', steps[0]?.key_id ?? '');
+    expect(await store.run('reserveAttempt', { reference, rule, until: rule.now + 1 })).toBe(false);
+  });
+
+  it('reserve no more attempts than a key has left, and give them back', async () => {
+    const reference = await storedKey(store, { failures_in_row: 2, failures_since_success: 2 });
+    const until = rule.now + 60_000;
+    const reserve = async (): Promise<boolean> => store.run('reserveAttempt', { reference, rule, until });
+    const answers = await Promise.all(Array.from({ length: 8 }, reserve));
+    expect(answers.filter(Boolean)).toHaveLength(3);
+    await store.run('giveBackAttempt', reference);
+    expect([await reserve(), await reserve()]).toEqual([true, false]);
+    // Those of an instance that died end by their time.
+    expect(await store.run('reserveAttempt', { reference, rule: later(60_000), until: until + 60_000 })).toBe(true);
+    expect(await store.run('findKey', reference)).toMatchObject({ reserved: 1, reserved_until: until + 60_000 });
+  });
+
+  it('count failures, lock, and begin again when the lock has ended', async () => {
+    const reference = await storedKey(store);
+    const fail = async (at: typeof rule): Promise<unknown> => store.run('recordFailure', { reference, rule: at, reserved: false });
+    await Promise.all([1, 2, 3, 4].map(async () => fail(rule)));
+    expect(await fail(rule)).toEqual({ failures_in_row: 5, failures_since_success: 5, locked_until: rule.now + rule.lockMs });
+    expect(await store.run('reserveAttempt', { reference, rule, until: rule.now + 1 })).toBe(false);
+    expect(await store.run('recordSuccess', { reference, rule, reserved: false })).toMatchObject({ failures_in_row: 5 });
+    const after = later(rule.lockMs);
+    expect(await fail(after)).toEqual({ failures_in_row: 1, failures_since_success: 6, locked_until: null });
+    expect(await store.run('recordSuccess', { reference, rule: after, reserved: false })).toEqual({
+      failures_in_row: 0,
+      failures_since_success: 0,
+      locked_until: null,
+    });
+  });
+
+  it('keep a key locked that had too many failures without a success', async () => {
+    const reference = await storedKey(store, { failures_since_success: 19 });
+    const until = rule.now + 60_000;
+    const reserve = async (): Promise<boolean> => store.run('reserveAttempt', { reference, rule, until });
+    expect([await reserve(), await reserve()]).toEqual([true, false]);
+    await store.run('recordFailure', { reference, rule, reserved: true });
+    expect(await reserve()).toBe(false);
+    expect(await store.run('recordSuccess', { reference, rule, reserved: false })).toMatchObject({ failures_since_success: 20 });
+  });
+
+  it('have everything again after the store was closed and opened', async () => {
+    const reference = await storedKey(store);
+    await store.close();
+    store = await openStateStore(config, recordingLog());
+    expect(await store.run('findKey', reference)).toMatchObject({ reference, subscriber_phone: '+33123456789' });
+  });
+
+  it('let two starts at once bring a new database up to date', async () => {
+    const fresh = await database.fresh();
+    const [one, two] = await Promise.allSettled([openStateStore(fresh, recordingLog()), openStateStore(fresh, recordingLog())]);
+    // SQLite is for one process, which says so.
+    const opened = [one, two].flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    expect(opened).toHaveLength(fresh.kind === 'sqlite' ? 1 : 2);
+    for (const each of opened) {
+      await each.run('probe');
+      await each.close();
+    }
+  });
+});

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { X509Certificate } from 'node:crypto';
+import { ClientRegistry, registerClient, spkiSha256 } from '../../src/clients/registry.ts';
+import { tenantId } from '../../src/clients/caller.ts';
+import type { StateConfig } from '../../src/config/state-config.ts';
+import { tokenCustody } from '../../src/keys/custody.ts';
+import { stateOf, type KeyReferenceId } from '../../src/keys/key-record.ts';
+import { Keyring } from '../../src/keys/keyring.ts';
+import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { newKeyId } from '../../src/token/key-id.ts';
+import { certificateRow } from '../support/certificate-row.ts';
+import { ScratchPostgresql } from '../support/postgresql.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { recordingLog } from '../support/silent-log.ts';
+
+const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
+const tenant = tenantId('demo');
+const wrong = Buffer.from('wrong');
+
+let server: ScratchPostgresql;
+let config: StateConfig;
+let scratch: ScratchToken;
+let token: TokenClient;
+
+/** What a daemon has of its own: its connections, its memory. */
+interface Instance {
+  readonly store: StateStore;
+  readonly keys: Keyring;
+  readonly clients: ClientRegistry;
+}
+
+let a: Instance;
+let b: Instance;
+
+async function instance(times: { abandonedMs?: number; attemptMaxMs?: number } = {}): Promise<Instance> {
+  const store = await openStateStore(config, recordingLog());
+  return { store, keys: new Keyring(store, token, tokenCustody(token), times), clients: new ClientRegistry(store) };
+}
+
+beforeAll(async () => {
+  scratch = scratchToken();
+  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  await token.start();
+  server = await ScratchPostgresql.start();
+  config = await server.newDatabase();
+  a = await instance();
+  b = await instance();
+});
+
+afterAll(async () => {
+  await a.store.close();
+  await b.store.close();
+  await token.stop();
+  await server.remove();
+  scratch.remove();
+});
+
+async function newKey(): Promise<{ reference: KeyReferenceId; password: Buffer }> {
+  const { reference, password } = await a.keys.createWithPassword({
+    tenant,
+    type: 'P-256',
+    subscriber: {},
+    issue: async () => Promise.resolve({ row: certificateRow() }),
+  });
+  return { reference, password: Buffer.from(password) };
+}
+
+const sign = async ({ keys }: Instance, { reference, password }: { reference: KeyReferenceId; password: Uint8Array }): Promise<number> =>
+  (await keys.sign(await keys.find(tenant, reference), password, algorithm, [new Uint8Array(32)])).length;
+
+const refusal = (code: string): unknown => expect.objectContaining({ code });
+
+describe('two instances on one PostgreSQL', () => {
+  it('sign with a key that the other made', async () => {
+    const key = await newKey();
+    expect([await sign(a, key), await sign(b, key)]).toEqual([1, 1]);
+  });
+
+  it('refuse at the next request a key that the other removed, though both know it and its secret', async () => {
+    const key = await newKey();
+    await sign(a, key);
+    await sign(b, key);
+    await a.keys.remove(await a.keys.find(tenant, key.reference), key.password);
+    await expect(sign(b, key)).rejects.toEqual(refusal('KEY_STATE'));
+    expect(stateOf(await b.keys.find(tenant, key.reference), Date.now())).toBe('REMOVED');
+  });
+
+  it('refuse at the next request a key that failures at the other locked', async () => {
+    const key = await newKey();
+    await sign(b, key);
+    for (let attempt = 0; attempt < 5; attempt += 1) await a.keys.verifySecret(await a.keys.find(tenant, key.reference), wrong);
+    await expect(sign(b, key)).rejects.toEqual(refusal('KEY_LOCKED'));
+  });
+
+  it('count failures together: twenty guesses at once at both are five', async () => {
+    const key = await newKey();
+    const guess = async ({ keys }: Instance): Promise<boolean | undefined> =>
+      keys.verifySecret(await keys.find(tenant, key.reference), wrong);
+    const answers = await Promise.all(Array.from({ length: 20 }, async (_, index) => guess(index % 2 === 0 ? a : b)));
+    expect(answers.filter((answer) => answer === false)).toHaveLength(5);
+    const row = await a.store.run('findKey', key.reference);
+    expect(row).toMatchObject({ failures_in_row: 5, reserved: 0 });
+  });
+
+  it('serve first uses of a right secret at both at once: they wait for each other', async () => {
+    const key = await newKey();
+    const uses = Array.from({ length: 24 }, async (_, index) => sign(index % 2 === 0 ? a : b, key));
+    expect(await Promise.all(uses)).toEqual(Array.from({ length: 24 }, () => 1));
+    expect(await a.store.run('findKey', key.reference)).toMatchObject({ failures_in_row: 0, reserved: 0, locked_until: null });
+  });
+
+  it('give a reservation back when the token fails', async () => {
+    const key = await newKey();
+    const record = await a.keys.find(tenant, key.reference);
+    await expect(a.keys.sign(record, key.password, { scheme: 'RSA_PKCS1', hash: 'sha256' }, [new Uint8Array(32)])).rejects.toThrow();
+    expect(await a.store.run('findKey', key.reference)).toMatchObject({ failures_in_row: 0, reserved: 0 });
+  });
+
+  it('see a client that the other registered, changed, or took away, by hand too, at the next request', async () => {
+    const certificate = new X509Certificate(Buffer.from(certificateRow().der));
+    const spki = spkiSha256(certificate);
+    expect(await b.clients.find(spki)).toBeUndefined();
+    await registerClient(a.store, { certificate, name: 'app', tenant: 'demo', roles: ['keys'] });
+    expect((await b.clients.find(spki))?.tenant).toBe('demo');
+    await registerClient(a.store, { certificate, name: 'app', tenant: 'demo', roles: [] });
+    expect((await b.clients.find(spki))?.roles.size).toBe(0);
+    await server.query(config.kind === 'postgresql' ? config.database : '', `delete from clients where spki_sha256 = '${spki}'`);
+    expect(await b.clients.find(spki)).toBeUndefined();
+  });
+
+  it('leave alone at their start what another is making, and undo it when it is abandoned', async () => {
+    const id = newKeyId('caller');
+    await a.store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
+    await token.createKey(id, 'P-256');
+    expect((await b.keys.recover()).finished).toBe(0);
+    const impatient = await instance({ abandonedMs: -1 });
+    expect((await impatient.keys.recover()).finished).toBe(1);
+    await impatient.store.close();
+    expect((await token.listKeys()).map((key) => key.id)).not.toContain(id);
+    expect(await a.store.run('journal')).toEqual([]);
+  });
+
+  it('are right again after the server crashed', async () => {
+    const key = await newKey();
+    await sign(b, key);
+    await server.stop('immediate');
+    await expect(sign(b, key)).rejects.toThrow('not available');
+    await server.restart();
+    await expect.poll(async () => sign(b, key).catch(() => 0), { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => sign(a, key).catch(() => 0), { timeout: 20_000 }).toBe(1);
+  });
+});

@@ -1,0 +1,117 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { StateConfig } from '../../src/config/state-config.ts';
+
+const debianDirectories = ['15', '16', '17', '14', '13'].map((version) => `/usr/lib/postgresql/${version}/bin`);
+const startMs = 30_000;
+
+/** A PostgreSQL server of its own, in a temporary directory, on a Unix socket alone. */
+export class ScratchPostgresql {
+  readonly directory: string;
+  readonly #bin: string;
+  #server: ChildProcess | undefined;
+  #databases = 0;
+
+  private constructor(directory: string, bin: string) {
+    this.directory = directory;
+    this.#bin = bin;
+  }
+
+  static async start(): Promise<ScratchPostgresql> {
+    const directory = mkdtempSync(join(tmpdir(), 'signetd-postgresql-'));
+    const server = new ScratchPostgresql(directory, binaries());
+    mkdirSync(join(directory, 'socket'));
+    if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'postgres:', directory]);
+    chmodSync(directory, 0o755);
+    server.#execute('initdb', ['-D', server.#data, '-U', 'signetd', '--auth=trust', '--no-sync', '--no-locale', '--encoding=UTF8']);
+    await server.restart();
+    return server;
+  }
+
+  get #data(): string {
+    return join(this.directory, 'data');
+  }
+
+  /** Configuration of the state store in a database of its own. */
+  async newDatabase(settings: Record<string, unknown> = {}): Promise<StateConfig> {
+    this.#databases += 1;
+    const database = `test_${this.#databases}`;
+    await this.query('postgres', `create database ${database}`);
+    return StateConfig.parse({ kind: 'postgresql', host: join(this.directory, 'socket'), database, user: 'signetd', ...settings });
+  }
+
+  /** Runs statements as the operator would, and answers the rows of the last. */
+  async query(database: string, text: string): Promise<Record<string, unknown>[]> {
+    const client = new Client({ host: join(this.directory, 'socket'), database, user: 'signetd' });
+    await client.connect();
+    try {
+      const { rows } = await client.query<Record<string, unknown>>(text);
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Starts the server (again) and waits until it answers. */
+  async restart(): Promise<void> {
+    const child = this.#spawn('postgres', [
+      ...['-D', this.#data, '-k', join(this.directory, 'socket')],
+      ...['-c', 'listen_addresses=', '-c', 'log_min_messages=panic', '-c', 'max_connections=40'],
+    ]);
+    this.#server = child;
+    const deadline = Date.now() + startMs;
+    for (;;) {
+      try {
+        await this.query('postgres', 'select 1');
+        return;
+      } catch (error) {
+        if (child.exitCode !== null || Date.now() > deadline) throw error;
+        await delay(20);
+      }
+    }
+  }
+
+  /** `immediate`: as a crash would. */
+  async stop(how: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    const ended = new Promise((resolve) => server.once('exit', resolve));
+    server.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    await ended;
+  }
+
+  async remove(): Promise<void> {
+    await this.stop('immediate');
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  #execute(program: string, args: readonly string[]): void {
+    const [command, all] = this.#asServerUser(program, args);
+    execFileSync(command, all, { cwd: this.directory, stdio: ['ignore', 'ignore', 'pipe'] });
+  }
+
+  #spawn(program: string, args: readonly string[]): ChildProcess {
+    const [command, all] = this.#asServerUser(program, args);
+    return spawn(command, all, { cwd: this.directory, stdio: ['ignore', 'ignore', 'inherit'] });
+  }
+
+  /** The server refuses to run as root. `setpriv` becomes it, so that signals reach the server itself. */
+  #asServerUser(program: string, args: readonly string[]): [string, string[]] {
+    const path = join(this.#bin, program);
+    if (process.getuid?.() !== 0) return [path, [...args]];
+    return ['setpriv', ['--reuid', 'postgres', '--regid', 'postgres', '--init-groups', '--pdeathsig', 'QUIT', path, ...args]];
+  }
+}
+
+/** The directory of `initdb` and `postgres`: Debian's, or one in PATH. */
+function binaries(): string {
+  const directories = [...debianDirectories, ...(process.env['PATH'] ?? '').split(delimiter)];
+  const found = directories.find((directory) => existsSync(join(directory, 'initdb')) && existsSync(join(directory, 'postgres')));
+  if (found === undefined) throw new Error('PostgreSQL is not installed (Debian package postgresql)');
+  return found;
+}
