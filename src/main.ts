@@ -16,8 +16,8 @@ import { openStateStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
-import { exitCodes } from './token/host/greeting.ts';
-import { PinRefusedError } from './token/token.ts';
+import { HostRefusedError } from './token/token.ts';
+import { missingKeyTypes } from './token/wire/probe-report.ts';
 
 const readinessMs = 2000;
 
@@ -30,6 +30,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     tokenMetrics.served(operation, outcomeOf(status), waitedMs, tokenMs);
   });
   await token.start();
+  checkKeyTypes(config, token);
   const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
   for (const [name, authority] of authorities) {
     await checkAuthorityKey(name, authority);
@@ -103,6 +104,19 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
 }
 
+/** A tenant whose keys the token cannot make would only find out by its first request. */
+function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void {
+  if (probe === undefined) return;
+  const missing = missingKeyTypes(
+    probe,
+    Object.values(tenants).map(({ profile }) => profile.keyType),
+  );
+  const faults = Object.entries(tenants)
+    .filter(([, { profile }]) => missing.includes(profile.keyType))
+    .map(([name, { profile }]) => `tenants.${name}.profile.keyType: the token cannot use ${profile.keyType} keys`);
+  if (faults.length > 0) throw new ConfigError([...faults, ...probe.limits].join('\n'));
+}
+
 /** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
 function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
@@ -151,5 +165,5 @@ try {
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error);
   process.stderr.write(`signetd cannot start: ${text}\n`);
-  process.exit(error instanceof PinRefusedError ? exitCodes.pinRefused : error instanceof ConfigError ? 78 : 1);
+  process.exit(error instanceof HostRefusedError ? error.exitCode : error instanceof ConfigError ? 78 : 1);
 }

@@ -10,7 +10,7 @@ import { complain, tell, type Outcome } from './outcome.ts';
 import { InitOptions, tokenInit } from './token/init.ts';
 import { tokenInventory } from './token/inventory.ts';
 import { MechanismsOptions, tokenMechanisms } from './token/mechanisms.ts';
-import { tokenProbe } from './token/probe.ts';
+import { ProbeOptions, tokenProbe } from './token/probe.ts';
 import { tokenSlots } from './token/slots.ts';
 
 interface GlobalOptions {
@@ -65,7 +65,14 @@ function programOf(end: (exitCode: number) => void): Command {
     tokenMechanisms,
   );
   runs(token.command('inventory').description("signetd's keys on the token; objects of others are counted"), NoOptions, tokenInventory);
-  runs(token.command('probe').description('whether module and token have what signetd needs'), NoOptions, tokenProbe);
+  runs(
+    token
+      .command('probe')
+      .description('whether module and token have what signetd needs')
+      .option('--full', 'make and try keys of every type; only while signetd is stopped'),
+    ProbeOptions,
+    tokenProbe,
+  );
   runs(
     token
       .command('init')

@@ -11,12 +11,15 @@ const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'a path prefix such
 
 /** The section that the token host reads too. */
 export const TokenConfig = z.strictObject({
+  /** What is particular to the HSM: a name in `native-config/`, or the path of a file of the same form. */
   profile: z
     .string()
-    .regex(/^[a-z0-9-]+$/)
+    .regex(/^([a-z0-9-]+|.*\/[^/]+\.yaml)$/, 'the name of a profile, or a path to a .yaml file')
     .default('softhsm2'),
   /** The PKCS#11 module; absent: the first path of the profile that exists. */
   modulePath: FilePath.optional(),
+  /** Binds the module to its own libcrypto, and not to the OpenSSL that Node exports. */
+  isolateModule: z.boolean().default(false),
   label: z.string().min(1).max(32),
   pin: SecretReference,
   threads: z.int().min(1).max(64).default(2),
@@ -168,6 +171,7 @@ function absoluteToken(token: TokenConfig, base: string): TokenConfig {
   return {
     ...token,
     pin,
+    ...(token.profile.includes('/') ? { profile: resolve(base, token.profile) } : {}),
     socketPath: resolve(base, token.socketPath),
     ...(token.modulePath === undefined ? {} : { modulePath: resolve(base, token.modulePath) }),
   };

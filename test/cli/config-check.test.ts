@@ -54,6 +54,12 @@ async function check(change: (settings: Settings) => void, ...args: string[]): P
   return { ...(await signetctl(['--config', configPath, 'config', 'check', ...args])), configPath };
 }
 
+function pinOfAnotherForm(): string {
+  const path = join(directory, 'other-pin');
+  writeFileSync(path, 'hunter2\n', { mode: 0o600 });
+  return path;
+}
+
 const other = (name: string): string => join(directory, name);
 
 describe('config check', () => {
@@ -119,6 +125,25 @@ describe('config check', () => {
     ];
     expect(faults.length).toBe(expected.length);
     for (const text of expected) expect(faults.some((fault) => fault.includes(text))).toBe(true);
+  });
+
+  it("finds that the token's profile does not fit: too many threads, no variable, a PIN of another form", async () => {
+    const { status, stderr } = await check((settings) => {
+      settings.token['profile'] = 'yubihsm2';
+      settings.token['threads'] = 16;
+      settings.token['modulePath'] = '/etc/hostname';
+      settings.token['environment'] = {};
+      settings.token['pin'] = `file:${pinOfAnotherForm()}`;
+    });
+    expect(status).toBe(1);
+    for (const text of [
+      'token.threads: 16 threads need 17 sessions',
+      'YUBIHSM_PKCS11_CONF, which is not set',
+      'token.pin: YubiHSM 2 wants',
+    ]) {
+      expect(stderr.split('\n').filter((line) => line.includes(text)).length).toBe(1);
+    }
+    expect(stderr).not.toContain('hunter2');
   });
 
   it.each([
