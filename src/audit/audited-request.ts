@@ -26,6 +26,8 @@ export class AuditedRequest implements AuditDetails {
   readonly #outboxIds: string[] = [];
   key: string | undefined;
   readonly digests: string[] = [];
+  /** It was answered with the outcome of an earlier request, by its Idempotency-Key. */
+  isRepeated = false;
 
   constructor(log: string, requester: Requester) {
     this.#log = log;

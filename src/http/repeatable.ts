@@ -1,0 +1,58 @@
+import type { Request } from 'express';
+import { OtherRequest, type KeptAnswers } from '../idempotency/kept-answers.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { resultOf, success, type ResultValues } from './answer.ts';
+import { Problem } from './problem.ts';
+import type { Ending, Reached } from './recorded.ts';
+
+/** Failures with major 2 that are kept beside successes and major 1 (contract §10): what they say stays true. */
+const keptMinors: ReadonlySet<number> = new Set([202, 204, 205]);
+
+/** 8 to 128 visible ASCII characters, once (contract §10). @throws {Problem} 400 */
+export function idempotencyKeyOf(request: Request): string | undefined {
+  const values = request.headersDistinct['idempotency-key'];
+  if (values === undefined) return undefined;
+  const [value] = values;
+  if (values.length !== 1 || value === undefined || !/^[\x21-\x7e]{8,128}$/.test(value)) {
+    throw new Problem(400, 'an Idempotency-Key has 8 to 128 visible ASCII characters, and is given once');
+  }
+  return value;
+}
+
+export interface Repeated extends Reached {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly echo: Ending['echo'];
+  readonly log: Logger;
+}
+
+/**
+ * Lets a request with an Idempotency-Key end as it did the first time. `ends` tells by its ending alone how it went; `isRepeated`, that this one is older.
+ * @throws {Problem} 422 for a key that was used with another body
+ */
+export async function repeatable(
+  kept: Pick<KeptAnswers, 'once'>,
+  idempotencyKey: string,
+  { operation, caller, body, echo, log }: Repeated,
+  ends: () => Promise<Ending | Problem>,
+): Promise<{ readonly ending: Ending | Problem; readonly isRepeated: boolean }> {
+  const request = { client: caller.spkiSha256, tenant: caller.tenant, operation: operation.path, idempotencyKey, body };
+  try {
+    return await kept.once<Ending | Problem>(request, {
+      run: ends,
+      textOf: (ending) => (ending instanceof Problem || !isKept(ending.result) ? undefined : JSON.stringify(ending)),
+      // Written by `textOf`, and authenticated since.
+      endingOf: (text) => JSON.parse(text) as Ending,
+      settled: (outcome) =>
+        'answer' in outcome
+          ? { result: success, answer: outcome.answer, echo }
+          : { result: resultOf(outcome.refusal, operation.path, log), answer: {}, echo },
+    });
+  } catch (error) {
+    if (!(error instanceof OtherRequest)) throw error;
+    throw new Problem(422, `${error.message}: send the same body, or choose another key for another request`);
+  }
+}
+
+function isKept({ major, minor }: ResultValues): boolean {
+  return major === 0 || major === 1 || keptMinors.has(minor);
+}
