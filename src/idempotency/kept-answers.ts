@@ -106,7 +106,7 @@ export class KeptAnswers {
     const settlement = new Settlement(secrets, claim, this.#keepMs, (outcome) => repeatable.textOf(repeatable.settled(outcome)));
     let value: T;
     try {
-      value = await keepingOutcome(settlement, repeatable.run);
+      value = await keepingOutcome(settlement, async () => repeatable.run());
     } catch (error) {
       await this.#claims.release(secrets.id, claim).catch(() => undefined);
       throw error;

@@ -68,7 +68,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
     const headers = keyed(randomUUID());
     const other = { ...certificateRequest(), requestID: 'another' };
     const [first, second] = await Promise.all([call('app', create, certificateRequest(), headers), call('app', create, other, headers)]);
-    expect([first.status, second.status].toSorted()).toEqual([200, 422]);
+    expect(new Set([first.status, second.status])).toEqual(new Set([200, 422]));
     const [kept, refused] = first.status === 200 ? [certificateRequest(), other] : [other, certificateRequest()];
     const answer = await call('app', create, refused, headers);
     expect([answer.status, answer.headers['content-type'], textOf(answer.body['detail'])]).toEqual([
