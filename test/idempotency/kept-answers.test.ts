@@ -18,6 +18,7 @@ import { databases } from '../state/databases.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { DyingStore } from './dying-store.ts';
 
 let scratch: ScratchToken;
 let token: TokenClient;
@@ -52,35 +53,6 @@ const newRequest = (body: RepeatableRequest['body'] = { a: 1 }): RepeatableReque
   idempotencyKey: randomUUID(),
   body,
 });
-
-/** A state store as a process sees it that dies at some moment of a commit: nothing it does afterwards reaches the database. */
-function dyingStore(store: StateStore, dies: (names: readonly string[]) => 'before' | 'after' | undefined): StateStore {
-  let isDead = false;
-  const commit: StateStore['commit'] = async (steps) => {
-    const when = isDead ? 'before' : dies(steps.map(({ name }) => name));
-    if (when === 'before') isDead = true;
-    if (isDead) throw new StoreUnavailable('dead');
-    const results = await store.commit(steps);
-    if (when === undefined) return results;
-    isDead = true;
-    throw new StoreUnavailable('dead');
-  };
-  return {
-    get isShared() {
-      return store.isShared;
-    },
-    commit,
-    async run(name, ...argument) {
-      const [result] = await commit([step(name, ...argument)]);
-      return result;
-    },
-    refresh: async () => store.refresh(),
-    onChange: (listener) => {
-      store.onChange(listener);
-    },
-    close: async () => Promise.resolve(),
-  };
-}
 
 describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
   const database = kind();
@@ -131,7 +103,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
   it('answer again what was committed by a process that died right after', async () => {
     const request = newRequest();
     const before = await keysMade();
-    const dying = dyingStore(store, (names) => (names.includes('insertKey') ? 'after' : undefined));
+    const dying = new DyingStore(store, 'insertKey', 'after');
     const last = await failures((await instance(dying)).once(request, repeatable(makingKey(dying))));
     expect(last).toContain('dead');
     const { ending, isRepeated } = await (
@@ -149,7 +121,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
 
   it('are none of what a process had not committed when it died: the next repetition runs', async () => {
     const request = newRequest();
-    const dying = dyingStore(store, (names) => (names.includes('insertKey') ? 'before' : undefined));
+    const dying = new DyingStore(store, 'insertKey', 'before');
     expect(await failures((await instance(dying)).once(request, repeatable(makingKey(dying))))).toContain('dead');
     const { ending, isRepeated } = await (await instance()).once(request, repeatable(makingKey(store)));
     expect([isRepeated, ending]).toEqual([false, expect.stringContaining('password')]);
