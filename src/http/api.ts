@@ -118,10 +118,8 @@ async function carryOut(
       return { result: success, answer: await options.audit.carryOut(audited, async () => operation.handle(body, context)), echo };
     };
     if (idempotencyKey === undefined) return await ends();
-    const repeated = { operation, caller, address: request.socket.remoteAddress, body, echo, log: options.log };
-    const { ending, isRepeated } = await repeatable(options.keptAnswers, idempotencyKey, repeated, async () => ends().catch(refused));
-    audited.isRepeated = isRepeated;
-    return ending;
+    const repeated = { operation, caller, body, echo, audited, log: options.log };
+    return await repeatable(options.keptAnswers, idempotencyKey, repeated, async () => ends().catch(refused));
   } catch (error) {
     return refused(error);
   }

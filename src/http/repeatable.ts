@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { AuditedRequest } from '../audit/audited-request.ts';
 import { OtherRequest, type KeptAnswers } from '../idempotency/kept-answers.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { resultOf, success, type ResultValues } from './answer.ts';
@@ -19,34 +20,47 @@ export function idempotencyKeyOf(request: Request): string | undefined {
   return value;
 }
 
-export interface Repeated extends Reached {
+export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
   readonly body: Readonly<Record<string, unknown>>;
   readonly echo: Ending['echo'];
+  readonly audited: AuditedRequest;
   readonly log: Logger;
 }
 
+/** An ending, with what the audit log is told of it: a repetition's record says it again, since the first record may have been lost. */
+interface Told {
+  readonly ending: Ending | Problem;
+  readonly key: string | undefined;
+  readonly digests: readonly string[];
+}
+
 /**
- * Lets a request with an Idempotency-Key end as it did the first time. `ends` tells by its ending alone how it went; `isRepeated`, that this one is older.
+ * Lets a request with an Idempotency-Key end as it did the first time. `ends` tells by its ending alone how it went.
  * @throws {Problem} 422 for a key that was used with another body
  */
 export async function repeatable(
   kept: Pick<KeptAnswers, 'once'>,
   idempotencyKey: string,
-  { operation, caller, body, echo, log }: Repeated,
+  { operation, caller, body, echo, audited, log }: Repeated,
   ends: () => Promise<Ending | Problem>,
-): Promise<{ readonly ending: Ending | Problem; readonly isRepeated: boolean }> {
+): Promise<Ending | Problem> {
   const request = { client: caller.spkiSha256, tenant: caller.tenant, operation: operation.path, idempotencyKey, body };
+  const told = (ending: Ending | Problem): Told => ({ ending, key: audited.key, digests: audited.digests });
   try {
-    return await kept.once<Ending | Problem>(request, {
-      run: ends,
-      textOf: (ending) => (ending instanceof Problem || !isKept(ending.result) ? undefined : JSON.stringify(ending)),
+    const { ending, isRepeated } = await kept.once<Told>(request, {
+      run: async () => told(await ends()),
+      textOf: (one) => (one.ending instanceof Problem || !isKept(one.ending.result) ? undefined : JSON.stringify(one)),
       // Written by `textOf`, and authenticated since.
-      endingOf: (text) => JSON.parse(text) as Ending,
+      endingOf: (text) => JSON.parse(text) as Told,
       settled: (outcome) =>
-        'answer' in outcome
-          ? { result: success, answer: outcome.answer, echo }
-          : { result: resultOf(outcome.refusal, operation.path, log), answer: {}, echo },
+        told(
+          'answer' in outcome
+            ? { result: success, answer: outcome.answer, echo }
+            : { result: resultOf(outcome.refusal, operation.path, log), answer: {}, echo },
+        ),
     });
+    if (isRepeated) audited.repeats(ending);
+    return ending.ending;
   } catch (error) {
     if (!(error instanceof OtherRequest)) throw error;
     throw new Problem(422, `${error.message}: send the same body, or choose another key for another request`);
