@@ -4,6 +4,7 @@ import type { RequestSecrets } from './request-secrets.ts';
 
 const sweepMs = 60_000;
 const deletedAtOnce = 500;
+const partsDeletedAtOnce = 32;
 
 /** The claims of this instance on requests that it carries out, and what has ended of all of them. */
 export class Claims {
@@ -56,6 +57,7 @@ export class Claims {
   async #sweep(): Promise<void> {
     try {
       while ((await this.#store.run('deleteEndedAnswers', { now: Date.now(), limit: deletedAtOnce })) === deletedAtOnce);
+      while ((await this.#store.run('deleteLooseParts', { limit: partsDeletedAtOnce })) === partsDeletedAtOnce);
     } catch {
       // Next time will do: what has ended is never answered.
     }

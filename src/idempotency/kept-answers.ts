@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keepingOutcome, type SettledOutcome } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { sealedAnswer } from './answer-parts.ts';
 import { Claims } from './claims.ts';
 import { RequestSecrets, type RepeatableRequest, type TokenMac } from './request-secrets.ts';
 import { Settlement } from './settlement.ts';
@@ -96,14 +97,19 @@ export class KeptAnswers {
         continue;
       }
       if (!secrets.fingerprint.equals(found.fingerprint)) throw new OtherRequest();
-      if (found.answer !== null) return { ending: repeatable.endingOf(await secrets.open(found.answer)), isRepeated: true };
+      if (found.claim === null) {
+        const text = await secrets.open(await sealedAnswer(this.#store, found));
+        return { ending: repeatable.endingOf(text), isRepeated: true };
+      }
       await delay(pauseMs);
     }
   }
 
   /** `lost`: the claim had ended, and somebody else has the request now or has answered it. */
   async #runClaimed<T>(secrets: RequestSecrets, claim: string, repeatable: Repeatable<T>): Promise<'lost' | { readonly value: T }> {
-    const settlement = new Settlement(secrets, claim, this.#keepMs, (outcome) => repeatable.textOf(repeatable.settled(outcome)));
+    const settlement = new Settlement(this.#store, { secrets, claim, keepMs: this.#keepMs }, (outcome) =>
+      repeatable.textOf(repeatable.settled(outcome)),
+    );
     let value: T;
     try {
       value = await keepingOutcome(settlement, async () => repeatable.run());
@@ -116,7 +122,7 @@ export class KeptAnswers {
     if (text !== undefined && text === settlement.said) return { value };
     if (text === undefined) return (await this.#isReleased(secrets, claim)) ? { value } : 'lost';
     try {
-      await this.#store.run('keepAnswer', await settlement.keeping(text));
+      await this.#store.commit([await settlement.keeping(text)]);
       return { value };
     } catch (error) {
       if (await this.#claims.release(secrets.id, claim)) throw error;

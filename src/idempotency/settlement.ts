@@ -1,17 +1,12 @@
 import type { OutcomeKeeper, SettledOutcome } from '../state/settlement.ts';
+import type { StateStore } from '../state/state-store.ts';
 import { step, type Step } from '../state/step.ts';
+import { placed } from './answer-parts.ts';
 import type { RequestSecrets } from './request-secrets.ts';
-
-/** What `keepAnswer` takes. */
-interface Keeping {
-  readonly id: string;
-  readonly claim: string;
-  readonly answer: Uint8Array;
-  readonly until: number;
-}
 
 /** Puts the outcome of a claimed request into the commit that does what it tells of. */
 export class Settlement implements OutcomeKeeper {
+  readonly #store: StateStore;
   readonly #secrets: RequestSecrets;
   readonly #claim: string;
   readonly #keepMs: number;
@@ -19,7 +14,12 @@ export class Settlement implements OutcomeKeeper {
   /** The text of the outcome that was last given to a commit. */
   said: string | undefined;
 
-  constructor(secrets: RequestSecrets, claim: string, keepMs: number, textOf: (outcome: SettledOutcome) => string | undefined) {
+  constructor(
+    store: StateStore,
+    { secrets, claim, keepMs }: { readonly secrets: RequestSecrets; readonly claim: string; readonly keepMs: number },
+    textOf: (outcome: SettledOutcome) => string | undefined,
+  ) {
+    this.#store = store;
     this.#secrets = secrets;
     this.#claim = claim;
     this.#keepMs = keepMs;
@@ -31,11 +31,14 @@ export class Settlement implements OutcomeKeeper {
     if (text === undefined) return [];
     const keeping = await this.keeping(text, 'answer' in outcome ? outcome.until : undefined);
     this.said = text;
-    return [step('keepAnswer', keeping)];
+    return [keeping];
   }
 
-  async keeping(text: string, until = Number.MAX_SAFE_INTEGER): Promise<Keeping> {
-    const answer = await this.#secrets.seal(text);
-    return { id: this.#secrets.id, claim: this.#claim, answer, until: Math.min(until, Date.now() + this.#keepMs) };
+  /** Keeps a text as the answer, until a moment if it is worth nothing afterwards. */
+  async keeping(text: string, until = Number.MAX_SAFE_INTEGER): Promise<Step<'keepAnswer'>> {
+    const { id } = this.#secrets;
+    const claim = this.#claim;
+    const where = await placed(this.#store, id, claim, await this.#secrets.seal(text));
+    return step('keepAnswer', { id, claim, ...where, until: Math.min(until, Date.now() + this.#keepMs) });
   }
 }

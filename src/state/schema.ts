@@ -10,6 +10,7 @@ export interface Schema {
   audit_heads: AuditHeadRow;
   audit_outbox: AuditOutboxRow;
   kept_answers: KeptAnswerRow;
+  kept_answer_parts: KeptAnswerPartRow;
   service_keys: ServiceKeyRow;
 }
 
@@ -113,10 +114,21 @@ export interface KeptAnswerRow {
   fingerprint: Uint8Array;
   /** Whose the request is while it runs; null once it has an answer. */
   claim: string | null;
-  /** Encrypted. */
+  /** Encrypted; null also where it is in parts. */
   answer: Uint8Array | null;
+  /** The claim that its parts were stored under. */
+  parts: string | null;
   /** The end of the claim, or of the time for which the answer is kept. */
   ends_at: number;
+}
+
+/** A piece of a large kept answer. It counts when its row in `kept_answers` names the claim that it was stored under. */
+export interface KeptAnswerPartRow {
+  id: string;
+  claim: string;
+  /** From 0. */
+  part: number;
+  bytes: Uint8Array;
 }
 
 /** A key on the token that the service has for a purpose of its own. */

@@ -211,22 +211,43 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     expect(await store.run('deleteEndedAnswers', { now: Date.now() + 1, limit: 1 })).toBe(1);
   });
 
-  it('hold large answers', async () => {
+  it('hold large answers, and lose their parts with them', async () => {
     const answers = await instance();
     const request = newRequest();
-    const text = 'é'.repeat(8_000_000);
+    const text = `${'é'.repeat(16_000_000)}end`;
     await answers.once(
       request,
       repeatable(async () => Promise.resolve(text)),
     );
+    const again = async (): Promise<Repetition<Ending>> =>
+      answers.once(
+        request,
+        repeatable(async () => Promise.resolve('again')),
+      );
+    expect((await again()).ending === text).toBe(true);
+    expect(await store.run('deleteLooseParts', { limit: 100 })).toBe(0);
+    expect(await store.run('deleteEndedAnswers', { now: Number.MAX_SAFE_INTEGER, limit: 1000 })).toBeGreaterThan(0);
+    const ended = [await store.run('deleteLooseParts', { limit: 20 }), await store.run('deleteLooseParts', { limit: 100 })];
+    expect(ended).toEqual([20, Math.ceil(32_000_000 / (1 << 20)) - 20]);
+    expect((await again()).ending).toBe('again');
+  });
+
+  it('keep nothing of a large answer whose commit failed', async () => {
+    const request = newRequest();
+    const dying = new DyingStore(store, 'keepAnswer', 'before');
+    const large = repeatable(async () => Promise.resolve('x'.repeat(3_000_000)));
+    await expect((await instance(dying)).once(request, large)).rejects.toThrow('dead');
     expect(
       (
-        await answers.once(
+        await (
+          await instance()
+        ).once(
           request,
-          repeatable(async () => Promise.resolve('again')),
+          repeatable(async () => Promise.resolve('small')),
         )
-      ).ending === text,
-    ).toBe(true);
+      ).ending,
+    ).toBe('small');
+    expect(await store.run('deleteLooseParts', { limit: 100 })).toBe(3);
   });
 
   it('keep a claim alive for as long as its request runs', async () => {

@@ -4,7 +4,17 @@ import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts'
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 import { listClients, registerClient } from './clients.ts';
 import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt } from './attempts.ts';
-import { claimAnswer, deleteEndedAnswers, endAllClaims, findAnswer, keepAnswer, releaseClaim, renewClaims } from './kept-answers.ts';
+import {
+  addAnswerPart,
+  claimAnswer,
+  deleteEndedAnswers,
+  deleteLooseParts,
+  endAllClaims,
+  findAnswerPart,
+  keepAnswer,
+  releaseClaim,
+  renewClaims,
+} from './kept-answers.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { findKey, insertKey, markRemoved } from './keys.ts';
 import { probe } from './probe.ts';
@@ -21,11 +31,13 @@ export const repositories = {
   listAuditRecords,
   listClients,
   registerClient,
+  addAnswerPart,
   announce,
   claimAnswer,
   deleteEndedAnswers,
+  deleteLooseParts,
   endAllClaims,
-  findAnswer,
+  findAnswerPart,
   findKey,
   findServiceKey,
   finishStep,
@@ -49,7 +61,7 @@ export type RepositoryName = keyof typeof repositories;
 
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
-  'findAnswer',
+  'findAnswerPart',
   'findKey',
   'journal',
   'listAuditRecords',

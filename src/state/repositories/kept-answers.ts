@@ -1,5 +1,5 @@
 import { sql, type Transaction } from 'kysely';
-import type { KeptAnswerRow, Schema } from '../schema.ts';
+import type { KeptAnswerPartRow, KeptAnswerRow, Schema } from '../schema.ts';
 
 /** Who claims a request, until when nobody else does. Times are milliseconds since epoch. */
 export interface Claim {
@@ -18,7 +18,7 @@ export async function claimAnswer(
   db: Transaction<Schema>,
   { id, fingerprint, claim, until, now }: Claim,
 ): Promise<'claimed' | KeptAnswerRow> {
-  const fields = { fingerprint, claim, answer: null, ends_at: until };
+  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until };
   const claimed = await db
     .insertInto('kept_answers')
     .values({ id, ...fields })
@@ -29,8 +29,17 @@ export async function claimAnswer(
   return db.selectFrom('kept_answers').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-export async function findAnswer(db: Transaction<Schema>, id: string): Promise<KeptAnswerRow | undefined> {
-  return db.selectFrom('kept_answers').selectAll().where('id', '=', id).executeTakeFirst();
+/** Stores a part of a large answer, for `keepAnswer` to name. */
+export async function addAnswerPart(db: Transaction<Schema>, part: KeptAnswerPartRow): Promise<void> {
+  await db.insertInto('kept_answer_parts').values(part).execute();
+}
+
+export async function findAnswerPart(
+  db: Transaction<Schema>,
+  { id, claim, part }: Omit<KeptAnswerPartRow, 'bytes'>,
+): Promise<Uint8Array | undefined> {
+  const parts = db.selectFrom('kept_answer_parts').select('bytes').where('id', '=', id).where('claim', '=', claim);
+  return (await parts.where('part', '=', part).executeTakeFirst())?.bytes;
 }
 
 /**
@@ -39,11 +48,11 @@ export async function findAnswer(db: Transaction<Schema>, id: string): Promise<K
  */
 export async function keepAnswer(
   db: Transaction<Schema>,
-  { id, claim, answer, until }: { id: string; claim: string; answer: Uint8Array; until: number },
+  { id, claim, answer, parts, until }: Pick<KeptAnswerRow, 'id' | 'answer' | 'parts'> & { claim: string; until: number },
 ): Promise<void> {
   const row = await db
     .updateTable('kept_answers')
-    .set({ claim: null, answer, ends_at: until })
+    .set({ claim: null, answer, parts, ends_at: until })
     .where('id', '=', id)
     .where('claim', '=', claim)
     .returning('id')
@@ -77,5 +86,16 @@ export async function deleteEndedAnswers(db: Transaction<Schema>, { now, limit }
     .where(sql<boolean>`ends_at <= ${now}`)
     .returning('id')
     .execute();
+  return rows.length;
+}
+
+/** Deletes parts whose answer has ended or was never kept, some at a time. Answers how many. */
+export async function deleteLooseParts(db: Transaction<Schema>, { limit }: { limit: number }): Promise<number> {
+  const { rows } = await sql`
+    delete from kept_answer_parts where (id, claim, part) in (
+      select id, claim, part from kept_answer_parts as loose where not exists (
+        select 1 from kept_answers as kept where kept.id = loose.id and (kept.claim = loose.claim or kept.parts = loose.claim)
+      ) limit ${limit}
+    ) returning part`.execute(db);
   return rows.length;
 }
