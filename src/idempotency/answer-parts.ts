@@ -19,11 +19,11 @@ export async function placed(store: StateStore, id: string, claim: string, seale
 /** The answer of a row that has one. */
 export async function sealedAnswer(store: StateStore, { id, answer, parts }: Pick<KeptAnswerRow, 'id'> & Placed): Promise<Uint8Array> {
   if (answer !== null) return answer;
+  if (parts === null) throw new Error('a kept answer that is nowhere');
   const found: Uint8Array[] = [];
-  for (let part = 0; parts !== null; part += 1) {
+  for (let part = 0; ; part += 1) {
     const bytes = await store.run('findAnswerPart', { id, claim: parts, part });
-    if (bytes === undefined) break;
+    if (bytes === undefined) return Buffer.concat(found);
     found.push(bytes);
   }
-  return Buffer.concat(found);
 }

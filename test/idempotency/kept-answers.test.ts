@@ -8,9 +8,9 @@ import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
+import { Refusal } from '../../src/result-codes.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
 import { outcomeSteps, type SettledOutcome } from '../../src/state/settlement.ts';
-import { step } from '../../src/state/step.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { parseKeyId } from '../../src/token/key-id.ts';
@@ -129,17 +129,25 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     expect(await store.run('journal')).toEqual([]);
   });
 
-  it('are answered again after a failure whose commit counted it', async () => {
+  it('count a wrong password once, though the process died right after it was counted', async () => {
+    const made = JSON.parse(await makingKey(store)()) as { reference: string };
+    const reference = parseKeyReferenceId(made.reference);
+    const signing =
+      (of: StateStore): (() => Promise<Ending>) =>
+      async () => {
+        const keys = new Keyring(of, token, tokenCustody(token));
+        const key = await keys.find(tenantId('demo'), reference);
+        return keys.sign(key, Buffer.from('wrong'), { scheme: 'ECDSA', hash: 'sha256' }, [new Uint8Array(32)]).then(
+          () => 'signed',
+          (error: unknown) => (error instanceof Refusal ? error.code : `passing: ${String(error)}`),
+        );
+      };
     const request = newRequest();
-    const run = async (): Promise<Ending> => {
-      await store.commit([
-        step('addAuditRecord', { id: request.idempotencyKey, created_at: 1, record: '{}' }),
-        ...(await outcomeSteps({ answer: {} })),
-      ]);
-      throw new Error('the process dies');
-    };
-    await expect((await instance()).once(request, repeatable(run))).rejects.toThrow('dies');
-    expect(await (await instance()).once(request, repeatable(run))).toEqual({ ending: '{}', isRepeated: true });
+    const dying = new DyingStore(store, 'recordFailure', 'after');
+    expect(await failures((await instance(dying)).once(request, repeatable(signing(dying))))).toContain('dead');
+    const again = await (await instance()).once(request, repeatable(signing(store)));
+    expect(again).toEqual({ ending: 'ACTIVATION_FAILED', isRepeated: true });
+    expect(await store.run('findKey', reference)).toMatchObject({ failures_in_row: 1, failures_since_success: 1 });
   });
 
   it('run once for many at once, and all of them end alike, whatever that is', async () => {
