@@ -9,6 +9,8 @@ import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 
 const duplicates = 50;
 const rounds = 8;
+/** Each round starts the service anew. */
+const timeoutMs = 300_000;
 const environment = quickstartEnvironment();
 let daemon: DaemonProcess;
 let caller: PersistentCaller;
@@ -50,35 +52,43 @@ async function answersOverKill(operation: string, body: object, killWithinMs: nu
   return new Set(await answers);
 }
 
-it(`${duplicates} duplicates of createCertificate at once and kill -9 in the middle: one key, one password, ${rounds} times`, async () => {
-  const references = new Set<string>();
-  for (let round = 0; round < rounds; round += 1) {
-    const answers = await answersOverKill('pki/createCertificate', creation, 150);
-    expect(answers.size).toBe(1);
-    const { keyReference } = Created.parse(JSON.parse([...answers].join('')));
-    references.add(keyReference.reference);
-    expect(await caller.ask(() => url, 'signature/sign', signing(keyReference), randomUUID())).toContain('"resultMajor":0');
-  }
-  expect(caller.retries).toBeGreaterThan(0);
-  const recorded = state((database) => database.prepare("select reference, key_id from keys where tenant = 'other'").all());
-  expect(recorded.map(({ reference }) => String(reference)).toSorted()).toEqual([...references].toSorted());
-  const before = new Set(keysBefore);
-  const made = callersKeysOnToken(environment).filter((id) => !before.has(id));
-  expect(made).toEqual(recorded.map(({ key_id: id }) => String(id)).toSorted());
-  expect(state((database) => database.prepare('select * from key_journal').all())).toEqual([]);
-});
+it(
+  `${duplicates} duplicates of createCertificate at once and kill -9 in the middle: one key, one password, ${rounds} times`,
+  async () => {
+    const references = new Set<string>();
+    for (let round = 0; round < rounds; round += 1) {
+      const answers = await answersOverKill('pki/createCertificate', creation, 150);
+      expect(answers.size).toBe(1);
+      const { keyReference } = Created.parse(JSON.parse([...answers].join('')));
+      references.add(keyReference.reference);
+      expect(await caller.ask(() => url, 'signature/sign', signing(keyReference), randomUUID())).toContain('"resultMajor":0');
+    }
+    expect(caller.retries).toBeGreaterThan(0);
+    const recorded = state((database) => database.prepare("select reference, key_id from keys where tenant = 'other'").all());
+    expect(recorded.map(({ reference }) => String(reference)).toSorted()).toEqual([...references].toSorted());
+    const before = new Set(keysBefore);
+    const made = callersKeysOnToken(environment).filter((id) => !before.has(id));
+    expect(made).toEqual(recorded.map(({ key_id: id }) => String(id)).toSorted());
+    expect(state((database) => database.prepare('select * from key_journal').all())).toEqual([]);
+  },
+  timeoutMs,
+);
 
-it(`${duplicates} duplicates of a wrong password at once and kill -9 in the middle: one failed attempt, ${rounds} times`, async () => {
-  for (let round = 0; round < rounds; round += 1) {
-    const { keyReference } = Created.parse(JSON.parse(await caller.ask(() => url, 'pki/createCertificate', creation, randomUUID())));
-    const answers = await answersOverKill('signature/sign', signing({ ...keyReference, password: 'a wrong one' }), 60);
-    expect([...answers]).toEqual([expect.stringContaining('"resultMinor":202')]);
-    const failures = state((database) =>
-      database.prepare('select failures_since_success as failures from keys where reference = ?').get(keyReference.reference),
-    );
-    expect({ ...failures }).toEqual({ failures: 1 });
-  }
-});
+it(
+  `${duplicates} duplicates of a wrong password at once and kill -9 in the middle: one failed attempt, ${rounds} times`,
+  async () => {
+    for (let round = 0; round < rounds; round += 1) {
+      const { keyReference } = Created.parse(JSON.parse(await caller.ask(() => url, 'pki/createCertificate', creation, randomUUID())));
+      const answers = await answersOverKill('signature/sign', signing({ ...keyReference, password: 'a wrong one' }), 60);
+      expect([...answers]).toEqual([expect.stringContaining('"resultMinor":202')]);
+      const failures = state((database) =>
+        database.prepare('select failures_since_success as failures from keys where reference = ?').get(keyReference.reference),
+      );
+      expect({ ...failures }).toEqual({ failures: 1 });
+    }
+  },
+  timeoutMs,
+);
 
 it('keeps nothing of a password, a request or an Idempotency-Key that can be read in the state store', async () => {
   const idempotencyKey = `order-${randomUUID()}`;
