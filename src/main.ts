@@ -9,6 +9,8 @@ import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { createApi } from './http/api.ts';
 import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
+import { KeptAnswers } from './idempotency/kept-answers.ts';
+import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring, type KeyringOptions } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
@@ -46,6 +48,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     log.warn('finished what another instance left open', { keys: count });
   });
   const audit = await openAudit(config.audit, { store, token, log });
+  const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
 
   let draining = false;
   const api = createApi({
@@ -58,7 +61,8 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     busySeconds: () => token.busySeconds,
     callerOf: async (request) => callerOf(request, clients),
     audit,
-    context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
+    keptAnswers,
+    context: (caller, details) => ({ caller, config, keys, token, authorities, audit: details }),
   });
   const health = {
     async ready(): Promise<Record<string, string>> {
@@ -95,6 +99,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     await closed;
     clearTimeout(timer);
     keys.stopSweeping();
+    keptAnswers.stop();
     await audit.stop();
     await token.stop();
     await store.close();

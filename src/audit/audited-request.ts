@@ -26,10 +26,23 @@ export class AuditedRequest implements AuditDetails {
   readonly #outboxIds: string[] = [];
   key: string | undefined;
   readonly digests: string[] = [];
+  #isRepeated = false;
 
   constructor(log: string, requester: Requester) {
     this.#log = log;
     this.requester = requester;
+  }
+
+  /** It is answered with the outcome of an earlier request, by its Idempotency-Key. */
+  get isRepeated(): boolean {
+    return this.#isRepeated;
+  }
+
+  /** Takes over what the earlier request said of itself. */
+  repeats({ key, digests }: { readonly key?: string | undefined; readonly digests: readonly string[] }): void {
+    this.#isRepeated = true;
+    this.key = key;
+    this.digests.splice(0, Infinity, ...digests);
   }
 
   /** Identifiers of the records that this request put into the outbox. */

@@ -19,6 +19,8 @@ export interface RequestEntry {
   readonly key?: string | undefined;
   /** Of what was signed or issued, each as `<hash>:<hexadecimal>`. */
   readonly digests?: readonly string[] | undefined;
+  /** True where the outcome is that of an earlier request, which the caller repeated with the same Idempotency-Key; absent otherwise. */
+  readonly repeated?: boolean | undefined;
   /** The result; absent where the answer was an HTTP problem. */
   readonly major?: number | undefined;
   readonly minor?: number | undefined;

@@ -3,6 +3,7 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import type { Audit } from '../audit/audit.ts';
 import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
 import type { Caller } from '../clients/caller.ts';
+import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -12,6 +13,7 @@ import { checkBodyHeaders, readBody } from './body.ts';
 import { mountDocumentation } from './documentation/mount.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { recorded, type Ending } from './recorded.ts';
+import { idempotencyKeyOf, repeatable } from './repeatable.ts';
 import { send } from './send.ts';
 import { JsonError, parseStrictJson } from './strict-json.ts';
 
@@ -28,8 +30,9 @@ export interface ApiOptions {
   /** The registered client behind a connection. */
   callerOf(request: IncomingMessage): Promise<Caller | undefined>;
   readonly audit: Audit;
+  readonly keptAnswers: Pick<KeptAnswers, 'once'>;
   /** Everything else that an operation needs. */
-  context(caller: Caller, hasIdempotencyKey: boolean, audit: AuditDetails): Context;
+  context(caller: Caller, audit: AuditDetails): Context;
 }
 
 /** Mounts the table of operations. The order of checks is the contract's (§2): each step below is one of its words. */
@@ -99,21 +102,29 @@ async function carryOut(
   { caller, audited }: Requesting,
 ): Promise<Ending | Problem> {
   let echo: Ending['echo'] = {};
-  try {
-    checkBodyHeaders(request, options.jsonBodyMaxBytes);
-    const bytes = await readBody(request, options.jsonBodyMaxBytes);
-    const hasIdempotencyKey = operation.takesIdempotencyKey && checkIdempotencyKey(request);
-    const body = parseBody(bytes);
-    const { requestID } = body;
-    if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
-    const context = options.context(caller, hasIdempotencyKey, audited);
-    return { result: success, answer: await options.audit.carryOut(audited, async () => operation.handle(body, context)), echo };
-  } catch (error) {
+  const refused = (error: unknown): Ending | Problem => {
     if (error instanceof Problem) return error;
     // Nobody knows a business outcome then.
     if (error instanceof StoreUnavailable) return storeAway(error, operation.path, options.log);
     if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
     return { result: resultOf(error, operation.path, options.log), answer: {}, echo };
+  };
+  try {
+    checkBodyHeaders(request, options.jsonBodyMaxBytes);
+    const bytes = await readBody(request, options.jsonBodyMaxBytes);
+    const idempotencyKey = operation.takesIdempotencyKey ? idempotencyKeyOf(request) : undefined;
+    const body = parseBody(bytes);
+    const { requestID } = body;
+    if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
+    const context = options.context(caller, audited);
+    const ends = async (): Promise<Ending> => {
+      return { result: success, answer: await options.audit.carryOut(audited, async () => operation.handle(body, context)), echo };
+    };
+    if (idempotencyKey === undefined) return await ends();
+    const repeated = { operation, caller, body, echo, audited, log: options.log };
+    return await repeatable(options.keptAnswers, idempotencyKey, repeated, async () => ends().catch(refused));
+  } catch (error) {
+    return refused(error);
   }
 }
 
@@ -126,16 +137,6 @@ function overloaded(retryAfterSeconds: number): Problem {
   return new Problem(503, 'more requests wait for the token than it can serve in time', {
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
-}
-
-/** 8 to 128 visible ASCII characters (contract §10). @throws {Problem} 400 */
-function checkIdempotencyKey(request: Request): boolean {
-  const values = request.headersDistinct['idempotency-key'];
-  if (values === undefined) return false;
-  if (values.length !== 1 || !/^[\x21-\x7e]{8,128}$/.test(values[0] ?? '')) {
-    throw new Problem(400, 'an Idempotency-Key has 8 to 128 visible ASCII characters, and is given once');
-  }
-  return true;
 }
 
 function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {

@@ -50,8 +50,9 @@ async function answerTo(
     busySeconds: () => busySeconds,
     callerOf: async () => Promise.resolve(caller),
     audit: noAudit,
+    keptAnswers: { once: async () => Promise.reject(new Error('the operation takes no Idempotency-Key')) },
     // The operation of these tests uses nothing of it.
-    context: () => ({ caller, hasIdempotencyKey: false }) as unknown as Context,
+    context: () => ({ caller }) as unknown as Context,
   });
   const listening = createServer(api);
   server = listening;

@@ -27,6 +27,7 @@ const Record = z.object({
   reason: z.string().optional(),
   count: z.number().optional(),
   refused: z.number().optional(),
+  repeated: z.boolean().optional(),
   replayed: z.string().optional(),
   gap: z.string().optional(),
 });
@@ -68,6 +69,7 @@ function lineForPeople(line: string): string {
     data.reason,
     data.count === undefined ? undefined : `${data.count} times`,
     data.refused === undefined ? undefined : `${data.refused} requests refused`,
+    data.repeated === true ? '(a repetition)' : undefined,
     data.replayed === undefined ? undefined : `(after a crash: ${data.replayed})`,
     data.gap,
   ];

@@ -6,6 +6,7 @@ import { certificateInFormat } from '../../certificates/formats.ts';
 import { issueCertificate, validity } from '../../certificates/issue.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
+import type { CreatedWithPassword } from '../../keys/keyring.ts';
 import { Refusal } from '../../result-codes.ts';
 import { DigestEntry, Sha1Hex, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
@@ -68,7 +69,13 @@ export const createCertificate = operation({
     // Extensions are built once before the key is made, so that a request that the profile refuses costs no key.
     certificateExtensions(profile, issuer, issuer.certificate.subjectPublicKeyInfo, pkcs10.attributes);
     let der: Uint8Array = new Uint8Array();
-    const { reference, password } = await context.keys.createWithPassword({
+    const answer = ({ reference, password }: CreatedWithPassword) => ({
+      keyReference: { reference, password },
+      certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
+      certificateFormat: request.certificateFormat,
+      name: distinguishedNameText(subject),
+    });
+    const created = await context.keys.createWithPassword({
       tenant: name,
       type: profile.keyType,
       subscriber: pkcs10.attributes.subscriber,
@@ -97,13 +104,9 @@ export const createCertificate = operation({
           },
         };
       },
+      answer,
     });
-    return {
-      keyReference: { reference, password },
-      certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
-      certificateFormat: request.certificateFormat,
-      name: distinguishedNameText(subject),
-    };
+    return answer(created);
   },
 });
 
