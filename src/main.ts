@@ -1,24 +1,40 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
+import { AdminSocket } from './admin/admin-socket.ts';
+import { runCommand, type AdminContext } from './admin/commands.ts';
+import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
-import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
+import { openAuthorities } from './certificates/configured-authorities.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
-import { createApi } from './http/api.ts';
+import { Reloader } from './config/reloader.ts';
+import { warnOfReadableFiles } from './config/readable-files.ts';
+import { createApi, type ApiOptions } from './http/api.ts';
 import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
+import { prepareTls } from './http/tls-material.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring } from './keys/keyring.ts';
+import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
-import { createLog, type Logger } from './telemetry/log.ts';
+import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { exitCodes } from './token/host/greeting.ts';
 import { PinRefusedError } from './token/token.ts';
 
 /** The daemon: wires the rooms together and decides nothing. */
-async function run(config: Config, configPath: string, log: Logger): Promise<void> {
+async function run(config: Config, configPath: string, log: LeveledLog): Promise<void> {
+  const startedAt = new Date();
+  // A reload that is asked for while the service starts comes after the start.
+  let hangUp: () => void = () => undefined;
+  const startOver = Promise.withResolvers<void>();
+  process.on('SIGHUP', () => {
+    void startOver.promise.then(() => {
+      hangUp();
+    });
+  });
   const store = await openStateStore(config.state, log);
   const metrics = new Metrics();
   const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
@@ -26,10 +42,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     tokenMetrics.served(operation, outcomeOf(status), waitedMs, tokenMs);
   });
   await token.start();
-  const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
-  for (const [name, authority] of authorities) {
-    await checkAuthorityKey(name, authority);
-  }
+  const authorities = await openAuthorities(token, config.certificateAuthorities);
   const clients = new ClientRegistry(store);
   await clients.load();
   const keys = new Keyring(store, token, tokenCustody(token), keyTimes(config));
@@ -39,23 +52,32 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     log.warn('finished what another instance left open', { keys: count });
   });
   const audit = await openAudit(config.audit, { store, token, log });
+  warnOfReadableFiles(config, log);
 
   let draining = false;
-  const api = createApi({
+  let validAuthorities = authorities;
+  /** What requests go by under one configuration; a reload makes the next. */
+  const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
     operations,
-    signRoot: config.paths.signRoot,
-    jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
+    signRoot: valid.config.paths.signRoot,
+    jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
     log,
     draining: () => draining,
     busySeconds: () => token.busySeconds,
-    callerOf: async (request) => callerOf(request, clients),
+    callerOf: async (request) => {
+      const caller = await callerOf(request, clients);
+      return caller !== undefined && Object.hasOwn(valid.config.tenants, caller.tenant) ? caller : undefined;
+    },
+    admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
-    context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
+    context: (caller, hasIdempotencyKey, details) => ({ ...valid, caller, keys, token, hasIdempotencyKey, audit: details }),
   });
+  let current = apiOptions({ config, authorities });
+  const api = createApi(current, () => current);
   const health = {
     async ready(): Promise<Record<string, string>> {
       const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
-      const [authority] = authorities.values();
+      const [authority] = validAuthorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
       await authority?.sign(Buffer.from('readiness')).catch(() => {
         faults['token'] = 'it does not sign';
@@ -69,19 +91,50 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   };
   const apiServer = createMtlsServer(config.listeners.api, api, log, audit);
   const operationsServer = createOperationsServer(health, metrics);
+  const reloader = new Reloader({
+    path: configPath,
+    initial: config,
+    participants: [
+      { prepare: (next) => prepareTls(apiServer, next.listeners.api) },
+      {
+        prepare: async (next) => {
+          const opened = await openAuthorities(token, next.certificateAuthorities);
+          return () => {
+            validAuthorities = opened;
+            current = apiOptions({ config: next, authorities: opened });
+          };
+        },
+      },
+      {
+        prepare: (next) => () => {
+          log.setLevel(next.log.level);
+        },
+      },
+    ],
+    announce: (state) => {
+      log.info(`configuration: ${state}`);
+    },
+  });
+  const administration: AdminContext = {
+    ...{ store, registry: clients, audit, log, reloader, health, configPath, startedAt, token },
+    config: () => reloader.config,
+  };
+  const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
   await listen(apiServer, config.listeners.api);
   await listen(operationsServer, config.listeners.operations);
+  hangUp = () => void reloadBySignal(administration);
+  startOver.resolve();
   log.info('ready', { api: config.listeners.api.port, operations: config.listeners.operations.port });
 
   const stop = async (): Promise<void> => {
     if (draining) return;
     draining = true;
     log.info('stopping');
-    const closed = Promise.all([close(apiServer), close(operationsServer)]);
+    const closed = Promise.all([close(apiServer), close(operationsServer), adminSocket.close()]);
     const timer = setTimeout(() => {
       apiServer.closeAllConnections();
       operationsServer.closeAllConnections();
-    }, config.limits.drainSeconds * 1000);
+    }, reloader.config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
     keys.stopSweeping();

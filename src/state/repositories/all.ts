@@ -2,10 +2,10 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
-import { listClients, registerClient } from './clients.ts';
+import { addClient, listClients, registerClient, revokeClient } from './clients.ts';
 import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt } from './attempts.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
-import { findKey, insertKey, markRemoved } from './keys.ts';
+import { findKey, insertKey, listKeys, markRemoved } from './keys.ts';
 import { probe } from './probe.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
@@ -17,14 +17,17 @@ export const repositories = {
   addAuditRecord,
   deleteAuditRecords,
   listAuditRecords,
+  addClient,
   listClients,
   registerClient,
+  revokeClient,
   announce,
   findKey,
   finishStep,
   giveBackAttempt,
   insertKey,
   journal,
+  listKeys,
   markRemoved,
   probe,
   recordFailure,
@@ -42,6 +45,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'journal',
   'listAuditRecords',
   'listClients',
+  'listKeys',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */
