@@ -112,7 +112,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       },
     ],
     announce: (state) => {
-      log.info(`configuration: ${state}`);
+      log.debug(`configuration: ${state}`);
     },
   });
   const administration: AdminContext = {

@@ -10,6 +10,7 @@ import { clientList } from './client/list.ts';
 import { clientReload } from './client/reload.ts';
 import { clientRevoke } from './client/revoke.ts';
 import { configCheck } from './config/check.ts';
+import { doctor } from './doctor/doctor.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { KeyListOptions, keyList } from './key/list.ts';
 import { keyShow } from './key/show.ts';
@@ -72,6 +73,7 @@ function programOf(end: (exitCode: number) => void): Command {
   };
 
   runs(program.command('status').description('how signetd is'), NoOptions, status);
+  runs(program.command('doctor').description('what is ill, and what to do about it'), NoOptions, doctor);
   runs(program.command('reload').description('take over the configuration: all of the new one, or all of the old'), NoOptions, reload);
 
   const client = program.command('client').description('who may call');
