@@ -132,7 +132,7 @@ export class AuditLog implements Audit {
       said = { ...said, ...done.said };
       return done.value;
     } catch (error) {
-      said = { ...said, fault: reasonOf(error) };
+      said = { ...said, fault: reasonOf(error).replaceAll('\n', '; ') };
       throw error;
     } finally {
       await this.#administered({ ...entry, ...said }, ids);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { ClientView, StatusView } from '../../admin/views.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
@@ -52,7 +53,7 @@ async function serviceOrStore(configPath: string, config: Config): Promise<Diagn
     return runningService(result, clients?.result ?? []);
   } catch (error) {
     if (!(error instanceof CommandError) || error.exitCode !== exitCodes.serviceUnreachable) throw error;
-    return [fault('service', `${error.message} (systemctl start signetd; its log says why where it does not start)`), await store(config)];
+    return [fault('service', `${error.message} (systemctl start signetd; its log says why where it does not start)`), await store(config), auditDirectory(config)];
   }
 }
 
@@ -64,6 +65,12 @@ async function store({ state }: Config): Promise<Diagnosis> {
   } catch (error) {
     return fault('state store', `it cannot be read: ${textOf(error)}; a new one is made at the first start of signetd`);
   }
+}
+
+function auditDirectory({ audit }: Config): Diagnosis {
+  if (!audit.enabled) return warning('audit log', 'it is switched off: set audit.enabled to true');
+  if (existsSync(audit.directory)) return good('audit log', `it is in ${audit.directory}; signetctl audit verify reads all of it`);
+  return warning('audit log', `there is no ${audit.directory} yet: the first start of signetd makes it`);
 }
 
 async function token(configPath: string): Promise<Diagnosis> {
