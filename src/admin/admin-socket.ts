@@ -93,7 +93,8 @@ async function serve(socket: Socket, proofs: ProofsOfUser, run: RunCommand): Pro
     socket.destroy();
     return;
   }
-  const answer = uid === undefined ? refused('nothing shows who asks: the file that proves it was not made') : await answerTo(line, uid, run);
+  const answer =
+    uid === undefined ? refused('nothing shows who asks: the file that proves it was not made') : await answerTo(line, uid, run);
   socket.end(`${JSON.stringify(answer)}\n`);
 }
 

@@ -42,7 +42,8 @@ async function connected(path: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = createConnection(path);
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') reject(new NotRunning(`signetd does not run: nobody listens at ${path}`));
+      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED')
+        reject(new NotRunning(`signetd does not run: nobody listens at ${path}`));
       else if (error.code === 'EACCES' || error.code === 'EPERM') {
         reject(new AdminFailure(`${path}: permission denied; run this as the user of signetd, or as root`));
       } else reject(new AdminFailure(`${path}: ${error.message}`));

@@ -18,7 +18,7 @@ export interface ClientCommands {
   readonly registry: ClientRegistry;
   readonly audit: Audit;
   /** The valid configuration. */
-  config(): Config;
+  readonly config: () => Config;
 }
 
 export function clientView(row: ClientRow): ClientView {
@@ -47,7 +47,9 @@ export async function addClient(
     const spki = spkiSha256(certificate);
     const isDone = await registry.register({ certificate, name, tenant, roles }, replace, settlement({ spki: spki.slice(0, 16) }));
     if (!isDone) {
-      throw new CommandRefused(`certificate: a client with this public key (${spki}) is registered already; --replace changes its registration`);
+      throw new CommandRefused(
+        `certificate: a client with this public key (${spki}) is registered already; --replace changes its registration`,
+      );
     }
     const notes = usability(certificate, listeners.api.clientCertificateAuthority);
     const client = { name, tenant, roles, publicKey: spki, registered: new Date().toISOString() } satisfies ClientView;
@@ -109,7 +111,9 @@ function usability(certificate: X509Certificate, authorityFile: string): string[
     return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
   });
   if (!isIssued) {
-    notes.push('none of the authorities in listeners.api.clientCertificateAuthority issued the certificate: it has to send its chain up to one of them');
+    notes.push(
+      'none of the authorities in listeners.api.clientCertificateAuthority issued the certificate: it has to send its chain up to one of them',
+    );
   }
   return notes;
 }

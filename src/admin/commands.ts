@@ -60,7 +60,7 @@ function failed(error: unknown, command: string, log: Logger): AdminAnswer {
     return { outcome: 'refused', faults: error.message.split('\n') };
   }
   if (error instanceof Refusal || error instanceof StoreUnavailable) {
-    log.error('a command of signetctl was not carried out', { command, reason: error.message, cause: String(error.cause ?? '') });
+    log.error('a command of signetctl was not carried out', { command, reason: error.message });
     return { outcome: 'failed', faults: [`${error.message}; nothing was changed, or it is not known to be: look before you repeat it`] };
   }
   log.error('a defect', { command, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });

@@ -62,7 +62,10 @@ export function auditSteps(effect: string): readonly Step<'addAuditRecord'>[] {
 }
 
 /** The same for an operator's command. Its identifier is that of the log and the command, since it changes the state store once. */
-export function administrationStep(log: string, entry: AdministrationEntry): { readonly id: string; readonly step: Step<'addAuditRecord'> } {
+export function administrationStep(
+  log: string,
+  entry: AdministrationEntry,
+): { readonly id: string; readonly step: Step<'addAuditRecord'> } {
   const id = `${log}:${entry.request}:0`;
   const record = JSON.stringify({ ...entry, effect: entry.command });
   return { id, step: step('addAuditRecord', { id, created_at: Date.now(), record }) };

@@ -32,7 +32,7 @@ export async function ask<T>(configPath: string, request: AdminRequest, schema: 
 export async function look<T>(
   configPath: string,
   request: AdminRequest,
-  { schema, read }: { readonly schema: Schema<T>; read(store: StateStore): Promise<T> },
+  { schema, read }: { readonly schema: Schema<T>; readonly read: (store: StateStore) => Promise<T> },
 ): Promise<Answered<T>> {
   try {
     return await answerOf(configPath, request, schema);

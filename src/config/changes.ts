@@ -1,4 +1,4 @@
-import { ConfigError, type Config } from './config.ts';
+import { ConfigError } from './config.ts';
 
 /**
  * What a reload can change. Everything else is taken at the start and kept: addresses and paths, the token, the state store, the audit log,
@@ -28,11 +28,6 @@ export function checkChangeable(changed: readonly string[], path: string): void 
   const fixed = changed.filter((member) => !changeable.some((prefix) => member === prefix || member.startsWith(`${prefix}.`)));
   if (fixed.length === 0) return;
   throw new ConfigError(fixed.map((member) => `${path}: ${member}: this cannot change while signetd runs; restart it`).join('\n'));
-}
-
-/** The same settings, whichever objects hold them. */
-export function isSame(before: Config, after: Config): boolean {
-  return changedMembers(before, after).length === 0;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

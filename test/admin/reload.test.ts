@@ -140,11 +140,10 @@ describe('a reload', () => {
     });
     const { status, stderr } = await signetctl('reload');
     expect(status).toBe(5);
-    expect(stderr.split('\n').filter(Boolean)).toEqual(
-      ['listeners.operations.port', 'state.path', 'token.threads'].map((member) =>
-        expect.stringContaining(`signetd.yaml: ${member}: this cannot change while signetd runs; restart it`),
-      ),
-    );
+    const named = stderr
+      .split('\n')
+      .flatMap((line) => /signetd\.yaml: (\S+): this cannot change while signetd runs; restart it$/.exec(line)?.[1] ?? []);
+    expect(named).toEqual(['listeners.operations.port', 'state.path', 'token.threads']);
     expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
   });
 
@@ -193,9 +192,9 @@ describe('a reload', () => {
       { extendedKeyUsage: [], defaultValidityMinutes: 20 },
     ];
     const seen: string[] = [];
-    let isOver = false;
+    const end = new AbortController();
     const caller = async (): Promise<void> => {
-      while (!isOver) {
+      while (!end.signal.aborted) {
         const { validFromDate, validToDate, keyUsage } = await newCertificate('other');
         seen.push(`${(validToDate.getTime() - validFromDate.getTime()) / 60_000} ${(keyUsage ?? []).join()}`);
       }
@@ -209,7 +208,7 @@ describe('a reload', () => {
     await apply(kinds[0] ?? {});
     const callers = [caller(), caller(), caller()];
     for (let times = 1; times <= 8; times += 1) await apply(kinds[times % 2] ?? {});
-    isOver = true;
+    end.abort();
     await Promise.all(callers);
     expect([...new Set(seen)].toSorted()).toEqual(['10 1.3.6.1.5.5.7.3.4', '20 ']);
   });

@@ -134,7 +134,8 @@ describe('a client that is revoked', () => {
 
     const log = records();
     const revocation = log.findIndex(({ command }) => command === 'client revoke');
-    const signed = (record: Written): boolean => record['operation'] === 'signature/sign' && record['client'] === 'other' && record['major'] === 0;
+    const signed = (record: Written): boolean =>
+      record['operation'] === 'signature/sign' && record['client'] === 'other' && record['major'] === 0;
     expect(log[revocation]).toMatchObject({ kind: 'administration', uid: process.getuid?.(), client: 'other', tenant: 'other' });
     // Those whose record was being written at that moment are recorded, and their answer did not leave.
     const recorded = log.slice(0, revocation).filter(signed).length;

@@ -2,7 +2,7 @@ import { linkSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AdminSocket } from '../../src/admin/admin-socket.ts';
 import { AdminFailure, askService, NotRunning } from '../../src/admin/ask.ts';
@@ -110,7 +110,10 @@ describe('the admin socket', () => {
     ['an unknown command', '{"command":"key unlock"}'],
     ['an unknown member', '{"command":"status","force":true}'],
     ['a role that is none', '{"command":"client add","certificate":"AAAA","name":"a","tenant":"t","roles":["root"],"replace":false}'],
-    ['a name with a line feed', '{"command":"client add","certificate":"AAAA","name":"a\\nb","tenant":"t","roles":["keys"],"replace":false}'],
+    [
+      'a name with a line feed',
+      '{"command":"client add","certificate":"AAAA","name":"a\\nb","tenant":"t","roles":["keys"],"replace":false}',
+    ],
     ['bytes that are no UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
   ])('refuses %s, in words', async (_what, line) => {
     socket = await open();

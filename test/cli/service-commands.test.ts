@@ -46,7 +46,18 @@ async function clients(): Promise<Record<string, unknown>[]> {
 describe('signetctl client', () => {
   it('add, list and revoke', async () => {
     const file = certificateFile('billing');
-    const added = await signetctl('client', 'add', '--certificate', file, '--name', 'billing', '--tenant', 'demo', '--roles', 'signature, keys');
+    const added = await signetctl(
+      'client',
+      'add',
+      '--certificate',
+      file,
+      '--name',
+      'billing',
+      '--tenant',
+      'demo',
+      '--roles',
+      'signature, keys',
+    );
     expect([added.status, added.stdout]).toEqual([0, expect.stringContaining(publicKeyOf(file))]);
     expect(added.stderr).toContain('none of the authorities');
     expect(added.stderr).toContain('the certificate expires on');
@@ -71,7 +82,10 @@ describe('signetctl client', () => {
       );
       return [ended.status, ended.stderr];
     };
-    expect(await add(file, 'nowhere', 'keys')).toEqual([5, expect.stringContaining('no tenant "nowhere" is configured; there are demo, other, p384')]);
+    expect(await add(file, 'nowhere', 'keys')).toEqual([
+      5,
+      expect.stringContaining('no tenant "nowhere" is configured; there are demo, other, p384'),
+    ]);
     expect(await add(file, 'constructor', 'keys')).toEqual([5, expect.stringContaining('no tenant "constructor"')]);
     expect(await add(file, 'demo', 'keys,root')).toEqual([2, expect.stringContaining('--roles: the roles are signature, keys,')]);
     expect(await add(file, 'demo', 'keys,keys')).toEqual([2, expect.stringContaining('--roles: each role once')]);
@@ -84,7 +98,8 @@ describe('signetctl client', () => {
 
   it('two of one name are told apart by their public keys', async () => {
     const files = [certificateFile('twin'), certificateFile('twin2')];
-    for (const file of files) await signetctl('client', 'add', '--certificate', file, '--name', 'twin', '--tenant', 'demo', '--roles', 'keys');
+    for (const file of files)
+      await signetctl('client', 'add', '--certificate', file, '--name', 'twin', '--tenant', 'demo', '--roles', 'keys');
     const ambiguous = await signetctl('client', 'revoke', 'twin');
     expect(ambiguous.status).toBe(5);
     for (const file of files) expect(ambiguous.stderr).toContain(publicKeyOf(file));
@@ -99,7 +114,13 @@ describe('signetctl client', () => {
 describe('signetctl key', () => {
   it('list and show say what is known of a key, and nothing of its secret', async () => {
     const [key] = jsonOf(await signetctl('--json', 'key', 'list')) as Record<string, unknown>[];
-    expect(key).toMatchObject({ tenant: 'demo', type: 'RSA-2048', protocol: 'PASSWORD', state: 'ACTIVE', subject: 'CN=Camille Martin,C=FR' });
+    expect(key).toMatchObject({
+      tenant: 'demo',
+      type: 'RSA-2048',
+      protocol: 'PASSWORD',
+      state: 'ACTIVE',
+      subject: 'CN=Camille Martin,C=FR',
+    });
     const reference = String(key?.['reference']);
     const shown = await signetctl('key', 'show', reference.toUpperCase());
     expect([shown.status, shown.stdout]).toEqual([0, expect.stringMatching(/^reference: +[0-9a-f]{40}\n[^]*attempts left: +5\n/)]);
@@ -156,7 +177,9 @@ describe('what signetctl leaves in the audit log', () => {
     expect(added).toMatchObject({ tenant: 'demo', roles: ['signature', 'keys'], spki });
     const refused = commands.find(({ tenant }) => tenant === 'nowhere');
     expect(refused).toMatchObject({ command: 'client add', fault: expect.stringContaining('no tenant') as string });
-    expect((await signetctl('audit', 'tail', '--lines', '1000')).stdout).toMatch(/administration {2}user \d+ {2}client revoke {2}billing@demo/);
+    expect((await signetctl('audit', 'tail', '--lines', '1000')).stdout).toMatch(
+      /administration {2}user \d+ {2}client revoke {2}billing@demo/,
+    );
     expect((await signetctl('audit', 'verify')).status).toBe(0);
   });
 });
@@ -165,7 +188,11 @@ describe('while signetd is stopped', () => {
   it('lists are read from the state store, changes say that it has to run', async () => {
     await daemon.stop();
     const list = await signetctl('client', 'list');
-    expect([list.status, list.stdout, list.stderr]).toEqual([0, expect.stringContaining('signer'), expect.stringContaining('signetd does not run')]);
+    expect([list.status, list.stdout, list.stderr]).toEqual([
+      0,
+      expect.stringContaining('signer'),
+      expect.stringContaining('signetd does not run'),
+    ]);
     const reference = /^([0-9a-f]{40}) /m.exec((await signetctl('key', 'list')).stdout)?.[1] ?? '';
     expect((await signetctl('key', 'show', reference)).status).toBe(0);
     expect((await signetctl('key', 'show', '0'.repeat(40))).status).toBe(5);

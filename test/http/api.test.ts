@@ -74,7 +74,10 @@ describe('how an operation ends', () => {
       return Promise.resolve({ made: 'for nobody' });
     });
     isRegistered = true;
-    expect([status, body]).toEqual([403, expect.objectContaining({ detail: expect.stringContaining('not registered any more') as string })]);
+    expect([status, body]).toEqual([
+      403,
+      expect.objectContaining({ detail: expect.stringContaining('not registered any more') as string }),
+    ]);
     expect(JSON.stringify(body)).not.toContain('made');
   });
 

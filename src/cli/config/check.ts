@@ -56,5 +56,6 @@ function checkToken({ token }: Config, findings: Findings): void {
 }
 
 function checkSocketPath(place: Place, path: string): void {
-  if (Buffer.byteLength(path) > maxSocketPathBytes) place.fault(`${path}: the path of a socket has at most ${maxSocketPathBytes} bytes here`);
+  if (Buffer.byteLength(path) > maxSocketPathBytes)
+    place.fault(`${path}: the path of a socket has at most ${maxSocketPathBytes} bytes here`);
 }

@@ -17,7 +17,9 @@ export async function clock({ audit }: Config): Promise<Diagnosis> {
   const isSet = await isSynchronised();
   const now = new Date().toISOString();
   if (isSet === undefined) return warning('clock', `it says ${now}; timedatectl does not tell whether anybody sets it: see to NTP`);
-  return isSet ? good('clock', `it says ${now} and is set by NTP`) : warning('clock', `it says ${now} and nobody sets it: timedatectl set-ntp true`);
+  return isSet
+    ? good('clock', `it says ${now} and is set by NTP`)
+    : warning('clock', `it says ${now} and nobody sets it: timedatectl set-ntp true`);
 }
 
 async function newestRecord(directory: string): Promise<Date | undefined> {

@@ -53,15 +53,23 @@ async function serviceOrStore(configPath: string, config: Config): Promise<Diagn
     return runningService(result, clients?.result ?? []);
   } catch (error) {
     if (!(error instanceof CommandError) || error.exitCode !== exitCodes.serviceUnreachable) throw error;
-    return [fault('service', `${error.message} (systemctl start signetd; its log says why where it does not start)`), await store(config), auditDirectory(config)];
+    return [
+      fault('service', `${error.message} (systemctl start signetd; its log says why where it does not start)`),
+      await store(config),
+      auditDirectory(config),
+    ];
   }
 }
 
 async function store({ state }: Config): Promise<Diagnosis> {
   try {
     const opened = await readStateStore(state);
-    const { length } = await opened.run('listClients').finally(async () => opened.close());
-    return good('state store', `it can be read; ${length} clients are registered`);
+    try {
+      const { length } = await opened.run('listClients');
+      return good('state store', `it can be read; ${length} clients are registered`);
+    } finally {
+      await opened.close();
+    }
   } catch (error) {
     return fault('state store', `it cannot be read: ${textOf(error)}; a new one is made at the first start of signetd`);
   }

@@ -12,7 +12,10 @@ function service({ pid, version, started, notLoaded, lastReload }: StatusView): 
   const refused = lastReload === null ? [] : lastReload.faults;
   if (refused.length > 0) return fault('service', `the last reload was refused: ${refused.join('; ')}; mend it, then signetctl reload`);
   if (notLoaded.length > 0) {
-    return warning('service', `it runs with another configuration than the file's (${notLoaded.join(', ')}): signetctl reload, or restart it`);
+    return warning(
+      'service',
+      `it runs with another configuration than the file's (${notLoaded.join(', ')}): signetctl reload, or restart it`,
+    );
   }
   return good('service', `${version}, process ${pid}, since ${started}`);
 }
@@ -32,7 +35,10 @@ function auditLog({ audit, faults }: StatusView): Diagnosis {
   if (faults['audit'] !== undefined) return fault('audit log', `${faults['audit']}: make room on its disk; signetd goes on by itself`);
   const last = audit.lastCheckpoint === null ? undefined : Date.parse(audit.lastCheckpoint);
   if (audit.recordsSinceCheckpoint > 1 && (last === undefined || Date.now() - last > lateCheckpointMs)) {
-    return fault('audit log', `no checkpoint since ${audit.lastCheckpoint ?? 'the start'}: the token has to sign them; see the log of signetd`);
+    return fault(
+      'audit log',
+      `no checkpoint since ${audit.lastCheckpoint ?? 'the start'}: the token has to sign them; see the log of signetd`,
+    );
   }
   return good('audit log', `it takes records; last checkpoint ${audit.lastCheckpoint ?? 'none yet'}`);
 }
@@ -42,6 +48,9 @@ function registrations({ tenants }: StatusView, clients: readonly ClientView[]):
   const homeless = clients.filter(({ tenant }) => !tenants.includes(tenant));
   if (homeless.length === 0) return [good('clients', `${clients.length} are registered`)];
   return homeless.map(({ name, tenant, publicKey }) =>
-    warning('clients', `${name} is refused, since no tenant "${tenant}" is configured: configure it, or signetctl client revoke ${publicKey}`),
+    warning(
+      'clients',
+      `${name} is refused, since no tenant "${tenant}" is configured: configure it, or signetctl client revoke ${publicKey}`,
+    ),
   );
 }

@@ -103,7 +103,12 @@ export class SqliteDatabase implements Database {
  * away the locks that this process has on it.
  */
 function createPrivate(path: string): void {
-  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+  if (existsSync(path)) return;
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch {
+    // SQLite will not be able to make it either, and says so as a fault of the store.
+  }
 }
 
 /** In one transaction: a crash in the middle leaves the schema as it was. */
