@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { AdminSocket } from './admin/admin-socket.ts';
 import { runCommand, type AdminContext } from './admin/commands.ts';
@@ -14,7 +15,7 @@ import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { prepareTls } from './http/tls-material.ts';
 import { tokenCustody } from './keys/custody.ts';
-import { Keyring } from './keys/keyring.ts';
+import { Keyring, type KeyringOptions } from './keys/keyring.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
@@ -23,6 +24,8 @@ import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { exitCodes } from './token/host/greeting.ts';
 import { PinRefusedError } from './token/token.ts';
+
+const readinessMs = 2000;
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: LeveledLog): Promise<void> {
@@ -45,9 +48,11 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const authorities = await openAuthorities(token, config.certificateAuthorities);
   const clients = new ClientRegistry(store);
   await clients.load();
-  const keys = new Keyring(store, token, tokenCustody(token), keyTimes(config));
-  const recovered = await keys.recover();
-  if (recovered > 0) log.warn('finished what an earlier run left open', { keys: recovered });
+  const keys = new Keyring(store, token, tokenCustody(token), keyOptions(config));
+  const { finished, kept } = await keys.recover();
+  if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
+  if (kept.length > 0)
+    log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
   keys.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
@@ -61,6 +66,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     operations,
     signRoot: valid.config.paths.signRoot,
     jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
+    documentsMax: valid.config.limits.documentsMax,
     log,
     draining: () => draining,
     busySeconds: () => token.busySeconds,
@@ -79,12 +85,14 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
       const [authority] = validAuthorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
-      await authority?.sign(Buffer.from('readiness')).catch(() => {
-        faults['token'] = 'it does not sign';
-      });
-      await store.run('probe').catch(() => {
-        faults['state'] = 'it takes no writes';
-      });
+      await Promise.all([
+        inTime(authority?.sign(Buffer.from('readiness'))).catch(() => {
+          faults['token'] = 'it does not sign';
+        }),
+        inTime(store.run('probe')).catch(() => {
+          faults['state'] = 'it takes no writes';
+        }),
+      ]);
       if (!audit.status.writable) faults['audit'] = 'it takes no records';
       return faults;
     },
@@ -100,6 +108,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
         prepare: async (next) => {
           const opened = await openAuthorities(token, next.certificateAuthorities);
           return () => {
+            keys.keepConfigured(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
             current = apiOptions({ config: next, authorities: opened });
           };
@@ -148,9 +157,25 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
 }
 
 /** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
-function keyTimes({ state, token }: Config): { attemptMaxMs: number; abandonedMs?: number } {
+function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
-  return state.kind === 'sqlite' ? { attemptMaxMs } : { attemptMaxMs, abandonedMs: 1000 * state.abandonedStepSeconds };
+  return {
+    configured: keysOf(certificateAuthorities),
+    attemptMaxMs,
+    ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }),
+  };
+}
+
+function keysOf(authorities: Config['certificateAuthorities']): string[] {
+  return Object.values(authorities).map(({ keyId }) => keyId);
+}
+
+/** Whoever asks whether the service is ready wants to know soon. */
+async function inTime(work: Promise<unknown> | undefined): Promise<void> {
+  const late = delay(readinessMs, undefined, { ref: false }).then(() => {
+    throw new Error('no answer in time');
+  });
+  await Promise.race([work, late]);
 }
 
 async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {

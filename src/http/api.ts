@@ -11,6 +11,7 @@ import { TokenBusy } from '../token/token.ts';
 import { admitted } from './admitted.ts';
 import { resultObject, resultOf, success } from './answer.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
+import { mountDocumentation } from './documentation/mount.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { recorded, type Ending } from './recorded.ts';
 import { send } from './send.ts';
@@ -20,6 +21,7 @@ export interface ApiOptions {
   readonly operations: readonly Operation[];
   readonly signRoot: string;
   readonly jsonBodyMaxBytes: number;
+  readonly documentsMax: number;
   readonly log: Logger;
   /** Whether the service stops: new work is refused. */
   draining(): boolean;
@@ -49,6 +51,7 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
         sendProblem(response, new Problem(405, 'operations take POST', { headers: { Allow: 'POST' } }));
       });
   }
+  mountDocumentation(app, options, current);
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });
