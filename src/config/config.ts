@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { AdminConfig } from './admin-config.ts';
 import { CertificateProfile } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -99,6 +100,7 @@ export const Config = z.strictObject({
   token: TokenConfig,
   state: StateConfig.prefault({}),
   audit: Audit.prefault({}),
+  admin: AdminConfig.prefault({}),
   certificateAuthorities: z.record(z.string(), CertificateAuthority),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
   log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
@@ -125,6 +127,12 @@ export function loadConfig(path: string): Config {
 export function loadTokenConfig(path: string): TokenConfig {
   const section = check(z.object({ token: TokenConfig }), readYaml(path), path).token;
   return absoluteToken(section, dirname(resolve(path)));
+}
+
+/** Reads the admin socket's section alone: the service can be asked although the rest is wrong by now. @throws {ConfigError} */
+export function loadAdminConfig(path: string): AdminConfig {
+  const { admin } = check(z.object({ admin: AdminConfig.prefault({}) }), readYaml(path), path);
+  return { ...admin, socketPath: resolve(dirname(resolve(path)), admin.socketPath) };
 }
 
 function readYaml(path: string): unknown {
@@ -157,6 +165,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     token: absoluteToken(config.token, base),
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
+    admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [
         name,

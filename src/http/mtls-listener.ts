@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { TLSSocket } from 'node:tls';
@@ -9,6 +8,7 @@ import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { problemBody } from './problem.ts';
+import { readTlsMaterial } from './tls-material.ts';
 
 /** Fingerprint of the public key behind each connection, worked out once; the registration is looked up for every request. */
 const fingerprints = new WeakMap<TLSSocket, string>();
@@ -24,13 +24,10 @@ export async function callerOf(request: IncomingMessage, clients: ClientRegistry
 export function createMtlsServer(config: Config['listeners']['api'], handler: RequestListener, log: Logger, audit: Audit): Server {
   const server = createServer(
     {
-      cert: readFileSync(config.certificate),
-      key: readFileSync(config.key),
-      ca: readFileSync(config.clientCertificateAuthority),
+      ...readTlsMaterial(config),
       requestCert: true,
       // The reason of a refusal is lost if the library refuses: it is read, logged and acted on below.
       rejectUnauthorized: false,
-      minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
       keepAliveTimeout: 60_000,
     },

@@ -59,7 +59,7 @@ export class Keyring {
   readonly #activation: Activation;
   readonly #cache: KeyCache;
   readonly #abandonedMs: number;
-  readonly #configured: ReadonlySet<string>;
+  readonly #configured: Set<string>;
   #sweeping: NodeJS.Timeout | undefined;
 
   constructor(
@@ -76,6 +76,11 @@ export class Keyring {
     this.#configured = new Set(configured);
     this.#activation = new Activation(store, async (key) => this.#cache.reread(key), attemptMaxMs);
     this.#cache = new KeyCache(store, this.#activation);
+  }
+
+  /** Keys that a new configuration names: they stay too, as those of the one before do. */
+  keepConfigured(ids: readonly string[]): void {
+    for (const id of ids) this.#configured.add(id);
   }
 
   /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */

@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { stringify } from 'yaml';
-import { clientFiles, layout, tokenSocketPath } from './layout.ts';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import { adminSocketPath, clientFiles, layout, tokenSocketPath } from './layout.ts';
 import { loopback } from './ports.ts';
 import { clients, tlsFiles } from './tls-material.ts';
 import { tokenLabel } from './development-token.ts';
@@ -43,6 +43,7 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
     },
     state: { path: layout.state },
     audit: { directory: layout.audit },
+    admin: { socketPath: adminSocketPath() },
     certificateAuthorities: authority === undefined ? {} : { issuing: authority },
     tenants: Object.fromEntries(
       Object.entries(keyTypes).map(([tenant, keyType]) => [
@@ -55,6 +56,14 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
   writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, {
     mode: 0o600,
   });
+}
+
+/** Adds what the configuration of a quickstart lacks that an earlier version made. */
+export function completeConfig(): void {
+  const known: unknown = parse(readFileSync(layout.config, 'utf8'));
+  if (typeof known === 'object' && known !== null && !('admin' in known)) {
+    appendFileSync(layout.config, stringify({ admin: { socketPath: adminSocketPath() } }));
+  }
 }
 
 /** Contract §11: what a caller needs, paths absolute. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { registerClient } from '../clients/registry.ts';
 import { openSqliteStore } from '../state/state-store.ts';
 import { makeAuthorities, rootCertificate } from './authorities.ts';
-import { describe, writeConfig, type AuthorityEntry, type Description, type Ports } from './configuration.ts';
+import { completeConfig, describe, writeConfig, type AuthorityEntry, type Description, type Ports } from './configuration.ts';
 import { isReady, runningPid, startDaemon, stopDaemon } from './daemon.ts';
 import { makeDevelopmentToken } from './development-token.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
@@ -88,6 +88,7 @@ async function ensureRunning(description: Description): Promise<number> {
       );
     }
   }
+  completeConfig();
   return step('starting the service', async () => startDaemon(description.opsUrl));
 }
 

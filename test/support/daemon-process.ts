@@ -66,6 +66,10 @@ export class DaemonProcess {
     await this.#end('SIGTERM');
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
   /** kill -9 of the token host. */
   killHost(): void {
     const pid = this.#child?.pid;

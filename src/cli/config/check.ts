@@ -1,11 +1,12 @@
 import { dirname } from 'node:path';
 import { ConfigError, loadConfig, type Config } from '../../config/config.ts';
+import { readableFiles } from '../../config/readable-files.ts';
 import { printable } from '../printable.ts';
 import type { Outcome } from '../outcome.ts';
 import { checkAuthorities, checkAuthorityKeys } from './authority-checks.ts';
 import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
 import { Findings } from './findings.ts';
-import { checkToken } from './token-checks.ts';
+import { checkSocketPath, checkToken } from './token-checks.ts';
 import { checkClientAuthority, checkServerCertificate } from './tls-checks.ts';
 
 /** `config check`: everything that would keep the daemon from starting, as far as it can be seen from here. */
@@ -33,7 +34,9 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkPrivate(findings.at('listeners.api.key'), api.key);
   checkClientAuthority(findings, api.clientCertificateAuthority);
   checkToken(config, findings);
+  checkSocketPath(findings.at('admin.socketPath'), config.admin.socketPath);
   if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
+  for (const { member, text } of readableFiles(config)) findings.at(member).fault(text);
   checkAuthorities(findings, config.certificateAuthorities);
   await checkAuthorityKeys(findings, config);
 }

@@ -2,16 +2,14 @@ import type { Config } from '../../config/config.ts';
 import { loadProfile, modulePath } from '../../token/host/module-profile.ts';
 import { environmentFaults, pinFaults, sessionFaults } from '../../token/host/start-conditions.ts';
 import { pinFrom } from '../../token/operator/pin.ts';
-import type { Findings } from './findings.ts';
+import type { Findings, Place } from './findings.ts';
 
 /** A Unix socket's path has at most 107 bytes; the threads' sockets add a dot and a number of up to two digits. */
 const maxSocketPathBytes = 104;
 
 /** What the token host would refuse before it loads the module. */
 export function checkToken({ token }: Config, findings: Findings): void {
-  if (Buffer.byteLength(token.socketPath) > maxSocketPathBytes) {
-    findings.at('token.socketPath').fault(`${token.socketPath}: the path of a socket has at most ${maxSocketPathBytes} bytes here`);
-  }
+  checkSocketPath(findings.at('token.socketPath'), token.socketPath);
   const pin = pinOf(token.pin, findings);
   const profile = findings.at('token.profile').tryTo(() => loadProfile(token.profile));
   if (profile === undefined) return;
@@ -31,4 +29,9 @@ function pinOf(reference: string, findings: Findings): string | undefined {
     return place.tryTo(() => pinFrom(reference));
   place.note(`${reference} is not checked: systemd gives credentials to its services alone`);
   return undefined;
+}
+
+export function checkSocketPath(place: Place, path: string): void {
+  if (Buffer.byteLength(path) > maxSocketPathBytes)
+    place.fault(`${path}: the path of a socket has at most ${maxSocketPathBytes} bytes here`);
 }

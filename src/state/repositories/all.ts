@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
-import { listClients, registerClient } from './clients.ts';
+import { addClient, listClients, registerClient, revokeClient } from './clients.ts';
 import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt } from './attempts.ts';
 import {
   addAnswerPart,
@@ -16,7 +16,7 @@ import {
   renewClaims,
 } from './kept-answers.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
-import { findKey, insertKey, markRemoved } from './keys.ts';
+import { findKey, insertKey, listKeys, markRemoved } from './keys.ts';
 import { probe } from './probe.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
 
@@ -29,9 +29,11 @@ export const repositories = {
   addAuditRecord,
   deleteAuditRecords,
   listAuditRecords,
+  addClient,
   listClients,
   registerClient,
   addAnswerPart,
+  revokeClient,
   announce,
   claimAnswer,
   deleteEndedAnswers,
@@ -45,6 +47,7 @@ export const repositories = {
   insertKey,
   journal,
   keepAnswer,
+  listKeys,
   markRemoved,
   probe,
   recordFailure,
@@ -66,6 +69,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'journal',
   'listAuditRecords',
   'listClients',
+  'listKeys',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */

@@ -15,6 +15,21 @@ export async function findKey(db: Transaction<Schema>, reference: string): Promi
     .executeTakeFirst();
 }
 
+/** The keys after a reference, in the order of their references; of one tenant, or of all. */
+export async function listKeys(
+  db: Transaction<Schema>,
+  { tenant, after, limit }: { tenant?: string | undefined; after?: string | undefined; limit: number },
+): Promise<KeyWithCertificate[]> {
+  let rows = db
+    .selectFrom('keys')
+    .innerJoin('certificates', 'certificates.sha1', 'keys.reference')
+    .selectAll('keys')
+    .select(['certificates.der', 'certificates.not_after'])
+    .where('keys.reference', '>', after ?? '');
+  if (tenant !== undefined) rows = rows.where('keys.tenant', '=', tenant);
+  return rows.orderBy('keys.reference').limit(limit).execute();
+}
+
 /**
  * The key exists from this commit on: its record, its certificate, and the end of its journal entry.
  * @throws as `finishCreation`
