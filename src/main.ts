@@ -5,8 +5,9 @@ import { checkAuthorityKey, loadAuthority } from './certificates/configured-auth
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { createApi } from './http/api.ts';
-import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
+import { callerOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
+import { createPublicServer } from './http/public-listener.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
@@ -67,23 +68,32 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
       return faults;
     },
   };
-  const apiServer = createMtlsServer(config.listeners.api, api, log, audit);
-  const operationsServer = createOperationsServer(health, metrics);
+  const apiListener = createApiListener(config.listeners.api, api, { log, audit });
+  const apiServer = apiListener.server;
+  const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
+  const publicServer = config.listeners.public === undefined ? undefined : createPublicServer(config.listeners.public);
   await listen(apiServer, config.listeners.api);
   await listen(operationsServer, config.listeners.operations);
-  log.info('ready', { api: config.listeners.api.port, operations: config.listeners.operations.port });
+  if (publicServer !== undefined && config.listeners.public !== undefined) await listen(publicServer, config.listeners.public);
+  log.info('ready', {
+    api: config.listeners.api.port,
+    operations: config.listeners.operations.port,
+    public: config.listeners.public?.port,
+  });
+  process.on('SIGHUP', () => apiListener.tls.reload(config.listeners.api));
 
   const stop = async (): Promise<void> => {
     if (draining) return;
     draining = true;
     log.info('stopping');
-    const closed = Promise.all([close(apiServer), close(operationsServer)]);
+    const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
+    const closed = Promise.all(servers.map(close));
     const timer = setTimeout(() => {
-      apiServer.closeAllConnections();
-      operationsServer.closeAllConnections();
+      for (const server of servers) server.closeAllConnections();
     }, config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
+    apiListener.refusals.stop();
     keys.stopSweeping();
     await audit.stop();
     await token.stop();

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import express from 'express';
 import helmet from 'helmet';
+import type { Config } from '../config/config.ts';
 import { Problem, sendProblem } from './problem.ts';
 
 /** What readiness asks: each check rejects, or says why not. */
@@ -14,7 +15,7 @@ export interface Exposition {
 }
 
 /** The listener of the machine's operator (contract §1): plain HTTP on loopback. */
-export function createOperationsServer(health: Health, metrics: Exposition): Server {
+export function createOperationsServer(health: Health, metrics: Exposition, config: Config['listeners']['operations']): Server {
   const app = express();
   app.disable('x-powered-by').use(helmet());
   app.get('/health/live', (_request, response) => {
@@ -32,5 +33,7 @@ export function createOperationsServer(health: Health, metrics: Exposition): Ser
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });
-  return createServer(app);
+  const server = createServer({ keepAliveTimeout: 1000 * config.idleTimeoutSeconds }, app);
+  server.maxConnections = config.connectionsMax;
+  return server;
 }

@@ -1,0 +1,70 @@
+import { X509Certificate } from 'node:crypto';
+import { TLSSocket } from 'node:tls';
+import { spkiSha256 } from '../../clients/registry.ts';
+import type { ClientTrust, Verdict } from './client-trust.ts';
+
+interface Admitted {
+  readonly spki: string;
+  readonly certificate: X509Certificate;
+  readonly sent: readonly X509Certificate[];
+  judgedBy: ClientTrust;
+  goodUntilMs: number;
+}
+
+/** More certificates than any chain has; a bound on what a client makes us read. */
+const maxSentCertificates = 10;
+
+const admitted = new WeakMap<object, Admitted>();
+
+/** The public key behind a connection that was admitted: SHA-256 of its SubjectPublicKeyInfo, hexadecimal. */
+export function spkiBehind(socket: object): string | undefined {
+  return admitted.get(socket)?.spki;
+}
+
+/** Who may speak HTTP: judged when a connection is made, and again for each request on it. */
+export class Admission {
+  #trust: ClientTrust;
+
+  constructor(trust: ClientTrust) {
+    this.#trust = trust;
+  }
+
+  /** Puts other CAs and CRLs in force, for the open connections too: each is judged anew at its next request. */
+  trust(trust: ClientTrust): void {
+    this.#trust = trust;
+  }
+
+  /** After the handshake: why the connection is refused; undefined where it is not. */
+  admit(socket: TLSSocket): string | undefined {
+    const certificate = socket.getPeerX509Certificate();
+    if (!(certificate instanceof X509Certificate)) return 'no client certificate';
+    // Node types this as an Error; it is the name of the verification error.
+    if (!socket.authorized) return String(socket.authorizationError);
+    const sent = sentWith(certificate);
+    const verdict = this.#trust.judge(certificate, sent, Date.now());
+    if ('fault' in verdict) return verdict.fault;
+    admitted.set(socket, { spki: spkiSha256(certificate), certificate, sent, judgedBy: this.#trust, goodUntilMs: verdict.goodUntilMs });
+    return undefined;
+  }
+
+  /** At a request: why it is not served; undefined where it is. Two comparisons, unless time ran out or CAs or CRLs were replaced. */
+  recheck(socket: object): string | undefined {
+    const connection = admitted.get(socket);
+    if (connection === undefined) return 'not admitted';
+    const nowMs = Date.now();
+    if (connection.judgedBy === this.#trust && nowMs < connection.goodUntilMs) return undefined;
+    const verdict: Verdict = this.#trust.judge(connection.certificate, connection.sent, nowMs);
+    if ('fault' in verdict) return verdict.fault;
+    connection.judgedBy = this.#trust;
+    connection.goodUntilMs = verdict.goodUntilMs;
+    return undefined;
+  }
+}
+
+/** What the client sent beside its certificate, in the order of the issuers. */
+function sentWith(certificate: X509Certificate): X509Certificate[] {
+  const sent: X509Certificate[] = [];
+  for (let next = certificate.issuerCertificate; next !== undefined && sent.length < maxSentCertificates; next = next.issuerCertificate)
+    sent.push(next);
+  return sent;
+}

@@ -1,0 +1,107 @@
+import type { X509Certificate } from 'node:crypto';
+import type { Server } from 'node:https';
+import type { Config } from '../../config/config.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Admission } from './admission.ts';
+import type { SignedList } from './client-trust.ts';
+import { readTlsMaterial, type TlsMaterial } from './material.ts';
+import { TlsMaterialError } from './revocation-lists.ts';
+
+type ApiListener = Config['listeners']['api'];
+
+/** New TLS files, read and checked, and not yet in force. */
+export interface PreparedTls {
+  /** Puts them in force, for new connections and, where they say whom to trust, for open ones. Does not throw. */
+  apply(): void;
+}
+
+/** The TLS side of a listener that runs: what it has in force, and how that is replaced. */
+export class ReloadableTls {
+  readonly #server: Server;
+  readonly #admission: Admission;
+  readonly #log: Logger;
+  #inForce: TlsMaterial;
+
+  constructor(server: Server, admission: Admission, inForce: TlsMaterial, log: Logger) {
+    this.#server = server;
+    this.#admission = admission;
+    this.#inForce = inForce;
+    this.#log = log;
+    if (inForce.lists === undefined)
+      log.warn('client certificates are not checked for revocation: listeners.api.clientRevocationLists is empty');
+  }
+
+  /** When the server's certificate ends, and the first of the clients' CRLs, in milliseconds since the epoch. */
+  get ends(): { readonly certificateMs: number; readonly revocationListMs: number | undefined } {
+    return { certificateMs: this.#inForce.certificate.validToDate.getTime(), revocationListMs: this.#inForce.trust.nextUpdateMs };
+  }
+
+  /**
+   * Reads the files that the configuration names now. Nothing changes before `apply`, so that a reload of the whole configuration can first prepare
+   * everything.
+   * @throws {TlsMaterialError} for files that cannot be used, and for those that are worse than what is in force: a server's certificate that is not
+   * valid now, a CRL that has expired or is older than the one of the same CA
+   */
+  prepare(listener: ApiListener): PreparedTls {
+    const material = readTlsMaterial(listener);
+    refuseOutdated(material, this.#inForce.lists, listener.certificate);
+    return {
+      apply: () => {
+        this.#server.setSecureContext(material.context);
+        this.#admission.trust(material.trust);
+        this.#inForce = material;
+        this.#server.maxConnections = listener.connectionsMax;
+        this.#server.keepAliveTimeout = 1000 * listener.idleTimeoutSeconds;
+        this.#log.info('the TLS files of the API are in force', summary(material));
+      },
+    };
+  }
+
+  /** Reads the files anew: all of the new ones come into force, or all of the old ones stay. Whether they did. Does not throw. */
+  reload(listener: ApiListener): boolean {
+    try {
+      this.prepare(listener).apply();
+      return true;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#log.error('the TLS files of the API are not reloaded; those in force stay', { reason });
+      return false;
+    }
+  }
+}
+
+function refuseOutdated({ certificate, lists = [] }: TlsMaterial, inForce: readonly SignedList[] = [], file: string): void {
+  const now = Date.now();
+  if (certificate.validToDate.getTime() <= now)
+    throw new TlsMaterialError(`${file}: the certificate expired on ${certificate.validToDate.toISOString()}`);
+  if (certificate.validFromDate.getTime() > now) {
+    throw new TlsMaterialError(`${file}: the certificate is not valid before ${certificate.validFromDate.toISOString()}`);
+  }
+  for (const list of lists) {
+    const name = `the CRL of ${list.authority.subject.replaceAll('\n', ', ')}`;
+    if (list.nextUpdate.getTime() <= now) throw new TlsMaterialError(`${name} expired on ${list.nextUpdate.toISOString()}`);
+    if (list.thisUpdate.getTime() > now) throw new TlsMaterialError(`${name} is not valid before ${list.thisUpdate.toISOString()}`);
+    const newer = inForce.find((old) => sameAuthority(old.authority, list.authority) && old.thisUpdate > list.thisUpdate);
+    // An older list would make good again who was revoked since.
+    if (newer !== undefined)
+      throw new TlsMaterialError(
+        `${name} is of ${list.thisUpdate.toISOString()}: there is one of ${newer.thisUpdate.toISOString()} in force`,
+      );
+  }
+}
+
+function sameAuthority(one: X509Certificate, other: X509Certificate): boolean {
+  return one.subject === other.subject && one.publicKey.equals(other.publicKey);
+}
+
+function summary({ certificate, lists = [] }: TlsMaterial): Record<string, unknown> {
+  return {
+    certificate: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+    notAfter: certificate.validToDate.toISOString(),
+    revocationLists: lists.map(({ authority, nextUpdate, revoked }) => ({
+      authority: authority.subject.replaceAll('\n', ', '),
+      nextUpdate: nextUpdate.toISOString(),
+      revoked: revoked.size,
+    })),
+  };
+}
