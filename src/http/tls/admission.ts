@@ -6,13 +6,9 @@ import type { ClientTrust, Verdict } from './client-trust.ts';
 interface Admitted {
   readonly spki: string;
   readonly certificate: X509Certificate;
-  readonly sent: readonly X509Certificate[];
   judgedBy: ClientTrust;
   goodUntilMs: number;
 }
-
-/** More certificates than any chain has; a bound on what a client makes us read. */
-const maxSentCertificates = 10;
 
 const admitted = new WeakMap<object, Admitted>();
 
@@ -40,10 +36,9 @@ export class Admission {
     if (!(certificate instanceof X509Certificate)) return 'no client certificate';
     // Node types this as an Error; it is the name of the verification error.
     if (!socket.authorized) return String(socket.authorizationError);
-    const sent = sentWith(certificate);
-    const verdict = this.#trust.judge(certificate, sent, Date.now());
+    const verdict = this.#trust.judge(certificate, Date.now());
     if ('fault' in verdict) return verdict.fault;
-    admitted.set(socket, { spki: spkiSha256(certificate), certificate, sent, judgedBy: this.#trust, goodUntilMs: verdict.goodUntilMs });
+    admitted.set(socket, { spki: spkiSha256(certificate), certificate, judgedBy: this.#trust, goodUntilMs: verdict.goodUntilMs });
     return undefined;
   }
 
@@ -53,18 +48,10 @@ export class Admission {
     if (connection === undefined) return 'not admitted';
     const nowMs = Date.now();
     if (connection.judgedBy === this.#trust && nowMs < connection.goodUntilMs) return undefined;
-    const verdict: Verdict = this.#trust.judge(connection.certificate, connection.sent, nowMs);
+    const verdict: Verdict = this.#trust.judge(connection.certificate, nowMs);
     if ('fault' in verdict) return verdict.fault;
     connection.judgedBy = this.#trust;
     connection.goodUntilMs = verdict.goodUntilMs;
     return undefined;
   }
-}
-
-/** What the client sent beside its certificate, in the order of the issuers. */
-function sentWith(certificate: X509Certificate): X509Certificate[] {
-  const sent: X509Certificate[] = [];
-  for (let next = certificate.issuerCertificate; next !== undefined && sent.length < maxSentCertificates; next = next.issuerCertificate)
-    sent.push(next);
-  return sent;
 }

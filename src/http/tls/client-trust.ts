@@ -35,7 +35,9 @@ export class ClientTrust {
   constructor(authorities: readonly X509Certificate[], lists: readonly SignedList[] | undefined) {
     this.#authorities = authorities;
     this.#checksRevocation = lists !== undefined;
-    this.#lists = new Map(lists?.map((list) => [keyOf(list.authority), list]));
+    // Of several CRLs of one CA, the newest counts.
+    const ascending = lists?.toSorted((one, other) => one.thisUpdate.getTime() - other.thisUpdate.getTime());
+    this.#lists = new Map(ascending?.map((list) => [keyOf(list.authority), list]));
   }
 
   /** When the first of the CRLs ends; undefined where revocation is not checked. */
@@ -44,8 +46,8 @@ export class ClientTrust {
     return Math.min(...[...this.#lists.values()].map(({ nextUpdate }) => nextUpdate.getTime()));
   }
 
-  /** `sent`: what else the client sent, in any order; there may be CAs between it and those of the configuration. */
-  judge(certificate: X509Certificate, sent: readonly X509Certificate[], nowMs: number): Verdict {
+  /** CAs that a client sends along count for nothing: each CA that issues client certificates is configured. */
+  judge(certificate: X509Certificate, nowMs: number): Verdict {
     let goodUntilMs = Infinity;
     let current = certificate;
     for (let length = 0; length < maxPathLength; length += 1) {
@@ -53,17 +55,23 @@ export class ClientTrust {
       // As OpenSSL has it, the last second does not count.
       const endMs = current.validToDate.getTime();
       if (endMs <= nowMs) return { fault: 'CERT_HAS_EXPIRED' };
-      const issuer =
-        this.#authorities.find((authority) => issued(authority, current)) ?? sent.find((other) => other.ca && issued(other, current));
+      const issuer = this.#issuerOf(current, nowMs);
       if (issuer === undefined) return { fault: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' };
       const revocation = this.#revocation(current, issuer, nowMs);
       if ('fault' in revocation) return revocation;
       goodUntilMs = Math.min(goodUntilMs, endMs, revocation.goodUntilMs);
-      const isRoot = current.checkIssued(current);
-      if (isRoot && this.#authorities.includes(issuer)) return { goodUntilMs };
+      if (current.checkIssued(current)) return { goodUntilMs };
       current = issuer;
     }
     return { fault: 'CERT_CHAIN_TOO_LONG' };
+  }
+
+  /** While a CA's certificate is renewed, both are configured: the one that is valid counts. */
+  #issuerOf(certificate: X509Certificate, nowMs: number): X509Certificate | undefined {
+    const issuers = this.#authorities.filter((authority) => issued(authority, certificate));
+    return (
+      issuers.find(({ validFromDate, validToDate }) => validFromDate.getTime() <= nowMs && validToDate.getTime() > nowMs) ?? issuers[0]
+    );
   }
 
   #revocation(certificate: X509Certificate, issuer: X509Certificate, nowMs: number): Verdict {
