@@ -13,6 +13,7 @@ import { Keyring } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
+import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { exitCodes } from './token/host/greeting.ts';
@@ -65,10 +66,16 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
         faults['state'] = 'it takes no writes';
       });
       if (!audit.status.writable) faults['audit'] = 'it takes no records';
-      return faults;
+      return { ...faults, ...apiListener.tls.faults() };
     },
+    warnings: () => apiListener.tls.warnings(),
   };
-  const apiListener = createApiListener(config.listeners.api, api, { log, audit });
+  const apiListener = createApiListener(config.listeners.api, api, { log, audit, refused: (code) => refusedClients.refused(code) });
+  const refusedClients = listenerMetrics(metrics.registry, {
+    connections: apiListener.connections,
+    certificateEndsMs: () => apiListener.tls.certificateEndsMs,
+    revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
+  });
   const apiServer = apiListener.server;
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
   const publicServer = config.listeners.public === undefined ? undefined : createPublicServer(config.listeners.public);

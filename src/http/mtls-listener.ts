@@ -18,6 +18,7 @@ export interface ApiListener {
   readonly server: Server;
   readonly tls: ReloadableTls;
   readonly refusals: Refusals;
+  connections(): Promise<number>;
 }
 
 export interface Witnesses {
@@ -109,7 +110,16 @@ export function createApiListener(
     if (reason === undefined) answerUnreadable(error, socket);
     else turnAway(socket, reason);
   });
-  return { server, tls: new ReloadableTls(server, admission, material, log), refusals };
+  return { server, tls: new ReloadableTls(server, admission, material, log), refusals, connections: async () => connectionsOf(server) };
+}
+
+async function connectionsOf(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => {
+      if (error === null) resolve(count);
+      else reject(error);
+    });
+  });
 }
 
 /** OpenSSL's or Node's name of the fault: a fixed text, whatever the client sent. */

@@ -7,6 +7,8 @@ import { Problem, sendProblem } from './problem.ts';
 /** What readiness asks: each check rejects, or says why not. */
 export interface Health {
   ready(): Promise<Readonly<Record<string, string>>>;
+  /** What will make it not ready before long, if nobody does anything. */
+  warnings(): Readonly<Record<string, string>>;
 }
 
 /** What `/metrics` answers. */
@@ -24,7 +26,13 @@ export function createOperationsServer(health: Health, metrics: Exposition, conf
   app.get('/health/ready', async (_request, response) => {
     const faults = await health.ready();
     const ready = Object.keys(faults).length === 0;
-    response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', pid: process.pid, ...(ready ? {} : { faults }) });
+    const warnings = health.warnings();
+    response.status(ready ? 200 : 503).json({
+      status: ready ? 'ready' : 'not ready',
+      pid: process.pid,
+      ...(ready ? {} : { faults }),
+      ...(Object.keys(warnings).length === 0 ? {} : { warnings }),
+    });
   });
   app.get('/metrics', async (_request, response) => {
     const { mediaType, text } = await metrics.exposition();

@@ -28,8 +28,12 @@ export class ScratchAuthority {
   readonly #files: CertificateFiles;
   readonly #name: string;
 
-  /** `parent`: who issues its certificate; absent: itself. `key`: the key of another authority, whose certificate it renews. */
-  constructor(base: string, name: string, { parent, renewed }: { parent?: ScratchAuthority; renewed?: ScratchAuthority } = {}) {
+  /** `parent`: who issues its certificate; absent: itself. `renewed`: whose key it has, under a new certificate. `existing`: what it has already. */
+  constructor(
+    base: string,
+    name: string,
+    { parent, renewed, existing }: { parent?: ScratchAuthority; renewed?: ScratchAuthority; existing?: CertificateFiles } = {},
+  ) {
     this.#directory = join(base, `${name}-${randomBytes(4).toString('hex')}`);
     this.#name = name;
     mkdirSync(join(this.#directory, 'issued'), { recursive: true });
@@ -41,7 +45,8 @@ export class ScratchAuthority {
         `database=${this.#path('index')}\nnew_certs_dir=${this.#path('issued')}\n[any]\ncommonName=supplied\n`,
       ].join('\n'),
     );
-    if (parent !== undefined) this.#files = parent.issue(name, { isAuthority: true, extendedKeyUsage: '' });
+    if (existing !== undefined) this.#files = existing;
+    else if (parent !== undefined) this.#files = parent.issue(name, { isAuthority: true, extendedKeyUsage: '' });
     else {
       this.#files = { certificate: this.#path('ca.pem'), key: renewed?.key ?? this.#path('ca.key') };
       this.#openssl([

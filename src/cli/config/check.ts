@@ -7,7 +7,7 @@ import type { Outcome } from '../outcome.ts';
 import { checkAuthorities, checkAuthorityKeys } from './authority-checks.ts';
 import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
 import { Findings } from './findings.ts';
-import { checkClientAuthority, checkServerCertificate } from './tls-checks.ts';
+import { checkClientAuthority, checkRevocationLists, checkServerCertificate } from './tls-checks.ts';
 
 /** A Unix socket's path has at most 107 bytes; the threads' sockets add a dot and a number of up to two digits. */
 const maxSocketPathBytes = 104;
@@ -36,6 +36,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkServerCertificate(findings, api);
   checkPrivate(findings.at('listeners.api.key'), api.key);
   checkClientAuthority(findings, api.clientCertificateAuthority);
+  checkRevocationLists(findings, api);
   checkToken(config, findings);
   if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
   checkAuthorities(findings, config.certificateAuthorities);

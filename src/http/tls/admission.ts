@@ -34,10 +34,11 @@ export class Admission {
   admit(socket: TLSSocket): string | undefined {
     const certificate = socket.getPeerX509Certificate();
     if (!(certificate instanceof X509Certificate)) return 'no client certificate';
+    const verdict = this.#trust.judge(certificate, Date.now());
+    // Ours first: of several faults OpenSSL tells the last, which may be that a stranger's CA has no CRL here.
+    if ('fault' in verdict) return verdict.fault;
     // Node types this as an Error; it is the name of the verification error.
     if (!socket.authorized) return String(socket.authorizationError);
-    const verdict = this.#trust.judge(certificate, Date.now());
-    if ('fault' in verdict) return verdict.fault;
     admitted.set(socket, { spki: spkiSha256(certificate), certificate, judgedBy: this.#trust, goodUntilMs: verdict.goodUntilMs });
     return undefined;
   }

@@ -15,6 +15,7 @@ export type Fault =
   | 'CRL_HAS_EXPIRED'
   | 'UNABLE_TO_GET_CRL'
   | 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
+  | 'DEPTH_ZERO_SELF_SIGNED_CERT'
   | 'CERT_CHAIN_TOO_LONG';
 
 /** A client's certificate is good until then, as far as is known now; or it is not. */
@@ -56,7 +57,9 @@ export class ClientTrust {
       const endMs = current.validToDate.getTime();
       if (endMs <= nowMs) return { fault: 'CERT_HAS_EXPIRED' };
       const issuer = this.#issuerOf(current, nowMs);
-      if (issuer === undefined) return { fault: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' };
+      if (issuer === undefined) {
+        return { fault: current.checkIssued(current) ? 'DEPTH_ZERO_SELF_SIGNED_CERT' : 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' };
+      }
       const revocation = this.#revocation(current, issuer, nowMs);
       if ('fault' in revocation) return revocation;
       goodUntilMs = Math.min(goodUntilMs, endMs, revocation.goodUntilMs);

@@ -31,9 +31,38 @@ export class ReloadableTls {
       log.warn('client certificates are not checked for revocation: listeners.api.clientRevocationLists is empty');
   }
 
-  /** When the server's certificate ends, and the first of the clients' CRLs, in milliseconds since the epoch. */
-  get ends(): { readonly certificateMs: number; readonly revocationListMs: number | undefined } {
-    return { certificateMs: this.#inForce.certificate.validToDate.getTime(), revocationListMs: this.#inForce.trust.nextUpdateMs };
+  /** When the server's certificate ends, in milliseconds since the epoch. */
+  get certificateEndsMs(): number {
+    return this.#inForce.certificate.validToDate.getTime();
+  }
+
+  /** When the first of the clients' CRLs ends; undefined where revocation is not checked. */
+  get revocationListEndsMs(): number | undefined {
+    return this.#inForce.trust.nextUpdateMs;
+  }
+
+  /** Why no client, or none of some CA, can be served now. */
+  faults(): Record<string, string> {
+    const now = Date.now();
+    return {
+      ...(this.certificateEndsMs <= now ? { certificate: 'the certificate of the API has expired' } : {}),
+      ...((this.revocationListEndsMs ?? Infinity) <= now
+        ? { clients: 'a CRL of the client CAs has expired: its clients are refused' }
+        : {}),
+    };
+  }
+
+  /** What will be a fault soon: a certificate or a CRL in the last fifth of its time. */
+  warnings(): Record<string, string> {
+    const now = Date.now();
+    const { certificate, lists = [] } = this.#inForce;
+    const warnings: Record<string, string> = {};
+    if (isInLastFifth(certificate.validFromDate, certificate.validToDate, now)) {
+      warnings['certificate'] = `the certificate of the API expires on ${certificate.validToDate.toISOString()}`;
+    }
+    const [ending] = lists.filter(({ thisUpdate, nextUpdate }) => isInLastFifth(thisUpdate, nextUpdate, now));
+    if (ending !== undefined) warnings['clients'] = `${nameOf(ending)} expires on ${ending.nextUpdate.toISOString()}`;
+    return warnings;
   }
 
   /**
@@ -78,7 +107,7 @@ function refuseOutdated({ certificate, lists = [] }: TlsMaterial, inForce: reado
     throw new TlsMaterialError(`${file}: the certificate is not valid before ${certificate.validFromDate.toISOString()}`);
   }
   for (const list of lists) {
-    const name = `the CRL of ${list.authority.subject.replaceAll('\n', ', ')}`;
+    const name = nameOf(list);
     if (list.nextUpdate.getTime() <= now) throw new TlsMaterialError(`${name} expired on ${list.nextUpdate.toISOString()}`);
     if (list.thisUpdate.getTime() > now) throw new TlsMaterialError(`${name} is not valid before ${list.thisUpdate.toISOString()}`);
     const newer = inForce.find((old) => sameAuthority(old.authority, list.authority) && old.thisUpdate > list.thisUpdate);
@@ -88,6 +117,15 @@ function refuseOutdated({ certificate, lists = [] }: TlsMaterial, inForce: reado
         `${name} is of ${list.thisUpdate.toISOString()}: there is one of ${newer.thisUpdate.toISOString()} in force`,
       );
   }
+}
+
+function isInLastFifth(from: Date, until: Date, nowMs: number): boolean {
+  const leftMs = until.getTime() - nowMs;
+  return leftMs > 0 && leftMs * 5 < until.getTime() - from.getTime();
+}
+
+function nameOf({ authority }: SignedList): string {
+  return `the CRL of ${authority.subject.replaceAll('\n', ', ')}`;
 }
 
 function sameAuthority(one: X509Certificate, other: X509Certificate): boolean {

@@ -30,7 +30,7 @@ describe('limits of the API listener', () => {
     expect(await first.send()).toContain('200 OK');
     second.close();
     await second.closed();
-    await expect.poll(async () => sClient(listener.port, as(client))).toContain('HTTP/1.1 200 OK');
+    await expect.poll(async () => sClient(listener.port, as(client)), { timeout: 30_000 }).toContain('HTTP/1.1 200 OK');
     first.close();
   });
 

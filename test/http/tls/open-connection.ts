@@ -30,11 +30,15 @@ export class OpenConnection {
     });
   }
 
-  static async open(port: number, files: CertificateFiles, { chain = '' }: { chain?: string } = {}): Promise<OpenConnection> {
+  static async open(
+    port: number,
+    files: CertificateFiles,
+    { chain = '', ca = serverAuthority.certificate }: { chain?: string; ca?: string } = {},
+  ): Promise<OpenConnection> {
     const socket = connect({
       host: '127.0.0.1',
       port,
-      ca: readFileSync(serverAuthority.certificate),
+      ca: readFileSync(ca),
       cert: readFileSync(files.certificate, 'latin1') + chain,
       key: readFileSync(files.key),
     });

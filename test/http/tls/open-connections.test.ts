@@ -182,11 +182,11 @@ describe('a reload', () => {
       authorities: readFileSync(authority.certificate, 'latin1') + readFileSync(second.certificate, 'latin1'),
     });
     expect(listener.log.lines).toContainEqual(expect.stringContaining('client certificates are not checked for revocation'));
-    expect(listener.tls.ends.revocationListMs).toBeUndefined();
+    expect(listener.tls.revocationListEndsMs).toBeUndefined();
     const until = new Date(Math.floor(Date.now() / 1000) * 1000 + hourMs / 2);
     listener.write({ list: authority.revocationList() + second.revocationList({ until }) });
     const clientRevocationLists = [listener.config.clientCertificateAuthority.replace('ca.pem', 'ca.crl')];
     expect(listener.tls.reload({ ...listener.config, clientRevocationLists })).toBe(true);
-    expect(listener.tls.ends.revocationListMs).toBe(until.getTime());
+    expect(listener.tls.revocationListEndsMs).toBe(until.getTime());
   });
 });
