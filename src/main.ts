@@ -72,7 +72,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   };
   const apiListener = createApiListener(config.listeners.api, api, { log, audit, refused: (code) => refusedClients.refused(code) });
   const refusedClients = listenerMetrics(metrics.registry, {
-    connections: apiListener.connections,
+    connections: async () => apiListener.connections(),
     certificateEndsMs: () => apiListener.tls.certificateEndsMs,
     revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
   });

@@ -74,7 +74,7 @@ export function createApiListener(
     if (error.code !== 'ECONNRESET') refusals.refuse(`TLS handshake: ${handshakeFault(error)}`, socket.remoteAddress);
     socket.destroy();
   });
-  server.on('drop', (connection) => {
+  server.on('drop', (connection?: { readonly remoteAddress?: string }) => {
     refusals.refuse('more connections than listeners.api.connectionsMax', connection?.remoteAddress);
   });
 

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { spkiSha256 } from '../../clients/registry.ts';
 import type { ClientTrust, Verdict } from './client-trust.ts';
 
