@@ -1,5 +1,7 @@
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+
 import { openAudit } from './audit/open-audit.ts';
 import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
 import { ClientRegistry } from './clients/registry.ts';
@@ -9,7 +11,7 @@ import { callerOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { tokenCustody } from './keys/custody.ts';
-import { Keyring } from './keys/keyring.ts';
+import { Keyring, type KeyringOptions } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
@@ -18,6 +20,8 @@ import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { exitCodes } from './token/host/greeting.ts';
 import { PinRefusedError } from './token/token.ts';
+
+const readinessMs = 2000;
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
@@ -34,9 +38,11 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   }
   const clients = new ClientRegistry(store);
   await clients.load();
-  const keys = new Keyring(store, token, tokenCustody(token), keyTimes(config));
-  const recovered = await keys.recover();
-  if (recovered > 0) log.warn('finished what an earlier run left open', { keys: recovered });
+  const keys = new Keyring(store, token, tokenCustody(token), keyOptions(config));
+  const { finished, kept } = await keys.recover();
+  if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
+  if (kept.length > 0)
+    log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
   keys.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
@@ -59,12 +65,14 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
       const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
       const [authority] = authorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
-      await authority?.sign(Buffer.from('readiness')).catch(() => {
-        faults['token'] = 'it does not sign';
-      });
-      await store.run('probe').catch(() => {
-        faults['state'] = 'it takes no writes';
-      });
+      await Promise.all([
+        inTime(authority?.sign(Buffer.from('readiness'))).catch(() => {
+          faults['token'] = 'it does not sign';
+        }),
+        inTime(store.run('probe')).catch(() => {
+          faults['state'] = 'it takes no writes';
+        }),
+      ]);
       if (!audit.status.writable) faults['audit'] = 'it takes no records';
       return { ...faults, ...apiListener.tls.faults() };
     },
@@ -112,9 +120,18 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
 }
 
 /** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
-function keyTimes({ state, token }: Config): { attemptMaxMs: number; abandonedMs?: number } {
+function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
-  return state.kind === 'sqlite' ? { attemptMaxMs } : { attemptMaxMs, abandonedMs: 1000 * state.abandonedStepSeconds };
+  const configured = Object.values(certificateAuthorities).map(({ keyId }) => keyId);
+  return { configured, attemptMaxMs, ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }) };
+}
+
+/** Whoever asks whether the service is ready wants to know soon. */
+async function inTime(work: Promise<unknown> | undefined): Promise<void> {
+  const late = delay(readinessMs, undefined, { ref: false }).then(() => {
+    throw new Error('no answer in time');
+  });
+  await Promise.race([work, late]);
 }
 
 async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
