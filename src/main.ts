@@ -78,7 +78,11 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     },
     warnings: () => apiListener.tls.warnings(),
   };
-  const apiListener = createApiListener(config.listeners.api, api, { log, audit, refused: (code) => refusedClients.refused(code) });
+  const apiListener = createApiListener(config.listeners.api, config.limits, api, {
+    log,
+    audit,
+    refused: (code) => refusedClients.refused(code),
+  });
   const refusedClients = listenerMetrics(metrics.registry, {
     connections: async () => apiListener.connections(),
     certificateEndsMs: () => apiListener.tls.certificateEndsMs,

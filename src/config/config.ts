@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { ClientRevocationLists, connectionLimits, HandshakeTimeoutSeconds } from './connection-config.ts';
+import { apiConnectionLimits, ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { CertificateProfile } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -81,8 +81,6 @@ export const Config = z.strictObject({
       key: FilePath,
       clientCertificateAuthority: FilePath,
       clientRevocationLists: ClientRevocationLists,
-      ...connectionLimits({ connectionsMax: 1000, idleTimeoutSeconds: 60 }),
-      handshakeTimeoutSeconds: HandshakeTimeoutSeconds,
     }),
     operations: z
       .strictObject({
@@ -109,6 +107,7 @@ export const Config = z.strictObject({
         .default(64 * 1024 * 1024),
       documentsMax: z.int().positive().default(100),
       drainSeconds: z.number().nonnegative().default(30),
+      ...apiConnectionLimits,
     })
     .prefault({}),
   token: TokenConfig,

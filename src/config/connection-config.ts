@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What each listener bounds of its connections. */
+/** What the operations and the public listener bound of their connections. */
 export function connectionLimits(defaults: { readonly connectionsMax: number; readonly idleTimeoutSeconds: number }): {
   connectionsMax: z.ZodDefault<z.ZodInt>;
   idleTimeoutSeconds: z.ZodDefault<z.ZodNumber>;
@@ -21,12 +21,14 @@ export function connectionLimits(defaults: { readonly connectionsMax: number; re
   };
 }
 
-export const HandshakeTimeoutSeconds = z
-  .number()
-  .positive()
-  .max(600)
-  .default(10)
-  .describe('A connection whose TLS handshake has not ended after so long is closed.');
+const Seconds = z.number().positive().max(3600);
+
+/** The same of the API's listener, among the limits of the service. */
+export const apiConnectionLimits = {
+  connectionsMax: z.int().positive().default(4096).describe('Open connections; further ones are closed before any TLS.'),
+  handshakeTimeoutSeconds: Seconds.default(10).describe('Seconds that a TLS handshake may take.'),
+  keepAliveTimeoutSeconds: Seconds.default(60).describe('Seconds that a connection may rest between two requests before it is closed.'),
+};
 
 export const ClientRevocationLists = z
   .array(z.string().min(1))

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
+import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import type { Duplex } from 'node:stream';
 import type { Audit } from '../audit/audit.ts';
 import type { Caller } from '../clients/caller.ts';
 import type { ClientRegistry } from '../clients/registry.ts';
@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Problem, problemBody, sendProblem } from './problem.ts';
 import { Admission, spkiBehind } from './tls/admission.ts';
+import { GuardedServer } from './tls/guarded-server.ts';
 import { readTlsMaterial } from './tls/material.ts';
 import { Refusals } from './tls/refusals.ts';
 import { ReloadableTls } from './tls/reload.ts';
@@ -42,26 +43,37 @@ export async function callerOf(request: IncomingMessage, clients: ClientRegistry
  */
 export function createApiListener(
   config: Config['listeners']['api'],
+  limits: Config['limits'],
   handler: RequestListener,
   { log, audit, refused }: Witnesses,
 ): ApiListener {
   const material = readTlsMaterial(config);
   const admission = new Admission(material.trust);
   const refusals = new Refusals(log, audit, refused);
-  const server = createServer({
+  /** A connection goes on only while its certificate is good: it is closed without an answer once it is not. */
+  const maySpeak = (socket: Socket): boolean => {
+    const reason = admission.recheck(socket);
+    if (reason === undefined) return true;
+    // A connection that was refused may have brought its first request already.
+    if (spkiBehind(socket) !== undefined && !socket.destroyed) refusals.refuse(reason, socket.remoteAddress);
+    socket.destroy();
+    return false;
+  };
+  const options = {
     ...material.context,
     requestCert: true,
     // The reason of a refusal is lost if the library refuses: it is read, logged and acted on below.
     rejectUnauthorized: false,
     ALPNProtocols: ['http/1.1'],
-    handshakeTimeout: 1000 * config.handshakeTimeoutSeconds,
-    keepAliveTimeout: 1000 * config.idleTimeoutSeconds,
+    handshakeTimeout: 1000 * limits.handshakeTimeoutSeconds,
+    keepAliveTimeout: 1000 * limits.keepAliveTimeoutSeconds,
     // A connection that never sends a request is idle, too.
-    headersTimeout: 1000 * config.idleTimeoutSeconds,
+    headersTimeout: 1000 * limits.keepAliveTimeoutSeconds,
     connectionsCheckingInterval: 1000,
     maxHeaderSize: maxHeaderBytes,
-  });
-  server.maxConnections = config.connectionsMax;
+  };
+  const server = new GuardedServer(options, maySpeak);
+  server.maxConnections = limits.connectionsMax;
 
   server.on('secureConnection', (socket) => {
     const reason = admission.admit(socket);
@@ -75,41 +87,17 @@ export function createApiListener(
     socket.destroy();
   });
   server.on('drop', (connection?: { readonly remoteAddress?: string }) => {
-    refusals.refuse('more connections than listeners.api.connectionsMax', connection?.remoteAddress);
+    refusals.refuse('more connections than limits.connectionsMax', connection?.remoteAddress);
   });
 
-  /** A connection goes on only while its certificate is good: it is closed without an answer once it is not. */
-  const guarded =
-    (serve: RequestListener): RequestListener =>
-    (request, response) => {
-      const reason = admission.recheck(request.socket);
-      if (reason === undefined) serve(request, response);
-      // A connection that was refused may have brought its first request already.
-      else turnAway(request.socket, reason);
-    };
-  const turnAway = (socket: Socket, reason: string): void => {
-    if (spkiBehind(socket) !== undefined && !socket.destroyed) refusals.refuse(reason, socket.remoteAddress);
-    socket.destroy();
-  };
-  server.on('request', guarded(handler));
-  // Without these two, Node answers by itself, before anybody looked at the certificate.
-  server.on(
-    'checkContinue',
-    guarded((request, response) => {
-      response.writeContinue();
-      handler(request, response);
-    }),
-  );
-  server.on('checkExpectation', guarded(refuseExpectation));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (!(socket instanceof TLSSocket)) {
-      socket.destroy();
-      return;
-    }
-    const reason = admission.recheck(socket);
-    if (reason === undefined) answerUnreadable(error, socket);
-    else turnAway(socket, reason);
+  server.on('request', handler);
+  // Without these two, Node answers by itself, and in plain text.
+  server.on('checkContinue', (request, response) => {
+    response.writeContinue();
+    handler(request, response);
   });
+  server.on('checkExpectation', refuseExpectation);
+  server.on('clientError', answerUnreadable);
   return { server, tls: new ReloadableTls(server, admission, material, log), refusals, connections: async () => connectionsOf(server) };
 }
 
@@ -131,7 +119,7 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
   sendProblem(response, new Problem(417, 'the one expectation that is met is 100-continue'));
 }
 
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;

@@ -79,8 +79,6 @@ export class ReloadableTls {
         this.#server.setSecureContext(material.context);
         this.#admission.trust(material.trust);
         this.#inForce = material;
-        this.#server.maxConnections = listener.connectionsMax;
-        this.#server.keepAliveTimeout = 1000 * listener.idleTimeoutSeconds;
         this.#log.info('the TLS files of the API are in force', summary(material));
       },
     };

@@ -26,7 +26,7 @@ describe('limits of the API listener', () => {
     const first = await OpenConnection.open(listener.port, client);
     const second = await OpenConnection.open(listener.port, client);
     await once(await silent(), 'close');
-    expect(listener.audited).toEqual(['more connections than listeners.api.connectionsMax']);
+    expect(listener.audited).toEqual(['more connections than limits.connectionsMax']);
     expect(await first.send()).toContain('200 OK');
     second.close();
     await second.closed();
@@ -41,7 +41,7 @@ describe('limits of the API listener', () => {
   });
 
   it('closes idle connections, after a request and before the first', async () => {
-    listener = await scratchListener({ idleTimeoutSeconds: 0.2 });
+    listener = await scratchListener({ keepAliveTimeoutSeconds: 0.2 });
     const [used, unused] = [await OpenConnection.open(listener.port, client), await OpenConnection.open(listener.port, client)];
     expect(await used.send()).toContain('200 OK');
     await Promise.all([used.closed(), unused.closed()]);

@@ -45,7 +45,7 @@ export interface ScratchListener extends ApiListener {
 
 /** The API listener with files of its own and a handler that answers 200. `list`: the CRL's PEM; undefined: revocation is not checked. */
 export async function scratchListener(
-  settings: Partial<ApiConfig> & { readonly list?: string | undefined; readonly authorities?: string } = {},
+  settings: Partial<Config['limits']> & { readonly list?: string | undefined; readonly authorities?: string } = {},
 ): Promise<ScratchListener> {
   const { list, authorities, ...limits } = settings;
   const own = mkdtempSync(join(directory, 'listener-'));
@@ -65,7 +65,6 @@ export async function scratchListener(
   const config = Config.shape.listeners.shape.api.parse({
     ...files,
     clientRevocationLists: list === undefined ? [] : [listFile],
-    ...limits,
   });
 
   const log = recordingLog();
@@ -73,6 +72,7 @@ export async function scratchListener(
   const served: string[] = [];
   const listener = createApiListener(
     config,
+    Config.shape.limits.parse(limits),
     (request, response) => {
       served.push(request.url ?? '');
       response.end('served');
