@@ -2,12 +2,13 @@ import { constants, verify, type KeyObject, type X509Certificate } from 'node:cr
 import { oids } from '../../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier } from '../../asn1/reader.ts';
 import { parseCertificate } from '../../certificates/x509.ts';
+import { ConfigError } from '../../config/config.ts';
 import { parseCertificateList, type CertificateList } from '../../revocation/certificate-list.ts';
 import { algorithmOfOid, hashOfOid } from '../../signatures/algorithm-identifier.ts';
 import type { SignedList } from './client-trust.ts';
 
 /** A file's content is not what it should be. The message names the file. */
-export class TlsMaterialError extends Error {}
+export class TlsMaterialError extends ConfigError {}
 
 /** Reads the CRLs in a file's content, in PEM or DER, and verifies each under the CA that it names. @throws {TlsMaterialError} naming the file */
 export function readRevocationLists(content: Buffer, file: string, authorities: readonly X509Certificate[]): SignedList[] {
