@@ -11,17 +11,18 @@ import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
-import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
+import { callerOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
+import { createPublicServer } from './http/public-listener.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
-import { prepareTls } from './http/tls-material.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring, type KeyringOptions } from './keys/keyring.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
+import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
@@ -99,16 +100,28 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
         }),
       ]);
       if (!audit.status.writable) faults['audit'] = 'it takes no records';
-      return faults;
+      return { ...faults, ...apiListener.tls.faults() };
     },
+    warnings: () => apiListener.tls.warnings(),
   };
-  const apiServer = createMtlsServer(config.listeners.api, api, log, audit);
-  const operationsServer = createOperationsServer(health, metrics);
+  const apiListener = createApiListener(config.listeners.api, config.limits, api, {
+    log,
+    audit,
+    refused: (code) => refusedClients.refused(code),
+  });
+  const refusedClients = listenerMetrics(metrics.registry, {
+    connections: async () => apiListener.connections(),
+    certificateEndsMs: () => apiListener.tls.certificateEndsMs,
+    revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
+  });
+  const apiServer = apiListener.server;
+  const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
+  const publicServer = config.listeners.public === undefined ? undefined : createPublicServer(config.listeners.public);
   const reloader = new Reloader({
     path: configPath,
     initial: config,
     participants: [
-      { prepare: (next) => prepareTls(apiServer, next.listeners.api) },
+      { prepare: (next) => apiListener.tls.prepare(next.listeners.api) },
       {
         prepare: async (next) => {
           const opened = await openAuthorities(token, next.certificateAuthorities);
@@ -136,21 +149,27 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
   await listen(apiServer, config.listeners.api);
   await listen(operationsServer, config.listeners.operations);
+  if (publicServer !== undefined && config.listeners.public !== undefined) await listen(publicServer, config.listeners.public);
   hangUp = () => void reloadBySignal(administration);
   startOver.resolve();
-  log.info('ready', { api: config.listeners.api.port, operations: config.listeners.operations.port });
+  log.info('ready', {
+    api: config.listeners.api.port,
+    operations: config.listeners.operations.port,
+    public: config.listeners.public?.port,
+  });
 
   const stop = async (): Promise<void> => {
     if (draining) return;
     draining = true;
     log.info('stopping');
-    const closed = Promise.all([close(apiServer), close(operationsServer), adminSocket.close()]);
+    const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
+    const closed = Promise.all([...servers.map(close), adminSocket.close()]);
     const timer = setTimeout(() => {
-      apiServer.closeAllConnections();
-      operationsServer.closeAllConnections();
+      for (const server of servers) server.closeAllConnections();
     }, reloader.config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
+    apiListener.refusals.stop();
     keys.stopSweeping();
     keptAnswers.stop();
     await audit.stop();

@@ -11,6 +11,7 @@ const changeable = [
   'limits.jsonBodyMaxBytes',
   'listeners.api.certificate',
   'listeners.api.clientCertificateAuthority',
+  'listeners.api.clientRevocationLists',
   'listeners.api.key',
   'log.level',
   'tenants',

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { AdminConfig } from './admin-config.ts';
+import { apiConnectionLimits, ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { CertificateProfile } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -83,8 +84,23 @@ export const Config = z.strictObject({
       certificate: FilePath,
       key: FilePath,
       clientCertificateAuthority: FilePath,
+      clientRevocationLists: ClientRevocationLists,
     }),
-    operations: z.strictObject({ host: z.string().default('127.0.0.1'), port: Port.default(9443) }).prefault({}),
+    operations: z
+      .strictObject({
+        host: z.string().default('127.0.0.1'),
+        port: Port.default(9443),
+        ...connectionLimits({ connectionsMax: 100, idleTimeoutSeconds: 60 }),
+      })
+      .prefault({}),
+    public: z
+      .strictObject({
+        host: z.string().default('0.0.0.0'),
+        port: Port.default(8080),
+        ...connectionLimits({ connectionsMax: 500, idleTimeoutSeconds: 10 }),
+      })
+      .optional()
+      .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),
   }),
   paths: z.strictObject({ signRoot: PathPrefix.default('/sign') }).prefault({}),
   limits: z
@@ -95,6 +111,7 @@ export const Config = z.strictObject({
         .default(64 * 1024 * 1024),
       documentsMax: z.int().positive().default(100),
       drainSeconds: z.number().nonnegative().default(30),
+      ...apiConnectionLimits,
     })
     .prefault({}),
   token: TokenConfig,
@@ -160,6 +177,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
         certificate: resolve(base, api.certificate),
         key: resolve(base, api.key),
         clientCertificateAuthority: resolve(base, api.clientCertificateAuthority),
+        clientRevocationLists: api.clientRevocationLists.map((file) => resolve(base, file)),
       },
     },
     token: absoluteToken(config.token, base),

@@ -8,6 +8,7 @@ import { tokenLabel } from './development-token.ts';
 export interface Ports {
   readonly api: number;
   readonly operations: number;
+  readonly public: number;
 }
 
 /** The issuing CA as the configuration names it. */
@@ -29,8 +30,10 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
         certificate: tlsFiles.server,
         key: tlsFiles.serverKey,
         clientCertificateAuthority: tlsFiles.authority,
+        clientRevocationLists: [tlsFiles.revocationList],
       },
       operations: { host: loopback, port: ports.operations },
+      public: { host: loopback, port: ports.public },
     },
     token: {
       profile: 'softhsm2',
@@ -70,6 +73,8 @@ export function completeConfig(): void {
 export interface Description {
   readonly baseUrl: string;
   readonly opsUrl: string;
+  /** An environment of an earlier version has none. */
+  readonly publicUrl?: string;
   readonly signRoot: string;
   readonly caCertificate: string;
   readonly clientCertificate: string;
@@ -84,6 +89,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
   return {
     baseUrl: `https://${loopback}:${ports.api}`,
     opsUrl: `http://${loopback}:${ports.operations}`,
+    publicUrl: `http://${loopback}:${ports.public}`,
     signRoot: '/sign',
     caCertificate: tlsFiles.authority,
     clientCertificate: app.certificate,

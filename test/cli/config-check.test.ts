@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { description, directory as quickstart } from '../support/api.ts';
+import { hourMs, ScratchAuthority } from '../support/scratch-authority.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-check-'));
 
 interface Settings {
-  listeners: { api: Record<string, string> };
+  listeners: { api: Record<string, string> & { clientRevocationLists?: string[] } };
   token: Record<string, unknown>;
   tenants: Record<string, Record<string, unknown>>;
   certificateAuthorities: Record<string, Record<string, unknown>>;
@@ -179,5 +180,26 @@ describe('config check', () => {
     const bad = await signetctl(['--config', other('bad.yaml'), 'config', 'check']);
     expect(bad.status).toBe(1);
     expect(bad.stderr).not.toContain('    at ');
+  });
+
+  it('reads the CRLs of the clients as the daemon does', async () => {
+    const tls = join(quickstart, 'tls');
+    const authority = new ScratchAuthority(directory, 'tls', { existing: { certificate: join(tls, 'ca.pem'), key: join(tls, 'ca.key') } });
+    const withList = async (list: string): Promise<CommandRun> => {
+      writeFileSync(other('clients.crl'), list);
+      return check(({ listeners }) => {
+        listeners.api.clientRevocationLists = [other('clients.crl')];
+      });
+    };
+    const past = { from: new Date(Date.now() - 2 * hourMs), until: new Date(Date.now() - hourMs) };
+    expect((await withList(authority.revocationList())).status).toBe(0);
+    expect((await withList(authority.revocationList(past))).stderr).toMatch(
+      /clientRevocationLists: the CRL of CN=.* expired on .*: its clients are refused/,
+    );
+    expect((await withList('no list')).stderr).toMatch(/clientRevocationLists: .*clients\.crl: there is no CRL in PEM or DER in this file/);
+    const { status, stderr } = await check(({ listeners }) => {
+      delete listeners.api.clientRevocationLists;
+    });
+    expect([status, stderr]).toEqual([0, expect.stringContaining('client certificates are not checked for revocation')]);
   });
 });

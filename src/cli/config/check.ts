@@ -7,7 +7,7 @@ import { checkAuthorities, checkAuthorityKeys } from './authority-checks.ts';
 import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
 import { Findings } from './findings.ts';
 import { checkSocketPath, checkToken } from './token-checks.ts';
-import { checkClientAuthority, checkServerCertificate } from './tls-checks.ts';
+import { checkClientAuthority, checkRevocationLists, checkServerCertificate } from './tls-checks.ts';
 
 /** `config check`: everything that would keep the daemon from starting, as far as it can be seen from here. */
 export async function configCheck(configPath: string): Promise<Outcome> {
@@ -33,6 +33,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkServerCertificate(findings, api);
   checkPrivate(findings.at('listeners.api.key'), api.key);
   checkClientAuthority(findings, api.clientCertificateAuthority);
+  checkRevocationLists(findings, api);
   checkToken(config, findings);
   checkSocketPath(findings.at('admin.socketPath'), config.admin.socketPath);
   if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
