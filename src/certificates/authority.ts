@@ -6,7 +6,8 @@ import type { PublicationUrls } from '../config/profile.ts';
 
 type Lifetime = Pick<CertificateContent, 'notBefore' | 'notAfter' | 'serialNumber'>;
 
-type RootRequest = CertificateSigner & Lifetime;
+/** `crl`: where the root's own CRL is. Who asks for the status of every certificate of a chain (OpenSSL's crl_check_all) asks for the root's too. */
+type RootRequest = CertificateSigner & Lifetime & { readonly crl?: readonly string[] };
 
 interface IssuingCaRequest extends Lifetime {
   /** DER of the Name. */
@@ -20,12 +21,13 @@ interface IssuingCaRequest extends Lifetime {
 
 /** A self-signed certificate of a certification authority (RFC 5280 §3.2), in DER. Errors as of `signedCertificate`. */
 export async function createRoot(request: RootRequest): Promise<Uint8Array> {
-  const { name, subjectPublicKeyInfo, notBefore, notAfter, serialNumber } = request;
+  const { name, subjectPublicKeyInfo, notBefore, notAfter, serialNumber, crl = [] } = request;
   const extensions = [
     standard.basicConstraints(),
     standard.keyUsage(['keyCertSign', 'cRLSign']),
     standard.subjectKeyIdentifier(subjectPublicKeyInfo),
     standard.authorityKeyIdentifier({ subjectPublicKeyInfo }),
+    ...standard.publicationExtensions({ crl: [...crl] }),
   ].map((extension) => extension.der);
   return signedCertificate(request, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
 }

@@ -18,25 +18,27 @@ interface NewAuthority {
   /** DER of the Name. */
   readonly name: Uint8Array;
   readonly years: number;
+  /** Where its issuer publishes; a root is its own. */
+  readonly urls?: PublicationUrls;
 }
 
 /** Makes a root whose key is on the token: key and self-signed certificate. */
-export async function newRoot(token: Token, { keyId, keyType, name, years }: NewAuthority): Promise<CertificateIssuer> {
+export async function newRoot(token: Token, { keyId, keyType, name, years, urls = {} }: NewAuthority): Promise<CertificateIssuer> {
   const subjectPublicKeyInfo = await token.createKey(keyId, keyType);
   const certificate = await createRoot({
     ...tokenSigner(token, keyId, subjectPublicKeyInfo),
-    ...{ name, subjectPublicKeyInfo },
+    ...{ name, subjectPublicKeyInfo, crl: urls.crl ?? [] },
     ...lifetime(years),
     serialNumber: await token.random(serialNumberBytes),
   });
   return tokenIssuer(token, keyId, certificate, [certificate]);
 }
 
-/** Makes an authority under `root` that issues to end entities only, its key on the token. `urls` say where the root publishes. */
+/** Makes an authority under `root` that issues to end entities only, its key on the token. */
 export async function newIssuingAuthority(
   token: Token,
   root: CertificateIssuer,
-  { keyId, keyType, name, years, urls = {} }: NewAuthority & { readonly urls?: PublicationUrls },
+  { keyId, keyType, name, years, urls = {} }: NewAuthority,
 ): Promise<CertificateIssuer> {
   const subjectPublicKeyInfo = await token.createKey(keyId, keyType);
   const certificate = await createIssuingCa(root, {
@@ -57,7 +59,7 @@ export async function certifyAuthority(
   const { subject: name, subjectPublicKeyInfo, issuer } = authority.certificate;
   const serialNumber = await token.random(serialNumberBytes);
   const isSelf = Buffer.compare(subjectPublicKeyInfo, by.certificate.subjectPublicKeyInfo) === 0;
-  if (isSelf) return createRoot({ ...by, name, subjectPublicKeyInfo, ...lifetime(years), serialNumber });
+  if (isSelf) return createRoot({ ...by, crl: urls.crl ?? [], name, subjectPublicKeyInfo, ...lifetime(years), serialNumber });
   const isRoot = Buffer.compare(name, issuer) === 0;
   return createIssuingCa(by, {
     name,

@@ -4,6 +4,7 @@ import type { TenantId } from '../clients/caller.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { holdReason, type CertificateWithRevocation } from '../state/repositories/revocations.ts';
+import { outcomeSteps } from '../state/settlement.ts';
 import { step } from '../state/step.ts';
 import { reasonCode, type RevocationReason } from './revocation-reasons.ts';
 
@@ -39,29 +40,36 @@ export class Revocations {
   }
 
   /**
-   * Revokes, holds or releases; the state of the key changes in the same commit. Answers the date of revocation, which is that of the hold where there
-   * was one (X.509 9.5.3.3), or of the release. @throws {Refusal} CERTIFICATE_STATE where somebody else was faster
+   * Revokes, holds or releases; the state of the key changes in the same commit, which keeps what `answer` makes of the date. Answers the date of
+   * revocation, which is that of the hold where there was one (X.509 9.5.3.3), or of the release.
+   * @throws {Refusal} CERTIFICATE_STATE where somebody else was faster
    */
-  async change(certificate: CertificateWithRevocation, asked: RevocationReason): Promise<Date> {
+  async change(certificate: CertificateWithRevocation, asked: RevocationReason, answer: (date: Date) => object): Promise<Date> {
     const { sha1, authority, serial_number: serialNumber, not_after: notAfter } = certificate;
+    const heldSince = certificate.reason === holdReason ? certificate.revoked_at : null;
     // CRLs and OCSP answers tell seconds.
     const now = Math.floor(Date.now() / 1000) * 1000;
     const reason = reasonCode(asked);
-    let at: number | undefined;
-    if (reason === undefined) {
-      const [released] = await this.#store.commit([
-        step('releaseHold', { sha1, authority, serialNumber }),
-        ...auditSteps('the certificate is released from hold'),
-      ]);
-      at = released ? now : undefined;
-    } else {
-      const revocation = { sha1, authority, serial_number: serialNumber, reason, revoked_at: now, not_after: notAfter };
-      const effect = reason === holdReason ? 'the certificate is on hold' : 'the certificate is revoked';
-      [at] = await this.#store.commit([step('revoke', revocation), ...auditSteps(effect)]);
+    const date = new Date(reason === undefined ? now : (heldSince ?? now));
+    const kept = await outcomeSteps({ answer: answer(date) });
+    try {
+      if (reason === undefined) {
+        const release = step('releaseHold', { sha1, authority, serialNumber });
+        await this.#store.commit([release, ...auditSteps('the certificate is released from hold'), ...kept]);
+      } else {
+        const effect = reason === holdReason ? 'the certificate is on hold' : 'the certificate is revoked';
+        const revocation = { sha1, heldSince, authority, serial_number: serialNumber, reason, revoked_at: now, not_after: notAfter };
+        await this.#store.commit([step('revoke', revocation), ...auditSteps(effect), ...kept]);
+      }
+    } catch (error) {
+      const current = await this.#store.run('findCertificate', sha1);
+      if (current !== undefined && (current.reason !== certificate.reason || current.revoked_at !== certificate.revoked_at)) {
+        throw refused('somebody else revoked, held or released the certificate at this moment');
+      }
+      throw error;
     }
-    if (at === undefined) throw refused('the certificate was revoked, or released, by somebody else at this moment');
     this.#listener.changed(authority);
-    return new Date(at);
+    return date;
   }
 }
 

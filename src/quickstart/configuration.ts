@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { stringify } from 'yaml';
-import { clientFiles, layout, tokenSocketPath } from './layout.ts';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import type { PublicationUrls } from '../config/profile.ts';
+import { adminSocketPath, clientFiles, layout, tokenSocketPath } from './layout.ts';
 import { loopback } from './ports.ts';
 import { clients, tlsFiles } from './tls-material.ts';
 import { tokenLabel } from './development-token.ts';
@@ -8,19 +9,24 @@ import { tokenLabel } from './development-token.ts';
 export interface Ports {
   readonly api: number;
   readonly operations: number;
+  readonly public: number;
 }
 
-/** The issuing CA as the configuration names it. */
+/** A certificate authority as the configuration names it. */
 export interface AuthorityEntry {
   readonly certificate: string;
   readonly chain: readonly string[];
   readonly keyId: string;
+  readonly urls: PublicationUrls;
 }
+
+/** The root and the issuing CA, by their names. */
+export type AuthorityEntries = Readonly<Record<'issuing' | 'root', AuthorityEntry>>;
 
 const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
 
 /** Writes the service's configuration; before the CA exists, what the token host needs of it is there already. */
-export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined): void {
+export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefined): void {
   const config = {
     listeners: {
       api: {
@@ -29,8 +35,10 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
         certificate: tlsFiles.server,
         key: tlsFiles.serverKey,
         clientCertificateAuthority: tlsFiles.authority,
+        clientRevocationLists: [tlsFiles.revocationList],
       },
       operations: { host: loopback, port: ports.operations },
+      public: { host: loopback, port: ports.public },
     },
     token: {
       profile: 'softhsm2',
@@ -43,7 +51,8 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
     },
     state: { path: layout.state },
     audit: { directory: layout.audit },
-    certificateAuthorities: authority === undefined ? {} : { issuing: authority },
+    admin: { socketPath: adminSocketPath() },
+    certificateAuthorities: authorities ?? {},
     tenants: Object.fromEntries(
       Object.entries(keyTypes).map(([tenant, keyType]) => [
         tenant,
@@ -57,10 +66,24 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
   });
 }
 
+/** Adds what the configuration of a quickstart lacks that an earlier version made. */
+export function completeConfig(): void {
+  const known: unknown = parse(readFileSync(layout.config, 'utf8'));
+  if (typeof known === 'object' && known !== null && !('admin' in known)) {
+    appendFileSync(layout.config, stringify({ admin: { socketPath: adminSocketPath() } }));
+  }
+}
+
+export function publicUrlOf(port: number): string {
+  return `http://${loopback}:${port}`;
+}
+
 /** Contract §11: what a caller needs, paths absolute. */
 export interface Description {
   readonly baseUrl: string;
   readonly opsUrl: string;
+  /** An environment of an earlier version has none. */
+  readonly publicUrl?: string;
   readonly signRoot: string;
   readonly caCertificate: string;
   readonly clientCertificate: string;
@@ -75,6 +98,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
   return {
     baseUrl: `https://${loopback}:${ports.api}`,
     opsUrl: `http://${loopback}:${ports.operations}`,
+    publicUrl: publicUrlOf(ports.public),
     signRoot: '/sign',
     caCertificate: tlsFiles.authority,
     clientCertificate: app.certificate,

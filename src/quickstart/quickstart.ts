@@ -3,7 +3,15 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { registerClient } from '../clients/registry.ts';
 import { openSqliteStore } from '../state/state-store.ts';
 import { makeAuthorities, rootCertificate } from './authorities.ts';
-import { describe, writeConfig, type AuthorityEntry, type Description, type Ports } from './configuration.ts';
+import {
+  completeConfig,
+  describe,
+  publicUrlOf,
+  writeConfig,
+  type AuthorityEntries,
+  type Description,
+  type Ports,
+} from './configuration.ts';
 import { isReady, runningPid, startDaemon, stopDaemon } from './daemon.ts';
 import { makeDevelopmentToken } from './development-token.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
@@ -12,6 +20,7 @@ import { freePort, isFree } from './ports.ts';
 import { clients, makeTlsMaterial } from './tls-material.ts';
 
 const portAttempts = 10;
+const firstPorts: Ports = { api: 8443, operations: 9443, public: 8080 };
 
 /** `npm run quickstart`: a running service with a first signature, everything under var/quickstart/. */
 async function quickstart(): Promise<void> {
@@ -28,33 +37,42 @@ async function quickstart(): Promise<void> {
 }
 
 /** The description is written last: without it, what lies there is the rest of a set-up that was cut short. */
-async function setUp(): Promise<number> {
+async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<number> {
   await stopDaemon();
   rmSync(layout.directory, { recursive: true, force: true });
   mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
   await step('making a development token (SoftHSM)', makeDevelopmentToken);
   await step('making the TLS certificates', makeTlsMaterial);
-  writeConfig({ api: 0, operations: 0 }, undefined);
-  const authority = await step('making a root and an issuing CA on the token', makeAuthorities);
-  writeConfig({ api: 0, operations: 0 }, authority);
+  writeConfig({ api: 0, operations: 0, public: 0 }, undefined);
+  // Certificates name the public listener, so its port comes first.
+  const publicPort = await freePort(publicFrom);
+  const authorities = await step('making a root and an issuing CA on the token', async () => makeAuthorities(publicUrlOf(publicPort)));
+  writeConfig({ api: 0, operations: 0, public: publicPort }, authorities);
   await step('registering the clients', registerClients);
-  const { ports, pid } = await step('starting the service', async () => startOnFreePorts(authority));
-  writeFileSync(layout.description, `${JSON.stringify(describe(ports, rootCertificate), undefined, 2)}\n`);
-  return pid;
+  try {
+    const { ports, pid } = await step('starting the service', async () => startOnFreePorts(authorities, publicPort));
+    writeFileSync(layout.description, `${JSON.stringify(describe(ports, rootCertificate), undefined, 2)}\n`);
+    return pid;
+  } catch (error) {
+    if (attempt === portAttempts || (await isFree(publicPort))) throw error;
+    return setUp(publicPort + 1, attempt + 1);
+  }
 }
 
 /** A port that was free a moment ago may be another program's by the time the service wants it: then the next ones are tried. */
-async function startOnFreePorts(authority: AuthorityEntry): Promise<{ ports: Ports; pid: number }> {
-  let from: Ports = { api: 8443, operations: 9443 };
+async function startOnFreePorts(authorities: AuthorityEntries, publicPort: number): Promise<{ ports: Ports; pid: number }> {
+  let from: Omit<Ports, 'public'> = firstPorts;
   for (let attempt = 1; ; attempt += 1) {
-    const api = await freePort(from.api);
-    const ports = { api, operations: await freePort(from.operations, [api]) };
-    writeConfig(ports, authority);
+    const api = await freePort(from.api, [publicPort]);
+    const operations = await freePort(from.operations, [api, publicPort]);
+    const ports = { api, operations, public: publicPort };
+    writeConfig(ports, authorities);
     try {
       return { ports, pid: await startDaemon(describe(ports, rootCertificate).opsUrl) };
     } catch (error) {
-      if (attempt === portAttempts || !(error instanceof Error && error.message.includes('EADDRINUSE'))) throw error;
-      from = { api: ports.api + 1, operations: ports.operations + 1 };
+      const wasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
+      if (attempt === portAttempts || !wasTaken || !(await isFree(publicPort))) throw error;
+      from = { api: api + 1, operations: operations + 1 };
     }
   }
 }
@@ -80,7 +98,8 @@ async function ensureRunning(description: Description): Promise<number> {
     say(`signetd runs already (process ${running})`);
     return running;
   }
-  for (const url of [description.baseUrl, description.opsUrl]) {
+  for (const url of [description.baseUrl, description.opsUrl, description.publicUrl]) {
+    if (url === undefined) continue;
     const port = Number(new URL(url).port);
     if (!(await isFree(port))) {
       throw new Error(
@@ -88,6 +107,7 @@ async function ensureRunning(description: Description): Promise<number> {
       );
     }
   }
+  completeConfig();
   return step('starting the service', async () => startDaemon(description.opsUrl));
 }
 

@@ -38,10 +38,10 @@ const claimMs = 10_000;
 export class CrlPublisher {
   readonly #store: StateStore;
   readonly #authority: string;
-  readonly #issuer: CertificateIssuer;
-  readonly #settings: CrlSettings;
+  #issuer: CertificateIssuer;
+  #settings: CrlSettings;
   readonly #log: Logger;
-  readonly #signer: string;
+  #signer: string;
   #published: PublishedCrl | undefined;
   #isPending = true;
   #running: Promise<void> | undefined;
@@ -55,7 +55,7 @@ export class CrlPublisher {
     this.#issuer = issuer;
     this.#settings = settings;
     this.#log = log;
-    this.#signer = createHash('sha256').update(issuer.certificate.subjectPublicKeyInfo).digest('hex');
+    this.#signer = signerOf(issuer);
   }
 
   /** Absent until the first one is issued. */
@@ -63,11 +63,18 @@ export class CrlPublisher {
     return this.#published;
   }
 
-  /** Serves what an earlier run published, issues what is due, and sees to it from then on. @throws what the store throws */
+  /** Serves what an earlier run published, issues what is due, and sees to it from then on. What cannot be issued now is tried again each second. */
   async start(): Promise<void> {
-    await this.#load();
     await this.#tick();
     this.#timer = setInterval(() => void this.#tick(), tickMs).unref();
+  }
+
+  /** Goes by another configuration from now on. */
+  use(issuer: CertificateIssuer, settings: CrlSettings): void {
+    this.#issuer = issuer;
+    this.#settings = settings;
+    this.#signer = signerOf(issuer);
+    this.changed();
   }
 
   /** A revocation was committed: the next CRL is due. */
@@ -173,6 +180,10 @@ export class CrlPublisher {
     if (row === undefined) return;
     this.#published = published(row.der, row.published_number, new Date(row.this_update), new Date(row.next_update));
   }
+}
+
+function signerOf({ certificate }: CertificateIssuer): string {
+  return createHash('sha256').update(certificate.subjectPublicKeyInfo).digest('hex');
 }
 
 function published(der: Uint8Array, number: number, thisUpdate: Date, nextUpdate: Date): PublishedCrl {

@@ -4,9 +4,8 @@ import type { CertificateIssuer } from '../issue.ts';
 import { CrlPublisher, type CrlSettings, type PublishedCrl } from './crl-publisher.ts';
 
 /** The configuration of each authority. */
-export type CrlConfig = Readonly<
-  Record<string, { readonly crl: CrlSettings & { readonly enabled: boolean; readonly cacheSeconds: number } }>
->;
+type CrlConfig = Readonly<Record<string, { readonly crl: CrlSettings & { readonly enabled: boolean; readonly cacheSeconds: number } }>>;
+type Authorities = ReadonlyMap<string, CertificateIssuer>;
 
 /** What anybody may have of an authority. */
 export interface PublishedAuthority {
@@ -20,23 +19,40 @@ export interface PublishedAuthority {
 
 /** The CRLs of all authorities. */
 export class CrlPublishers {
-  readonly #config: CrlConfig;
-  readonly #authorities: ReadonlyMap<string, CertificateIssuer>;
-  readonly #publishers: ReadonlyMap<string, CrlPublisher>;
+  readonly #store: StateStore;
+  readonly #log: Logger;
+  readonly #publishers = new Map<string, CrlPublisher>();
+  #authorities: Authorities = new Map();
+  #config: CrlConfig = {};
 
-  constructor(store: StateStore, authorities: ReadonlyMap<string, CertificateIssuer>, config: CrlConfig, log: Logger) {
-    this.#config = config;
-    this.#authorities = authorities;
-    this.#publishers = new Map(
-      [...authorities].flatMap(([name, issuer]) => {
-        const settings = config[name]?.crl;
-        return settings?.enabled === true ? [[name, new CrlPublisher(store, name, issuer, { settings, log })]] : [];
-      }),
-    );
+  constructor(store: StateStore, log: Logger) {
+    this.#store = store;
+    this.#log = log;
   }
 
-  async start(): Promise<void> {
-    await Promise.all([...this.#publishers.values()].map(async (publisher) => publisher.start()));
+  /** Goes by these from now on; resolves when each has its CRL, or has failed to issue one, which is tried again each second. */
+  async use(authorities: Authorities, config: CrlConfig): Promise<void> {
+    this.#authorities = authorities;
+    this.#config = config;
+    for (const [name, publisher] of this.#publishers) {
+      if (config[name]?.crl.enabled === true && authorities.has(name)) continue;
+      this.#publishers.delete(name);
+      void publisher.stop();
+    }
+    const started: Promise<void>[] = [];
+    for (const [name, issuer] of authorities) {
+      const settings = config[name]?.crl;
+      if (settings?.enabled !== true) continue;
+      const known = this.#publishers.get(name);
+      if (known !== undefined) {
+        known.use(issuer, settings);
+        continue;
+      }
+      const publisher = new CrlPublisher(this.#store, name, issuer, { settings, log: this.#log });
+      this.#publishers.set(name, publisher);
+      started.push(publisher.start());
+    }
+    await Promise.all(started);
   }
 
   async stop(): Promise<void> {
@@ -57,5 +73,10 @@ export class CrlPublishers {
       crl: this.#publishers.get(name)?.published,
       cacheSeconds: this.#config[name]?.crl.cacheSeconds ?? 0,
     };
+  }
+
+  /** When each authority's CRL ends, milliseconds since epoch; 0 where none could be issued yet. */
+  ends(): ReadonlyMap<string, number> {
+    return new Map([...this.#publishers].map(([name, { published }]) => [name, published?.nextUpdate.getTime() ?? 0]));
   }
 }

@@ -28,6 +28,7 @@ export async function caInit(configPath: string, options: z.output<typeof InitOp
     name: distinguishedNameOf(options.country, options.organization, options.rootName),
     keyType: keyTypeOf(options.rootKeyType, '--root-key-type'),
     years: yearsOf(options.rootYears, '--root-years'),
+    ...publishedUrls(options.publicUrl, rootEntry),
   };
   const issuingSettings = {
     name: distinguishedNameOf(options.country, options.organization, options.issuingName),

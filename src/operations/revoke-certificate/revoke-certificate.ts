@@ -25,7 +25,12 @@ export const revokeCertificate = operation({
   role: 'revocation',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
+  summary: 'Revokes a certificate, puts it on hold, or releases it from hold; its key stops, or works again, at once.',
   request: RevokeCertificateRequest,
+  example: { certificate: 'MIIB…', reason: 'KEY_COMPROMISE' },
+  answer: z.strictObject({
+    date: z.int().describe('date of revocation as CRLs tell it, or of the release: milliseconds since epoch, full seconds'),
+  }),
   async run(request, context) {
     const { caller, keys, revocations, audit } = context;
     const der = certificateIn(request);
@@ -37,9 +42,10 @@ export const revokeCertificate = operation({
     const key = await keys.find(caller.tenant, parseKeyReferenceId(certificate.sha1));
     const secret = secretIn(request, context);
     if (secret !== undefined) await keys.proveForRevocation(key, secret);
-    const date = await revocations.change(certificate, request.reason);
+    const answer = (date: Date) => ({ date: date.getTime() });
+    const date = await revocations.change(certificate, request.reason, answer);
     await keys.stateChanged(key);
-    return { date: date.getTime() };
+    return answer(date);
   },
 });
 

@@ -2,13 +2,25 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
-import { listClients, registerClient } from './clients.ts';
+import { addClient, listClients, registerClient, revokeClient } from './clients.ts';
 import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt } from './attempts.ts';
 import { claimCrl, crlState, giveUpCrl, publishCrl, publishedCrl } from './crls.ts';
+import {
+  addAnswerPart,
+  claimAnswer,
+  deleteEndedAnswers,
+  deleteLooseParts,
+  endAllClaims,
+  findAnswerPart,
+  keepAnswer,
+  releaseClaim,
+  renewClaims,
+} from './kept-answers.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
-import { findKey, insertKey, markRemoved } from './keys.ts';
+import { findKey, insertKey, listKeys, markRemoved } from './keys.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
+import { findServiceKey, takeServiceKey } from './service-keys.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
 export const repositories = {
@@ -19,18 +31,31 @@ export const repositories = {
   addAuditRecord,
   deleteAuditRecords,
   listAuditRecords,
+  addClient,
   listClients,
   registerClient,
+  addAnswerPart,
+  revokeClient,
   announce,
+  claimAnswer,
+  deleteEndedAnswers,
+  deleteLooseParts,
+  endAllClaims,
+  findAnswerPart,
   findKey,
+  findServiceKey,
   finishStep,
   giveBackAttempt,
   insertKey,
   journal,
+  keepAnswer,
+  listKeys,
   markRemoved,
   probe,
   recordFailure,
   recordSuccess,
+  releaseClaim,
+  renewClaims,
   reserveAttempt,
   takeOverStep,
   takeOverSteps,
@@ -42,6 +67,7 @@ export const repositories = {
   publishedCrl,
   releaseHold,
   revoke,
+  takeServiceKey,
 };
 
 export type RepositoryName = keyof typeof repositories;
@@ -50,11 +76,13 @@ export type RepositoryName = keyof typeof repositories;
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
   'crlState',
   'findCertificate',
+  'findAnswerPart',
   'findKey',
   'journal',
   'listAuditRecords',
   'listClients',
   'publishedCrl',
+  'listKeys',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */

@@ -4,6 +4,8 @@ import type { CertificateRow, RevocationRow, Schema } from '../schema.ts';
 /** CRLReason certificateHold (RFC 5280 5.3.1): the one that can be taken back. */
 export const holdReason = 6;
 
+const changedMeanwhile = 'the certificate was revoked, held or released meanwhile';
+
 /** A certificate with its revocation, if it has one. */
 export type CertificateWithRevocation = CertificateRow & { readonly reason: number | null; readonly revoked_at: number | null };
 
@@ -22,43 +24,46 @@ export async function findCertificate(db: Transaction<Schema>, sha1: string): Pr
 }
 
 /**
- * Revokes a certificate, or puts it on hold; its key, if it is in use or on hold, goes with it. One on hold keeps the date of the hold when it is
- * revoked for good (X.509 9.5.3.3). Answers the date, or undefined where it was revoked before, or on hold and that is what is asked.
+ * Revokes a certificate, or puts it on hold; its key, if it is in use or on hold, goes with it. `heldSince`: it is on hold, and keeps that date when it
+ * is revoked for good (X.509 9.5.3.3). @throws {Error} where that is not so any more: nothing of the commit is done
  */
 export async function revoke(
   db: Transaction<Schema>,
-  { sha1, ...revocation }: RevocationRow & { readonly sha1: string },
-): Promise<number | undefined> {
-  const { authority, reason } = revocation;
-  const isHold = reason === holdReason;
-  const inserted = await db
-    .insertInto('revocations')
-    .values(revocation)
-    .onConflict((conflict) =>
-      conflict
-        .columns(['authority', 'serial_number'])
-        .doUpdateSet({ reason })
-        .where('revocations.reason', '=', holdReason)
-        .where(sql<boolean>`${isHold ? 1 : 0} = 0`),
-    )
-    .returning('revoked_at')
-    .executeTakeFirst();
-  if (inserted === undefined) return undefined;
+  { sha1, heldSince, ...revocation }: RevocationRow & { readonly sha1: string; readonly heldSince: number | null },
+): Promise<void> {
+  const { authority, serial_number: serialNumber, reason } = revocation;
+  const changed =
+    heldSince === null
+      ? await db
+          .insertInto('revocations')
+          .values(revocation)
+          .onConflict((conflict) => conflict.columns(['authority', 'serial_number']).doNothing())
+          .returning('reason')
+          .executeTakeFirst()
+      : await db
+          .updateTable('revocations')
+          .set({ reason })
+          .where('authority', '=', authority)
+          .where('serial_number', '=', serialNumber)
+          .where('reason', '=', holdReason)
+          .where('revoked_at', '=', heldSince)
+          .returning('reason')
+          .executeTakeFirst();
+  if (changed === undefined) throw new Error(changedMeanwhile);
   await db
     .updateTable('keys')
-    .set({ state: isHold ? 'ON_HOLD' : 'REVOKED' })
+    .set({ state: reason === holdReason ? 'ON_HOLD' : 'REVOKED' })
     .where('reference', '=', sha1)
     .where('state', 'in', ['ACTIVE', 'ON_HOLD'])
     .execute();
   await noteRevision(db, authority);
-  return inserted.revoked_at;
 }
 
-/** Takes a hold back. False where the certificate is not on hold. */
+/** Takes a hold back. @throws {Error} where the certificate is not on hold: nothing of the commit is done */
 export async function releaseHold(
   db: Transaction<Schema>,
   { sha1, authority, serialNumber }: { sha1: string; authority: string; serialNumber: string },
-): Promise<boolean> {
+): Promise<void> {
   const row = await db
     .deleteFrom('revocations')
     .where('authority', '=', authority)
@@ -66,10 +71,9 @@ export async function releaseHold(
     .where('reason', '=', holdReason)
     .returning('authority')
     .executeTakeFirst();
-  if (row === undefined) return false;
+  if (row === undefined) throw new Error(changedMeanwhile);
   await db.updateTable('keys').set({ state: 'ACTIVE' }).where('reference', '=', sha1).where('state', '=', 'ON_HOLD').execute();
   await noteRevision(db, authority);
-  return true;
 }
 
 /** What the next CRL will say differs from what the last one says. */

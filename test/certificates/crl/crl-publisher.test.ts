@@ -19,6 +19,7 @@ async function revoke(store: StateStore, changes: { notAfter?: number; reason?: 
   const at = Math.floor(Date.now() / 1000) * 1000;
   await store.run('revoke', {
     sha1: serialNumber,
+    heldSince: null,
     authority: 'ca',
     serial_number: serialNumber,
     reason: changes.reason ?? 1,
@@ -92,7 +93,7 @@ describe.each(Object.entries(databases))('CRLs with %s', (_name, kind) => {
     const held = await revoke(store, { reason: 6 });
     publisher.changed();
     await until(() => serialsOn(publisher).includes(numberOf(held)));
-    expect(await store.run('releaseHold', { sha1: held, authority: 'ca', serialNumber: held })).toBe(true);
+    await store.run('releaseHold', { sha1: held, authority: 'ca', serialNumber: held });
     publisher.changed();
     await until(() => serialsOn(publisher).length === 0);
   });
