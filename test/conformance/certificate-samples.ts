@@ -127,7 +127,7 @@ const sampled: Readonly<Record<string, Sampled>> = {
     subjects: { named: natural },
   },
   qualifiedSeal: {
-    lint: 'QCP-L-QSCD-EIDAS-FINAL-CERTIFICATE',
+    lint: 'etsi',
     profile: {
       policies: ['0.4.0.194112.1.3'],
       subject: { person: 'legal' },

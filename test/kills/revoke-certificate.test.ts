@@ -99,7 +99,7 @@ it(
     const acknowledged: { readonly serial: string; readonly at: number }[] = [];
     const crls = new Map<number, Published>();
     let asked = 0;
-    let isOver = false;
+    const over = new AbortController();
 
     const worker = async (): Promise<void> => {
       while (asked < calls) {
@@ -116,7 +116,8 @@ it(
       }
     };
     const killer = async (): Promise<void> => {
-      for (let count = 0; count < kills && asked < calls; count += 1) {
+      for (let count = 0; count < kills; count += 1) {
+        if (asked >= calls) return;
         // Each kill comes at another moment of some creation, revocation or CRL.
         await delay(randomInt(100, 1200));
         if (count % 4 === 3) daemon.killHost();
@@ -128,7 +129,7 @@ it(
       }
     };
     const watcher = async (): Promise<void> => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const crl = published();
         if (crl !== undefined) {
           const known = crls.get(crl.number);
@@ -149,7 +150,7 @@ it(
       const deadline = Date.now() + 30_000;
       while (!serialsOn(published()?.der ?? new Uint8Array()).has(last) && Date.now() < deadline) await delay(100);
     } finally {
-      isOver = true;
+      over.abort();
       await watching;
     }
 
