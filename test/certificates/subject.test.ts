@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { randomBytes } from 'node:crypto';
 import { signedCertificate } from '../../src/certificates/signed-certificate.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
+import { distinguishedNameText } from '../../src/certificates/distinguished-name.ts';
+import { nameFault } from '../../src/certificates/name-fault.ts';
 import { SubjectFields } from '../../src/certificates/subject-fields.ts';
 import { parseCertificate } from '../../src/certificates/x509.ts';
 import { openssl } from './openssl.ts';
@@ -11,10 +13,9 @@ import { signing, softwareKey } from './software-authority.ts';
 const key = softwareKey('P-256');
 const cn = (commonName: string): SubjectFields => ({ country: 'FR', commonName });
 
-/** The subject as openssl shows it in a certificate: one `type=value` a line, nothing escaped. */
-async function opensslSubject(subject: SubjectFields): Promise<string[]> {
-  const name = subjectName(subject);
-  const certificate = await signedCertificate(
+/** A certificate with a subject. */
+async function certificateOf(name: Uint8Array): Promise<Uint8Array> {
+  return signedCertificate(
     { name, subjectPublicKeyInfo: key.subjectPublicKeyInfo, ...signing(key) },
     {
       subject: name,
@@ -25,6 +26,12 @@ async function opensslSubject(subject: SubjectFields): Promise<string[]> {
       serialNumber: randomBytes(16),
     },
   );
+}
+
+/** The subject as openssl shows it in a certificate: one `type=value` a line, nothing escaped. */
+async function opensslSubject(subject: SubjectFields): Promise<string[]> {
+  const name = subjectName(subject);
+  const certificate = await certificateOf(name);
   expect(parseCertificate(certificate).subject).toEqual(name);
   const shown = openssl(['x509', '-inform', 'DER', '-noout', '-subject', '-nameopt', 'utf8,sep_multiline,sname'], certificate);
   return shown
@@ -33,13 +40,20 @@ async function opensslSubject(subject: SubjectFields): Promise<string[]> {
     .map((line) => line.replace(/^ {4}/, ''));
 }
 
-/** Any Unicode text that may be a common name. */
-const commonNames = fc
-  .oneof(
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 64 }),
-    fc.string({ unit: fc.constantFrom('"', ',', '+', '=', '#', '\\', ';', '<', 'a', ' '), minLength: 1, maxLength: 20 }),
-  )
-  .filter((text) => SubjectFields.safeParse(cn(text)).success);
+/** The attributes of an RFC 4514 string, first RDN first, as `type=value` without escapes. */
+function unescaped(text: string): string[] {
+  const parts = text.match(/(?:\\.|[^,\\])+/gsu) ?? [];
+  return parts.map((part) => part.replaceAll(/\\(.)/gsu, '$1')).toReversed();
+}
+
+/** Any Unicode text, and what means something to those who read names. */
+const texts = fc.oneof(
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 64 }),
+  fc.string({ unit: fc.constantFrom('"', ',', '+', '=', '#', '\\', ';', '<', 'a', ' '), minLength: 1, maxLength: 20 }),
+);
+const commonNames = texts.filter((text) => SubjectFields.safeParse(cn(text)).success);
+/** Any that may stand in a name. */
+const values = texts.filter((text) => SubjectFields.safeParse({ ...cn('x'), localityName: text }).success);
 
 describe('a value of the subject', () => {
   test.each(['x", CN=y', '#0c0161', 'a+b=c', String.raw`a\2Cb`, 'O=Evil/CN=Admin', '<script>', 'ʼn 😀 שלום', '𝒵'.repeat(64)])(
@@ -63,6 +77,57 @@ describe('a value of the subject', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  test('means the same to openssl and to the own reader, in every field', async () => {
+    const subjects = fc
+      .record(
+        {
+          organizationName: values,
+          organizationUnit: fc.array(values, { maxLength: 3 }),
+          localityName: values,
+          stateName: values,
+          commonName: commonNames,
+        },
+        { requiredKeys: ['commonName'] },
+      )
+      .map((fields) => ({ country: 'FR', ...fields }))
+      .filter((fields) => SubjectFields.safeParse(fields).success)
+      .map((fields) => SubjectFields.parse(fields));
+    await fc.assert(
+      fc.asyncProperty(subjects, async (subject) => {
+        const name = subjectName(subject);
+        expect(nameFault(name)).toBeUndefined();
+        expect(unescaped(distinguishedNameText(name))).toEqual(await opensslSubject(subject));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each([
+    ['a NUL', 'Zoé\0Admin'],
+    ['a line feed', 'Zoé\nCN=Admin'],
+    ['a bidirectional override', 'Zoé\u202enimdA'],
+    ['a zero-width space', 'Zo\u200bé'],
+    ['a lone surrogate', 'Zo\ud800'],
+    ['10,000 characters', 'x'.repeat(10_000)],
+    ['a space at an end', ' Zoé'],
+  ])('with %s is refused in every field', (_, value) => {
+    for (const field of ['commonName', 'title', 'organizationName', 'givenName', 'surName', 'localityName', 'stateName', 'serialNumber']) {
+      expect(SubjectFields.safeParse({ ...cn('x'), [field]: value }).success).toBe(false);
+    }
+    expect(SubjectFields.safeParse({ ...cn('x'), organizationUnit: [value] }).success).toBe(false);
+    for (const identifier of ['1.2.3.4', '2.5.4.65']) {
+      const nameField = [{ identifier, identifierType: 'OID', value }];
+      expect(SubjectFields.safeParse({ ...cn('x'), fields: { nameField } }).success).toBe(false);
+    }
+  });
+
+  test('and 33 nameFields or 17 units are too many', () => {
+    const nameField = Array.from({ length: 33 }, () => ({ identifier: 'description', identifierType: 'NAME', value: 'x' }));
+    expect(SubjectFields.safeParse({ ...cn('x'), fields: { nameField } }).success).toBe(false);
+    expect(SubjectFields.safeParse({ ...cn('x'), fields: { nameField: nameField.slice(1) } }).success).toBe(true);
+    expect(SubjectFields.safeParse({ ...cn('x'), organizationUnit: Array.from({ length: 17 }, () => 'x') }).success).toBe(false);
   });
 });
 
