@@ -9,22 +9,26 @@ export const AuthorityName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'a na
 
 const Crl = z
   .strictObject({
-    /** False: another system publishes its CRLs. */
-    enabled: z.boolean().default(true),
-    /** From thisUpdate to nextUpdate. */
+    enabled: z.boolean().default(true).describe('False: another system publishes its CRLs.'),
     lifetimeSeconds: z
       .int()
       .min(60)
-      .default(24 * 3600),
-    /** A new one is issued so long before the old one ends, whether anything was revoked or not. */
+      .default(24 * 3600)
+      .describe('From thisUpdate to nextUpdate.'),
     renewBeforeSeconds: z
       .int()
       .min(10)
-      .default(12 * 3600),
-    /** Certificates that have ended stay on the list, which says so (expiredCertsOnCRL, X.509 9.5.2.8). */
-    keepExpired: z.boolean().default(false),
-    /** How long HTTP caches may keep it. A revocation is seen by everybody after this at the latest. */
-    cacheSeconds: z.int().nonnegative().default(60),
+      .default(12 * 3600)
+      .describe('A new one is issued so long before the old one ends, whether anything was revoked or not.'),
+    keepExpired: z
+      .boolean()
+      .default(false)
+      .describe('Certificates that have ended stay on the list, which says so (expiredCertsOnCRL, X.509 9.5.2.8).'),
+    cacheSeconds: z
+      .int()
+      .nonnegative()
+      .default(60)
+      .describe('How long HTTP caches may keep it. A revocation is seen by everybody after this at the latest.'),
   })
   .refine(({ lifetimeSeconds, renewBeforeSeconds }) => renewBeforeSeconds < lifetimeSeconds, {
     path: ['renewBeforeSeconds'],
@@ -34,15 +38,17 @@ const Crl = z
 /** A certificate authority whose key is on the token. */
 export const CertificateAuthority = z.strictObject({
   certificate: FilePath,
-  /** The certificates above it, the root last. */
-  chain: z.array(FilePath).default([]),
-  /** Further certificates of this authority or of those above it, by other issuers (cross-certificates): `trustedCA` chooses a chain among all. */
-  crossCertificates: z.array(FilePath).default([]),
+  chain: z.array(FilePath).default([]).describe('The certificates above it, the root last.'),
+  crossCertificates: z
+    .array(FilePath)
+    .default([])
+    .describe(
+      'Further certificates of this authority or of those above it, by other issuers (cross-certificates): trustedCA chooses a chain among all.',
+    ),
   /** CKA_ID of its key on the token, hexadecimal. */
   keyId: z.string().regex(/^53[0-9a-f]{32}$/),
   crl: Crl.prefault({}),
-  /** What the certificates that it issues say of where their status and its own certificate are. */
-  urls: PublicationUrls.prefault({}),
+  urls: PublicationUrls.prefault({}).describe('Where the certificates that it issues say that their status and its own certificate are.'),
 });
 type CertificateAuthority = z.output<typeof CertificateAuthority>;
 

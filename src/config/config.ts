@@ -47,8 +47,7 @@ export type TokenConfig = z.output<typeof TokenConfig>;
 const Tenant = z.strictObject({
   certificateAuthority: z.string().min(1),
   profile: CertificateProfile,
-  /** revokeCertificate wants the key's secret; the role alone is not enough. */
-  revocationNeedsSecret: z.boolean().default(false),
+  revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate wants the key's secret; the role alone is not enough."),
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),
 });

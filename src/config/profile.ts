@@ -33,14 +33,13 @@ export type PublicationUrls = z.output<typeof PublicationUrls>;
 
 /** Statements of ETSI EN 319 412-5 and RFC 3739 §3.2.6, each left out where it is absent or false. */
 export const QcStatements = z.strictObject({
-  /** QcCompliance: the certificate is qualified. */
-  compliance: z.boolean().default(false),
-  /** QcSSCD: the key is in a qualified signature creation device. */
-  sscd: z.boolean().default(false),
-  /** QcType. */
-  types: z.array(z.enum(['esign', 'eseal', 'web'])).default([]),
-  /** QcRetentionPeriod. */
-  retentionYears: z.int().min(1).max(100).optional(),
+  compliance: z.boolean().default(false).describe('QcCompliance: the certificate is qualified.'),
+  sscd: z.boolean().default(false).describe('QcSSCD: the key is in a qualified signature creation device.'),
+  types: z
+    .array(z.enum(['esign', 'eseal', 'web']))
+    .default([])
+    .describe('QcType.'),
+  retentionYears: z.int().min(1).max(100).optional().describe('QcRetentionPeriod.'),
   /** QcLimitValue: amount · 10^exponent of an ISO 4217 currency. */
   limitValue: z
     .strictObject({
@@ -60,8 +59,10 @@ export const QcStatements = z.strictObject({
     .default([]),
   /** QcCClegislation: countries under whose law it is qualified. Absent: the European Union. */
   legislationCountries: z.array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')).default([]),
-  /** id-etsi-qcs-semanticsId-Natural or -Legal (EN 319 412-1 §5.1): how serialNumber or organizationIdentifier is to be read. */
-  semantics: z.enum(['natural', 'legal']).optional(),
+  semantics: z
+    .enum(['natural', 'legal'])
+    .optional()
+    .describe('id-etsi-qcs-semanticsId-Natural or -Legal (EN 319 412-1 §5.1): how serialNumber or organizationIdentifier is to be read.'),
 });
 export type QcStatements = z.output<typeof QcStatements>;
 
@@ -69,11 +70,12 @@ const AttributeName = z.string().min(1).max(64);
 
 /** What the subject must and may be. Attributes are named as in RFC 4519 (`organizationName`), or by OID. */
 const SubjectRules = z.strictObject({
-  /** The attributes of ETSI EN 319 412-2 §4.2.4 (natural person) or EN 319 412-3 §4.2.1 (legal person) are required. */
-  person: z.enum(['natural', 'legal']).optional(),
+  person: z
+    .enum(['natural', 'legal'])
+    .optional()
+    .describe('The attributes of ETSI EN 319 412-2 §4.2.4 (natural person) or EN 319 412-3 §4.2.1 (legal person) are required.'),
   required: z.array(AttributeName).default([]),
-  /** Absent: every attribute. `countryName` and `commonName` are always there. */
-  allowed: z.array(AttributeName).optional(),
+  allowed: z.array(AttributeName).optional().describe('Absent: every attribute. countryName and commonName are always there.'),
   /** Absent: every country. */
   countries: z.array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')).optional(),
 });
@@ -100,11 +102,17 @@ export const CertificateProfile = z.strictObject({
     .int()
     .positive()
     .default(24 * 60),
-  /** Extensions that `extensionRequest` may add, by OID. subjectAltName (2.5.29.17) stands for `subjectAlternativeName` too. */
-  allowedExtensions: z.array(ObjectIdentifierText).default(['2.5.29.17']),
-  /** Kinds of name that a subjectAltName may hold. */
-  allowedAlternativeNames: z.array(z.enum(alternativeNameKinds)).default(['rfc822Name']),
-  /** Attribute identifiers that may become subjectDirectoryAttributes. */
-  allowedDirectoryAttributes: z.array(ObjectIdentifierText).default([]),
+  allowedExtensions: z
+    .array(ObjectIdentifierText)
+    .default(['2.5.29.17'])
+    .describe('Extensions that extensionRequest may add, by OID. subjectAltName (2.5.29.17) stands for subjectAlternativeName too.'),
+  allowedAlternativeNames: z
+    .array(z.enum(alternativeNameKinds))
+    .default(['rfc822Name'])
+    .describe('Kinds of name that a subjectAltName may hold.'),
+  allowedDirectoryAttributes: z
+    .array(ObjectIdentifierText)
+    .default([])
+    .describe('Attribute identifiers that may become subjectDirectoryAttributes.'),
 });
 export type CertificateProfile = z.output<typeof CertificateProfile>;
