@@ -5,7 +5,9 @@ import { checkAuthorityKey, loadAuthority } from './certificates/configured-auth
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { createApi } from './http/api.ts';
-import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
+import { Guard } from './http/guard.ts';
+import { limitServer } from './http/limited-server.ts';
+import { callerOf, clientOf, createMtlsServer } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring } from './keys/keyring.ts';
@@ -13,6 +15,7 @@ import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { exitCodes } from './token/host/greeting.ts';
 import { PinRefusedError } from './token/token.ts';
@@ -41,10 +44,12 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   const audit = await openAudit(config.audit, { store, token, log });
 
   let draining = false;
+  const threads = new WorkThreads();
+  const guard = new Guard(config.limits, threads, clientOf);
   const api = createApi({
     operations,
     signRoot: config.paths.signRoot,
-    jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
+    guard,
     log,
     draining: () => draining,
     busySeconds: () => token.busySeconds,
@@ -68,6 +73,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     },
   };
   const apiServer = createMtlsServer(config.listeners.api, api, log, audit);
+  limitServer(apiServer, config.limits, api, guard.malformed);
   const operationsServer = createOperationsServer(health, metrics);
   await listen(apiServer, config.listeners.api);
   await listen(operationsServer, config.listeners.operations);
@@ -86,6 +92,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     clearTimeout(timer);
     keys.stopSweeping();
     await audit.stop();
+    await threads.stop();
     await token.stop();
     await store.close();
     log.info('stopped');

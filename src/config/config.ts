@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { LimitsConfig } from './limits-config.ts';
 import { CertificateProfile } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -83,16 +84,7 @@ export const Config = z.strictObject({
     operations: z.strictObject({ host: z.string().default('127.0.0.1'), port: Port.default(9443) }).prefault({}),
   }),
   paths: z.strictObject({ signRoot: PathPrefix.default('/sign') }).prefault({}),
-  limits: z
-    .strictObject({
-      jsonBodyMaxBytes: z
-        .int()
-        .positive()
-        .default(64 * 1024 * 1024),
-      documentsMax: z.int().positive().default(100),
-      drainSeconds: z.number().nonnegative().default(30),
-    })
-    .prefault({}),
+  limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
   audit: Audit.prefault({}),

@@ -1,23 +1,31 @@
-import type { IncomingMessage } from 'node:http';
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Audit } from '../audit/audit.ts';
 import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
 import type { Caller } from '../clients/caller.ts';
+import { withFewDocuments } from '../operations/limit-sizes.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { TokenBusy } from '../token/token.ts';
 import { resultObject, resultOf, success } from './answer.ts';
+import type { Ticket } from './admission.ts';
+import { parseBigJson, type SharedBody } from './big-json.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
+import { earlyAnswerHeaders, rest } from './early-answer.ts';
+import type { Guard } from './guard.ts';
+import { JsonError, TooManyValues } from './json-scanner.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { recorded, type Ending } from './recorded.ts';
 import { send } from './send.ts';
-import { JsonError, parseStrictJson } from './strict-json.ts';
+import { checkShape } from './request-shape.ts';
+import { parseStrictJson } from './strict-json.ts';
 
 export interface ApiOptions {
   readonly operations: readonly Operation[];
   readonly signRoot: string;
-  readonly jsonBodyMaxBytes: number;
+  /** What it takes of whom. */
+  readonly guard: Guard;
   readonly log: Logger;
   /** Whether the service stops: new work is refused. */
   draining(): boolean;
@@ -31,7 +39,7 @@ export interface ApiOptions {
 }
 
 /** Mounts the table of operations. The order of checks is the contract's (§2): each step below is one of its words. */
-export function createApi(options: ApiOptions): Express {
+export function createApi(options: ApiOptions): RequestListener {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   for (const operation of options.operations) {
@@ -50,7 +58,7 @@ export function createApi(options: ApiOptions): Express {
       next(error);
       return;
     }
-    if (error instanceof Problem) sendProblem(response, error);
+    if (error instanceof Problem) sendEarly(request, response, error);
     else if (error instanceof StoreUnavailable) sendProblem(response, storeAway(error, request.path, options.log));
     else if (error instanceof URIError) sendProblem(response, new Problem(400, 'the path is not percent-encoded UTF-8'));
     else {
@@ -58,13 +66,36 @@ export function createApi(options: ApiOptions): Express {
       sendProblem(response, new Problem(500, message));
     }
   });
-  return app;
+  return (request, response) => {
+    options.guard.malformed.follow(request, response);
+    try {
+      checkShape(request);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      sendProblem(response, error);
+      return;
+    }
+    app(request, response);
+  };
+}
+
+/** An answer that may leave before the body has come. */
+function sendEarly(request: Request, response: Response, problem: Problem): void {
+  const headers = earlyAnswerHeaders(request, problem);
+  response.once('finish', () => {
+    rest(request, problem);
+  });
+  sendProblem(response, new Problem(problem.status, problem.message, { members: problem.members, headers }));
 }
 
 async function handle(operation: Operation, options: ApiOptions, request: Request, response: Response): Promise<void> {
   if (options.draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
   const busy = options.busySeconds();
   if (busy !== undefined) throw overloaded(busy);
+  const ticket = options.guard.admission.admit(options.guard.clientOf(request));
+  response.once('close', () => {
+    ticket.release();
+  });
   const address = request.socket.remoteAddress;
   const caller = await options.callerOf(request);
   if (caller === undefined) {
@@ -77,7 +108,7 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
     throw new Problem(403, `this operation needs the role "${operation.role}"`);
   }
   const ending = await recorded(options, { operation, caller, address }, async (audited) =>
-    carryOut(operation, options, request, { caller, audited }),
+    carryOut(operation, options, request, { caller, audited, ticket, response }),
   );
   if (ending instanceof Problem) throw ending;
   const { result, echo, answer } = ending;
@@ -87,20 +118,24 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
 interface Requesting {
   readonly caller: Caller;
   readonly audited: AuditedRequest;
+  readonly ticket: Ticket;
+  readonly response: Response;
 }
 
 async function carryOut(
   operation: Operation,
   options: ApiOptions,
   request: Request,
-  { caller, audited }: Requesting,
+  { caller, audited, ticket, response }: Requesting,
 ): Promise<Ending | Problem> {
   let echo: Ending['echo'] = {};
   try {
-    checkBodyHeaders(request, options.jsonBodyMaxBytes);
-    const bytes = await readBody(request, options.jsonBodyMaxBytes);
+    const { limits } = options.guard;
+    checkBodyHeaders(request, limits.jsonBodyMaxBytes);
+    if (request.headers.expect !== undefined) response.writeContinue();
+    const bytes = await readBody(request, limits.jsonBodyMaxBytes, ticket);
     const hasIdempotencyKey = operation.takesIdempotencyKey && checkIdempotencyKey(request);
-    const body = parseBody(bytes);
+    const body = withFewDocuments(await parseBody(bytes, options.guard), limits.documentsMax);
     const { requestID } = body;
     if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
     const context = options.context(caller, hasIdempotencyKey, audited);
@@ -135,11 +170,12 @@ function checkIdempotencyKey(request: Request): boolean {
   return true;
 }
 
-function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
+async function parseBody(bytes: Buffer | SharedBody, { limits, threads }: Guard): Promise<Readonly<Record<string, unknown>>> {
+  const json = { valuesMax: limits.jsonValuesMax };
   try {
-    return parseStrictJson(bytes);
+    return Buffer.isBuffer(bytes) ? parseStrictJson(bytes, json) : await parseBigJson(bytes, json, threads);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    throw new Problem(400, error.message, { members: { position: error.position } });
+    throw new Problem(error instanceof TooManyValues ? 413 : 400, error.message, { members: { position: error.position } });
   }
 }

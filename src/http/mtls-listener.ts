@@ -8,7 +8,6 @@ import type { Caller } from '../clients/caller.ts';
 import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { problemBody } from './problem.ts';
 
 /** Fingerprint of the public key behind each connection, worked out once; the registration is looked up for every request. */
 const fingerprints = new WeakMap<TLSSocket, string>();
@@ -18,6 +17,11 @@ export async function callerOf(request: IncomingMessage, clients: ClientRegistry
   if (!(request.socket instanceof TLSSocket)) return undefined;
   const spki = fingerprints.get(request.socket);
   return spki === undefined ? undefined : clients.find(spki);
+}
+
+/** What tells the client of a connection from others, whether it is registered or not. */
+export function clientOf(request: IncomingMessage): string {
+  return (request.socket instanceof TLSSocket ? fingerprints.get(request.socket) : undefined) ?? '';
 }
 
 /** The API listener: TLS 1.2 and 1.3, and a valid client certificate before any HTTP. Whom it refuses goes to the audit log. */
@@ -32,7 +36,6 @@ export function createMtlsServer(config: Config['listeners']['api'], handler: Re
       rejectUnauthorized: false,
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
-      keepAliveTimeout: 60_000,
     },
     handler,
   );
@@ -46,18 +49,6 @@ export function createMtlsServer(config: Config['listeners']['api'], handler: Re
   server.on('tlsClientError', (error, socket) => {
     log.debug('a TLS handshake failed', { reason: error.message, address: socket.remoteAddress });
     socket.destroy();
-  });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET') {
-      socket.destroy();
-      return;
-    }
-    const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-    const body = problemBody({ status, message: 'this is no HTTP/1.1 request', members: {} });
-    const phrase = status === 431 ? 'Request Header Fields Too Large' : status === 408 ? 'Request Timeout' : 'Bad Request';
-    socket.end(
-      `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-API-Version: 1.0.0\r\nConnection: close\r\n\r\n${body}`,
-    );
   });
   return server;
 }

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { Refusal } from '../result-codes.ts';
 import type { Token } from '../token/token.ts';
+import { limitSizes } from './limit-sizes.ts';
 import { parseRequest } from './parse-request.ts';
 
 /** What an operation may use: who asks, and the rooms below. */
@@ -45,6 +46,7 @@ export interface Operation extends Omit<OperationDescription<unknown, object>, '
 
 /** One entry of the table of operations. */
 export function operation<Request, Answer extends object>(description: OperationDescription<Request, Answer>): Operation {
+  limitSizes(description.request);
   return {
     ...description,
     async handle(body, context) {

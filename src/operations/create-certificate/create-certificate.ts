@@ -7,7 +7,7 @@ import { issueCertificate, validity } from '../../certificates/issue.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
 import { Refusal } from '../../result-codes.ts';
-import { DigestEntry, Text } from '../fields/values.ts';
+import { DigestEntry, Secret, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 
 const protocols = ['PASSWORD', 'OTP', 'SINGLE_USE'] as const;
@@ -16,8 +16,8 @@ const CreateCertificateRequest = z.strictObject({
   certificationRequestInfo: z.strictObject({
     signatureActivationProtocol: z.enum(protocols),
     validityPeriod: z.int().positive().optional(),
-    transactionId: Text.optional(),
-    JWT: z.strictObject({ token: Text, password: Text.optional() }).optional(),
+    transactionId: Secret.optional(),
+    JWT: z.strictObject({ token: Text, password: Secret.optional() }).optional(),
     PKCS10: Pkcs10.optional(),
   }),
   certificateFormat: z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']),

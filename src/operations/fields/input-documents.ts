@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import { maxFileNameBytes, type InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
-import { Base64, digestFields, MediaType, Text } from './values.ts';
+import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from './values.ts';
 
 const FileName = Text.refine(
   (name) => name.length > 0 && name !== '.' && name !== '..' && !/[/\\\p{Cc}]/u.test(name) && Buffer.byteLength(name) <= maxFileNameBytes,
@@ -15,16 +16,17 @@ export const InputDocumentField = z.strictObject({
   ID: Text.min(1),
   fileName: FileName.optional(),
   mimeType: MediaType.optional(),
-  plainData: z.strictObject({ plainValue: Text }).optional(),
+  plainData: z.strictObject({ plainValue: PlainContent }).optional(),
   filePathData: z.strictObject({ filePath: Text }).optional(),
   base64Data: z.strictObject({ base64Value: Base64 }).optional(),
   FTMData: z.strictObject({ fileSize: z.int().nonnegative(), fileID: Text }).optional(),
   digest: z.strictObject(digestFields).optional(),
-  password: Text.optional(),
+  password: Secret.optional(),
 });
 export type InputDocumentField = z.output<typeof InputDocumentField>;
 
-export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document');
+/** The configuration says how many are taken (`limits.documentsMax`); this is what it can say at most. */
+export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document').max(documentsAbsoluteMax);
 
 /** What the format asked for can use: a digest instead of content, a password that opens the content. */
 interface Allowed {
@@ -32,15 +34,14 @@ interface Allowed {
   readonly passwordAllowed: boolean;
 }
 
+/** Told before anything of the documents is compared. @throws {Refusal} FIELD_INVALID */
+export function checkDocumentCount(documents: readonly InputDocumentField[], { documentsMax }: { readonly documentsMax: number }): void {
+  if (documents.length <= documentsMax) return;
+  throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${documentsMax} documents a request` });
+}
+
 /** Contract §4 and §5. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
-export function checkDocuments(
-  documents: readonly InputDocumentField[],
-  limits: { readonly documentsMax: number },
-  { digestAllowed, passwordAllowed }: Allowed,
-): void {
-  if (documents.length > limits.documentsMax) {
-    throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${limits.documentsMax} documents a request` });
-  }
+export function checkDocuments(documents: readonly InputDocumentField[], { digestAllowed, passwordAllowed }: Allowed): void {
   const ids = new Set<string>();
   for (const [index, document] of documents.entries()) {
     const at = `/inputDocuments/${index}`;
@@ -97,7 +98,7 @@ export function readDocuments(documents: readonly InputDocumentField[]): InputDo
       if (hash === undefined) throw new Error('checkDocuments lets no unknown hash pass');
       return { id: ID, fileName, source: { digest: { hash, value: digest.digestValue } } };
     }
-    const content = base64Data?.base64Value ?? Buffer.from(plainData?.plainValue ?? '', 'utf8');
+    const content = base64Data?.base64Value ?? plainData?.plainValue ?? new Uint8Array();
     return { id: ID, fileName, source: { content } };
   });
 }

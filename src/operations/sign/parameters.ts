@@ -37,10 +37,12 @@ const XP7Signature = z
       })
       .optional(),
   })
-  .superRefine(({ XP7Format, XP7Providers }, context) => {
+  .refine(({ XP7Format, XP7Providers }) => XP7Format !== 'CXP_7' || XP7Providers?.CXP7Parameters !== undefined, {
     // Attached and detached are different deliveries: signetd does not guess which one was meant.
-    if (XP7Format !== 'CXP_7' || XP7Providers?.CXP7Parameters !== undefined) return;
-    context.addIssue({ code: 'custom', path: ['XP7Providers', 'CXP7Parameters', 'detached'], message: 'required with XP7Format CXP_7' });
+    path: ['XP7Providers', 'CXP7Parameters', 'detached'],
+    message: 'required with XP7Format CXP_7',
+    // A missing field is told before wrong ones, so it is looked for beside those.
+    when: ({ value }) => typeof value === 'object' && value !== null,
   });
 export type XP7Signature = z.output<typeof XP7Signature>;
 

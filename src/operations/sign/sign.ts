@@ -7,7 +7,7 @@ import { cmsFormat } from '../../signatures/cms/cms.ts';
 import type { Prepared, SignatureFormat, SignerChain } from '../../signatures/format.ts';
 import { rawFormat } from '../../signatures/raw/raw.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
+import { checkDocumentCount, checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, KeyReference, requiredPassword } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { Text } from '../fields/values.ts';
@@ -33,8 +33,9 @@ export const sign = operation({
   request: SignRequest,
   async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
     context.audit.key = keyReference.reference;
+    checkDocumentCount(inputDocuments, context.config.limits);
     const requested = requestedSignature(parameters, { allowSha1: context.config.tenants[context.caller.tenant]?.allowSha1 ?? false });
-    checkDocuments(inputDocuments, context.config.limits, { digestAllowed: requested.kind === 'raw', passwordAllowed: false });
+    checkDocuments(inputDocuments, { digestAllowed: requested.kind === 'raw', passwordAllowed: false });
     checkOutput(optionalInputs);
     checkKeyReference(keyReference);
     const rawAlgorithm = requested.kind === 'raw' ? rawAlgorithmAsked(requested.raw) : undefined;

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { ObjectIdentifier, Sha1Hex, Text } from '../fields/values.ts';
+import { maxListEntries, ObjectIdentifier, Secret, Sha1Hex, Text } from '../fields/values.ts';
 import { Digest, RsaVersion, UrlSource } from './enumerations.ts';
 
 const TimeStamp = z.strictObject({
   URLSource: UrlSource.optional(),
-  clientURL: z.array(Text).optional(),
+  clientURL: z.array(Text).max(maxListEntries).optional(),
   digestAlg: Digest.optional(),
   policyOID: ObjectIdentifier.optional(),
-  credentials: z.strictObject({ userName: Text, password: Text }).optional(),
+  credentials: z.strictObject({ userName: Text, password: Secret }).optional(),
   nonce: z.boolean().optional(),
 });
 
@@ -35,7 +35,7 @@ const SignedProperties = z.strictObject({
         .optional(),
     })
     .optional(),
-  signerRole: z.strictObject({ claimedRoles: z.strictObject({ claimedRole: z.array(Text).optional() }) }).optional(),
+  signerRole: z.strictObject({ claimedRoles: z.strictObject({ claimedRole: z.array(Text).max(maxListEntries).optional() }) }).optional(),
 });
 
 /** Members that envelopedXAdESSignature and XP7Signature share. */

@@ -1,0 +1,22 @@
+import type { IncomingMessage } from 'node:http';
+import type { LimitsConfig } from '../config/limits-config.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
+import { Admission } from './admission.ts';
+import { MalformedRequests } from './malformed.ts';
+
+/** What stands between the connections and the operations: limits, and what is refused before it costs anything. */
+export class Guard {
+  readonly limits: LimitsConfig;
+  readonly threads: WorkThreads;
+  readonly admission: Admission;
+  readonly malformed = new MalformedRequests();
+  /** What tells the client of a request from others, whether it is registered or not. */
+  readonly clientOf: (request: IncomingMessage) => string;
+
+  constructor(limits: LimitsConfig, threads: WorkThreads, clientOf: (request: IncomingMessage) => string) {
+    this.limits = limits;
+    this.threads = threads;
+    this.admission = new Admission(limits);
+    this.clientOf = clientOf;
+  }
+}

@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { LongText } from '../../documents/long-text.ts';
+
+/**
+ * Content that may come as LongText. To JSON Schema and in its messages it is `z.string()` like any other; only its parser lets LongText pass too,
+ * which the schema language says as a union alone.
+ */
+export function maybeLong(): z.ZodType<string | LongText, string> {
+  const schema: z.ZodType<string | LongText, string> = z.string();
+  const { parse } = schema._zod;
+  schema._zod.parse = (payload, context) => (payload.value instanceof LongText ? payload : parse(payload, context));
+  schema._zod.run = schema._zod.parse;
+  return schema;
+}
