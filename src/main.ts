@@ -55,7 +55,16 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     busySeconds: () => token.busySeconds,
     callerOf: async (request) => callerOf(request, clients),
     audit,
-    context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
+    context: (caller, hasIdempotencyKey, details) => ({
+      caller,
+      config,
+      keys,
+      token,
+      authorities,
+      threads,
+      hasIdempotencyKey,
+      audit: details,
+    }),
   });
   const health = {
     async ready(): Promise<Record<string, string>> {

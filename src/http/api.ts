@@ -4,6 +4,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
 import type { Caller } from '../clients/caller.ts';
 import { withFewDocuments } from '../operations/limit-sizes.ts';
+import { jsonPieces } from '../documents/long-answer.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -17,7 +18,7 @@ import type { Guard } from './guard.ts';
 import { JsonError, TooManyValues } from './json-scanner.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { recorded, type Ending } from './recorded.ts';
-import { send } from './send.ts';
+import { sendPieces } from './send.ts';
 import { checkShape } from './request-shape.ts';
 import { parseStrictJson } from './strict-json.ts';
 
@@ -112,7 +113,7 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
   );
   if (ending instanceof Problem) throw ending;
   const { result, echo, answer } = ending;
-  send(response, 200, 'application/json', JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
+  await sendPieces(response, 'application/json', jsonPieces({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
 }
 
 interface Requesting {

@@ -23,7 +23,8 @@ export async function parseBigJson(
   { valuesMax }: { readonly valuesMax: number },
   threads: WorkThreads,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const result = await threads.run<BigJsonTask, BigJsonResult>(threadModule, 'readBigJson', { ...body, valuesMax, textMembers });
+  const task: BigJsonTask = { ...body, valuesMax, textMembers };
+  const result = await threads.run<BigJsonResult>(threadModule, 'readBigJson', task);
   if ('fault' in result) {
     const { message, position, tooMany } = result.fault;
     throw tooMany ? new TooManyValues(message, position) : new JsonError(message, position);

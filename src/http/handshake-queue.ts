@@ -1,5 +1,5 @@
 import type { Server } from 'node:https';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 export interface HandshakeLimits {
   readonly handshakesMax: number;

@@ -23,7 +23,8 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 const numberShape = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const controls = /[\0-\x1f]/;
+/** In bytes read as Latin-1: what lies before the space. */
+const controls = /[^ -\xff]/;
 const controlSliceBytes = 1024 * 1024;
 
 /** Where a string lies, quotes included. */

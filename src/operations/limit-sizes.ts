@@ -12,29 +12,31 @@ const limited = new WeakSet<z.core.$ZodType>();
 export function limitSizes(schema: z.core.$ZodType): void {
   if (limited.has(schema)) return;
   limited.add(schema);
-  if (schema instanceof z.core.$ZodArray) {
+  if (schema instanceof z.ZodArray) {
     limitEntries(schema, (value) => (Array.isArray(value) ? value.length : 0));
-    limitSizes(schema._zod.def.element);
-  } else if (schema instanceof z.core.$ZodRecord) {
+    limitSizes(schema.element);
+  } else if (schema instanceof z.ZodRecord) {
     limitEntries(schema, (value) => (typeof value === 'object' && value !== null ? Object.keys(value).length : 0));
-    limitSizes(schema._zod.def.valueType);
-  } else if (schema instanceof z.core.$ZodObject) {
-    for (const member of Object.values(schema._zod.def.shape)) limitSizes(member);
-  } else if (schema instanceof z.core.$ZodUnion) {
-    for (const option of schema._zod.def.options) limitSizes(option);
-  } else if (schema instanceof z.core.$ZodPipe) {
-    limitSizes(schema._zod.def.in);
-    limitSizes(schema._zod.def.out);
-  } else if (schema instanceof z.core.$ZodOptional || schema instanceof z.core.$ZodNullable || schema instanceof z.core.$ZodDefault) {
-    limitSizes(schema._zod.def.innerType);
+    limitSizes(schema.valueType);
+  } else if (schema instanceof z.ZodObject) {
+    for (const member of Object.values<z.core.$ZodType>(schema.shape)) limitSizes(member);
+  } else if (schema instanceof z.ZodUnion) {
+    for (const option of schema.options) limitSizes(option);
+  } else if (schema instanceof z.ZodPipe) {
+    limitSizes(schema.in);
+    limitSizes(schema.out);
+  } else if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
+    limitSizes(schema.unwrap());
   }
 }
 
-function limitEntries(schema: z.core.$ZodArray | z.core.$ZodRecord, entriesOf: (value: unknown) => number): void {
-  const { parse, run, bag } = schema._zod;
-  const own = bag['maximum'];
+function limitEntries(schema: z.ZodArray | z.ZodRecord, entriesOf: (value: unknown) => number): void {
+  const { _zod: internals } = schema;
+  const parse = internals.parse.bind(internals);
+  const hasChecks = (internals.def.checks?.length ?? 0) > 0;
+  const own = internals.bag['maximum'];
   const maximum = typeof own === 'number' ? own : defaultMaxEntries;
-  const limitedParse: typeof parse = (payload, context) => {
+  internals.parse = (payload, context) => {
     if (entriesOf(payload.value) <= maximum) return parse(payload, context);
     payload.issues.push({
       code: 'too_big',
@@ -47,9 +49,8 @@ function limitEntries(schema: z.core.$ZodArray | z.core.$ZodRecord, entriesOf: (
     payload.aborted = true;
     return payload;
   };
-  schema._zod.parse = limitedParse;
   // Without checks of its own, a schema runs its parser.
-  if (run === parse) schema._zod.run = limitedParse;
+  if (!hasChecks) internals.run = (payload, context) => internals.parse(payload, context);
 }
 
 /** One document more than allowed tells as much as a million: the others are not looked at. */

@@ -5,6 +5,7 @@ import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { Refusal } from '../result-codes.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { limitSizes } from './limit-sizes.ts';
 import { parseRequest } from './parse-request.ts';
@@ -17,6 +18,8 @@ export interface Context {
   readonly token: Token;
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
+  /** For work that would hold up the event loop. */
+  readonly threads: WorkThreads;
   /** The request carries an Idempotency-Key of right form. */
   readonly hasIdempotencyKey: boolean;
   /** What the audit log is told of this request beside its outcome. */

@@ -7,8 +7,9 @@ import { LongText } from '../../documents/long-text.ts';
  */
 export function maybeLong(): z.ZodType<string | LongText, string> {
   const schema: z.ZodType<string | LongText, string> = z.string();
-  const { parse } = schema._zod;
-  schema._zod.parse = (payload, context) => (payload.value instanceof LongText ? payload : parse(payload, context));
-  schema._zod.run = schema._zod.parse;
+  const { _zod: internals } = schema;
+  const parse = internals.parse.bind(internals);
+  internals.parse = (payload, context) => (payload.value instanceof LongText ? payload : parse(payload, context));
+  internals.run = (payload, context) => internals.parse(payload, context);
   return schema;
 }
