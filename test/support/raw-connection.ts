@@ -63,6 +63,14 @@ export class RawConnection {
     while (!found() && !this.#socket.destroyed) await Promise.race([once(this.#socket, 'data'), this.#closed]);
   }
 
+  /** Sends a request and waits for the status of its answer; undefined where the connection is closed instead. */
+  async ask(bytes: string | Buffer): Promise<number | undefined> {
+    const before = this.statuses.length;
+    this.write(bytes);
+    while (this.statuses.length === before && !this.#socket.destroyed) await Promise.race([once(this.#socket, 'data'), this.#closed]);
+    return this.statuses[before];
+  }
+
   /** Statuses of the answers so far, interim ones included. */
   get statuses(): readonly number[] {
     return Array.from(this.received.matchAll(/HTTP\/1\.1 (\d{3}) /g), (match) => Number(match[1]));
