@@ -202,7 +202,6 @@ export const madeRequest: fc.Arbitrary<MadeRequest> = fc
       path,
       bytes,
       pieces: 1,
-      leaves: false,
       kind,
       ...extra,
     });
