@@ -12,6 +12,11 @@ import {
 
 const ValueChoice = z.enum(['OCSP', 'CRL', 'BOTH']);
 
+/** What holds the field, or the field itself, is wrong and not missing. */
+function isOfProviders(path: readonly PropertyKey[] = []): boolean {
+  return path[0] === 'XP7Providers' && (path.length === 1 || path[1] === 'CXP7Parameters');
+}
+
 const XP7Signature = z
   .strictObject({
     XP7Format: z.enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7']),
@@ -42,7 +47,7 @@ const XP7Signature = z
     path: ['XP7Providers', 'CXP7Parameters', 'detached'],
     message: 'required with XP7Format CXP_7',
     // A missing field is told before wrong ones, so it is looked for beside those.
-    when: ({ value }) => typeof value === 'object' && value !== null,
+    when: ({ value, issues }) => typeof value === 'object' && value !== null && !issues.some(({ path }) => isOfProviders(path)),
   });
 export type XP7Signature = z.output<typeof XP7Signature>;
 
