@@ -59,7 +59,7 @@ export function createApi(options: ApiOptions): RequestListener {
       next(error);
       return;
     }
-    if (error instanceof Problem) sendEarly(request, response, error);
+    if (error instanceof Problem) sendEarly(request, response, error, options.guard);
     else if (error instanceof StoreUnavailable) sendProblem(response, storeAway(error, request.path, options.log));
     else if (error instanceof URIError) sendProblem(response, new Problem(400, 'the path is not percent-encoded UTF-8'));
     else {
@@ -80,12 +80,17 @@ export function createApi(options: ApiOptions): RequestListener {
   };
 }
 
-/** An answer that may leave before the body has come. */
-function sendEarly(request: Request, response: Response, problem: Problem): void {
-  const headers = earlyAnswerHeaders(request, problem);
-  response.once('finish', () => {
-    rest(request, problem);
-  });
+/** An answer that may leave before the body has come. After one with Retry-After, the connection rests for as long as it says. */
+function sendEarly(request: Request, response: Response, problem: Problem, { refusals }: Guard): void {
+  const headers: Record<string, string> = { ...earlyAnswerHeaders(request, problem) };
+  const seconds = headers['Retry-After'];
+  if (seconds !== undefined && headers['Connection'] === undefined) {
+    const restMs = refusals.restMs();
+    headers['Retry-After'] = String(Math.max(Number(seconds), Math.ceil(restMs / 1000)));
+    response.once('finish', () => {
+      rest(request, restMs);
+    });
+  }
   sendProblem(response, new Problem(problem.status, problem.message, { members: problem.members, headers }));
 }
 
@@ -113,6 +118,7 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
   );
   if (ending instanceof Problem) throw ending;
   const { result, echo, answer } = ending;
+  options.guard.refusals.served();
   await sendPieces(response, 'application/json', jsonPieces({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
 }
 

@@ -5,8 +5,6 @@ import type { Problem } from './problem.ts';
 const unwantedMaxBytes = 256 * 1024;
 /** How long a client has to take the answer before its connection goes. */
 const lingerMs = 1000;
-/** A client that comes back before it was told to waits so long for its next answer. */
-const restMaxMs = 500;
 
 /**
  * The headers of an answer that leaves before the body has come. Where much of the body is to come, the connection ends with the answer. It is
@@ -27,18 +25,11 @@ function hasMuchToCome({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > unwantedMaxBytes;
 }
 
-/**
- * After an answer with Retry-After the connection is not read for a moment. Refusals are cheap, and still a client that repeats them without a pause
- * would take the time that others' requests need.
- */
-export function rest({ socket }: IncomingMessage, { headers }: Problem): void {
-  const seconds = Number(headers['Retry-After'] ?? 0);
-  if (seconds === 0 || socket.destroyed) return;
+/** Leaves the connection unread for a while after the answer. */
+export function rest({ socket }: IncomingMessage, ms: number): void {
+  if (socket.destroyed) return;
   socket.pause();
-  setTimeout(
-    () => {
-      if (!socket.destroyed) socket.resume();
-    },
-    Math.min(restMaxMs, seconds * 1000),
-  ).unref();
+  setTimeout(() => {
+    if (!socket.destroyed) socket.resume();
+  }, ms).unref();
 }

@@ -3,6 +3,7 @@ import type { LimitsConfig } from '../config/limits-config.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { Admission } from './admission.ts';
 import { MalformedRequests } from './malformed.ts';
+import { RefusalPace } from './refusal-pace.ts';
 
 /** What stands between the connections and the operations: limits, and what is refused before it costs anything. */
 export class Guard {
@@ -10,6 +11,7 @@ export class Guard {
   readonly threads: WorkThreads;
   readonly admission: Admission;
   readonly malformed = new MalformedRequests();
+  readonly refusals = new RefusalPace();
   /** What tells the client of a request from others, whether it is registered or not. */
   readonly clientOf: (request: IncomingMessage) => string;
 

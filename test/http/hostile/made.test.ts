@@ -104,7 +104,9 @@ describe(`${count} hostile requests (seed ${seed})`, () => {
       for (const sender of senders) sender.close();
       const mebibytes = resident.map((bytes) => Math.round(bytes / 1024 / 1024));
       if (process.env['SIGNETD_HOSTILE_REQUESTS'] !== undefined) {
-        process.stderr.write(`outcomes ${JSON.stringify(Object.fromEntries([...outcomes].toSorted()))}\nMiB ${mebibytes.join(' ')}\n`);
+        process.stderr.write(
+          `outcomes ${JSON.stringify(Object.fromEntries([...outcomes].toSorted(([left], [right]) => left.localeCompare(right))))}\nMiB ${mebibytes.join(' ')}\n`,
+        );
       }
       expect(faults).toEqual([]);
       for (const code of ['HTTP 400', '1/101', '1/102', '1/103', '2/201']) expect(outcomes.get(code) ?? 0, code).toBeGreaterThan(0);
