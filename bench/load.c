@@ -6,7 +6,8 @@
  * With --pids it also says how much CPU each of these processes used while it counted.
  *
  * With --rate requests come in an open loop: so many a second, whatever becomes of those before. What finds no free connection waits in the client
- * and is told apart. 503 and 429 are counted as refusals then, not as errors.
+ * and is told apart. 503 and 429 are counted as refusals then, not as errors, and
+ * their Retry-After is heeded.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -39,7 +40,7 @@ typedef struct {
   SSL *ssl;
   Phase phase;
   size_t written;
-  double begun;
+  double begun, rests_until;
   Part part;
   char line[MAX_HEAD]; /* the head, or one line of the chunked framing */
   size_t line_length, remaining;
@@ -71,8 +72,8 @@ static uint64_t refused, refused_503, refused_429;
 /* Of the open loop: when it began, how many requests were sent since, and the connections that have nothing to do. */
 static double open_since;
 static uint64_t sent;
-static Connection **idle;
-static int idle_count;
+static Connection **idle, **resting;
+static int idle_count, resting_count;
 
 static void fail(const char *what) {
   fprintf(stderr, "load: %s\n", what);
@@ -185,6 +186,9 @@ static void reopen(Connection *connection) {
   for (int index = 0; index < idle_count; index++) {
     if (idle[index] == connection) idle[index--] = idle[--idle_count];
   }
+  for (int index = 0; index < resting_count; index++) {
+    if (resting[index] == connection) resting[index--] = resting[--resting_count];
+  }
   close_connection(connection);
   if (draining) return;
   if (failures_in_a_row > MAX_FAILURES_IN_A_ROW) {
@@ -201,8 +205,26 @@ static uint64_t backlog(void) {
   return arrived > sent ? arrived - sent : 0;
 }
 
+/* A client that heeds Retry-After leaves the connection alone until then. */
+static int rests(Connection *connection) {
+  if (now() >= connection->rests_until) return 0;
+  connection->phase = RESTING;
+  resting[resting_count++] = connection;
+  return 1;
+}
+
+static void wake_rested(void) {
+  double moment = now();
+  for (int index = 0; index < resting_count; index++) {
+    if (resting[index]->rests_until > moment) continue;
+    idle[idle_count++] = resting[index];
+    resting[index--] = resting[--resting_count];
+  }
+}
+
 static void begin_request(Connection *connection) {
   if (options.rate > 0 && !draining) {
+    if (rests(connection)) return;
     if (backlog() == 0) {
       connection->phase = RESTING;
       idle[idle_count++] = connection;
@@ -251,6 +273,8 @@ static void read_head(Connection *connection) {
   connection->part = MALFORMED;
   if (sscanf(head, "HTTP/1.%*1[01] %3d", &connection->status) != 1) return;
   connection->closes = starts_with(field(head, "Connection"), "close");
+  const char *retry = field(head, "Retry-After");
+  if (retry != NULL) connection->rests_until = now() + strtod(retry, NULL);
   if (starts_with(field(head, "Transfer-Encoding"), "chunked")) {
     connection->part = CHUNK_SIZE;
   } else if (length != NULL) {
@@ -444,6 +468,7 @@ static void serve_until(double end, const Connection *connections) {
     int wait = (int)(left * 1000) + 1;
     if (options.rate > 0 && !draining) {
       wait = 1;
+      wake_rested();
       while (idle_count > 0 && backlog() > 0) {
         Connection *connection = idle[--idle_count];
         begin_request(connection);
@@ -476,7 +501,8 @@ static void run(void) {
   Connection *connections = calloc((size_t)options.connections, sizeof *connections);
   double watched[MAX_PIDS];
   idle = calloc((size_t)options.connections, sizeof *idle);
-  if (connections == NULL || idle == NULL) fail("out of memory");
+  resting = calloc((size_t)options.connections, sizeof *resting);
+  if (connections == NULL || idle == NULL || resting == NULL) fail("out of memory");
   open_since = now();
   for (int index = 0; index < options.connections; index++) open_connection(&connections[index]);
   serve_until(now() + options.warm_up, connections);
