@@ -27,13 +27,23 @@ function quickstart(directory: string, program: 'quickstart' | 'stop'): void {
   });
 }
 
+/** Somebody else may have taken the ports in the meantime, for a moment. */
+function startAgain(directory: string, attempts = 5): void {
+  try {
+    quickstart(directory, 'quickstart');
+  } catch (error) {
+    if (attempts === 1) throw error;
+    startAgain(directory, attempts - 1);
+  }
+}
+
 async function startService(directory: string): Promise<Target> {
   quickstart(directory, 'quickstart');
   quickstart(directory, 'stop');
   const file = join(directory, 'signetd.yaml');
   const config = z.looseObject({ limits: z.record(z.string(), z.number()) }).parse(parse(readFileSync(file, 'utf8')));
   writeFileSync(file, stringify({ ...config, limits: { ...config.limits, ...limits } }));
-  quickstart(directory, 'quickstart');
+  startAgain(directory);
   const description = readQuickstart(directory);
   if (description === undefined) throw new Error('the quickstart left no description');
   const service = new ServiceClient(description, description.clients.other);
