@@ -27,7 +27,7 @@ export interface Ticket {
 
 /** Counts what clients take of the service, each alone and all together, and says no before it costs anything. */
 export class Admission {
-  readonly #limits: AdmissionLimits;
+  #limits: AdmissionLimits;
   readonly #nowMs: () => number;
   readonly #shares = new Map<string, Share>();
   #requests = 0;
@@ -37,6 +37,10 @@ export class Admission {
   constructor(limits: AdmissionLimits, nowMs: () => number = () => performance.now()) {
     this.#limits = limits;
     this.#nowMs = nowMs;
+  }
+
+  use(limits: AdmissionLimits): void {
+    this.#limits = limits;
   }
 
   /** `client` is the fingerprint of its key, whether it is registered or not. @throws {Problem} 503 for all, then 429 for this client */

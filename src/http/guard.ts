@@ -7,7 +7,7 @@ import { RefusalPace } from './refusal-pace.ts';
 
 /** What stands between the connections and the operations: limits, and what is refused before it costs anything. */
 export class Guard {
-  readonly limits: LimitsConfig;
+  limits: LimitsConfig;
   readonly threads: WorkThreads;
   readonly admission: Admission;
   readonly malformed = new MalformedRequests();
@@ -20,5 +20,11 @@ export class Guard {
     this.threads = threads;
     this.admission = new Admission(limits);
     this.clientOf = clientOf;
+  }
+
+  /** Goes by other limits from the next request on; those of connections stay as they were at the start. */
+  use(limits: LimitsConfig): void {
+    this.limits = limits;
+    this.admission.use(limits);
   }
 }

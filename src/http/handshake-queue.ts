@@ -8,19 +8,21 @@ export interface HandshakeLimits {
 
 /**
  * A handshake costs as much as several requests, all of it on the event loop. Only some are done at the same time; further connections wait for their
- * turn, and one that is not done in time goes. Called before the server listens.
+ * turn, for as long as a handshake may take. Called before the server listens.
  */
 export function queueHandshakes(server: Server, { handshakesMax, handshakeTimeoutSeconds }: HandshakeLimits): void {
   const begin = server.listeners('connection');
   server.removeAllListeners('connection');
-  const waiting = new Set<Socket>();
+  /** With what ends the time that each of them may wait. The handshake itself has a time-out of its own. */
+  const waiting = new Map<Socket, NodeJS.Timeout>();
   /** What frees the place of a handshake, by the address of the client: the TLS socket is another object than the one it began with. */
   const running = new Map<string, () => void>();
 
   const startNext = (): void => {
-    for (const socket of waiting) {
+    for (const [socket, timer] of waiting) {
       if (running.size >= handshakesMax) return;
       waiting.delete(socket);
+      clearTimeout(timer);
       start(socket);
     }
   };
@@ -36,28 +38,16 @@ export function queueHandshakes(server: Server, { handshakesMax, handshakeTimeou
     for (const listener of begin) Reflect.apply(listener, server, [socket]);
   };
   server.on('connection', (socket: Socket) => {
-    const key = addressOf(socket);
-    const timer = setTimeout(() => {
-      socket.destroy();
-      running.get(key)?.();
-    }, handshakeTimeoutSeconds * 1000).unref();
-    const stop = (): void => {
-      clearTimeout(timer);
-      timers.delete(key);
-    };
-    timers.set(key, stop);
+    const timer = setTimeout(() => socket.destroy(), handshakeTimeoutSeconds * 1000).unref();
+    waiting.set(socket, timer);
     socket.once('close', () => {
+      clearTimeout(timer);
       waiting.delete(socket);
-      stop();
     });
-    waiting.add(socket);
     startNext();
   });
-  const timers = new Map<string, () => void>();
   const done = (socket: Socket): void => {
-    const key = addressOf(socket);
-    timers.get(key)?.();
-    running.get(key)?.();
+    running.get(addressOf(socket))?.();
   };
   server.prependListener('secureConnection', done);
   server.prependListener('tlsClientError', (_error, socket) => {

@@ -4,6 +4,7 @@ import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { outcomeSteps } from '../state/settlement.ts';
 import { step } from '../state/step.ts';
 import type { CertificateRow } from '../state/schema.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
@@ -27,6 +28,22 @@ export interface NewKey {
   readonly subscriber: { readonly emailAddress?: string | undefined; readonly phoneNumber?: string | undefined };
   /** Issues the certificate for the public key (SubjectPublicKeyInfo, DER). */
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
+  /** What the caller is answered: kept for repetitions of the request by the commit that makes the key. */
+  answer?(created: CreatedWithPassword): object;
+}
+
+export interface CreatedWithPassword {
+  readonly reference: KeyReferenceId;
+  readonly password: string;
+}
+
+export interface KeyringOptions {
+  /** Age at which a step that no instance finished counts as cut short. */
+  readonly abandonedMs?: number;
+  /** Longer than any attempt takes: what is older went down with its instance. */
+  readonly attemptMaxMs?: number;
+  /** Keys that the configuration names: whatever the journal says, they stay. */
+  readonly configured?: readonly string[];
 }
 
 const passwordBytes = 20;
@@ -42,16 +59,28 @@ export class Keyring {
   readonly #activation: Activation;
   readonly #cache: KeyCache;
   readonly #abandonedMs: number;
+  readonly #configured: Set<string>;
   #sweeping: NodeJS.Timeout | undefined;
 
-  constructor(store: StateStore, token: Token, custody: KeyCustody, { abandonedMs = 600_000, attemptMaxMs = 120_000 } = {}) {
+  constructor(
+    store: StateStore,
+    token: Token,
+    custody: KeyCustody,
+    { abandonedMs = 600_000, attemptMaxMs = 120_000, configured = [] }: KeyringOptions = {},
+  ) {
     this.#store = store;
     this.#token = token;
     this.#custody = custody;
     this.#journal = storeKeyJournal(store);
     this.#abandonedMs = abandonedMs;
+    this.#configured = new Set(configured);
     this.#activation = new Activation(store, async (key) => this.#cache.reread(key), attemptMaxMs);
     this.#cache = new KeyCache(store, this.#activation);
+  }
+
+  /** Keys that a new configuration names: they stay too, as those of the one before do. */
+  keepConfigured(ids: readonly string[]): void {
+    for (const id of ids) this.#configured.add(id);
   }
 
   /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */
@@ -60,7 +89,7 @@ export class Keyring {
   }
 
   /** Makes a key with a password that is shown this once. Whatever fails, no key without a record stays on the token. */
-  async createWithPassword(request: NewKey): Promise<{ reference: KeyReferenceId; password: string }> {
+  async createWithPassword(request: NewKey): Promise<CreatedWithPassword> {
     const id = newKeyId('caller');
     await this.#journal.announce(id, 'CREATE');
     try {
@@ -88,8 +117,10 @@ export class Keyring {
           created_at: Date.now(),
         },
       });
-      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist')]);
-      return { reference: parseKeyReferenceId(row.sha1), password };
+      const created = { reference: parseKeyReferenceId(row.sha1), password };
+      const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
+      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist'), ...outcome]);
+      return created;
     } catch (error) {
       // The journal keeps the entry if this fails too, and the next start finishes it.
       await this.#undoIfAnnounced(id).catch(() => {
@@ -157,16 +188,18 @@ export class Keyring {
   }
 
   /**
-   * Finishes what a crash cut short: keys that were being made or destroyed go from the token. Returns how many. Where other instances may be
-   * at work, a step counts as cut short after a time, whoever began it; taking it over keeps that one from finishing it.
+   * Finishes what a crash cut short: keys that were being made or destroyed go from the token. Where other instances may be at work, a step
+   * counts as cut short after a time, whoever began it; taking it over keeps that one from finishing it. `kept`: keys that the journal wants
+   * destroyed though the configuration names them. Nothing of ours writes that.
    */
-  async recover(): Promise<number> {
+  async recover(): Promise<{ finished: number; kept: readonly string[] }> {
     const begunBefore = this.#store.isShared ? Date.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
     const ids = await this.#store.run('takeOverSteps', { begunBefore });
+    const kept = ids.filter((id) => this.#configured.has(id));
     for (const id of ids) {
-      await this.#undo(parseKeyId(id));
+      if (!this.#configured.has(id)) await this.#undo(parseKeyId(id));
     }
-    return ids.length;
+    return { finished: ids.length - kept.length, kept };
   }
 
   /** Recovers again and again, where other instances may die. */
@@ -176,8 +209,8 @@ export class Keyring {
       () => {
         // A store or a token that is away now is asked again next time.
         this.recover().then(
-          (keys) => {
-            if (keys > 0) found(keys);
+          ({ finished }) => {
+            if (finished > 0) found(finished);
           },
           () => undefined,
         );
