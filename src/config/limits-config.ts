@@ -22,10 +22,7 @@ export const LimitsConfig = z
     requestsPerSecond: Count.default(100).describe("One client's requests per second over time; beyond it they are 429."),
     requestsBurst: Count.default(200).describe("One client's requests that may come at once after a rest."),
     connectionsMax: Count.default(4096).describe('Open connections; further ones are closed before any TLS.'),
-    handshakesMax: Count.default(16).describe('TLS handshakes at the same time; further connections wait for their turn.'),
-    handshakeTimeoutSeconds: Seconds.default(10).describe(
-      'Seconds that a TLS handshake may take, and that a connection waits for its turn before it.',
-    ),
+    handshakeTimeoutSeconds: Seconds.default(10).describe('Seconds that a TLS handshake may take.'),
     headersTimeoutSeconds: Seconds.default(10).describe('Seconds that the head of a request may take; longer is 408.'),
     requestTimeoutSeconds: Seconds.default(120).describe('Seconds that a whole request may take, head and body; longer is 408.'),
     keepAliveTimeoutSeconds: Seconds.default(60).describe('Seconds that a connection may rest between two requests before it is closed.'),

@@ -11,7 +11,11 @@ const lingerMs = 1000;
  * closed a moment later: closing it under bytes that arrive would take the answer from the client.
  */
 export function earlyAnswerHeaders(request: IncomingMessage, { headers }: Problem): Readonly<Record<string, string>> {
-  if (request.complete || (headers['Connection'] === undefined && !hasMuchToCome(request))) return headers;
+  if (request.complete) return headers;
+  if (headers['Connection'] === undefined && !hasMuchToCome(request)) {
+    endIfMuchComes(request);
+    return headers;
+  }
   const { socket } = request;
   socket.destroySoon = (): void => {
     socket.pause();
@@ -22,7 +26,17 @@ export function earlyAnswerHeaders(request: IncomingMessage, { headers }: Proble
 }
 
 function hasMuchToCome({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > unwantedMaxBytes;
+  return Number(headers['content-length'] ?? 0) > unwantedMaxBytes;
+}
+
+/** A body in chunks shows its size as it comes. */
+function endIfMuchComes(request: IncomingMessage): void {
+  if (request.headers['transfer-encoding'] === undefined) return;
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > unwantedMaxBytes) request.socket.destroy();
+  });
 }
 
 /** Leaves the connection unread for a while after the answer. */

@@ -1,7 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Server } from 'node:https';
 import type { LimitsConfig } from '../config/limits-config.ts';
-import { queueHandshakes } from './handshake-queue.ts';
 import type { MalformedRequests } from './malformed.ts';
 
 /** How exact the time-outs of requests are. */
@@ -23,5 +22,4 @@ export function limitServer(server: Server, limits: LimitsConfig, listener: Requ
   // Who expects "100 Continue" gets it when its body is wanted, or another answer.
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
-  queueHandshakes(server, limits);
 }

