@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { auditCostLine, measureAuditCost } from './audit-cost.ts';
 import { startBareServer } from './bare-server-process.ts';
 import { compiled } from './compile.ts';
+import { jsonCostLines } from './json-cost.ts';
 import { keyTypes, measureCeiling, measureLoad, type KeyType, type Load, type Target } from './native-tools.ts';
 import { readQuickstart, type Quickstart } from './quickstart-description.ts';
 import { report, type Measured } from './report.ts';
@@ -95,7 +96,8 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);
   say('with the audit log and without it, in turns');
   const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
-  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine)]) console.log(line);
+  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine), '', ...jsonCostLines()])
+    console.log(line);
 }
 
 const quickstart = readQuickstart();

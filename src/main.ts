@@ -11,7 +11,9 @@ import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
-import { callerOf, createApiListener } from './http/mtls-listener.ts';
+import { Guard } from './http/guard.ts';
+import { limitServer } from './http/limited-server.ts';
+import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
@@ -24,6 +26,7 @@ import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
 import { missingKeyTypes } from './token/wire/probe-report.ts';
@@ -65,11 +68,14 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   warnOfReadableFiles(config, log);
 
   let draining = false;
+  const threads = new WorkThreads();
+  const guard = new Guard(config.limits, threads, clientOf);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
   const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
+    guard,
     jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
     documentsMax: valid.config.limits.documentsMax,
     log,
@@ -82,7 +88,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
     keptAnswers,
-    context: (caller, details) => ({ ...valid, caller, keys, token, audit: details }),
+    context: (caller, details) => ({ ...valid, caller, keys, token, threads, audit: details }),
   });
   let current = apiOptions({ config, authorities });
   const api = createApi(current, () => current);
@@ -115,6 +121,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
   });
   const apiServer = apiListener.server;
+  limitServer(apiServer, config.limits, api, guard.malformed);
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
   const publicServer = config.listeners.public === undefined ? undefined : createPublicServer(config.listeners.public);
   const reloader = new Reloader({
@@ -128,6 +135,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           return () => {
             keys.keepConfigured(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
+            guard.use(next.limits);
             current = apiOptions({ config: next, authorities: opened });
           };
         },
@@ -173,6 +181,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     keys.stopSweeping();
     keptAnswers.stop();
     await audit.stop();
+    await threads.stop();
     await token.stop();
     await store.close();
     log.info('stopped');
