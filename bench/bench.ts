@@ -7,6 +7,7 @@ import { auditCostLine, measureAuditCost } from './audit-cost.ts';
 import { startBareServer } from './bare-server-process.ts';
 import { compiled } from './compile.ts';
 import { measureCrl } from './crl.ts';
+import { jsonCostLines } from './json-cost.ts';
 import { keyTypes, measureCeiling, measureLoad, type KeyType, type Load, type Target } from './native-tools.ts';
 import { readQuickstart, type Quickstart } from './quickstart-description.ts';
 import { report, type Measured } from './report.ts';
@@ -98,7 +99,8 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
   say('a long CRL');
   const crl = measureCrl();
-  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine), '', crl]) console.log(line);
+  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine), '', ...jsonCostLines(), '', crl])
+    console.log(line);
 }
 
 const quickstart = readQuickstart();

@@ -13,7 +13,9 @@ import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
-import { callerOf, createApiListener } from './http/mtls-listener.ts';
+import { Guard } from './http/guard.ts';
+import { limitServer } from './http/limited-server.ts';
+import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { publishedPki } from './http/published-pki.ts';
@@ -28,6 +30,7 @@ import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
 import { missingKeyTypes } from './token/wire/probe-report.ts';
@@ -74,11 +77,14 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const revocations = new Revocations(store, crls);
 
   let draining = false;
+  const threads = new WorkThreads();
+  const guard = new Guard(config.limits, threads, clientOf);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
   const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
+    guard,
     jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
     documentsMax: valid.config.limits.documentsMax,
     log,
@@ -91,7 +97,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
     keptAnswers,
-    context: (caller, details) => ({ ...valid, caller, keys, token, revocations, audit: details }),
+    context: (caller, details) => ({ ...valid, caller, keys, token, revocations, threads, audit: details }),
   });
   let current = apiOptions({ config, authorities });
   const api = createApi(current, () => current);
@@ -124,6 +130,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
   });
   const apiServer = apiListener.server;
+  limitServer(apiServer, config.limits, api, guard.malformed);
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
   const publicServer =
     config.listeners.public === undefined
@@ -141,6 +148,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
             keys.keepConfigured(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
             void crls.use(opened, next.certificateAuthorities);
+            guard.use(next.limits);
             current = apiOptions({ config: next, authorities: opened });
           };
         },
@@ -187,6 +195,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     await crls.stop();
     keptAnswers.stop();
     await audit.stop();
+    await threads.stop();
     await token.stop();
     await store.close();
     log.info('stopped');

@@ -3,8 +3,9 @@ import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { absoluteAuthority, AuthorityName, CertificateAuthority } from './authority-config.ts';
+import { LimitsConfig } from './limits-config.ts';
 import { AdminConfig } from './admin-config.ts';
-import { apiConnectionLimits, ClientRevocationLists, connectionLimits } from './connection-config.ts';
+import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { CertificateProfile } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -97,17 +98,7 @@ export const Config = z.strictObject({
       .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),
   }),
   paths: z.strictObject({ signRoot: PathPrefix.default('/sign') }).prefault({}),
-  limits: z
-    .strictObject({
-      jsonBodyMaxBytes: z
-        .int()
-        .positive()
-        .default(64 * 1024 * 1024),
-      documentsMax: z.int().positive().default(100),
-      drainSeconds: z.number().nonnegative().default(30),
-      ...apiConnectionLimits,
-    })
-    .prefault({}),
+  limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
   audit: Audit.prefault({}),

@@ -73,6 +73,8 @@ function answer(
     'Last-Modified': lastModified.toUTCString(),
     'Cache-Control': `public, max-age=${maxAgeSeconds}, must-revalidate`,
     Expires: new Date(Date.now() + maxAgeSeconds * 1000).toUTCString(),
+    // What comes with the request is not read, so the connection cannot go on.
+    ...(hasBody(request) ? { Connection: 'close' } : {}),
   };
   if (isUnchanged(request, etag, lastModified)) {
     response.writeHead(304, headers).end();
@@ -80,6 +82,10 @@ function answer(
   }
   response.writeHead(200, { ...headers, 'Content-Type': mediaType, 'Content-Length': body.length, 'X-Content-Type-Options': 'nosniff' });
   response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
 /** RFC 9110 §13.1.2, §13.1.3: If-None-Match counts before If-Modified-Since. */

@@ -5,7 +5,9 @@ import type { Revocations } from '../certificates/revocations.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
+import { limitSizes } from './limit-sizes.ts';
 import { parseRequest } from './parse-request.ts';
 
 /** What an operation may use: who asks, and the rooms below. */
@@ -17,6 +19,8 @@ export interface Context {
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
   readonly revocations: Revocations;
+  /** For work that would hold up the event loop. */
+  readonly threads: WorkThreads;
   /** What the audit log is told of this request beside its outcome. */
   readonly audit: AuditDetails;
 }
@@ -55,6 +59,7 @@ export interface Operation extends Omit<OperationDescription<unknown, object>, '
 
 /** One entry of the table of operations. */
 export function operation<Request, Answer extends object>(description: OperationDescription<Request, Answer>): Operation {
+  limitSizes(description.request);
   return {
     ...description,
     async handle(body, context) {

@@ -28,6 +28,7 @@ const rooms: readonly (readonly string[])[] = [
   ['xml/'],
   ['asn1/'],
   ['image/'],
+  ['threads/'],
   ['config/'],
   ['telemetry/'],
   ['result-codes.ts'],

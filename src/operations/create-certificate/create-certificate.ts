@@ -9,7 +9,7 @@ import { subjectName } from '../../certificates/subject.ts';
 import { checkSubject } from '../../certificates/subject-rules.ts';
 import type { CreatedWithPassword } from '../../keys/keyring.ts';
 import { Refusal } from '../../result-codes.ts';
-import { DigestEntry, Sha1Hex, Text } from '../fields/values.ts';
+import { DigestEntry, Secret, Sha1Hex, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 
 const protocols = ['PASSWORD', 'OTP', 'SINGLE_USE'] as const;
@@ -20,8 +20,8 @@ const CreateCertificateRequest = z.strictObject({
   certificationRequestInfo: z.strictObject({
     signatureActivationProtocol: z.enum(protocols),
     validityPeriod: z.int().positive().optional(),
-    transactionId: Text.optional(),
-    JWT: z.strictObject({ token: Text, password: Text.optional() }).optional(),
+    transactionId: Secret.optional(),
+    JWT: z.strictObject({ token: Text, password: Secret.optional() }).optional(),
     PKCS10: Pkcs10.optional(),
   }),
   certificateFormat: CertificateFormat,

@@ -5,15 +5,14 @@ import { revocationReasons } from '../../certificates/revocation-reasons.ts';
 import { parseCertificateText } from '../../certificates/x509.ts';
 import { parseKeyReferenceId } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
-import { Secret } from '../fields/key-reference.ts';
-import { Base64, Text } from '../fields/values.ts';
+import { Base64, Secret, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 
 const RevokeCertificateRequest = z.strictObject({
   certificate: Base64,
   requestID: Text.optional(),
   password: Secret.optional(),
-  transactionId: Text.optional(),
+  transactionId: Secret.optional(),
   authToken: Secret.optional(),
   reason: z.enum(revocationReasons).default('UNSPECIFIED'),
 });
@@ -27,7 +26,7 @@ export const revokeCertificate = operation({
   takesIdempotencyKey: true,
   summary: 'Revokes a certificate, puts it on hold, or releases it from hold; its key stops, or works again, at once.',
   request: RevokeCertificateRequest,
-  example: { certificate: 'MIIB…', reason: 'KEY_COMPROMISE' },
+  example: { certificate: 'MIIB8DCCAZag', reason: 'KEY_COMPROMISE' },
   answer: z.strictObject({
     date: z.int().describe('date of revocation as CRLs tell it, or of the release: milliseconds since epoch, full seconds'),
   }),
