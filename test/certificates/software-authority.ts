@@ -50,6 +50,7 @@ export async function softwareAuthority(type: SoftwareKeyType): Promise<Software
     ...lifetime(20),
     ...signing(rootKey),
     name: name('Example Root'),
+    crl: ['http://pki.example.test/root.crl'],
     subjectPublicKeyInfo: rootKey.subjectPublicKeyInfo,
   });
   const rootIssuer = { ...signing(rootKey), certificate: parseCertificate(root), chain: [root] };
