@@ -1,15 +1,20 @@
-import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { openAudit } from './audit/open-audit.ts';
 import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { createApi } from './http/api.ts';
-import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
+import { callerOf, createMtlsServer, tlsMaterial } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
+import { Draining } from './service/draining.ts';
+import { addressOf, listen } from './service/listen.ts';
+import { listenFds } from './service/listen-fds.ts';
+import { Reloader } from './service/reload.ts';
+import { serviceManager } from './service/service-manager.ts';
+import { Watchdog } from './service/watchdog.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
@@ -17,8 +22,16 @@ import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { exitCodes } from './token/host/greeting.ts';
 import { PinRefusedError } from './token/token.ts';
 
+/** What the last checkpoint, the token host and the database may take after the last answer. */
+const closingSeconds = 10;
+
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
+  const manager = serviceManager(process.env, process.pid, (reason) => {
+    log.warn('the service manager takes no message', { reason });
+  });
+  const sockets = listenFds(process.env, process.pid, ['api', 'operations']);
+  manager.status('starting: waiting for the token and the state store');
   const store = await openStateStore(config.state, log);
   const metrics = new Metrics();
   const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
@@ -40,13 +53,12 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   });
   const audit = await openAudit(config.audit, { store, token, log });
 
-  let draining = false;
   const api = createApi({
     operations,
     signRoot: config.paths.signRoot,
     jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
     log,
-    draining: () => draining,
+    draining: () => draining.refusing,
     busySeconds: () => token.busySeconds,
     callerOf: async (request) => callerOf(request, clients),
     audit,
@@ -54,7 +66,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   });
   const health = {
     async ready(): Promise<Record<string, string>> {
-      const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
+      const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
       const [authority] = authorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
       await authority?.sign(Buffer.from('readiness')).catch(() => {
@@ -69,21 +81,42 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   };
   const apiServer = createMtlsServer(config.listeners.api, api, log, audit);
   const operationsServer = createOperationsServer(health, metrics);
-  await listen(apiServer, config.listeners.api);
-  await listen(operationsServer, config.listeners.operations);
-  log.info('ready', { api: config.listeners.api.port, operations: config.listeners.operations.port });
+  const draining = new Draining([apiServer, operationsServer]);
+  await listen(apiServer, config.listeners.api, sockets.get('api'));
+  await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
+  log.info('ready', { api: addressOf(apiServer), operations: addressOf(operationsServer) });
+  const vitalSigns = [
+    { name: 'database thread', check: async () => store.answer() },
+    {
+      name: 'token client',
+      check: () => {
+        token.checkSupervised();
+      },
+    },
+  ];
+  const watchdog = new Watchdog(manager, vitalSigns, (name, reason) => {
+    log.error('a part of the service is dead', { name, reason });
+  });
+  watchdog.start();
+  manager.ready('serving');
+
+  const reloader = new Reloader(manager, log, async () => {
+    const fresh = loadConfig(configPath);
+    const { api: apiListener } = fresh.listeners;
+    apiServer.setSecureContext(tlsMaterial(apiListener));
+    const later = changedSections(config, fresh);
+    if (later.length > 0) log.warn('these sections have changed and count from the next start', { sections: later });
+    return Promise.resolve();
+  });
+  process.on('SIGHUP', () => void reloader.request());
 
   const stop = async (): Promise<void> => {
-    if (draining) return;
-    draining = true;
-    log.info('stopping');
-    const closed = Promise.all([close(apiServer), close(operationsServer)]);
-    const timer = setTimeout(() => {
-      apiServer.closeAllConnections();
-      operationsServer.closeAllConnections();
-    }, config.limits.drainSeconds * 1000);
-    await closed;
-    clearTimeout(timer);
+    if (draining.begun) return;
+    log.info('stopping', { unanswered: draining.unanswered });
+    watchdog.stop();
+    manager.stopping('answering what has come', config.limits.drainSeconds + closingSeconds);
+    const cutOff = await draining.end(config.limits.drainSeconds);
+    if (cutOff > 0) log.error('requests were cut off', { requests: cutOff });
     keys.stopSweeping();
     await audit.stop();
     await token.stop();
@@ -94,30 +127,18 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
 }
 
+/** Sections of the configuration that differ. */
+function changedSections(running: Config, fresh: Config): string[] {
+  const now = new Map(Object.entries(fresh));
+  return Object.entries(running)
+    .filter(([section, value]) => JSON.stringify(value) !== JSON.stringify(now.get(section)))
+    .map(([section]) => section);
+}
+
 /** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
 function keyTimes({ state, token }: Config): { attemptMaxMs: number; abandonedMs?: number } {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
   return state.kind === 'sqlite' ? { attemptMaxMs } : { attemptMaxMs, abandonedMs: 1000 * state.abandonedStepSeconds };
-}
-
-async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-/** Finishes the requests that run; idle connections are closed at once. */
-async function close(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }
 
 const { values } = parseArgs({ options: { config: { type: 'string', default: '/etc/signetd/signetd.yaml' } } });

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { TLSSocket } from 'node:tls';
+import { TLSSocket, type SecureContextOptions } from 'node:tls';
 import type { Audit } from '../audit/audit.ts';
 import type { Caller } from '../clients/caller.ts';
 import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
@@ -20,17 +20,19 @@ export async function callerOf(request: IncomingMessage, clients: ClientRegistry
   return spki === undefined ? undefined : clients.find(spki);
 }
 
+/** What a reload replaces. @throws {Error} where a file cannot be read */
+export function tlsMaterial({ certificate, key, clientCertificateAuthority }: Config['listeners']['api']): SecureContextOptions {
+  return { cert: readFileSync(certificate), key: readFileSync(key), ca: readFileSync(clientCertificateAuthority), minVersion: 'TLSv1.2' };
+}
+
 /** The API listener: TLS 1.2 and 1.3, and a valid client certificate before any HTTP. Whom it refuses goes to the audit log. */
 export function createMtlsServer(config: Config['listeners']['api'], handler: RequestListener, log: Logger, audit: Audit): Server {
   const server = createServer(
     {
-      cert: readFileSync(config.certificate),
-      key: readFileSync(config.key),
-      ca: readFileSync(config.clientCertificateAuthority),
+      ...tlsMaterial(config),
       requestCert: true,
       // The reason of a refusal is lost if the library refuses: it is read, logged and acted on below.
       rejectUnauthorized: false,
-      minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
       keepAliveTimeout: 60_000,
     },

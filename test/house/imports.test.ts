@@ -28,6 +28,7 @@ const rooms: readonly (readonly string[])[] = [
   ['asn1/'],
   ['image/'],
   ['config/'],
+  ['service/'],
   ['telemetry/'],
   ['result-codes.ts'],
 ];

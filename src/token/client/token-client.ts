@@ -29,6 +29,7 @@ export class TokenClient implements Token {
   #nextId = 1;
   #stopped = false;
   #pinRefused = false;
+  #supervised = false;
 
   /** Service keys that sign messages whole. */
   readonly messages: MessageToken = messageRequests(async (operation, body) => ok(await this.#request(operation, body)));
@@ -66,7 +67,8 @@ export class TokenClient implements Token {
 
   /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once for a refused PIN. */
   async start(): Promise<void> {
-    void this.#supervisor.run();
+    this.#supervised = true;
+    void this.#supervise();
     const deadline = Date.now() + startTimeoutMs;
     while (!this.#dispatcher.connected) {
       if (this.#pinRefused) throw new PinRefusedError();
@@ -79,6 +81,11 @@ export class TokenClient implements Token {
     this.#stopped = true;
     this.#dispatcher.close();
     await this.#supervisor.stop();
+  }
+
+  /** @throws {Error} where nobody looks after the host any more, and not because its PIN is refused */
+  checkSupervised(): void {
+    if (!this.#supervised && !this.#pinRefused && !this.#stopped) throw new Error('nobody connects to the token host any more');
   }
 
   get ready(): boolean {
@@ -134,6 +141,14 @@ export class TokenClient implements Token {
 
   async listKeys(): Promise<readonly TokenKey[]> {
     return values(ok(await this.#request('listKeys', Buffer.alloc(0)))).map((id) => ({ id: keyIdOf(id) }));
+  }
+
+  async #supervise(): Promise<void> {
+    try {
+      await this.#supervisor.run();
+    } finally {
+      this.#supervised = false;
+    }
   }
 
   async #request(operation: OperationName, body: Uint8Array): Promise<Answer> {

@@ -16,6 +16,7 @@ export interface ThreadInput {
   readonly modulePath: string;
   readonly label: string;
   readonly socketPath: string;
+  readonly socketMode: number;
   /** Milliseconds since the host's start at which the call in progress began, one a thread; 0 while idle. */
   readonly callStarts: SharedArrayBuffer;
   /** Requests served, one counter a thread. */
@@ -82,7 +83,7 @@ function start(): void {
     serve(socket, executor);
   });
   server.listen(input.socketPath, () => {
-    chmodSync(input.socketPath, 0o600);
+    chmodSync(input.socketPath, input.socketMode);
     send({ kind: 'ready', keys: known, macKey });
   });
 }
