@@ -87,4 +87,51 @@ describe.skipIf(reason !== undefined)('the units on a booted systemd', () => {
     expect(failures).toEqual([]);
     process.stdout.write(`${JSON.stringify({ requests, longestMs })}\n`);
   });
+
+  it.each([
+    ['signetd', '/run/credentials/signetd-token.service/pin'],
+    ['signetd', '/etc/credstore.encrypted/signetd.pin'],
+    ['signetd', '/var/lib/signetd-token/tokens'],
+    ['signetd-token', '/run/credentials/signetd.service/tls-key'],
+    ['signetd-token', '/var/lib/signetd/state.sqlite'],
+    ['signetd-token', '/var/log/signetd/audit'],
+  ])('keep from user %s what is in %s', (user, path) => {
+    // What the other one may not have is there.
+    machine.run('test', '-e', path);
+    const { status, output } = machine.try('setpriv', `--reuid=${user}`, '--regid=signetd', '--clear-groups', 'ls', '-R', path);
+    const { output: text } = machine.try('setpriv', `--reuid=${user}`, '--regid=signetd', '--clear-groups', 'cat', path);
+    expect([status, output, text]).toEqual([2, expect.stringContaining('Permission denied'), expect.stringContaining('Permission denied')]);
+  });
+
+  it('reload the configuration, or keep the old one whole and say why', async () => {
+    const pid = machine.property('signetd.service', 'MainPID');
+    machine.run('systemctl', 'reload', 'signetd.service');
+    await machine.until('the reload is done', () => journalOf('signetd.service').includes('"message":"reloaded"'));
+    machine.run('sh', '-c', 'echo "surplus: 1" >>/etc/signetd/signetd.yaml');
+    machine.run('systemctl', 'reload', 'signetd.service');
+    await machine.until('the reload has failed', () => machine.property('signetd.service', 'StatusText').includes('surplus'));
+    expect(machine.property('signetd.service', 'MainPID')).toBe(pid);
+    expect(machine.run('curl', '--silent', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
+    machine.run('sed', '-i', '$d', '/etc/signetd/signetd.yaml');
+    machine.run('systemctl', 'reload', 'signetd.service');
+    await machine.until('the fault is mended', () => machine.property('signetd.service', 'StatusText') === 'serving');
+  });
+
+  it.each(['signetd.service', 'signetd-token.service'])('restart a %s that hangs', async (unit) => {
+    const pid = machine.property(unit, 'MainPID');
+    machine.run('kill', '-STOP', pid);
+    await machine.until('the watchdog has ended it', () => journalOf(unit).includes('Watchdog timeout'));
+    await machine.until('it serves again', () => machine.property(unit, 'StatusText').startsWith('serving') && machine.property(unit, 'MainPID') !== pid);
+    await machine.until('it is ready', () => machine.try('curl', '--silent', 'http://127.0.0.1:9443/health/ready').output.includes('"ready"'));
+  });
+
+  it('stop within a moment, and let the sockets start the daemon again', async () => {
+    machine.run('systemctl', 'stop', 'signetd.service');
+    expect(machine.property('signetd.service', 'Result')).toBe('success');
+    expect(machine.run('curl', '--silent', '--retry', '0', 'http://127.0.0.1:9443/health/live')).toContain('"live"');
+  });
 });
+
+function journalOf(unit: string): string {
+  return machine.run('journalctl', '--no-pager', '--output=cat', `--unit=${unit}`);
+}

@@ -33,7 +33,10 @@ export class SupervisingProcess {
 
   constructor(task: SupervisedTask) {
     this.#process = spawn('python3', [script, JSON.stringify(task)], { stdio: ['pipe', 'pipe', 'pipe'] });
-    this.#process.stderr?.on('data', (chunk: Buffer) => this.#output.push(chunk));
+    this.#process.stderr?.on('data', (chunk: Buffer) => {
+      this.#output.push(chunk);
+      this.#told();
+    });
     if (this.#process.stdout === null) throw new Error('no output');
     createInterface(this.#process.stdout).on('line', (line) => {
       this.#events.push(Event.parse(JSON.parse(line)));
@@ -84,10 +87,13 @@ export class SupervisingProcess {
     for (;;) {
       const found = this.#events.slice(from).find(matches);
       if (found !== undefined) return found;
-      await new Promise<void>((resolve) => {
-        this.#told = resolve;
-      });
+      await this.#something();
     }
+  }
+
+  /** Waits until the service has written this. */
+  async wrote(text: string): Promise<void> {
+    while (!this.output.includes(text)) await this.#something();
   }
 
   /** Ends the service, if it runs, and this process. */
@@ -95,5 +101,11 @@ export class SupervisingProcess {
     if (this.#process.exitCode !== null) return;
     this.#process.stdin?.end();
     await once(this.#process, 'exit');
+  }
+
+  async #something(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#told = resolve;
+    });
   }
 }
