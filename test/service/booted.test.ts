@@ -44,7 +44,10 @@ beforeAll(async () => {
   environment.stop();
   const { configFile } = environment.description();
   cpSync(environment.directory, material, { recursive: true });
-  writeFileSync(join(material, 'signetd.yaml'), configured(readFileSync(configFile, 'utf8').replaceAll(environment.directory, '/etc/signetd')));
+  writeFileSync(
+    join(material, 'signetd.yaml'),
+    configured(readFileSync(configFile, 'utf8').replaceAll(environment.directory, '/etc/signetd')),
+  );
   await machine.boot(material);
 });
 
@@ -121,8 +124,13 @@ describe.skipIf(reason !== undefined)('the units on a booted systemd', () => {
     const pid = machine.property(unit, 'MainPID');
     machine.run('kill', '-STOP', pid);
     await machine.until('the watchdog has ended it', () => journalOf(unit).includes('Watchdog timeout'));
-    await machine.until('it serves again', () => machine.property(unit, 'StatusText').startsWith('serving') && machine.property(unit, 'MainPID') !== pid);
-    await machine.until('it is ready', () => machine.try('curl', '--silent', 'http://127.0.0.1:9443/health/ready').output.includes('"ready"'));
+    await machine.until(
+      'it serves again',
+      () => machine.property(unit, 'StatusText').startsWith('serving') && machine.property(unit, 'MainPID') !== pid,
+    );
+    await machine.until('it is ready', () =>
+      machine.try('curl', '--silent', 'http://127.0.0.1:9443/health/ready').output.includes('"ready"'),
+    );
   });
 
   it('stop within a moment, and let the sockets start the daemon again', async () => {

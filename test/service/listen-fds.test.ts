@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listenFds } from '../../src/service/listen-fds.ts';
 
@@ -41,7 +41,9 @@ describe('the sockets that a service manager hands over', () => {
   });
 
   it('are each a different descriptor from 3 on, or refused, whatever the variables hold', () => {
-    const value = fc.option(fc.oneof(fc.string(), fc.integer().map(String), fc.constantFrom('api:public', 'api', '', '42')), { nil: undefined });
+    const value = fc.option(fc.oneof(fc.string(), fc.integer().map(String), fc.constantFrom('api:public', 'api', '', '42')), {
+      nil: undefined,
+    });
     fc.assert(
       fc.property(value, value, value, (pid, count, given) => {
         let sockets;

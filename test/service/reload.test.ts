@@ -11,7 +11,15 @@ function recordingManager(): ServiceManager & { readonly told: string[] } {
     (status = ''): void => {
       told.push(`${what} ${status}`);
     };
-  return { told, watchdogMs: undefined, ready: say('ready'), reloading: say('reloading'), stopping: say('stopping'), status: say(''), alive: say('') };
+  return {
+    told,
+    watchdogMs: undefined,
+    ready: say('ready'),
+    reloading: say('reloading'),
+    stopping: say('stopping'),
+    status: say(''),
+    alive: say(''),
+  };
 }
 
 it('a reload that fails leaves the service serving, and its reason in the status', async () => {

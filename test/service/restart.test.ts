@@ -43,6 +43,6 @@ describe('a daemon on sockets that the service manager holds', () => {
     const { requests, failures, longestMs } = await load.end();
     expect(failures).toEqual([]);
     expect(requests).toBeGreaterThan(16 * restarts);
-    process.stdout.write(`${JSON.stringify({requests, longestMs})}\n`);
+    process.stdout.write(`${JSON.stringify({ requests, longestMs })}\n`);
   });
 });

@@ -24,7 +24,7 @@ const Created = z.object({ keyReference: z.object({ reference: z.string(), passw
 
 const failures: string[] = [];
 const waitsMs: number[] = [];
-let over = false;
+const end = { asked: false };
 
 async function post(agent: Agent, operation: string, body: object): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ async function post(agent: Agent, operation: string, body: object): Promise<stri
 
 async function caller(index: number, body: object, answered: () => void): Promise<void> {
   const agent = new Agent({ ...identity, keepAlive: index % 2 === 0, maxSockets: 1, maxCachedSessions: 0 });
-  while (!over) {
+  while (!end.asked) {
     const begun = performance.now();
     try {
       Answer.parse(JSON.parse(await post(agent, 'signature/sign', body)));
@@ -75,7 +75,7 @@ const { keyReference } = Created.parse(
 const digest = { digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue: createHash('sha256').update('x').digest('base64') };
 const body = { keyReference, parameters: { rawSignature: { rawSignatureParameters: {} } }, inputDocuments: [{ ID: 'd', digest }] };
 process.stdin.on('end', () => {
-  over = true;
+  end.asked = true;
 });
 process.stdin.resume();
 const waiting = new Set(Array.from({ length: task.callers }, (_, index) => index));
