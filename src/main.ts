@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openAudit } from './audit/open-audit.ts';
 import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
@@ -7,7 +8,7 @@ import { createApi } from './http/api.ts';
 import { callerOf, createMtlsServer, tlsMaterial } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { tokenCustody } from './keys/custody.ts';
-import { Keyring } from './keys/keyring.ts';
+import { Keyring, type KeyringOptions } from './keys/keyring.ts';
 import { operations } from './operations/table.ts';
 import { Draining } from './service/draining.ts';
 import { addressOf, listen } from './service/listen.ts';
@@ -24,6 +25,7 @@ import { PinRefusedError } from './token/token.ts';
 
 /** What the last checkpoint, the token host and the database may take after the last answer. */
 const closingSeconds = 10;
+const readinessMs = 2000;
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: Logger): Promise<void> {
@@ -45,9 +47,11 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   }
   const clients = new ClientRegistry(store);
   await clients.load();
-  const keys = new Keyring(store, token, tokenCustody(token), keyTimes(config));
-  const recovered = await keys.recover();
-  if (recovered > 0) log.warn('finished what an earlier run left open', { keys: recovered });
+  const keys = new Keyring(store, token, tokenCustody(token), keyOptions(config));
+  const { finished, kept } = await keys.recover();
+  if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
+  if (kept.length > 0)
+    log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
   keys.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
@@ -69,12 +73,14 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
       const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
       const [authority] = authorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
-      await authority?.sign(Buffer.from('readiness')).catch(() => {
-        faults['token'] = 'it does not sign';
-      });
-      await store.run('probe').catch(() => {
-        faults['state'] = 'it takes no writes';
-      });
+      await Promise.all([
+        inTime(authority?.sign(Buffer.from('readiness'))).catch(() => {
+          faults['token'] = 'it does not sign';
+        }),
+        inTime(store.run('probe')).catch(() => {
+          faults['state'] = 'it takes no writes';
+        }),
+      ]);
       if (!audit.status.writable) faults['audit'] = 'it takes no records';
       return faults;
     },
@@ -136,9 +142,18 @@ function changedSections(running: Config, fresh: Config): string[] {
 }
 
 /** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
-function keyTimes({ state, token }: Config): { attemptMaxMs: number; abandonedMs?: number } {
+function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
-  return state.kind === 'sqlite' ? { attemptMaxMs } : { attemptMaxMs, abandonedMs: 1000 * state.abandonedStepSeconds };
+  const configured = Object.values(certificateAuthorities).map(({ keyId }) => keyId);
+  return { configured, attemptMaxMs, ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }) };
+}
+
+/** Whoever asks whether the service is ready wants to know soon. */
+async function inTime(work: Promise<unknown> | undefined): Promise<void> {
+  const late = delay(readinessMs, undefined, { ref: false }).then(() => {
+    throw new Error('no answer in time');
+  });
+  await Promise.race([work, late]);
 }
 
 const { values } = parseArgs({ options: { config: { type: 'string', default: '/etc/signetd/signetd.yaml' } } });

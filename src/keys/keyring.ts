@@ -29,6 +29,15 @@ export interface NewKey {
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
 }
 
+export interface KeyringOptions {
+  /** Age at which a step that no instance finished counts as cut short. */
+  readonly abandonedMs?: number;
+  /** Longer than any attempt takes: what is older went down with its instance. */
+  readonly attemptMaxMs?: number;
+  /** Keys that the configuration names: whatever the journal says, they stay. */
+  readonly configured?: readonly string[];
+}
+
 const passwordBytes = 20;
 const sweepMs = 30_000;
 const undoRetryMs = 1000;
@@ -42,14 +51,21 @@ export class Keyring {
   readonly #activation: Activation;
   readonly #cache: KeyCache;
   readonly #abandonedMs: number;
+  readonly #configured: ReadonlySet<string>;
   #sweeping: NodeJS.Timeout | undefined;
 
-  constructor(store: StateStore, token: Token, custody: KeyCustody, { abandonedMs = 600_000, attemptMaxMs = 120_000 } = {}) {
+  constructor(
+    store: StateStore,
+    token: Token,
+    custody: KeyCustody,
+    { abandonedMs = 600_000, attemptMaxMs = 120_000, configured = [] }: KeyringOptions = {},
+  ) {
     this.#store = store;
     this.#token = token;
     this.#custody = custody;
     this.#journal = storeKeyJournal(store);
     this.#abandonedMs = abandonedMs;
+    this.#configured = new Set(configured);
     this.#activation = new Activation(store, async (key) => this.#cache.reread(key), attemptMaxMs);
     this.#cache = new KeyCache(store, this.#activation);
   }
@@ -157,16 +173,18 @@ export class Keyring {
   }
 
   /**
-   * Finishes what a crash cut short: keys that were being made or destroyed go from the token. Returns how many. Where other instances may be
-   * at work, a step counts as cut short after a time, whoever began it; taking it over keeps that one from finishing it.
+   * Finishes what a crash cut short: keys that were being made or destroyed go from the token. Where other instances may be at work, a step
+   * counts as cut short after a time, whoever began it; taking it over keeps that one from finishing it. `kept`: keys that the journal wants
+   * destroyed though the configuration names them. Nothing of ours writes that.
    */
-  async recover(): Promise<number> {
+  async recover(): Promise<{ finished: number; kept: readonly string[] }> {
     const begunBefore = this.#store.isShared ? Date.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
     const ids = await this.#store.run('takeOverSteps', { begunBefore });
+    const kept = ids.filter((id) => this.#configured.has(id));
     for (const id of ids) {
-      await this.#undo(parseKeyId(id));
+      if (!this.#configured.has(id)) await this.#undo(parseKeyId(id));
     }
-    return ids.length;
+    return { finished: ids.length - kept.length, kept };
   }
 
   /** Recovers again and again, where other instances may die. */
@@ -176,8 +194,8 @@ export class Keyring {
       () => {
         // A store or a token that is away now is asked again next time.
         this.recover().then(
-          (keys) => {
-            if (keys > 0) found(keys);
+          ({ finished }) => {
+            if (finished > 0) found(finished);
           },
           () => undefined,
         );

@@ -57,9 +57,19 @@ describe('key life cycle', () => {
     await store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
     await token.createKey(id, 'P-256');
     expect(await onToken()).toContain(id);
-    expect(await new Keyring(store, token, tokenCustody(token)).recover()).toBe(1);
+    expect((await new Keyring(store, token, tokenCustody(token)).recover()).finished).toBe(1);
     expect(await onToken()).not.toContain(id);
     expect(await store.run('journal')).toEqual([]);
+  });
+
+  it('keeps keys that the configuration names, whatever the journal says', async () => {
+    const id = newKeyId('service');
+    await token.createKey(id, 'P-256');
+    await store.run('announce', { key_id: id, intent: 'DESTROY', created_at: Date.now() });
+    expect(await new Keyring(store, token, tokenCustody(token), { configured: [id] }).recover()).toEqual({ finished: 0, kept: [id] });
+    expect(await onToken()).toContain(id);
+    expect((await new Keyring(store, token, tokenCustody(token)).recover()).finished).toBe(1);
+    expect(await onToken()).not.toContain(id);
   });
 
   it('finishes at the next start the removal that a crash cut short', async () => {

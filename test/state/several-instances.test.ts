@@ -133,9 +133,9 @@ describe('two instances on one PostgreSQL', () => {
     const id = newKeyId('caller');
     await a.store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
     await token.createKey(id, 'P-256');
-    expect(await b.keys.recover()).toBe(0);
+    expect((await b.keys.recover()).finished).toBe(0);
     const impatient = await instance({ abandonedMs: -1 });
-    expect(await impatient.keys.recover()).toBe(1);
+    expect((await impatient.keys.recover()).finished).toBe(1);
     await impatient.store.close();
     expect((await token.listKeys()).map((key) => key.id)).not.toContain(id);
     expect(await a.store.run('journal')).toEqual([]);

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
@@ -133,6 +134,35 @@ describe('a token that misbehaves once', () => {
     expect((await token.listKeys()).length).toBe(before.length);
   });
 });
+
+it('a key that is destroyed while another thread still makes it does not stay on the token', async () => {
+  const id = newKeyId('service');
+  module.arm('C_GenerateKeyPair delay 500');
+  const made = token.createKey(id, 'P-256');
+  while (module.armed) await setImmediate();
+  await token.destroyKey(id);
+  await made;
+  // The maker hears of it after its own work: what is asked of both threads comes after that.
+  await load();
+  // The next host reads what is on the token indeed.
+  process.kill(token.hostPid ?? 0, 'SIGKILL');
+  expect((await token.listKeys()).map((one) => one.id)).not.toContain(id);
+});
+
+it('a request that is too large for a frame is refused by itself, and no other is harmed', async () => {
+  const hostPid = token.hostPid;
+  const outcomes = await Promise.allSettled([token.makeMac(callersKey, 'PASSWORD', randomBytes(16), Buffer.alloc(2 << 20)), load()]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  expect(token.hostPid).toBe(hostPid);
+});
+
+it('a host that is stopped has no deadline of its own: it is replaced', async () => {
+  const hostPid = token.hostPid ?? 0;
+  process.kill(hostPid, 'SIGSTOP');
+  await expect(sign()).rejects.toThrow(TokenUnavailable);
+  expect(await untilServed()).toBeLessThan(20_000);
+  expect(token.hostPid).not.toBe(hostPid);
+}, 60_000);
 
 describe('a token that goes on misbehaving', () => {
   it.each([

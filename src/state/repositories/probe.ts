@@ -1,7 +1,10 @@
-import { sql, type Transaction } from 'kysely';
+import { randomUUID } from 'node:crypto';
+import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 
-/** Whether the store takes writes: readiness asks. */
+/** Whether the store takes writes: readiness asks. A row comes and goes in one transaction, so that something is written indeed. */
 export async function probe(db: Transaction<Schema>): Promise<void> {
-  await sql`update key_journal set created_at = created_at where key_id = ''`.execute(db);
+  const id = `probe-${randomUUID()}`;
+  await db.insertInto('key_journal').values({ key_id: id, intent: 'CREATE', created_at: 0 }).execute();
+  await db.deleteFrom('key_journal').where('key_id', '=', id).execute();
 }

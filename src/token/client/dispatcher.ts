@@ -16,6 +16,8 @@ const maxRequestsAtThread = 32;
 const sweepMs = 100;
 /** A queue is full when waiting would take this share of the deadline: what is let in is served in time. */
 const fullShare = 0.8;
+/** Longer than the margin of a request: the host's own deadline comes first. */
+const silenceMarginMs = 2000;
 const quickGuessMs = 1;
 const slowGuessMs = 500;
 
@@ -154,6 +156,8 @@ export class Dispatcher {
         if (request.deadlineMs <= now) request.fail(new TokenUnavailable(`the token did not answer ${request.operation} in time`));
       }
     }
+    // The host ends itself at its own deadline. One that does not, since it is stopped or its answers get lost, is let go.
+    if (this.#link?.threads.some((thread) => thread.silentMs(now) > this.#limits.deadlineMs + silenceMarginMs) === true) this.#link.close();
     if (this.#link === undefined && now - this.#awaySinceMs > this.#limits.outageMs) {
       this.failAll(new TokenUnavailable('the token host has been away for too long'));
     }

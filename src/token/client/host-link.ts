@@ -4,6 +4,8 @@ import type { Answer } from '../wire/frames.ts';
 import { ThreadLink } from './thread-link.ts';
 import type { TokenRequest } from './token-request.ts';
 
+const greetingTimeoutMs = 5000;
+
 export interface LinkEvents {
   answered(link: HostLink, request: TokenRequest, answer: Answer): void;
   /** The host serves what it has and then ends: nothing more is to be sent. */
@@ -31,6 +33,10 @@ export class HostLink {
   static async connect(socketPath: string, events: LinkEvents): Promise<HostLink> {
     const control = await connected(socketPath);
     const link = new HostLink(control);
+    // A host that is stopped accepts connections and says nothing.
+    const timer = setTimeout(() => {
+      link.close();
+    }, greetingTimeoutMs);
     try {
       const lines = new Lines(control);
       const greeting = Greeting.parse(JSON.parse(await lines.first));
@@ -60,6 +66,8 @@ export class HostLink {
     } catch (error) {
       link.close();
       throw error;
+    } finally {
+      clearTimeout(timer);
     }
   }
 

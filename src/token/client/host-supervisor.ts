@@ -7,6 +7,7 @@ import type { TokenRequest } from './token-request.ts';
 
 const connectRetryMs = 20;
 const restartPauseMs = 500;
+const startMaxMs = 30_000;
 
 export interface SupervisorEvents extends LinkEvents {
   connected(link: HostLink): void;
@@ -60,6 +61,8 @@ export class HostSupervisor {
       }
       const link = await this.#connect();
       if (link === undefined) {
+        // A host that is stopped, or that hangs before it listens, has no deadline of its own.
+        if (Date.now() - lastStart > startMaxMs) this.#host.kill();
         await delay(connectRetryMs);
         continue;
       }

@@ -9,12 +9,14 @@ export class ThreadLink {
   readonly #socket: Socket;
   #unsent: Buffer[] = [];
   #slow = 0;
+  #heardMs = performance.now();
 
   /** @param answered is told each answer with its request; `lost`: the connection is of no more use. */
   constructor(socket: Socket, answered: (request: TokenRequest, answer: Answer) => void, lost: () => void) {
     this.#socket = socket;
     const splitter = new FrameSplitter();
     socket.on('data', (chunk) => {
+      this.#heardMs = performance.now();
       try {
         for (const frame of splitter.push(chunk)) {
           const answer = answerOf(frame);
@@ -35,7 +37,13 @@ export class ThreadLink {
     return this.#slow > 0;
   }
 
+  /** Milliseconds for which requests have waited here without any answer. */
+  silentMs(nowMs: number): number {
+    return this.pending.size === 0 ? 0 : nowMs - this.#heardMs;
+  }
+
   send(request: TokenRequest): void {
+    if (this.pending.size === 0) this.#heardMs = performance.now();
     this.pending.set(request.id, request);
     if (request.slow) this.#slow += 1;
     // What one turn of the loop brings goes out in one write, after the turn has read all that came in.

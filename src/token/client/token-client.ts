@@ -6,7 +6,7 @@ import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { PinRefusedError, TokenUnavailable, type Proof, type SecretKind, type SignOutcome, type Token, type TokenKey } from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
-import { operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
+import { maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import { writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages.ts';
 import { writeSign } from '../wire/sign-message.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
@@ -154,6 +154,8 @@ export class TokenClient implements Token {
   async #request(operation: OperationName, body: Uint8Array): Promise<Answer> {
     if (this.#pinRefused) throw new PinRefusedError();
     if (this.#stopped) throw new TokenUnavailable('the service stops');
+    // The host would end the connection, and other requests with it.
+    if (body.length > maxRequestBytes) throw new RangeError(`a request to the token of ${body.length} bytes, more than ${maxRequestBytes}`);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const id = this.#nextId;
     this.#nextId = (id % 0xffffffff) + 1;

@@ -37,6 +37,8 @@ const headerBytes = 9;
 const answerHeaderBytes = headerBytes + 4;
 /** Digests, secrets and keys are small; a longer frame is an error of the peer. */
 export const maxFrameBytes = 1 << 20;
+/** What a request's body may have, so that its frame, and a list of it in an answer, stay within a frame. */
+export const maxRequestBytes = maxFrameBytes - 64;
 
 export function encodeFrame(id: number, code: number, body: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(headerBytes + body.length);

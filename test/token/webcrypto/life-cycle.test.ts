@@ -146,7 +146,7 @@ describe('a process that is killed while it makes keys', () => {
       await token.start();
       const left = (await token.listKeys()).map(({ id }) => id);
       expect(left).toEqual(expect.arrayContaining([kept, ...others]));
-      expect(await new Keyring(store, token, tokenCustody(token)).recover()).toBeGreaterThanOrEqual(others.length);
+      expect((await new Keyring(store, token, tokenCustody(token)).recover()).finished).toBeGreaterThanOrEqual(others.length);
       expect((await token.listKeys()).map(({ id }) => id)).toEqual([kept]);
       expect(await store.run('journal')).toEqual([]);
     } finally {
