@@ -108,9 +108,10 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
 
   const reloader = new Reloader(manager, log, async () => {
     const fresh = loadConfig(configPath);
-    const { api: apiListener } = fresh.listeners;
-    apiServer.setSecureContext(tlsMaterial(apiListener));
-    const later = changedSections(config, fresh);
+    const { certificate, key, clientCertificateAuthority } = fresh.listeners.api;
+    apiServer.setSecureContext(tlsMaterial(fresh.listeners.api));
+    const applied = { ...config.listeners, api: { ...config.listeners.api, certificate, key, clientCertificateAuthority } };
+    const later = changedSections({ ...config, listeners: applied }, fresh);
     if (later.length > 0) log.warn('these sections have changed and count from the next start', { sections: later });
     return Promise.resolve();
   });
