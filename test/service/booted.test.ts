@@ -86,9 +86,9 @@ describe.skipIf(reason !== undefined)('the units on a booted systemd', () => {
     await load.busy();
     for (let restart = 0; restart < restarts; restart += 1) machine.run('systemctl', 'restart', 'signetd.service');
     machine.run('systemctl', 'restart', 'signetd-token.service');
-    const { requests, failures, longestMs } = await load.end();
+    const { requests, failures } = await load.end();
     expect(failures).toEqual([]);
-    process.stdout.write(`${JSON.stringify({ requests, longestMs })}\n`);
+    expect(requests).toBeGreaterThan(16 * restarts);
   });
 
   it.each([

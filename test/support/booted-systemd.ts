@@ -28,11 +28,15 @@ export class BootedSystemd {
   readonly #console: Buffer[] = [];
   #container: ChildProcess | undefined;
   #pid = '';
+  #mounted = false;
 
   /** Boots, with `material` readable at /srv. */
   async boot(material: string): Promise<void> {
     mkdirSync(shared, { recursive: true });
-    if (spawnSync('mountpoint', ['--quiet', shared]).status !== 0) execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', shared]);
+    if (spawnSync('mountpoint', ['--quiet', shared]).status !== 0) {
+      execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', shared]);
+      this.#mounted = true;
+    }
     const layer = this.#installed();
     const program = '/usr/lib/signetd';
     const binds = [
@@ -110,6 +114,8 @@ export class BootedSystemd {
       container.kill('SIGKILL');
       await ended;
     }
+    // Another container may have come to use it: then it stays.
+    if (this.#mounted) spawnSync('umount', [shared]);
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
