@@ -111,7 +111,9 @@ export class BootedSystemd {
       const ended = new Promise((resolve) => {
         container.once('exit', resolve);
       });
-      container.kill('SIGKILL');
+      // The end of its systemd is that of the container; that of systemd-nspawn would leave it running.
+      if (this.#pid === '') container.kill('SIGKILL');
+      else process.kill(Number(this.#pid), 'SIGKILL');
       await ended;
     }
     // Another container may have come to use it: then it stays.
