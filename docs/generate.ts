@@ -1,10 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { Config } from '../src/config/config.ts';
+import { openApiDocument } from '../src/http/documentation/openapi.ts';
+import { operations } from '../src/operations/table.ts';
 import { resultCodes } from '../src/result-codes.ts';
 
 /** Writes what the documentation takes from the code; with --check it only says whether that is up to date. */
-const generated = { 'result-codes.md': resultCodesPage(), 'configuration.schema.json': configurationSchema() };
+const generated = { 'result-codes.md': resultCodesPage(), 'configuration.schema.json': configurationSchema(), 'openapi.json': openApi() };
 const check = process.argv.includes('--check');
 for (const [name, content] of Object.entries(generated)) {
   const file = new URL(name, import.meta.url);
@@ -35,4 +37,8 @@ function resultCodesPage(): string {
 
 function configurationSchema(): string {
   return `${JSON.stringify(z.toJSONSchema(Config, { io: 'input' }), undefined, 2)}\n`;
+}
+
+function openApi(): string {
+  return `${JSON.stringify(openApiDocument(operations, '/sign'), undefined, 2)}\n`;
 }

@@ -1,38 +1,56 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { AdminSocket } from './admin/admin-socket.ts';
+import { runCommand, type AdminContext } from './admin/commands.ts';
+import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
-import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
+import { openAuthorities } from './certificates/configured-authorities.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
-import { createApi } from './http/api.ts';
-import { callerOf, createMtlsServer, tlsMaterial } from './http/mtls-listener.ts';
+import { Reloader } from './config/reloader.ts';
+import { warnOfReadableFiles } from './config/readable-files.ts';
+import { createApi, type ApiOptions } from './http/api.ts';
+import { callerOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
+import { createPublicServer } from './http/public-listener.ts';
+import { KeptAnswers } from './idempotency/kept-answers.ts';
+import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring, type KeyringOptions } from './keys/keyring.ts';
+import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { Draining } from './service/draining.ts';
 import { addressOf, listen } from './service/listen.ts';
 import { listenFds } from './service/listen-fds.ts';
-import { Reloader } from './service/reload.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
 import { openStateStore } from './state/state-store.ts';
-import { createLog, type Logger } from './telemetry/log.ts';
+import { createLog, type LeveledLog } from './telemetry/log.ts';
+import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
-import { exitCodes } from './token/host/greeting.ts';
-import { PinRefusedError } from './token/token.ts';
+import { HostRefusedError } from './token/token.ts';
+import { missingKeyTypes } from './token/wire/probe-report.ts';
 
 /** What the last checkpoint, the token host and the database may take after the last answer. */
 const closingSeconds = 10;
 const readinessMs = 2000;
 
 /** The daemon: wires the rooms together and decides nothing. */
-async function run(config: Config, configPath: string, log: Logger): Promise<void> {
+async function run(config: Config, configPath: string, log: LeveledLog): Promise<void> {
+  const startedAt = new Date();
+  // A reload that is asked for while the service starts comes after the start.
+  let hangUp: () => void = () => undefined;
+  const startOver = Promise.withResolvers<void>();
+  process.on('SIGHUP', () => {
+    void startOver.promise.then(() => {
+      hangUp();
+    });
+  });
   const manager = serviceManager(process.env, process.pid, (reason) => {
     log.warn('the service manager takes no message', { reason });
   });
-  const sockets = listenFds(process.env, process.pid, ['api', 'operations']);
+  const sockets = listenFds(process.env, process.pid, Object.keys(config.listeners));
   manager.status('starting: waiting for the token and the state store');
   const store = await openStateStore(config.state, log);
   const metrics = new Metrics();
@@ -41,10 +59,8 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     tokenMetrics.served(operation, outcomeOf(status), waitedMs, tokenMs);
   });
   await token.start();
-  const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
-  for (const [name, authority] of authorities) {
-    await checkAuthorityKey(name, authority);
-  }
+  checkKeyTypes(config, token);
+  const authorities = await openAuthorities(token, config.certificateAuthorities);
   const clients = new ClientRegistry(store);
   await clients.load();
   const keys = new Keyring(store, token, tokenCustody(token), keyOptions(config));
@@ -56,22 +72,34 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     log.warn('finished what another instance left open', { keys: count });
   });
   const audit = await openAudit(config.audit, { store, token, log });
+  const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
+  warnOfReadableFiles(config, log);
 
-  const api = createApi({
+  let validAuthorities = authorities;
+  /** What requests go by under one configuration; a reload makes the next. */
+  const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
     operations,
-    signRoot: config.paths.signRoot,
-    jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
+    signRoot: valid.config.paths.signRoot,
+    jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
+    documentsMax: valid.config.limits.documentsMax,
     log,
     draining: () => draining.refusing,
     busySeconds: () => token.busySeconds,
-    callerOf: async (request) => callerOf(request, clients),
+    callerOf: async (request) => {
+      const caller = await callerOf(request, clients);
+      return caller !== undefined && Object.hasOwn(valid.config.tenants, caller.tenant) ? caller : undefined;
+    },
+    admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
-    context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
+    keptAnswers,
+    context: (caller, details) => ({ ...valid, caller, keys, token, audit: details }),
   });
+  let current = apiOptions({ config, authorities });
+  const api = createApi(current, () => current);
   const health = {
     async ready(): Promise<Record<string, string>> {
       const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
-      const [authority] = authorities.values();
+      const [authority] = validAuthorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
       await Promise.all([
         inTime(authority?.sign(Buffer.from('readiness'))).catch(() => {
@@ -82,15 +110,68 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
         }),
       ]);
       if (!audit.status.writable) faults['audit'] = 'it takes no records';
-      return faults;
+      return { ...faults, ...apiListener.tls.faults() };
     },
+    warnings: () => apiListener.tls.warnings(),
   };
-  const apiServer = createMtlsServer(config.listeners.api, api, log, audit);
-  const operationsServer = createOperationsServer(health, metrics);
-  const draining = new Draining([apiServer, operationsServer]);
+  const apiListener = createApiListener(config.listeners.api, config.limits, api, {
+    log,
+    audit,
+    refused: (code) => refusedClients.refused(code),
+  });
+  const refusedClients = listenerMetrics(metrics.registry, {
+    connections: async () => apiListener.connections(),
+    certificateEndsMs: () => apiListener.tls.certificateEndsMs,
+    revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
+  });
+  const apiServer = apiListener.server;
+  const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
+  const publicServer = config.listeners.public === undefined ? undefined : createPublicServer(config.listeners.public);
+  const reloader = new Reloader({
+    path: configPath,
+    initial: config,
+    participants: [
+      { prepare: (next) => apiListener.tls.prepare(next.listeners.api) },
+      {
+        prepare: async (next) => {
+          const opened = await openAuthorities(token, next.certificateAuthorities);
+          return () => {
+            keys.keepConfigured(keysOf(next.certificateAuthorities));
+            validAuthorities = opened;
+            current = apiOptions({ config: next, authorities: opened });
+          };
+        },
+      },
+      {
+        prepare: (next) => () => {
+          log.setLevel(next.log.level);
+        },
+      },
+    ],
+    announce: (state) => {
+      log.debug(`configuration: ${state}`);
+      if (state === 'reloading') manager.reloading('reading the configuration anew');
+      else manager.ready(servingStatus(reloader));
+    },
+  });
+  const administration: AdminContext = {
+    ...{ store, registry: clients, audit, log, reloader, health, configPath, startedAt, token },
+    config: () => reloader.config,
+  };
+  const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
+  const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
+  const draining = new Draining(servers);
   await listen(apiServer, config.listeners.api, sockets.get('api'));
   await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
-  log.info('ready', { api: addressOf(apiServer), operations: addressOf(operationsServer) });
+  if (publicServer !== undefined && config.listeners.public !== undefined)
+    await listen(publicServer, config.listeners.public, sockets.get('public'));
+  hangUp = () => void reloadBySignal(administration);
+  startOver.resolve();
+  log.info('ready', {
+    api: addressOf(apiServer),
+    operations: addressOf(operationsServer),
+    public: publicServer === undefined ? undefined : addressOf(publicServer),
+  });
   const vitalSigns = [
     { name: 'database thread', check: async () => store.answer() },
     {
@@ -104,27 +185,21 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     log.error('a part of the service is dead', { name, reason });
   });
   watchdog.start();
-  manager.ready('serving');
-
-  const reloader = new Reloader(manager, log, async () => {
-    const fresh = loadConfig(configPath);
-    const { certificate, key, clientCertificateAuthority } = fresh.listeners.api;
-    apiServer.setSecureContext(tlsMaterial(fresh.listeners.api));
-    const applied = { ...config.listeners, api: { ...config.listeners.api, certificate, key, clientCertificateAuthority } };
-    const later = changedSections({ ...config, listeners: applied }, fresh);
-    if (later.length > 0) log.warn('these sections have changed and count from the next start', { sections: later });
-    return Promise.resolve();
-  });
-  process.on('SIGHUP', () => void reloader.request());
+  manager.ready(servingStatus(reloader));
 
   const stop = async (): Promise<void> => {
     if (draining.begun) return;
     log.info('stopping', { unanswered: draining.unanswered });
+    const { drainSeconds } = reloader.config.limits;
     watchdog.stop();
-    manager.stopping('answering what has come', config.limits.drainSeconds + closingSeconds);
-    const cutOff = await draining.end(config.limits.drainSeconds);
+    manager.stopping('answering what has come', drainSeconds + closingSeconds);
+    const administrationEnded = adminSocket.close();
+    const cutOff = await draining.end(drainSeconds);
     if (cutOff > 0) log.error('requests were cut off', { requests: cutOff });
+    await administrationEnded;
+    apiListener.refusals.stop();
     keys.stopSweeping();
+    keptAnswers.stop();
     await audit.stop();
     await token.stop();
     await store.close();
@@ -134,19 +209,31 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
 }
 
-/** Sections of the configuration that differ. */
-function changedSections(running: Config, fresh: Config): string[] {
-  const now = new Map(Object.entries(fresh));
-  return Object.entries(running)
-    .filter(([section, value]) => JSON.stringify(value) !== JSON.stringify(now.get(section)))
-    .map(([section]) => section);
+/** A tenant whose keys the token cannot make would only find out by its first request. */
+function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void {
+  if (probe === undefined) return;
+  const missing = missingKeyTypes(
+    probe,
+    Object.values(tenants).map(({ profile }) => profile.keyType),
+  );
+  const faults = Object.entries(tenants)
+    .filter(([, { profile }]) => missing.includes(profile.keyType))
+    .map(([name, { profile }]) => `tenants.${name}.profile.keyType: the token cannot use ${profile.keyType} keys`);
+  if (faults.length > 0) throw new ConfigError([...faults, ...probe.limits].join('\n'));
 }
 
 /** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
 function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
-  const configured = Object.values(certificateAuthorities).map(({ keyId }) => keyId);
-  return { configured, attemptMaxMs, ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }) };
+  return {
+    configured: keysOf(certificateAuthorities),
+    attemptMaxMs,
+    ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }),
+  };
+}
+
+function keysOf(authorities: Config['certificateAuthorities']): string[] {
+  return Object.values(authorities).map(({ keyId }) => keyId);
 }
 
 /** Whoever asks whether the service is ready wants to know soon. */
@@ -155,6 +242,11 @@ async function inTime(work: Promise<unknown> | undefined): Promise<void> {
     throw new Error('no answer in time');
   });
   await Promise.race([work, late]);
+}
+
+function servingStatus({ last }: Reloader): string {
+  const faults = last?.faults ?? [];
+  return faults.length === 0 ? 'serving' : `serving; the last reload failed: ${faults.join('; ')}`;
 }
 
 const { values } = parseArgs({ options: { config: { type: 'string', default: '/etc/signetd/signetd.yaml' } } });
@@ -170,5 +262,5 @@ try {
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error);
   process.stderr.write(`signetd cannot start: ${text}\n`);
-  process.exit(error instanceof PinRefusedError ? exitCodes.pinRefused : error instanceof ConfigError ? 78 : 1);
+  process.exit(error instanceof HostRefusedError ? error.exitCode : error instanceof ConfigError ? 78 : 1);
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { loadTokenConfig } from './config/config.ts';
+import { ConfigError, loadTokenConfig } from './config/config.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
 import { HostStartError, runHost, type RunningHost } from './token/host/host.ts';
@@ -44,5 +44,7 @@ try {
   manager.ready(`serving token "${config.label}" on ${config.threads} threads`);
 } catch (error) {
   say('error', error instanceof Error ? error.message : String(error));
-  process.exit(error instanceof HostStartError ? error.exitCode : exitCodes.startFailed);
+  process.exit(
+    error instanceof HostStartError ? error.exitCode : error instanceof ConfigError ? exitCodes.configurationWrong : exitCodes.startFailed,
+  );
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { auditSteps } from '../audit/audited-request.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { outcomeSteps } from '../state/settlement.ts';
 import { step } from '../state/step.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { KeyId } from '../token/key-id.ts';
@@ -140,7 +141,12 @@ export class Activation {
       return attempt;
     }
     if (this.#known.knows(key.id, mark)) this.#known.forget(key.id);
-    const [counters] = await this.#store.commit([step('recordFailure', settlement), ...auditSteps('a failed attempt is counted')]);
+    const outcome = await outcomeSteps({ refusal: new Refusal('ACTIVATION_FAILED') });
+    const [counters] = await this.#store.commit([
+      step('recordFailure', settlement),
+      ...auditSteps('a failed attempt is counted'),
+      ...outcome,
+    ]);
     setCounters(key, counters);
     return attempt;
   }

@@ -4,6 +4,7 @@ import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { outcomeSteps } from '../state/settlement.ts';
 import { step } from '../state/step.ts';
 import type { CertificateRow } from '../state/schema.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
@@ -27,6 +28,13 @@ export interface NewKey {
   readonly subscriber: { readonly emailAddress?: string | undefined; readonly phoneNumber?: string | undefined };
   /** Issues the certificate for the public key (SubjectPublicKeyInfo, DER). */
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
+  /** What the caller is answered: kept for repetitions of the request by the commit that makes the key. */
+  answer?(created: CreatedWithPassword): object;
+}
+
+export interface CreatedWithPassword {
+  readonly reference: KeyReferenceId;
+  readonly password: string;
 }
 
 export interface KeyringOptions {
@@ -51,7 +59,7 @@ export class Keyring {
   readonly #activation: Activation;
   readonly #cache: KeyCache;
   readonly #abandonedMs: number;
-  readonly #configured: ReadonlySet<string>;
+  readonly #configured: Set<string>;
   #sweeping: NodeJS.Timeout | undefined;
 
   constructor(
@@ -70,13 +78,18 @@ export class Keyring {
     this.#cache = new KeyCache(store, this.#activation);
   }
 
+  /** Keys that a new configuration names: they stay too, as those of the one before do. */
+  keepConfigured(ids: readonly string[]): void {
+    for (const id of ids) this.#configured.add(id);
+  }
+
   /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */
   async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     return this.#cache.find(tenant, reference);
   }
 
   /** Makes a key with a password that is shown this once. Whatever fails, no key without a record stays on the token. */
-  async createWithPassword(request: NewKey): Promise<{ reference: KeyReferenceId; password: string }> {
+  async createWithPassword(request: NewKey): Promise<CreatedWithPassword> {
     const id = newKeyId('caller');
     await this.#journal.announce(id, 'CREATE');
     try {
@@ -104,8 +117,10 @@ export class Keyring {
           created_at: Date.now(),
         },
       });
-      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist')]);
-      return { reference: parseKeyReferenceId(row.sha1), password };
+      const created = { reference: parseKeyReferenceId(row.sha1), password };
+      const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
+      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist'), ...outcome]);
+      return created;
     } catch (error) {
       // The journal keeps the entry if this fails too, and the next start finishes it.
       await this.#undoIfAnnounced(id).catch(() => {

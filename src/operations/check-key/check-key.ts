@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { remainingAttempts, stateOf } from '../../keys/key-record.ts';
-import { checkKeyReference, KeyReference, passwordOf } from '../fields/key-reference.ts';
-import { Text } from '../fields/values.ts';
+import { checkKeyReference, exampleReference, KeyReference, passwordOf } from '../fields/key-reference.ts';
+import { Sha1Hex, Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Tells the state of a key, and whether a secret is its secret (contract §6). A wrong one is counted, and still a success. */
@@ -10,7 +10,22 @@ export const checkKey = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: false,
+  summary: "Tells the state of a key, and whether a secret is the key's.",
   request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
+  example: { keyReference: exampleReference },
+  answer: z.strictObject({
+    keyReference: z.strictObject({ reference: Sha1Hex }),
+    state: z.string().describe('the state of the key'),
+    certificate: z.base64().describe('the certificate, DER'),
+    notAfter: z.int().describe('end of the certificate, milliseconds since 1970 (UTC)'),
+    remainingAttempts: z.int().describe('wrong secrets that are left before the key is locked'),
+    lockedUntil: z.int().optional().describe('end of the lock, milliseconds since 1970 (UTC); only where the key is locked for a time'),
+    boundDigests: z.array(z.unknown()).describe('the digests that the key signs, where it is bound to any'),
+    secretVerified: z
+      .boolean()
+      .optional()
+      .describe('whether the secret given is right; absent where none was given, or none was evaluated'),
+  }),
   async run({ keyReference }, { caller, keys, audit }) {
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);

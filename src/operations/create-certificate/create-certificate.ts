@@ -6,11 +6,14 @@ import { certificateInFormat } from '../../certificates/formats.ts';
 import { issueCertificate, validity } from '../../certificates/issue.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
+import type { CreatedWithPassword } from '../../keys/keyring.ts';
 import { Refusal } from '../../result-codes.ts';
-import { DigestEntry, Text } from '../fields/values.ts';
+import { DigestEntry, Sha1Hex, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 
 const protocols = ['PASSWORD', 'OTP', 'SINGLE_USE'] as const;
+
+const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']);
 
 const CreateCertificateRequest = z.strictObject({
   certificationRequestInfo: z.strictObject({
@@ -20,7 +23,7 @@ const CreateCertificateRequest = z.strictObject({
     JWT: z.strictObject({ token: Text, password: Text.optional() }).optional(),
     PKCS10: Pkcs10.optional(),
   }),
-  certificateFormat: z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']),
+  certificateFormat: CertificateFormat,
   signerData: z.strictObject({ digest: z.array(DigestEntry) }).optional(),
   requestID: Text.optional(),
 });
@@ -34,7 +37,25 @@ export const createCertificate = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
+  summary: 'Makes a key on the token and issues its certificate.',
   request: CreateCertificateRequest,
+  example: {
+    certificationRequestInfo: {
+      signatureActivationProtocol: 'PASSWORD',
+      validityPeriod: 60,
+      PKCS10: { subject: { country: 'FR', commonName: 'Zoé Martin' }, attributes: { subscriber: { emailAddress: 'zoe@example.org' } } },
+    },
+    certificateFormat: 'CERTIFICATE',
+  },
+  answer: z.strictObject({
+    keyReference: z.strictObject({
+      reference: Sha1Hex.describe('SHA-1 of the certificate: names the key from now on'),
+      password: z.string().describe('the secret of the key, shown this once'),
+    }),
+    certificate: z.base64().describe('the certificate in the format asked for'),
+    certificateFormat: CertificateFormat,
+    name: z.string().describe('the subject of the certificate (RFC 4514)'),
+  }),
   async run(request, context) {
     const pkcs10 = checkOffered(request);
     const { name, profile, issuer, authority } = tenantOf(context);
@@ -48,7 +69,13 @@ export const createCertificate = operation({
     // Extensions are built once before the key is made, so that a request that the profile refuses costs no key.
     certificateExtensions(profile, issuer, issuer.certificate.subjectPublicKeyInfo, pkcs10.attributes);
     let der: Uint8Array = new Uint8Array();
-    const { reference, password } = await context.keys.createWithPassword({
+    const answer = ({ reference, password }: CreatedWithPassword) => ({
+      keyReference: { reference, password },
+      certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
+      certificateFormat: request.certificateFormat,
+      name: distinguishedNameText(subject),
+    });
+    const created = await context.keys.createWithPassword({
       tenant: name,
       type: profile.keyType,
       subscriber: pkcs10.attributes.subscriber,
@@ -77,13 +104,9 @@ export const createCertificate = operation({
           },
         };
       },
+      answer,
     });
-    return {
-      keyReference: { reference, password },
-      certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
-      certificateFormat: request.certificateFormat,
-      name: distinguishedNameText(subject),
-    };
+    return answer(created);
   },
 });
 

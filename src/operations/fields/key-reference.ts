@@ -8,12 +8,15 @@ const Secret = Text.min(1, 'a secret is not empty');
 
 /** Interface, Key reference. */
 export const KeyReference = z.strictObject({
-  reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)),
+  reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)).describe('names the key: SHA-1 of its certificate, hexadecimal'),
   authToken: Secret.optional(),
   password: Secret.optional(),
   transactionId: Text.optional(),
 });
 export type KeyReference = z.output<typeof KeyReference>;
+
+/** For the examples of the documentation. */
+export const exampleReference = { reference: '2fd4e1c67a2d28fced849ee1bb76e7391b93eb12', password: 'Jv2mZ0lq8xWc4s1tNfR3yQ' };
 
 /**
  * A key has one kind of secret (contract §6), and keys are tied to no transaction so far.

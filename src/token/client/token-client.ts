@@ -4,10 +4,19 @@ import type { KeyType } from '../../config/profile.ts';
 import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
-import { PinRefusedError, TokenUnavailable, type Proof, type SecretKind, type SignOutcome, type Token, type TokenKey } from '../token.ts';
+import {
+  TokenUnavailable,
+  type HostRefusedError,
+  type Proof,
+  type SecretKind,
+  type SignOutcome,
+  type Token,
+  type TokenKey,
+} from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
 import { maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import { writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages.ts';
+import type { ProbeReport } from '../wire/probe-report.ts';
 import { writeSign } from '../wire/sign-message.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
@@ -28,8 +37,10 @@ export class TokenClient implements Token {
   readonly #supervisor: HostSupervisor;
   #nextId = 1;
   #stopped = false;
-  #pinRefused = false;
   #supervised = false;
+  /** Why no further host is started. */
+  #refusal: HostRefusedError | undefined;
+  #probe: ProbeReport | undefined;
 
   /** Service keys that sign messages whole. */
   readonly messages: MessageToken = messageRequests(async (operation, body) => ok(await this.#request(operation, body)));
@@ -44,7 +55,8 @@ export class TokenClient implements Token {
     const dispatcher = new Dispatcher(limits, observe);
     this.#dispatcher = dispatcher;
     const events: SupervisorEvents = {
-      connected(link) {
+      connected: (link) => {
+        this.#probe = link.probe;
         dispatcher.connect(link);
       },
       lost(unanswered) {
@@ -57,21 +69,21 @@ export class TokenClient implements Token {
         log.info(`the token host ends: ${reason}`);
         dispatcher.drain(link);
       },
-      pinRefused: () => {
-        this.#pinRefused = true;
-        dispatcher.failAll(new PinRefusedError());
+      refused: (refusal) => {
+        this.#refusal = refusal;
+        dispatcher.failAll(refusal);
       },
     };
     this.#supervisor = new HostSupervisor(config, configPath, events, log);
   }
 
-  /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once for a refused PIN. */
+  /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once where the host says that no start will do. */
   async start(): Promise<void> {
     this.#supervised = true;
     void this.#supervise();
     const deadline = Date.now() + startTimeoutMs;
     while (!this.#dispatcher.connected) {
-      if (this.#pinRefused) throw new PinRefusedError();
+      if (this.#refusal !== undefined) throw this.#refusal;
       if (Date.now() > deadline) throw new TokenUnavailable(`the token cannot be used: ${this.#supervisor.lastReason}`);
       await delay(connectPollMs);
     }
@@ -83,9 +95,14 @@ export class TokenClient implements Token {
     await this.#supervisor.stop();
   }
 
-  /** @throws {Error} where nobody looks after the host any more, and not because its PIN is refused */
+  /** @throws {Error} where nobody looks after the host any more, and not because another start would do no good */
   checkSupervised(): void {
-    if (!this.#supervised && !this.#pinRefused && !this.#stopped) throw new Error('nobody connects to the token host any more');
+    if (!this.#supervised && this.#refusal === undefined && !this.#stopped) throw new Error('nobody connects to the token host any more');
+  }
+
+  /** What the token can do, as its last host found out at its start. */
+  get probe(): ProbeReport | undefined {
+    return this.#probe;
   }
 
   get ready(): boolean {
@@ -152,7 +169,7 @@ export class TokenClient implements Token {
   }
 
   async #request(operation: OperationName, body: Uint8Array): Promise<Answer> {
-    if (this.#pinRefused) throw new PinRefusedError();
+    if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#stopped) throw new TokenUnavailable('the service stops');
     // The host would end the connection, and other requests with it.
     if (body.length > maxRequestBytes) throw new RangeError(`a request to the token of ${body.length} bytes, more than ${maxRequestBytes}`);
