@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { AdminSocket } from './admin/admin-socket.ts';
@@ -25,6 +24,11 @@ import { tokenCustody } from './keys/custody.ts';
 import { Keyring, type KeyringOptions } from './keys/keyring.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
+import { Draining } from './service/draining.ts';
+import { addressOf, listen } from './service/listen.ts';
+import { listenFds } from './service/listen-fds.ts';
+import { serviceManager } from './service/service-manager.ts';
+import { Watchdog } from './service/watchdog.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
@@ -35,6 +39,8 @@ import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
 import { missingKeyTypes } from './token/wire/probe-report.ts';
 
+/** What the last checkpoint, the token host and the database may take after the last answer. */
+const closingSeconds = 10;
 const readinessMs = 2000;
 
 /** The daemon: wires the rooms together and decides nothing. */
@@ -48,6 +54,11 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       hangUp();
     });
   });
+  const manager = serviceManager(process.env, process.pid, (reason) => {
+    log.warn('the service manager takes no message', { reason });
+  });
+  const sockets = listenFds(process.env, process.pid, Object.keys(config.listeners));
+  manager.status('starting: waiting for the token and the state store');
   const store = await openStateStore(config.state, log);
   const metrics = new Metrics();
   const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
@@ -76,7 +87,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   crlMetrics(metrics.registry, () => crls.ends());
   const revocations = new Revocations(store, crls);
 
-  let draining = false;
   const threads = new WorkThreads();
   const guard = new Guard(config.limits, threads, clientOf);
   let validAuthorities = authorities;
@@ -88,7 +98,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
     documentsMax: valid.config.limits.documentsMax,
     log,
-    draining: () => draining,
+    draining: () => draining.refusing,
     busySeconds: () => token.busySeconds,
     callerOf: async (request) => {
       const caller = await callerOf(request, clients);
@@ -103,7 +113,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const api = createApi(current, () => current);
   const health = {
     async ready(): Promise<Record<string, string>> {
-      const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
+      const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
       const [authority] = validAuthorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
       await Promise.all([
@@ -161,6 +171,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     ],
     announce: (state) => {
       log.debug(`configuration: ${state}`);
+      if (state === 'reloading') manager.reloading('reading the configuration anew');
+      else manager.ready(servingStatus(reloader));
     },
   });
   const administration: AdminContext = {
@@ -168,28 +180,44 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     config: () => reloader.config,
   };
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
-  await listen(apiServer, config.listeners.api);
-  await listen(operationsServer, config.listeners.operations);
-  if (publicServer !== undefined && config.listeners.public !== undefined) await listen(publicServer, config.listeners.public);
+  const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
+  const draining = new Draining(servers);
+  await listen(apiServer, config.listeners.api, sockets.get('api'));
+  await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
+  if (publicServer !== undefined && config.listeners.public !== undefined)
+    await listen(publicServer, config.listeners.public, sockets.get('public'));
   hangUp = () => void reloadBySignal(administration);
   startOver.resolve();
   log.info('ready', {
-    api: config.listeners.api.port,
-    operations: config.listeners.operations.port,
-    public: config.listeners.public?.port,
+    api: addressOf(apiServer),
+    operations: addressOf(operationsServer),
+    public: publicServer === undefined ? undefined : addressOf(publicServer),
   });
+  const vitalSigns = [
+    { name: 'database thread', check: async () => store.answer() },
+    {
+      name: 'token client',
+      check: () => {
+        token.checkSupervised();
+      },
+    },
+  ];
+  const watchdog = new Watchdog(manager, vitalSigns, (name, reason) => {
+    log.error('a part of the service is dead', { name, reason });
+  });
+  watchdog.start();
+  manager.ready(servingStatus(reloader));
 
   const stop = async (): Promise<void> => {
-    if (draining) return;
-    draining = true;
-    log.info('stopping');
-    const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
-    const closed = Promise.all([...servers.map(close), adminSocket.close()]);
-    const timer = setTimeout(() => {
-      for (const server of servers) server.closeAllConnections();
-    }, reloader.config.limits.drainSeconds * 1000);
-    await closed;
-    clearTimeout(timer);
+    if (draining.begun) return;
+    log.info('stopping', { unanswered: draining.unanswered });
+    const { drainSeconds } = reloader.config.limits;
+    watchdog.stop();
+    manager.stopping('answering what has come', drainSeconds + closingSeconds);
+    const administrationEnded = adminSocket.close();
+    const cutOff = await draining.end(drainSeconds);
+    if (cutOff > 0) log.error('requests were cut off', { requests: cutOff });
+    await administrationEnded;
     apiListener.refusals.stop();
     keys.stopSweeping();
     await crls.stop();
@@ -239,24 +267,9 @@ async function inTime(work: Promise<unknown> | undefined): Promise<void> {
   await Promise.race([work, late]);
 }
 
-async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-/** Finishes the requests that run; idle connections are closed at once. */
-async function close(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
+function servingStatus({ last }: Reloader): string {
+  const faults = last?.faults ?? [];
+  return faults.length === 0 ? 'serving' : `serving; the last reload failed: ${faults.join('; ')}`;
 }
 
 const { values } = parseArgs({ options: { config: { type: 'string', default: '/etc/signetd/signetd.yaml' } } });

@@ -6,6 +6,7 @@ import { absoluteAuthority, AuthorityName, CertificateAuthority } from './author
 import { LimitsConfig } from './limits-config.ts';
 import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
+import { fileOrCredential } from './credential-file.ts';
 import { CertificateProfile } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -39,7 +40,7 @@ export const TokenConfig = z.strictObject({
     .default(24 * 3600),
   /** `spawn`: the daemon starts and restarts the host. `external`: somebody else does (systemd); the daemon connects. */
   host: z.enum(['spawn', 'external']).default('external'),
-  socketPath: FilePath.default('/run/signetd/token.sock'),
+  socketPath: FilePath.default('/run/signetd-token/token.sock'),
   /** Further environment of the host, such as SOFTHSM2_CONF. */
   environment: z.record(z.string(), z.string()).default({}),
 });
@@ -77,6 +78,7 @@ export const Config = z.strictObject({
       host: z.string().default('0.0.0.0'),
       port: Port.default(8443),
       certificate: FilePath,
+      /** A file, or `credential:<name>` for one that systemd hands over. */
       key: FilePath,
       clientCertificateAuthority: FilePath,
       clientRevocationLists: ClientRevocationLists,
@@ -167,7 +169,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
       api: {
         ...api,
         certificate: resolve(base, api.certificate),
-        key: resolve(base, api.key),
+        key: fileOrCredential(base, api.key),
         clientCertificateAuthority: resolve(base, api.clientCertificateAuthority),
         clientRevocationLists: api.clientRevocationLists.map((file) => resolve(base, file)),
       },

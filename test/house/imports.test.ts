@@ -30,6 +30,7 @@ const rooms: readonly (readonly string[])[] = [
   ['image/'],
   ['threads/'],
   ['config/'],
+  ['service/'],
   ['telemetry/'],
   ['result-codes.ts'],
 ];
