@@ -5,6 +5,7 @@ import { runCommand, type AdminContext } from './admin/commands.ts';
 import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
 import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
+import { checkProfiles } from './certificates/profile-check.ts';
 import { Revocations } from './certificates/revocations.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
 import { ClientRegistry } from './clients/registry.ts';
@@ -68,6 +69,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   await token.start();
   checkKeyTypes(config, token);
   const authorities = await openAuthorities(token, config.certificateAuthorities);
+  checkProfiles(config.tenants, authorities);
   const clients = new ClientRegistry(store);
   await clients.load();
   const keys = new Keyring(store, token, tokenCustody(token), keyOptions(config));
@@ -154,6 +156,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       {
         prepare: async (next) => {
           const opened = await openAuthorities(token, next.certificateAuthorities);
+          checkProfiles(next.tenants, opened);
           return () => {
             keys.keepConfigured(keysOf(next.certificateAuthorities));
             validAuthorities = opened;

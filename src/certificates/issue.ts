@@ -16,6 +16,9 @@ export interface CertificateIssuer extends Pick<CertificateSigner, 'signatureAlg
   readonly urls?: PublicationUrls;
 }
 
+/** What of an authority a certificate shows. */
+export type RehearsingIssuer = Pick<CertificateIssuer, 'certificate' | 'signatureAlgorithm' | 'urls'>;
+
 /**
  * Issues a certificate (RFC 5280 §4.1) to an end entity: lints it, signs it, and verifies it under the issuer's public key before it answers the DER.
  * @throws {Refusal} ISSUANCE_REFUSED for what breaks a rule; nothing is signed then.
@@ -35,12 +38,15 @@ export async function issueCertificate(issuer: CertificateIssuer, content: Certi
  * cannot be issued costs no key on the token. @throws {Refusal} ISSUANCE_REFUSED
  */
 export function rehearse(
-  issuer: CertificateIssuer,
+  issuer: RehearsingIssuer,
   keyType: KeyType,
   content: (subjectPublicKeyInfo: Uint8Array) => Omit<CertificateContent, 'subjectPublicKeyInfo' | 'serialNumber'>,
 ): void {
   const subjectPublicKeyInfo = placeholderKey(keyType);
-  const tbs = toBeSigned(signerOf(issuer), { ...content(subjectPublicKeyInfo), subjectPublicKeyInfo, serialNumber: longestSerialNumber });
+  const tbs = toBeSigned(
+    { name: issuer.certificate.subject, signatureAlgorithm: issuer.signatureAlgorithm },
+    { ...content(subjectPublicKeyInfo), subjectPublicKeyInfo, serialNumber: longestSerialNumber },
+  );
   lintCertificate(tbs, issuer.certificate);
 }
 

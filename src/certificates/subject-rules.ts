@@ -4,6 +4,8 @@ import type { CertificateProfile } from '../config/profile.ts';
 import { attributeTypeOfName, attributeTypeOfOid } from './attribute-types.ts';
 import { nameFieldType, type SubjectFields } from './subject-fields.ts';
 
+const always = [oids.commonName, oids.countryName] as const;
+
 const subjectAt = '/certificationRequestInfo/PKCS10/subject';
 
 const fieldOids = {
@@ -29,6 +31,8 @@ export function checkSubject(
   { subject: rules, qcStatements }: Pick<CertificateProfile, 'subject' | 'qcStatements'>,
   subject: SubjectFields,
 ): void {
+  const required = rules.required.map(oidOf);
+  const allowed = rules.allowed === undefined ? undefined : new Set<string>([...always, ...rules.allowed.map(oidOf), ...required]);
   const present = attributesOf(subject);
   const has = (oid: string): boolean => present.has(oid);
   const { person } = rules;
@@ -48,14 +52,13 @@ export function checkSubject(
   if (qcStatements?.semantics === 'legal' && !has(oids.organizationIdentifier)) {
     throw refused('semantics: legal', 'organizationIdentifier is required (ETSI EN 319 412-1 5.1.4)');
   }
-  for (const name of rules.required) {
-    if (!has(oidOf(name))) throw refused('required', `the attribute ${name} is required`);
+  for (const [index, oid] of required.entries()) {
+    if (!has(oid)) throw refused('required', `the attribute ${rules.required[index] ?? oid} is required`);
   }
   if (rules.countries !== undefined && !rules.countries.includes(subject.country)) {
     throw refused('countries', `certificates are for ${rules.countries.join(', ')} alone`);
   }
-  if (rules.allowed === undefined) return;
-  const allowed = new Set<string>([oids.commonName, oids.countryName, ...rules.allowed.map(oidOf), ...rules.required.map(oidOf)]);
+  if (allowed === undefined) return;
   const extra = [...present].find((oid) => !allowed.has(oid));
   if (extra !== undefined) throw refused('allowed', `the attribute ${extra} is not allowed`);
 }
@@ -78,10 +81,14 @@ function attributesOf(subject: SubjectFields): Set<string> {
   return new Set([...named, ...(subject.fields?.nameField ?? []).flatMap((field) => nameFieldType(field)?.oid ?? [])]);
 }
 
-/** @throws {Error} for a name that no attribute has: a fault of the configuration. */
+/** A profile names an attribute that does not exist: a fault of the configuration. */
+export class SubjectRulesError extends Error {}
+
+/** @throws {SubjectRulesError} */
 function oidOf(name: string): string {
   const type = attributeTypeOfName(name) ?? attributeTypeOfOid(name);
-  if (type === undefined) throw new Error(`the profile names the attribute "${name}", which is none of RFC 4519 and no OID`);
+  if (type === undefined)
+    throw new SubjectRulesError(`subject: the attribute "${name}" is none of RFC 4519, and no OID of an attribute that is text`);
   return type.oid;
 }
 

@@ -69,6 +69,17 @@ describe('config check', () => {
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${configPath} is good\n`, stderr: '' });
   });
 
+  it.each<[string, object]>([
+    ['lint rule extended-key-usage (RFC 5280 4.2.1.12): OCSPSigning', { extendedKeyUsage: ['1.3.6.1.5.5.7.3.9'] }],
+    ['lint rule key-usage (RFC 5280 4.2.1.3, RFC 8813 3): keyCertSign', { keyUsage: ['keyCertSign'] }],
+    ['subject: the attribute "shoeSize" is none of RFC 4519', { subject: { allowed: ['shoeSize'] } }],
+  ])('says "%s" of a profile that could give no good certificate', async (part, profile) => {
+    const { status, stderr, configPath } = await check(({ tenants }) => {
+      tenants['other'] = { ...tenants['other'], profile: { keyType: 'P-256', ...profile } };
+    });
+    expect([status, stderr]).toEqual([1, expect.stringContaining(`${configPath}: tenants.other.profile: ${part}`)]);
+  });
+
   it('says what it cannot check while the token host does not run', async () => {
     const answer = await check((settings) => {
       settings.token['socketPath'] = other('none.sock');

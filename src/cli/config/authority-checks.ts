@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { checkAuthorityKey, loadAuthority, readChain } from '../../certificates/configured-authority.ts';
-import type { Config } from '../../config/config.ts';
+import type { RehearsingIssuer } from '../../certificates/issue.ts';
+import { checkProfiles } from '../../certificates/profile-check.ts';
+import { parseCertificateText } from '../../certificates/x509.ts';
+import { ConfigError, type Config } from '../../config/config.ts';
 import { connectToHost } from '../../token/operator/host-questions.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
 import { answerMs } from '../token/token-access.ts';
@@ -10,7 +14,7 @@ type Authorities = Config['certificateAuthorities'];
 
 /** The files of each certificate authority parse, are valid now, and are a chain. */
 export function checkAuthorities(findings: Findings, authorities: Authorities): void {
-  for (const [name, { certificate, chain }] of Object.entries(authorities)) {
+  for (const [name, { certificate, chain, crossCertificates }] of Object.entries(authorities)) {
     const place = findings.at(`certificateAuthorities.${name}`);
     const found = [certificate, ...chain].map((file) => {
       const [first] = place.tryTo(() => readCertificates(file)) ?? [];
@@ -19,7 +23,27 @@ export function checkAuthorities(findings: Findings, authorities: Authorities): 
       checkValidity(place, file, first);
       return first;
     });
+    for (const file of crossCertificates) place.tryTo(() => readCertificates(file));
     if (!found.includes(undefined)) place.tryTo(() => readChain({ certificate, chain }));
+  }
+}
+
+/** Each tenant's profile gives certificates that pass the lint; where the authority's certificate can be read. */
+export function checkTenantProfiles(findings: Findings, { tenants, certificateAuthorities }: Config): void {
+  const authorities = new Map<string, RehearsingIssuer>();
+  for (const [name, { certificate, urls }] of Object.entries(certificateAuthorities)) {
+    try {
+      // Which algorithm it signs with changes nothing that the lint looks at.
+      authorities.set(name, { certificate: parseCertificateText(readFileSync(certificate)), signatureAlgorithm: 'ecdsaWithSHA256', urls });
+    } catch {
+      // Said of the authority already.
+    }
+  }
+  try {
+    checkProfiles(tenants, authorities);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    findings.faults.push(...error.message.split('\n').map((line) => `${findings.configPath}: ${line}`));
   }
 }
 

@@ -3,7 +3,7 @@ import { ConfigError, loadConfig, type Config } from '../../config/config.ts';
 import { readableFiles } from '../../config/readable-files.ts';
 import { printable } from '../printable.ts';
 import type { Outcome } from '../outcome.ts';
-import { checkAuthorities, checkAuthorityKeys } from './authority-checks.ts';
+import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles } from './authority-checks.ts';
 import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
 import { Findings } from './findings.ts';
 import { checkSocketPath, checkToken } from './token-checks.ts';
@@ -39,5 +39,6 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
   for (const { member, text } of readableFiles(config)) findings.at(member).fault(text);
   checkAuthorities(findings, config.certificateAuthorities);
+  checkTenantProfiles(findings, config);
   await checkAuthorityKeys(findings, config);
 }
