@@ -169,17 +169,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
   const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
   const draining = new Draining(servers);
-  await listen(apiServer, config.listeners.api, sockets.get('api'));
-  await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
-  if (publicServer !== undefined && config.listeners.public !== undefined)
-    await listen(publicServer, config.listeners.public, sockets.get('public'));
-  hangUp = () => void reloadBySignal(administration);
-  startOver.resolve();
-  log.info('ready', {
-    api: addressOf(apiServer),
-    operations: addressOf(operationsServer),
-    public: publicServer === undefined ? undefined : addressOf(publicServer),
-  });
   const vitalSigns = [
     { name: 'database thread', check: async () => store.answer() },
     {
@@ -192,9 +181,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const watchdog = new Watchdog(manager, vitalSigns, (name, reason) => {
     log.error('a part of the service is dead', { name, reason });
   });
-  watchdog.start();
-  manager.ready(servingStatus(reloader));
-
   const stop = async (): Promise<void> => {
     if (draining.begun) return;
     log.info('stopping', { unanswered: draining.unanswered });
@@ -215,7 +201,21 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     log.info('stopped');
     process.exit(0);
   };
+  // Before anybody can connect: from then on a stop has something to lose.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
+  await listen(apiServer, config.listeners.api, sockets.get('api'));
+  await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
+  if (publicServer !== undefined && config.listeners.public !== undefined)
+    await listen(publicServer, config.listeners.public, sockets.get('public'));
+  hangUp = () => void reloadBySignal(administration);
+  startOver.resolve();
+  log.info('ready', {
+    api: addressOf(apiServer),
+    operations: addressOf(operationsServer),
+    public: publicServer === undefined ? undefined : addressOf(publicServer),
+  });
+  watchdog.start();
+  manager.ready(servingStatus(reloader));
 }
 
 /** A tenant whose keys the token cannot make would only find out by its first request. */
