@@ -29,7 +29,11 @@ import { Watchdog } from './service/watchdog.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
+import { auditMetrics } from './telemetry/audit-metrics.ts';
+import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { processMetrics } from './telemetry/process-metrics.ts';
+import { requestMetrics } from './telemetry/request-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
@@ -80,6 +84,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
 
   const threads = new WorkThreads();
   const guard = new Guard(config.limits, threads, clientOf);
+  const requests = requestMetrics(metrics.registry);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
   const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
@@ -97,11 +102,18 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     },
     admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
+    metrics: requests,
     keptAnswers,
     context: (caller, details) => ({ ...valid, caller, keys, token, threads, audit: details }),
   });
   let current = apiOptions({ config, authorities });
   const api = createApi(current, () => current);
+  processMetrics(metrics.registry);
+  auditMetrics(metrics.registry, () => audit.status);
+  authorityMetrics(
+    metrics.registry,
+    () => new Map([...validAuthorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
+  );
   const health = {
     async ready(): Promise<Record<string, string>> {
       const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
