@@ -34,7 +34,11 @@ import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
+import { auditMetrics } from './telemetry/audit-metrics.ts';
+import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { processMetrics } from './telemetry/process-metrics.ts';
+import { requestMetrics } from './telemetry/request-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
@@ -91,6 +95,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
 
   const threads = new WorkThreads();
   const guard = new Guard(config.limits, threads, clientOf);
+  const requests = requestMetrics(metrics.registry);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
   const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
@@ -108,11 +113,18 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     },
     admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
+    metrics: requests,
     keptAnswers,
     context: (caller, details) => ({ ...valid, caller, keys, token, revocations, threads, audit: details }),
   });
   let current = apiOptions({ config, authorities });
   const api = createApi(current, () => current);
+  processMetrics(metrics.registry);
+  auditMetrics(metrics.registry, () => audit.status);
+  authorityMetrics(
+    metrics.registry,
+    () => new Map([...validAuthorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
+  );
   const health = {
     async ready(): Promise<Record<string, string>> {
       const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
@@ -185,17 +197,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
   const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
   const draining = new Draining(servers);
-  await listen(apiServer, config.listeners.api, sockets.get('api'));
-  await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
-  if (publicServer !== undefined && config.listeners.public !== undefined)
-    await listen(publicServer, config.listeners.public, sockets.get('public'));
-  hangUp = () => void reloadBySignal(administration);
-  startOver.resolve();
-  log.info('ready', {
-    api: addressOf(apiServer),
-    operations: addressOf(operationsServer),
-    public: publicServer === undefined ? undefined : addressOf(publicServer),
-  });
   const vitalSigns = [
     { name: 'database thread', check: async () => store.answer() },
     {
@@ -208,9 +209,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const watchdog = new Watchdog(manager, vitalSigns, (name, reason) => {
     log.error('a part of the service is dead', { name, reason });
   });
-  watchdog.start();
-  manager.ready(servingStatus(reloader));
-
   const stop = async (): Promise<void> => {
     if (draining.begun) return;
     log.info('stopping', { unanswered: draining.unanswered });
@@ -232,7 +230,21 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     log.info('stopped');
     process.exit(0);
   };
+  // Before anybody can connect: from then on a stop has something to lose.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
+  await listen(apiServer, config.listeners.api, sockets.get('api'));
+  await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
+  if (publicServer !== undefined && config.listeners.public !== undefined)
+    await listen(publicServer, config.listeners.public, sockets.get('public'));
+  hangUp = () => void reloadBySignal(administration);
+  startOver.resolve();
+  log.info('ready', {
+    api: addressOf(apiServer),
+    operations: addressOf(operationsServer),
+    public: publicServer === undefined ? undefined : addressOf(publicServer),
+  });
+  watchdog.start();
+  manager.ready(servingStatus(reloader));
 }
 
 /** A tenant whose keys the token cannot make would only find out by its first request. */

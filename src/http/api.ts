@@ -9,7 +9,9 @@ import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { withFewDocuments } from '../operations/limit-sizes.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
+import { asRequest } from '../telemetry/current-request.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { RequestMetrics } from '../telemetry/request-metrics.ts';
 import { TokenBusy } from '../token/token.ts';
 import { admitted } from './admitted.ts';
 import type { Ticket } from './admission.ts';
@@ -44,6 +46,7 @@ export interface ApiOptions {
   /** A request of that client on its way: what takes its registration away waits for it. `cut` ends its connection. */
   admit(caller: Caller, role: Role, cut: () => void): Admission;
   readonly audit: Audit;
+  readonly metrics?: RequestMetrics;
   readonly keptAnswers: Pick<KeptAnswers, 'once'>;
   /** Everything else that an operation needs. */
   context(caller: Caller, audit: AuditDetails): Context;
@@ -90,7 +93,10 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
       sendProblem(response, error);
       return;
     }
-    app(request, response);
+    const { traceparent } = request.headers;
+    asRequest(typeof traceparent === 'string' ? traceparent : undefined, () => {
+      app(request, response);
+    });
   };
 }
 

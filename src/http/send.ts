@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import helmet from 'helmet';
+import { currentRequest } from '../telemetry/current-request.ts';
 
 /** Semantic version of the interface (contract §10). */
 export const apiVersion = '1.0.0';
@@ -32,6 +33,12 @@ export function pageSender(styleHash: string): (response: ServerResponse, page: 
   };
 }
 
+/** What the logs call the request. */
+function requestId(): readonly string[] {
+  const known = currentRequest();
+  return known === undefined ? [] : ['X-Request-Id', known.request];
+}
+
 /** Sends a whole answer: status, type, further headers, body. */
 export function send(
   response: ServerResponse,
@@ -42,7 +49,7 @@ export function send(
 ): void {
   const more = Object.entries(headers).flat();
   const length = String(Buffer.byteLength(body));
-  response.writeHead(status, [...interfaceHeaders, 'Content-Type', mediaType, 'Content-Length', length, ...more]).end(body);
+  response.writeHead(status, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', length, ...more]).end(body);
 }
 
 /** What is encrypted at a time. */
@@ -56,7 +63,7 @@ export async function sendPieces(response: ServerResponse, mediaType: string, pi
     return;
   }
   const length = pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length), 0);
-  response.writeHead(200, [...interfaceHeaders, 'Content-Type', mediaType, 'Content-Length', String(length)]);
+  response.writeHead(200, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', String(length)]);
   for (const piece of pieces) {
     if (typeof piece === 'string') response.write(piece);
     else await sendSlices(response, piece);
