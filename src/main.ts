@@ -41,7 +41,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
   if (kept.length > 0)
     log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
-  keys.startSweeping((count) => {
+  keys.destruction.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
   const audit = await openAudit(config.audit, { store, token, log });
@@ -92,7 +92,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     }, config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
-    keys.stopSweeping();
+    keys.destruction.stopSweeping();
     await audit.stop();
     await token.stop();
     await store.close();

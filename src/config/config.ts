@@ -43,6 +43,8 @@ const Tenant = z.strictObject({
   profile: CertificateProfile,
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),
+  /** What sendOTP does with a one-time password: answer it, or send it to the subscriber of the key. */
+  otpDelivery: z.enum(['RESPONSE', 'MESSAGE']).default('RESPONSE'),
 });
 
 const CertificateAuthority = z.strictObject({

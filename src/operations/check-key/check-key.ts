@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { givenSecret } from '../../keys/credentials.ts';
 import { remainingAttempts, stateOf } from '../../keys/key-record.ts';
-import { checkKeyReference, KeyReference, passwordOf } from '../fields/key-reference.ts';
+import { checkKeyReference, KeyReference } from '../fields/key-reference.ts';
 import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
@@ -15,18 +16,21 @@ export const checkKey = operation({
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);
     const key = await keys.find(caller.tenant, keyReference.reference);
-    const password = passwordOf(keyReference);
-    const secretVerified = password === undefined ? undefined : await keys.verifySecret(key, password);
+    const given = givenSecret(key, 'SIGN', keyReference);
+    const secretVerified = given === undefined ? undefined : await keys.verifySecret(key, given);
     const now = Date.now();
     const lockedUntil = key.lockedUntil !== undefined && key.lockedUntil > now ? key.lockedUntil : undefined;
     return {
-      keyReference: { reference: key.reference },
+      keyReference: {
+        reference: key.reference,
+        ...(keyReference.transactionId === undefined ? {} : { transactionId: keyReference.transactionId }),
+      },
       state: stateOf(key, now),
       certificate: Buffer.from(key.certificate.der).toString('base64'),
       notAfter: key.certificate.notAfter.getTime(),
       remainingAttempts: remainingAttempts(key, now),
       ...(lockedUntil === undefined ? {} : { lockedUntil }),
-      boundDigests: [],
+      boundDigests: [...new Set(key.binding?.map(({ id }) => id))],
       ...(secretVerified === undefined ? {} : { secretVerified }),
     };
   },

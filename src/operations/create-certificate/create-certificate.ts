@@ -7,21 +7,22 @@ import { issueCertificate, validity } from '../../certificates/issue.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
 import { Refusal } from '../../result-codes.ts';
-import { DigestEntry, Text } from '../fields/values.ts';
+import { activationProtocols } from '../../keys/key-record.ts';
+import { boundDigests, SignerData } from '../fields/bound-digests.ts';
+import { TransactionId } from '../fields/key-reference.ts';
+import { Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-
-const protocols = ['PASSWORD', 'OTP', 'SINGLE_USE'] as const;
 
 const CreateCertificateRequest = z.strictObject({
   certificationRequestInfo: z.strictObject({
-    signatureActivationProtocol: z.enum(protocols),
+    signatureActivationProtocol: z.enum(activationProtocols),
     validityPeriod: z.int().positive().optional(),
-    transactionId: Text.optional(),
+    transactionId: TransactionId.optional(),
     JWT: z.strictObject({ token: Text, password: Text.optional() }).optional(),
     PKCS10: Pkcs10.optional(),
   }),
   certificateFormat: z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']),
-  signerData: z.strictObject({ digest: z.array(DigestEntry) }).optional(),
+  signerData: SignerData.optional(),
   requestID: Text.optional(),
 });
 type CreateCertificateRequest = z.output<typeof CreateCertificateRequest>;
@@ -37,7 +38,8 @@ export const createCertificate = operation({
   request: CreateCertificateRequest,
   async run(request, context) {
     const pkcs10 = checkOffered(request);
-    const { name, profile, issuer, authority } = tenantOf(context);
+    const { name, profile, issuer, authority, allowSha1 } = tenantOf(context);
+    const binding = request.signerData === undefined ? undefined : boundDigests(request.signerData, { allowSha1 });
     const subject = subjectName(pkcs10.subject);
     const { notBefore, notAfter } = validity(
       profile,
@@ -48,9 +50,12 @@ export const createCertificate = operation({
     // Extensions are built once before the key is made, so that a request that the profile refuses costs no key.
     certificateExtensions(profile, issuer, issuer.certificate.subjectPublicKeyInfo, pkcs10.attributes);
     let der: Uint8Array = new Uint8Array();
-    const { reference, password } = await context.keys.createWithPassword({
+    const { reference, secret } = await context.keys.create({
       tenant: name,
       type: profile.keyType,
+      protocol: request.certificationRequestInfo.signatureActivationProtocol,
+      transactionId: request.certificationRequestInfo.transactionId,
+      binding,
       subscriber: pkcs10.attributes.subscriber,
       async issue(publicKeyInfo) {
         const serialNumber = await context.token.random(16);
@@ -78,8 +83,9 @@ export const createCertificate = operation({
         };
       },
     });
+    const { transactionId } = request.certificationRequestInfo;
     return {
-      keyReference: { reference, password },
+      keyReference: { reference, ...secret, ...(transactionId === undefined ? {} : { transactionId }) },
       certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
       certificateFormat: request.certificateFormat,
       name: distinguishedNameText(subject),
@@ -88,15 +94,12 @@ export const createCertificate = operation({
 });
 
 /** @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
-function checkOffered({ certificationRequestInfo, signerData }: CreateCertificateRequest): z.output<typeof Pkcs10> {
-  const { JWT, PKCS10, signatureActivationProtocol, transactionId } = certificationRequestInfo;
+function checkOffered({ certificationRequestInfo }: CreateCertificateRequest): z.output<typeof Pkcs10> {
+  const { JWT, PKCS10 } = certificationRequestInfo;
   if ((JWT === undefined) === (PKCS10 === undefined)) {
     throw new Refusal('FIELDS_INCONSISTENT', { at: info, message: 'the subject comes from exactly one of JWT and PKCS10' });
   }
-  if (signatureActivationProtocol !== 'PASSWORD') throw unsupported(`${info}/signatureActivationProtocol`, 'PASSWORD is');
-  if (transactionId !== undefined) throw unsupported(`${info}/transactionId`, 'keys tied to no transaction are');
   if (PKCS10 === undefined) throw unsupported(`${info}/JWT`, 'PKCS10 is');
-  if (signerData !== undefined) throw unsupported('/signerData', 'keys that are not bound to digests are');
   return PKCS10;
 }
 
@@ -108,5 +111,5 @@ function tenantOf({ caller, config, authorities }: Context) {
   const tenant = config.tenants[caller.tenant];
   const issuer = tenant === undefined ? undefined : authorities.get(tenant.certificateAuthority);
   if (tenant === undefined || issuer === undefined) throw new Error(`tenant ${caller.tenant} is not configured`);
-  return { name: caller.tenant, profile: tenant.profile, issuer, authority: tenant.certificateAuthority };
+  return { name: caller.tenant, profile: tenant.profile, issuer, authority: tenant.certificateAuthority, allowSha1: tenant.allowSha1 };
 }

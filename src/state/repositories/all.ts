@@ -3,10 +3,13 @@ import type { Schema } from '../schema.ts';
 import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 import { listClients, registerClient } from './clients.ts';
-import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt } from './attempts.ts';
+import { recordFailure, unlockKey } from './attempts.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
-import { findKey, insertKey, markRemoved } from './keys.ts';
+import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
+import { changeKeyState, findKey, insertKey } from './keys.ts';
+import { putOtp, withdrawOtp } from './otps.ts';
 import { probe } from './probe.ts';
+import { endReservations, reserveUse, settleUse } from './uses.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
 export const repositories = {
@@ -22,16 +25,22 @@ export const repositories = {
   announce,
   findKey,
   finishStep,
-  giveBackAttempt,
+  changeKeyState,
+  endReservations,
+  fillPool,
   insertKey,
   journal,
-  markRemoved,
+  poolLevels,
   probe,
+  putOtp,
   recordFailure,
-  recordSuccess,
-  reserveAttempt,
+  reserveUse,
+  settleUse,
+  takeFromPool,
   takeOverStep,
   takeOverSteps,
+  unlockKey,
+  withdrawOtp,
 };
 
 export type RepositoryName = keyof typeof repositories;
@@ -42,6 +51,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'journal',
   'listAuditRecords',
   'listClients',
+  'poolLevels',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */

@@ -4,7 +4,16 @@ import type { KeyType } from '../../config/profile.ts';
 import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
-import { PinRefusedError, TokenUnavailable, type Proof, type SecretKind, type SignOutcome, type Token, type TokenKey } from '../token.ts';
+import {
+  PinRefusedError,
+  TokenUnavailable,
+  type ProofOutcome,
+  type Proofs,
+  type SecretKind,
+  type SignOutcome,
+  type Token,
+  type TokenKey,
+} from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
 import { maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import { writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages.ts';
@@ -112,16 +121,16 @@ export class TokenClient implements Token {
     return values(ok(await this.#request('sign', writeSign(id, algorithm, digests))));
   }
 
-  async signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proof: Proof): Promise<SignOutcome> {
-    const answer = await this.#request('sign', writeSign(id, algorithm, digests, proof));
-    return answer.status === statuses.wrongSecret ? { verified: false } : { verified: true, values: values(ok(answer)) };
+  async signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome> {
+    const answer = await this.#request('sign', writeSign(id, algorithm, digests, proofs));
+    if (answer.status === statuses.wrongSecret) return { verified: false };
+    const body = ok(answer);
+    return { verified: true, by: body.readUInt8(0), values: values(body.subarray(1)) };
   }
 
-  async verifyProof(id: KeyId, proof: Proof): Promise<boolean> {
-    const answer = await this.#request('verifyProof', writeVerifyProof(id, proof));
-    if (answer.status === statuses.wrongSecret) return false;
-    ok(answer);
-    return true;
+  async verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome> {
+    const answer = await this.#request('verifyProof', writeVerifyProof(id, proofs));
+    return answer.status === statuses.wrongSecret ? { verified: false } : { verified: true, by: ok(answer).readUInt8(0) };
   }
 
   async makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Promise<Uint8Array> {

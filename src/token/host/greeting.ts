@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** First line on the host's socket: the version of the protocol and the socket of each thread. */
-export const Greeting = z.strictObject({ protocol: z.literal(2), threads: z.array(z.string()).min(1) });
+export const Greeting = z.strictObject({ protocol: z.literal(3), threads: z.array(z.string()).min(1) });
 export type Greeting = z.output<typeof Greeting>;
 
 /** A later line: the host takes nothing new, and ends when it has answered what it has. */

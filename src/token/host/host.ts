@@ -55,7 +55,7 @@ export async function runHost(config: TokenConfig): Promise<void> {
     const ready = await startThread(input, workers, retirement);
     shared ??= ready;
   }
-  await greet(config.socketPath, { protocol: 2, threads: sockets }, retirement);
+  await greet(config.socketPath, { protocol: 3, threads: sockets }, retirement);
   watchUse(config, new Int32Array(served), retirement);
 }
 
