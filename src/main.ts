@@ -6,6 +6,7 @@ import { openAudit } from './audit/open-audit.ts';
 import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
+import type { KeyType } from './config/profile.ts';
 import { createApi } from './http/api.ts';
 import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
@@ -36,7 +37,10 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   }
   const clients = new ClientRegistry(store);
   await clients.load();
-  const keys = new Keyring(store, token, tokenCustody(token), keyOptions(config));
+  const keys = new Keyring(store, token, tokenCustody(token), {
+    ...keyOptions(config),
+    pool: { ...metrics.keyPool(), targets: poolTargets(config), isTokenBusy: () => token.waiting > 0, log },
+  });
   const { finished, kept } = await keys.recover();
   if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
   if (kept.length > 0)
@@ -44,6 +48,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   keys.destruction.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
+  keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
 
   let draining = false;
@@ -92,6 +97,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     }, config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
+    keys.stopPool();
     keys.destruction.stopSweeping();
     await audit.stop();
     await token.stop();
@@ -107,6 +113,12 @@ function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOp
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
   const configured = Object.values(certificateAuthorities).map(({ keyId }) => keyId);
   return { configured, attemptMaxMs, ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }) };
+}
+
+/** Keys are made ahead of the types that tenants' profiles ask for. */
+function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, number> {
+  const types = Object.values(tenants).map(({ profile }) => profile.keyType);
+  return new Map(types.map((type) => [type, keyPool.keysByType[type] ?? keyPool.keys]));
 }
 
 /** Whoever asks whether the service is ready wants to know soon. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { CertificateProfile } from './profile.ts';
+import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
 const FilePath = z.string().min(1);
@@ -73,6 +73,13 @@ const Audit = z.strictObject({
     .default(64 * 1024 * 1024),
 });
 
+/** Keys made ahead on the token, so that createCertificate waits for none. The types are those of the tenants' profiles. */
+const KeyPool = z.strictObject({
+  /** Of each type; 0: none. */
+  keys: z.int().min(0).max(1000).default(8),
+  keysByType: z.partialRecord(z.enum(keyTypes), z.int().min(0).max(1000)).default({}),
+});
+
 export const Config = z.strictObject({
   listeners: z.strictObject({
     api: z.strictObject({
@@ -97,6 +104,7 @@ export const Config = z.strictObject({
     .prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
+  keyPool: KeyPool.prefault({}),
   audit: Audit.prefault({}),
   certificateAuthorities: z.record(z.string(), CertificateAuthority),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import type { KeyType } from '../config/profile.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
-import type { ProofOutcome, SignOutcome, Token } from '../token/token.ts';
+import type { ClaimOutcome, ProofOutcome, SignOutcome, Token } from '../token/token.ts';
 import type { OtpAction } from './credentials.ts';
 import type { PossibleSecret, Reserved } from './reserved.ts';
 
@@ -18,6 +19,8 @@ export interface KeyCustody {
   ): Promise<SignOutcome>;
   /** Verifies the secret alone. */
   verify(reserved: Reserved<OtpAction>): Promise<ProofOutcome>;
+  /** Marks a key that was made ahead as handed out, where the key is: nobody gets it twice, whatever the records say. */
+  claim(id: KeyId): Promise<ClaimOutcome>;
   /** Destroys the private key. A key that is gone already is no error. */
   destroy(id: KeyId): Promise<void>;
 }
@@ -33,6 +36,7 @@ export function tokenCustody(token: Token): KeyCustody {
       }),
     verify: async ({ key, candidates, also }) =>
       token.verifyProof(key.id, { anyOf: candidates.map((candidate) => ({ ...candidate, signs: false })), also }),
+    claim: async (id) => token.claimKey(id, randomBytes(16).toString('hex')),
     destroy: async (id) => token.destroyKey(id),
   };
 }

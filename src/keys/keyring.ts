@@ -17,6 +17,7 @@ import { Destruction, type RecoveryOptions } from './destruction.ts';
 import { coversDigests, coversDocuments, type BoundDigest } from './digest-binding.ts';
 import { KeyCache } from './key-cache.ts';
 import { checkUsable, parseKeyReferenceId, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { KeyPool, type PoolOptions } from './key-pool.ts';
 import { keyRow, makeSecret, type NewKey, type NewSecret } from './new-key.ts';
 import type { Deliver } from './otp-delivery.ts';
 import { makeOtp } from './otp.ts';
@@ -29,6 +30,8 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   readonly attemptMaxMs?: number;
   /** How long an attempt waits for those before it. */
   readonly attemptWaitMs?: number;
+  /** Keys that are made ahead; absent: none are. */
+  readonly pool?: PoolOptions;
 }
 
 /** What is to be signed: the digests for the token, and the documents that they come from. */
@@ -48,6 +51,8 @@ export class Keyring {
   readonly #cache: KeyCache;
   /** What goes from the token, now, later, or at the next start. */
   readonly destruction: Destruction;
+  /** Keys that are made ahead. */
+  readonly #pool: KeyPool | undefined;
 
   constructor(store: StateStore, token: Token, custody: KeyCustody, options: KeyringOptions = {}) {
     const { abandonedMs = 600_000, attemptMaxMs = 120_000, attemptWaitMs = 30_000, configured = [] } = options;
@@ -56,6 +61,10 @@ export class Keyring {
     this.#custody = custody;
     this.#journal = storeKeyJournal(store);
     this.destruction = new Destruction(store, custody, this.#journal, { abandonedMs, configured });
+    this.#pool =
+      options.pool === undefined
+        ? undefined
+        : new KeyPool({ store, custody, journal: this.#journal, destruction: this.destruction }, options.pool);
     this.#activation = new Activation(store, async (key) => this.#cache.reread(key), { attemptMaxMs, waitMs: attemptWaitMs });
     this.#cache = new KeyCache(store, this.#activation);
   }
@@ -67,10 +76,11 @@ export class Keyring {
 
   /** Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token. */
   async create(request: NewKey): Promise<{ reference: KeyReferenceId; secret: NewSecret }> {
-    const id = newKeyId('caller');
-    await this.#journal.announce(id, 'CREATE');
+    const ahead = await this.#pool?.take(request.type);
+    const id = ahead?.id ?? newKeyId('caller');
+    if (ahead === undefined) await this.#journal.announce(id, 'CREATE');
     try {
-      const publicKeyInfo = await this.#custody.create(id, request.type);
+      const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#custody.create(id, request.type));
       const [{ row }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(this.#token, id, request)]);
       const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns) });
       await this.#store.commit([insert, ...auditSteps('the key and its certificate exist')]);
@@ -92,6 +102,7 @@ export class Keyring {
     { algorithm, digests, documents }: ToBeSigned,
     complete: (values: readonly Uint8Array[]) => Promise<T>,
   ): Promise<T> {
+    this.#pool?.noteUse();
     const allowed = coversDocuments(key.binding, documents);
     const change: KeyChange | undefined =
       key.protocol === 'SINGLE_USE' ? { kind: 'end', to: 'CONSUMED', from: storedStatesFor('sign') } : undefined;
@@ -189,6 +200,15 @@ export class Keyring {
   /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
   checkUsable(key: KeyRecord, use: Use): void {
     checkUsable(key, use, Date.now());
+  }
+
+  /** Makes keys ahead, from now on until it is told to stop. */
+  startPool(): void {
+    this.#pool?.start();
+  }
+
+  stopPool(): void {
+    this.#pool?.stop();
   }
 
   /** What an earlier run left open. @see Destruction.recover */

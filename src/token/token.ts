@@ -37,6 +37,10 @@ export type SignOutcome =
   | { readonly verified: true; readonly by: number; readonly values: readonly Uint8Array[] }
   | { readonly verified: false };
 
+/** `taken`: somebody else has it. `gone`: it is not on the token. `unmarkable`: the token lets no key be marked. */
+export const claimOutcomes = ['claimed', 'taken', 'gone', 'unmarkable'] as const;
+export type ClaimOutcome = (typeof claimOutcomes)[number];
+
 /** A key on the token, as the host lists it. */
 export interface TokenKey {
   readonly id: KeyId;
@@ -59,6 +63,11 @@ export interface Token {
   verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome>;
   /** The MAC of a new secret of a key. */
   makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Promise<Uint8Array>;
+  /**
+   * Marks a key on the token itself as handed out, to a taker whom `claim` names. Once: however old the copy of the records is that somebody goes
+   * by, nobody else gets it.
+   */
+  claimKey(id: KeyId, claim: string): Promise<ClaimOutcome>;
   random(bytes: number): Promise<Uint8Array>;
   listKeys(): Promise<readonly TokenKey[]>;
 }

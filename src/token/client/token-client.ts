@@ -6,6 +6,7 @@ import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
   PinRefusedError,
+  type ClaimOutcome,
   TokenUnavailable,
   type ProofOutcome,
   type Proofs,
@@ -16,7 +17,7 @@ import {
 } from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
 import { maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
-import { writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages.ts';
+import { readClaimOutcome, writeClaimKey, writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages.ts';
 import { writeSign } from '../wire/sign-message.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
@@ -135,6 +136,10 @@ export class TokenClient implements Token {
 
   async makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Promise<Uint8Array> {
     return ok(await this.#request('makeMac', writeMakeMac(id, kind, salt, secret)));
+  }
+
+  async claimKey(id: KeyId, claim: string): Promise<ClaimOutcome> {
+    return readClaimOutcome(ok(await this.#request('claimKey', writeClaimKey(id, claim))));
   }
 
   async random(bytes: number): Promise<Uint8Array> {

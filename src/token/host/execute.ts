@@ -1,12 +1,13 @@
 import type { Handle } from 'pkcs11js';
 import { keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
-import type { Proof, Proofs } from '../token.ts';
+import type { ClaimOutcome, Proof, Proofs } from '../token.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
-import { macInput, readCreateKey, readMakeMac, readVerifyProof } from '../wire/messages.ts';
+import { macInput, readClaimKey, readCreateKey, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
 import { readSign } from '../wire/sign-message.ts';
+import { claimKey } from './claim-key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { createKeyPair, destroyKeys, ensureMacKey, findById } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
@@ -100,6 +101,10 @@ export class Executor {
         destroyKeys(this.#session, id);
         return ok(nothing);
       }
+      case operations.claimKey: {
+        const { id, claim } = readClaimKey(body);
+        return ok(writeClaimOutcome(this.#claim(id, claim)));
+      }
       case operations.random:
         return ok(this.#random(body));
       case operations.listKeys:
@@ -190,6 +195,15 @@ export class Executor {
       if (!handleIsStale(pkcs11Code(error))) throw error;
       this.#macKey = ensureMacKey(this.#session);
       return use(this.#macKey);
+    }
+  }
+
+  #claim(id: KeyId, claim: string): ClaimOutcome {
+    try {
+      return this.#withKey(id, (handle) => claimKey(this.#session, handle, claim));
+    } catch (error) {
+      if (handleIsStale(pkcs11Code(error))) return 'gone';
+      throw error;
     }
   }
 

@@ -12,7 +12,8 @@ const curves = {
 } as const;
 
 const findBatch = 256;
-const keyLabel = 'signetd';
+/** The label of a key that was made and not handed out from a pool. */
+export const keyLabel = 'signetd';
 
 /** Makes a key pair whose private half can only sign, and returns its public key (SubjectPublicKeyInfo, DER). */
 export function createKeyPair(session: Session, id: KeyId, type: KeyType): { handle: Handle; publicKeyInfo: Buffer } {

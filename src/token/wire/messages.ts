@@ -1,6 +1,6 @@
 import { keyTypes, type KeyType } from '../../config/profile.ts';
 import { keyIdBytes, keyIdLength, keyIdOf, type KeyId } from '../key-id.ts';
-import { secretKinds, type Proofs, type SecretKind } from '../token.ts';
+import { claimOutcomes, secretKinds, type ClaimOutcome, type Proofs, type SecretKind } from '../token.ts';
 import { FieldReader, FieldWriter, WireError } from './fields.ts';
 import { readProofs, secretKindOf, writeProofs } from './proofs.ts';
 
@@ -34,6 +34,26 @@ export function readCreateKey(body: Buffer): { id: KeyId; type: KeyType } {
   const request = { id: keyIdOf(reader.bytes()), type: member(keyTypes, reader.u8()) };
   reader.end();
   return request;
+}
+
+export function writeClaimKey(id: KeyId, claim: string): Buffer {
+  return new FieldWriter().bytes(keyIdBytes(id)).bytes(Buffer.from(claim)).finish();
+}
+
+export function readClaimKey(body: Buffer): { id: KeyId; claim: string } {
+  const reader = new FieldReader(body);
+  const request = { id: keyIdOf(reader.bytes()), claim: reader.bytes().toString('utf8') };
+  reader.end();
+  if (!/^[0-9a-f]{32}$/.test(request.claim)) throw new WireError('a claim has 32 hexadecimal digits');
+  return request;
+}
+
+export function writeClaimOutcome(outcome: ClaimOutcome): Buffer {
+  return Buffer.of(claimOutcomes.indexOf(outcome));
+}
+
+export function readClaimOutcome(body: Buffer): ClaimOutcome {
+  return member(claimOutcomes, body.readUInt8(0));
 }
 
 /**
