@@ -124,4 +124,4 @@ it(`${calls} × createCertificate under kill -9 of host and daemon: every acknow
   const onToken = privateKeysOnToken(environment.directory);
   const callers = onToken.filter((id) => id.startsWith('43'));
   expect(callers.toSorted()).toEqual(recorded.toSorted());
-});
+}, 300_000);
