@@ -18,6 +18,8 @@ export interface PoolOptions {
   /** Told of each key that is wanted: whether one was ready. */
   wanted(type: KeyType, wasReady: boolean): void;
   readonly log: Logger;
+  /** How long after the start the first key is made. */
+  readonly startPauseMs?: number;
 }
 
 interface Rooms {
@@ -29,6 +31,8 @@ interface Rooms {
 
 /** The token is at rest when nobody has signed for so long. */
 const idleMs = 200;
+/** A service that starts has other things to do first. */
+const startPauseMs = 2000;
 const pollMs = 1000;
 const pauseAfterFaultMs = 5000;
 const warnEveryMs = 60_000;
@@ -119,6 +123,7 @@ export class KeyPool {
   }
 
   async #refill(): Promise<void> {
+    await this.#pause(this.#options.startPauseMs ?? startPauseMs);
     while (this.#isRunning && !this.#isUnmarkable) {
       let pauseMs = pollMs;
       try {

@@ -60,6 +60,7 @@ function pooled(store: StateStore, target: number, changes: Partial<PoolOptions>
     levelIs: (type, keys) => levels.set(type, keys),
     wanted: (_type, wasReady) => wanted.push(wasReady),
     log,
+    startPauseMs: 0,
     ...changes,
   };
   return { keys: new Keyring(store, token, tokenCustody(token), { pool }), levels, wanted, log };
