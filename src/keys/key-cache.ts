@@ -44,6 +44,11 @@ export class KeyCache {
     return record;
   }
 
+  /** The record, if it is in memory. */
+  cached(reference: KeyReferenceId): KeyRecord | undefined {
+    return this.#records.get(reference);
+  }
+
   /** Reads the row again, whether a change was told or not. */
   async reread(record: KeyRecord): Promise<void> {
     record.isStale = true;

@@ -6,7 +6,7 @@ import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { step } from '../state/step.ts';
-import { newKeyId } from '../token/key-id.ts';
+import { newKeyId, parseKeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Token } from '../token/token.ts';
@@ -16,12 +16,12 @@ import type { KeyCustody } from './custody.ts';
 import { Destruction, type RecoveryOptions } from './destruction.ts';
 import { coversDigests, coversDocuments, type BoundDigest } from './digest-binding.ts';
 import { KeyCache } from './key-cache.ts';
-import { checkUsable, parseKeyReferenceId, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { checkUsable, parseKeyReferenceId, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
 import { keyRow, makeSecret, type NewKey, type NewSecret } from './new-key.ts';
 import type { Deliver } from './otp-delivery.ts';
 import { makeOtp } from './otp.ts';
-import { storedStatesFor, type Use } from './states.ts';
+import { storedStatesFor, transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
 import { stretch } from './stretching.ts';
 
@@ -200,6 +200,30 @@ export class Keyring {
   /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
   checkUsable(key: KeyRecord, use: Use): void {
     checkUsable(key, use, Date.now());
+  }
+
+  /** What an operator does with a locked key: it has all its attempts again. @throws {Refusal} KEY_UNKNOWN */
+  async unlock(reference: KeyReferenceId): Promise<void> {
+    const [counters] = await this.#store.commit([step('unlockKey', reference), ...auditSteps('the key is unlocked')]);
+    if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
+    const record = this.#cache.cached(reference);
+    if (record !== undefined) setCounters(record, counters);
+  }
+
+  /** What an operator does with a key whose secret is lost: as `remove`, without a secret. @throws {Refusal} KEY_UNKNOWN, KEY_STATE */
+  async removeAsOperator(reference: KeyReferenceId): Promise<void> {
+    const row = await this.#store.run('findKey', reference);
+    if (row === undefined) throw new Refusal('KEY_UNKNOWN');
+    const { from, to, destroys } = transitions.remove;
+    const change = step('changeKeyState', { reference, from, to, destroys, now: Date.now() });
+    const [isChanged] = await this.#store.commit([change, ...auditSteps('the key is out of use')]);
+    if (!isChanged) throw new Refusal('KEY_STATE', { message: 'the key has ended before' });
+    const record = this.#cache.cached(reference);
+    if (record !== undefined) {
+      record.state = to;
+      this.#activation.forget(record);
+    }
+    await this.destruction.finish(parseKeyId(row.key_id));
   }
 
   /** Makes keys ahead, from now on until it is told to stop. */
