@@ -56,6 +56,7 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     operations,
     signRoot: config.paths.signRoot,
     jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
+    documentsMax: config.limits.documentsMax,
     log,
     draining: () => draining,
     busySeconds: () => token.busySeconds,

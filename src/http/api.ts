@@ -9,6 +9,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { TokenBusy } from '../token/token.ts';
 import { resultObject, resultOf, success } from './answer.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
+import { mountDocumentation } from './documentation/mount.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { recorded, type Ending } from './recorded.ts';
 import { send } from './send.ts';
@@ -18,6 +19,7 @@ export interface ApiOptions {
   readonly operations: readonly Operation[];
   readonly signRoot: string;
   readonly jsonBodyMaxBytes: number;
+  readonly documentsMax: number;
   readonly log: Logger;
   /** Whether the service stops: new work is refused. */
   draining(): boolean;
@@ -42,6 +44,7 @@ export function createApi(options: ApiOptions): Express {
         sendProblem(response, new Problem(405, 'operations take POST', { headers: { Allow: 'POST' } }));
       });
   }
+  mountDocumentation(app, options);
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });

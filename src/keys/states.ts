@@ -5,7 +5,8 @@ export const storedStates = ['ACTIVE', 'ON_HOLD', 'REVOKED', 'CONSUMED', 'REMOVE
 export type StoredState = (typeof storedStates)[number];
 
 /** Contract §6. */
-export type KeyState = StoredState | 'LOCKED' | 'EXPIRED';
+export const keyStates = [...storedStates, 'LOCKED', 'EXPIRED'] as const;
+export type KeyState = (typeof keyStates)[number];
 
 /** A lawful way from one state to another. */
 export interface Transition {
@@ -51,7 +52,8 @@ export function storedStatesFor(use: Use): readonly StoredState[] {
   return storedStates.filter((state) => allowed.includes(state));
 }
 
-const texts: Readonly<Record<KeyState, string>> = {
+/** What each state means, in messages and in the documentation. */
+export const stateTexts: Readonly<Record<KeyState, string>> = {
   ACTIVE: 'the key is in use',
   LOCKED: 'the key is locked',
   CONSUMED: 'the key has made the one signature that it was for',
@@ -64,5 +66,5 @@ const texts: Readonly<Record<KeyState, string>> = {
 /** @throws {Refusal} KEY_STATE */
 export function checkState(state: KeyState, use: Use): void {
   const allowed: readonly KeyState[] = uses[use].states;
-  if (!allowed.includes(state)) throw new Refusal('KEY_STATE', { message: texts[state] });
+  if (!allowed.includes(state)) throw new Refusal('KEY_STATE', { message: stateTexts[state] });
 }

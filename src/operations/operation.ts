@@ -34,14 +34,21 @@ export interface OperationDescription<Request, Answer extends object> {
   readonly role: Role;
   readonly spelling: ResultSpelling;
   readonly takesIdempotencyKey: boolean;
+  /** What it does, in one sentence of the documentation. */
+  readonly summary: string;
   readonly request: z.ZodType<Request>;
+  /** A request that the documentation shows. */
+  readonly example: object;
+  /** What a success answers beside `result` and `requestID`. */
+  readonly answer: z.ZodType<Answer>;
   /** Carries the request out. @throws {Refusal} */
   run(request: Request, context: Context): Promise<Answer>;
 }
 
 /** An operation as the http room mounts it. */
-export interface Operation extends Omit<OperationDescription<unknown, object>, 'run' | 'request'> {
+export interface Operation extends Omit<OperationDescription<unknown, object>, 'run' | 'request' | 'answer'> {
   readonly request: z.ZodType;
+  readonly answer: z.ZodType;
   /** Checks the fields of a JSON object, then runs. @throws {Refusal} */
   handle(body: Readonly<Record<string, unknown>>, context: Context): Promise<object>;
 }

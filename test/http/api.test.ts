@@ -30,10 +30,21 @@ async function answerTo(
 ): Promise<{ status: number; headers: Headers; body: unknown }> {
   const api = createApi({
     operations: [
-      operation({ path: 'pki/test', role: 'keys', spelling: 'majorCode', takesIdempotencyKey: false, request: z.strictObject({}), run }),
+      operation({
+        path: 'pki/test',
+        role: 'keys',
+        spelling: 'majorCode',
+        takesIdempotencyKey: false,
+        summary: '',
+        example: {},
+        answer: z.object({}),
+        request: z.strictObject({}),
+        run,
+      }),
     ],
     signRoot: '/sign',
     jsonBodyMaxBytes: 1000,
+    documentsMax: 100,
     log,
     draining: () => draining,
     busySeconds: () => busySeconds,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requiredSecret } from '../../keys/credentials.ts';
 import { Refusal } from '../../result-codes.ts';
-import { checkKeyReference, KeyReference } from '../fields/key-reference.ts';
+import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
@@ -18,7 +18,10 @@ export const changePassword = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: false,
+  summary: 'Gives a key another password.',
   request: z.strictObject({ keyReference: KeyReference, password: NewPassword, requestID: Text.optional() }),
+  example: { keyReference: exampleReference, password: 'a longer pass phrase' },
+  answer: z.strictObject({}),
   async run({ keyReference, password }, { caller, keys, audit }) {
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { givenSecret } from '../../keys/credentials.ts';
 import { remainingAttempts, stateOf } from '../../keys/key-record.ts';
-import { checkKeyReference, KeyReference } from '../fields/key-reference.ts';
-import { Text } from '../fields/values.ts';
+import { keyStates } from '../../keys/states.ts';
+import { checkKeyReference, exampleReference, KeyReference, TransactionId } from '../fields/key-reference.ts';
+import { Sha1Hex, Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Tells the state of a key, and whether a secret is its secret (contract §6). A wrong one is counted, and still a success. */
@@ -11,7 +12,22 @@ export const checkKey = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: false,
+  summary: "Tells the state of a key, and whether a secret is the key's.",
   request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
+  example: { keyReference: exampleReference },
+  answer: z.strictObject({
+    keyReference: z.strictObject({ reference: Sha1Hex, transactionId: TransactionId.optional().describe('as in the request') }),
+    state: z.enum(keyStates).describe('the state of the key'),
+    certificate: z.base64().describe('the certificate, DER'),
+    notAfter: z.int().describe('end of the certificate, milliseconds since 1970 (UTC)'),
+    remainingAttempts: z.int().describe('wrong secrets that are left before the key is locked'),
+    lockedUntil: z.int().optional().describe('end of the lock, milliseconds since 1970 (UTC); only where the key is locked for a time'),
+    boundDigests: z.array(z.string()).describe('the IDs of the documents that the key is bound to'),
+    secretVerified: z
+      .boolean()
+      .optional()
+      .describe('whether the secret given is right; absent where none was given, or none was evaluated'),
+  }),
   async run({ keyReference }, { caller, keys, audit }) {
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);

@@ -10,8 +10,10 @@ import { Refusal } from '../../result-codes.ts';
 import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
 import { TransactionId } from '../fields/key-reference.ts';
-import { Text } from '../fields/values.ts';
+import { Sha1Hex, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
+
+const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']);
 
 const CreateCertificateRequest = z.strictObject({
   certificationRequestInfo: z.strictObject({
@@ -21,7 +23,7 @@ const CreateCertificateRequest = z.strictObject({
     JWT: z.strictObject({ token: Text, password: Text.optional() }).optional(),
     PKCS10: Pkcs10.optional(),
   }),
-  certificateFormat: z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']),
+  certificateFormat: CertificateFormat,
   signerData: SignerData.optional(),
   requestID: Text.optional(),
 });
@@ -35,7 +37,27 @@ export const createCertificate = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
+  summary: 'Makes a key on the token and issues its certificate.',
   request: CreateCertificateRequest,
+  example: {
+    certificationRequestInfo: {
+      signatureActivationProtocol: 'PASSWORD',
+      validityPeriod: 60,
+      PKCS10: { subject: { country: 'FR', commonName: 'Zoé Martin' }, attributes: { subscriber: { emailAddress: 'zoe@example.org' } } },
+    },
+    certificateFormat: 'CERTIFICATE',
+  },
+  answer: z.strictObject({
+    keyReference: z.strictObject({
+      reference: Sha1Hex.describe('SHA-1 of the certificate: names the key from now on'),
+      password: z.string().optional().describe('the secret of a key of PASSWORD, shown this once'),
+      authToken: z.string().optional().describe('the secret of a key of SINGLE_USE, shown this once'),
+      transactionId: TransactionId.optional().describe('the transaction of the request'),
+    }),
+    certificate: z.base64().describe('the certificate in the format asked for'),
+    certificateFormat: CertificateFormat,
+    name: z.string().describe('the subject of the certificate (RFC 4514)'),
+  }),
   async run(request, context) {
     const pkcs10 = checkOffered(request);
     const { name, profile, issuer, authority, allowSha1 } = tenantOf(context);

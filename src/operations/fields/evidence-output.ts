@@ -5,7 +5,13 @@ import { Text } from './values.ts';
 /** Interface, remoteSign: `optionalInputs`. */
 export const OptionalInputs = z.strictObject({
   evidenceOutput: z
-    .strictObject({ outputMode: z.enum(['FILE_PATH', 'FTM', 'BASE_64', 'PLAIN']).optional(), outputDirectory: Text.optional() })
+    .strictObject({
+      outputMode: z
+        .enum(['FILE_PATH', 'FTM', 'BASE_64', 'PLAIN'])
+        .optional()
+        .describe('how the signature is delivered; BASE_64 is the default, and the one offered by this version'),
+      outputDirectory: Text.optional().describe('with FILE_PATH alone'),
+    })
     .optional(),
 });
 type OptionalInputs = z.output<typeof OptionalInputs>;

@@ -3,6 +3,7 @@ import { maxFileNameBytes, type InputDocument } from '../../documents/document.t
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { notOffered } from './not-offered.ts';
 import { Base64, digestFields, MediaType, Text } from './values.ts';
 
 const FileName = Text.refine(
@@ -12,15 +13,15 @@ const FileName = Text.refine(
 
 /** Contract §4: the evidence object's `document`, and for rawSignature a digest instead of content. */
 export const InputDocumentField = z.strictObject({
-  ID: Text.min(1),
-  fileName: FileName.optional(),
-  mimeType: MediaType.optional(),
-  plainData: z.strictObject({ plainValue: Text }).optional(),
-  filePathData: z.strictObject({ filePath: Text }).optional(),
-  base64Data: z.strictObject({ base64Value: Base64 }).optional(),
-  FTMData: z.strictObject({ fileSize: z.int().nonnegative(), fileID: Text }).optional(),
-  digest: z.strictObject(digestFields).optional(),
-  password: Text.optional(),
+  ID: Text.min(1).describe('names the document in the answer; each once'),
+  fileName: FileName.optional().describe('the answer has it with the ending of the format'),
+  mimeType: MediaType.optional().describe('media type of the document'),
+  plainData: z.strictObject({ plainValue: Text }).optional().describe('text, signed as UTF-8'),
+  filePathData: z.strictObject({ filePath: Text }).optional().meta(notOffered),
+  base64Data: z.strictObject({ base64Value: Base64 }).optional().describe('bytes'),
+  FTMData: z.strictObject({ fileSize: z.int().nonnegative(), fileID: Text }).optional().meta(notOffered),
+  digest: z.strictObject(digestFields).optional().describe('instead of content, with rawSignature'),
+  password: Text.optional().describe('opens an encrypted PDF'),
 });
 export type InputDocumentField = z.output<typeof InputDocumentField>;
 

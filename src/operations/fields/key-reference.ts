@@ -11,12 +11,15 @@ export const TransactionId = Text.min(1, 'a transaction has a name').max(maxSecr
 
 /** Interface, Key reference. */
 export const KeyReference = z.strictObject({
-  reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)),
+  reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)).describe('names the key: SHA-1 of its certificate, hexadecimal'),
   authToken: Secret.optional(),
   password: Secret.optional(),
   transactionId: TransactionId.optional(),
 });
 export type KeyReference = z.output<typeof KeyReference>;
+
+/** For the examples of the documentation. */
+export const exampleReference = { reference: '2fd4e1c67a2d28fced849ee1bb76e7391b93eb12', password: 'Jv2mZ0lq8xWc4s1tNfR3yQ' };
 
 /** A key is activated by one secret (contract §6). @throws {Refusal} FIELDS_INCONSISTENT */
 export function checkKeyReference({ authToken, password }: KeyReference): void {

@@ -15,20 +15,27 @@ export const MediaType = z
   .refine((text) => text.length <= maxMediaTypeCharacters && mediaTypeForm.test(text), 'not a media type such as application/pdf');
 
 /** Strict base64 (RFC 4648 §4): padded, no other characters, no stray bits. */
-export const Base64 = z.string().transform((text, context): Uint8Array => {
-  const bytes = Buffer.from(text, 'base64');
-  if (bytes.toString('base64') !== text) context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
-  return bytes;
-});
+export const Base64 = z
+  .string()
+  .transform((text, context): Uint8Array => {
+    const bytes = Buffer.from(text, 'base64');
+    if (bytes.toString('base64') !== text) context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
+    return bytes;
+  })
+  .describe('base64 (RFC 4648, padded, no line breaks)');
 
 export const ObjectIdentifier = z
   .string()
   .regex(
     /^(?:[01]\.(?:[0-9]|[1-3][0-9])|2\.(?:0|[1-9][0-9]*))(?:\.(?:0|[1-9][0-9]*))*$/,
     'not an object identifier such as 2.16.840.1.101.3.4.2.1',
-  );
+  )
+  .describe('object identifier');
 
-export const Sha1Hex = z.string().regex(/^[0-9a-fA-F]{40}$/, 'not a SHA-1 fingerprint: 40 hexadecimal digits');
+export const Sha1Hex = z
+  .string()
+  .regex(/^[0-9a-fA-F]{40}$/, 'not a SHA-1 fingerprint: 40 hexadecimal digits')
+  .describe('SHA-1, 40 hexadecimal digits');
 
 /** OID of the hash and the digest itself. */
 export const digestFields = { digestAlgOID: ObjectIdentifier, digestValue: Base64 };

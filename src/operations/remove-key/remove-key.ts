@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { requiredSecret } from '../../keys/credentials.ts';
-import { checkKeyReference, KeyReference } from '../fields/key-reference.ts';
+import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
@@ -10,7 +10,10 @@ export const removeKey = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: false,
+  summary: 'Destroys a key on the token; its certificate and its record stay.',
   request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
+  example: { keyReference: exampleReference },
+  answer: z.strictObject({}),
   async run({ keyReference }, { caller, keys, audit }) {
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);

@@ -4,6 +4,7 @@ import { parseKeyReferenceId, type KeyRecord } from '../../keys/key-record.ts';
 import { otpUses } from '../../keys/keyring.ts';
 import { Refusal } from '../../result-codes.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
+import { exampleReference } from '../fields/key-reference.ts';
 import { Sha1Hex, Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
@@ -20,7 +21,21 @@ export const sendOtp = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
+  summary: 'Makes a one-time password that authorises one action on a key.',
   request: SendOtpRequest,
+  example: {
+    action: 'SIGN',
+    keyReference: exampleReference.reference,
+    signerData: {
+      digest: [{ id: 'contract', digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue: 'n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=' }],
+    },
+  },
+  answer: z.strictObject({
+    password: z
+      .string()
+      .optional()
+      .describe('the one-time password: eight digits; absent where the tenant has it delivered to the subscriber'),
+  }),
   async run({ action, signerData, keyReference }, { caller, config, keys, audit, deliver }) {
     audit.key = keyReference;
     const tenant = config.tenants[caller.tenant];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { notOffered } from '../fields/not-offered.ts';
 import { Text } from '../fields/values.ts';
 import { PdfContent, PdfParameters, RevocationSources } from './pdf-fields.ts';
 import { RawSignature } from './raw-signature.ts';
@@ -14,10 +15,10 @@ const ValueChoice = z.enum(['OCSP', 'CRL', 'BOTH']);
 
 const XP7Signature = z
   .strictObject({
-    XP7Format: z.enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7']),
+    XP7Format: z.enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7']).describe('CXP_7 is CAdES, the one offered by this version'),
     ...sharedMembers,
-    contentPreparation: z.strictObject({ PDFContent: PdfContent.optional() }).optional(),
-    validateSignatures: z.boolean().optional(),
+    contentPreparation: z.strictObject({ PDFContent: PdfContent.optional() }).optional().meta(notOffered),
+    validateSignatures: z.boolean().optional().describe('whether signatures that the document has are validated first'),
     longTermValidation: z
       .strictObject({
         authoritiesRevocationDataSource: RevocationSources.optional(),
@@ -26,16 +27,21 @@ const XP7Signature = z
         authoritiesRevocationValueChoice: ValueChoice.optional(),
         archiveTimeStamp: z.boolean().optional(),
       })
-      .optional(),
+      .optional()
+      .meta(notOffered),
     XP7Providers: z
       .strictObject({
-        CXP7Parameters: z.strictObject({ detached: z.boolean() }).optional(),
-        DXXP7Parameters: DetachedXadesParameters.optional(),
-        EXXP7Parameters: EnvelopedProviderParameters.optional(),
-        PXP7Parameters: PdfParameters.optional(),
-        EGXXP7Parameters: EnvelopingProviderParameters.optional(),
+        CXP7Parameters: z
+          .strictObject({ detached: z.boolean().describe('whether the signature goes without the content') })
+          .optional()
+          .describe('required with CXP_7'),
+        DXXP7Parameters: DetachedXadesParameters.optional().meta(notOffered),
+        EXXP7Parameters: EnvelopedProviderParameters.optional().meta(notOffered),
+        PXP7Parameters: PdfParameters.optional().meta(notOffered),
+        EGXXP7Parameters: EnvelopingProviderParameters.optional().meta(notOffered),
       })
-      .optional(),
+      .optional()
+      .describe('parameters of the formats; only those of XP7Format count'),
   })
   .superRefine(({ XP7Format, XP7Providers }, context) => {
     // Attached and detached are different deliveries: signetd does not guess which one was meant.
@@ -46,7 +52,7 @@ export type XP7Signature = z.output<typeof XP7Signature>;
 
 /** Interface, Signature parameters, as a whole: what is not offered yet is still checked. */
 export const SignatureParameters = z.strictObject({
-  rawSignature: RawSignature.optional(),
+  rawSignature: RawSignature.optional().describe('signs the bytes of each document, or a digest of it'),
   code2DDocSignature: z
     .strictObject({
       code2DDocParameters: z
@@ -59,8 +65,12 @@ export const SignatureParameters = z.strictObject({
         })
         .optional(),
     })
-    .optional(),
-  envelopedXAdESSignature: z.strictObject({ envelopedXAdESParameters: EnvelopedXadesParameters.optional(), ...sharedMembers }).optional(),
-  XP7Signature: XP7Signature.optional(),
+    .optional()
+    .meta(notOffered),
+  envelopedXAdESSignature: z
+    .strictObject({ envelopedXAdESParameters: EnvelopedXadesParameters.optional(), ...sharedMembers })
+    .optional()
+    .meta(notOffered),
+  XP7Signature: XP7Signature.optional().describe('a signature in a format of its own, as XP7Format says'),
 });
 export type SignatureParameters = z.output<typeof SignatureParameters>;

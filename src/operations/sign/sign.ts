@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { evidenceDocument, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
+import { evidenceDocument, type InputDocument } from '../../documents/document.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -9,9 +9,10 @@ import type { SignatureFormat, SignerChain } from '../../signatures/format.ts';
 import { rawFormat } from '../../signatures/raw/raw.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
-import { checkKeyReference, KeyReference } from '../fields/key-reference.ts';
+import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
-import { Text } from '../fields/values.ts';
+import { EvidenceObject } from '../fields/evidence-object.ts';
+import { ObjectIdentifier, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
 import { requestedSignature } from './consistency.ts';
@@ -25,13 +26,27 @@ const SignRequest = z.strictObject({
   requestID: Text.optional(),
 });
 
+const SignAnswer = z.strictObject({
+  evidenceObject: EvidenceObject.describe('the evidence of the first document'),
+  evidenceObjects: z.array(EvidenceObject).describe('the evidence of every document, in the order of the request'),
+  optionalOutputs: z.strictObject({ signatureAlgorithm: ObjectIdentifier.describe('the algorithm of every signature') }),
+});
+type SignAnswer = z.output<typeof SignAnswer>;
+
 /** Signs documents with a key of the service, in one step (contract §5). */
 export const sign = operation({
   path: 'signature/sign',
   role: 'signature',
   spelling: 'resultMajor',
   takesIdempotencyKey: true,
+  summary: 'Signs documents with a key of the service, in one step.',
   request: SignRequest,
+  example: {
+    keyReference: exampleReference,
+    parameters: { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } } },
+    inputDocuments: [{ ID: 'contract', fileName: 'contract.txt', plainData: { plainValue: 'Signed in Paris.' } }],
+  },
+  answer: SignAnswer,
   async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
     context.audit.key = keyReference.reference;
     const requested = requestedSignature(parameters, { allowSha1: context.config.tenants[context.caller.tenant]?.allowSha1 ?? false });
@@ -68,12 +83,6 @@ export const sign = operation({
     return signAll(documents, rawFormat, algorithms, { key, given, signer, context });
   },
 });
-
-interface SignAnswer {
-  readonly evidenceObject: { readonly document: EvidenceDocument };
-  readonly evidenceObjects: readonly { readonly document: EvidenceDocument }[];
-  readonly optionalOutputs: { readonly signatureAlgorithm: string };
-}
 
 interface Signing {
   readonly key: KeyRecord;

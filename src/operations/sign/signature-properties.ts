@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { ObjectIdentifier, Sha1Hex, Text } from '../fields/values.ts';
+import { notOffered } from '../fields/not-offered.ts';
 import { Digest, RsaVersion, UrlSource } from './enumerations.ts';
 
 const TimeStamp = z.strictObject({
-  URLSource: UrlSource.optional(),
-  clientURL: z.array(Text).optional(),
-  digestAlg: Digest.optional(),
-  policyOID: ObjectIdentifier.optional(),
-  credentials: z.strictObject({ userName: Text, password: Text }).optional(),
-  nonce: z.boolean().optional(),
+  URLSource: UrlSource.optional().describe('where the address of the authority comes from'),
+  clientURL: z.array(Text).optional().describe('addresses of authorities; at least one with CLIENT'),
+  digestAlg: Digest.optional().describe('hash that is time-stamped; absent: SHA_256'),
+  policyOID: ObjectIdentifier.optional().describe('time-stamp policy'),
+  credentials: z.strictObject({ userName: Text, password: Text }).optional().describe('HTTP credentials at the authority'),
+  nonce: z.boolean().optional().describe('whether a nonce keeps old answers out'),
 });
 
 const SignedProperties = z.strictObject({
@@ -40,10 +41,13 @@ const SignedProperties = z.strictObject({
 
 /** Members that envelopedXAdESSignature and XP7Signature share. */
 export const sharedMembers = {
-  RSAVersion: RsaVersion.optional(),
-  trustedCA: Sha1Hex.optional(),
-  timeStamp: TimeStamp.optional(),
-  digestAlgorithm: Digest.optional(),
-  signedProperties: SignedProperties.optional(),
-  recovery: z.strictObject({ interval: z.int().nonnegative().optional(), maxAttempts: z.int().positive().optional() }).optional(),
+  RSAVersion: RsaVersion.optional().describe('PKCS_1_1_5 (the default) or PKCS_1_2_1 (RSASSA-PSS); for RSA keys alone'),
+  trustedCA: Sha1Hex.optional().describe('SHA-1 of the CA certificate that the chain is to end in, hexadecimal'),
+  timeStamp: TimeStamp.optional().meta(notOffered),
+  digestAlgorithm: Digest.optional().describe('hash of what is signed; absent: SHA_256, whatever the key'),
+  signedProperties: SignedProperties.optional().meta(notOffered),
+  recovery: z
+    .strictObject({ interval: z.int().nonnegative().optional(), maxAttempts: z.int().positive().optional() })
+    .optional()
+    .describe('further tries at time-stamp authorities: seconds between them, and how many'),
 };

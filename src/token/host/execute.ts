@@ -99,6 +99,7 @@ export class Executor {
         const id = readOnlyId(body);
         this.#keys.remove(id);
         destroyKeys(this.#session, id);
+        this.#keys.tellRemoved(id);
         return ok(nothing);
       }
       case operations.claimKey: {

@@ -53,10 +53,14 @@ export class KeyDirectory {
     this.#tell({ kind: 'added', id, handle });
   }
 
-  /** This thread destroys the key. */
+  /** This thread is about to destroy the key. */
   remove(id: KeyId): void {
     remember(this.#removed, id);
     this.#handles.delete(id);
+  }
+
+  /** This thread has destroyed what it found. Not told before: its maker looks whether anything is left, and two must not destroy at once. */
+  tellRemoved(id: KeyId): void {
     this.#tell({ kind: 'removed', id });
   }
 

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { fieldRows } from '../../src/http/documentation/field-rows.ts';
+import { html } from '../../src/http/documentation/html.ts';
+import { operations } from '../../src/operations/table.ts';
+import { resultCodes } from '../../src/result-codes.ts';
+import { certificateRequest, contentDocument, send, textOf } from '../support/api.ts';
+
+const OpenApi = z.looseObject({
+  openapi: z.literal('3.1.0'),
+  paths: z.record(z.string(), z.object({ post: z.looseObject({ operationId: z.string(), responses: z.record(z.string(), z.unknown()) }) })),
+});
+
+describe('/openapi.json', () => {
+  it('has every operation of the table, and no other', async () => {
+    const { status, headers, text } = await send('app', { path: '/openapi.json', method: 'GET' });
+    expect([status, headers['content-type']]).toEqual([200, 'application/json']);
+    const { paths } = OpenApi.parse(JSON.parse(text));
+    expect(Object.keys(paths)).toEqual(operations.map(({ path }) => `/sign/${path}`));
+  });
+
+  it.each(['/openapi.json', '/docs'])('%s is for registered clients, and is read alone', async (path) => {
+    expect((await send('unregistered', { path, method: 'GET' })).status).toBe(403);
+    const posted = await send('app', { path, method: 'POST' }, '{}');
+    expect([posted.status, posted.headers.allow]).toEqual([405, 'GET, HEAD']);
+    const head = await send('app', { path, method: 'HEAD' });
+    expect([head.status, head.text]).toEqual([200, '']);
+  });
+});
+
+describe('what the table says of an operation', () => {
+  it.each(operations)('$path: its example is a request that it takes', ({ request, example }) => {
+    expect(request.safeParse(example).error).toBeUndefined();
+  });
+
+  it('and what is answered are the same', async () => {
+    const declared = (path: string, answer: object): void => {
+      const { result: _result, requestID: _requestID, ...members } = z.looseObject({}).parse(answer);
+      expect(operations.find((operation) => operation.path === path)?.answer.safeParse(members).error).toBeUndefined();
+    };
+    const post = async (path: string, body: object) => {
+      const { body: answer } = await send(
+        'app',
+        { path: `/sign/${path}`, headers: { 'Content-Type': 'application/json' } },
+        JSON.stringify(body),
+      );
+      declared(path, answer);
+      return answer;
+    };
+    const { keyReference } = await post('pki/createCertificate', certificateRequest());
+    const reference = { reference: textOf(keyReference?.['reference']), password: textOf(keyReference?.['password']) };
+    await post('pki/checkKey', { keyReference: reference });
+    const signed = { keyReference: reference, parameters: { rawSignature: {} }, inputDocuments: [contentDocument('A document')] };
+    await post('signature/sign', signed);
+    await post('pki/removeKey', { keyReference: reference });
+  });
+});
+
+describe('/docs', () => {
+  it('names every operation, field and code, and loads nothing', async () => {
+    const { status, headers, text } = await send('app', { path: '/docs', method: 'GET' });
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    for (const { path } of operations) expect(text).toContain(`POST /sign/${path}`);
+    for (const [name, { minor }] of Object.entries(resultCodes)) expect(text.includes(name) && text.includes(`>${minor}<`)).toBe(true);
+    expect(text).toContain('/keyReference/reference');
+    expect(text).not.toMatch(/<script|src=|url\(|https?:\/\/(?!signetd\.example)/);
+    const style = /<style>([^]*?)<\/style>/.exec(text)?.[1] ?? '';
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(headers['content-security-policy']).toBe(`default-src 'none';frame-ancestors 'none';style-src 'sha256-${hash}'`);
+  });
+
+  it('escapes what it is told', () => {
+    expect(html`<p title="${'"'}">${'<b>&'}${html`<i>${1}</i>`}</p>`.markup).toBe('<p title="&quot;">&lt;b&gt;&amp;<i>1</i></p>');
+  });
+
+  it('shows fields with their limits', () => {
+    const schema = {
+      type: 'object',
+      properties: { list: { type: 'array', minItems: 1, items: { enum: ['A', 'B'] } } },
+      required: ['list'],
+    };
+    expect(fieldRows(schema)).toEqual([
+      { pointer: '/list', type: 'list of A | B', required: true, description: '', limits: ['at least 1'] },
+    ]);
+  });
+});
