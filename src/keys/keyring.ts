@@ -104,8 +104,7 @@ export class Keyring {
   ): Promise<T> {
     this.#pool?.noteUse();
     const allowed = coversDocuments(key.binding, documents);
-    const change: KeyChange | undefined =
-      key.protocol === 'SINGLE_USE' ? { kind: 'end', to: 'CONSUMED', from: storedStatesFor('sign') } : undefined;
+    const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
     const result = await this.#activation.activate(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
       const outcome = await this.#custody.sign(
         reserved,
@@ -144,7 +143,7 @@ export class Keyring {
 
   /** Destroys the private key; certificate and record stay. @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED */
   async remove(key: KeyRecord, given: GivenSecret): Promise<void> {
-    await this.#authorise(key, { use: 'remove', action: 'REVOKE', given }, { kind: 'end', to: 'REMOVED', from: storedStatesFor('remove') });
+    await this.#authorise(key, { use: 'remove', action: 'REVOKE', given }, { kind: 'end', ...transitions.remove });
     await this.destruction.finish(key.id);
   }
 

@@ -34,7 +34,7 @@ export const transitions = {
 
 /** What may be asked of a key, and in which states. A lock, which is looked at afterwards, keeps from all of it. */
 export const uses = {
-  sign: { states: ['ACTIVE'], names: '`sign`, `createImage2DDoc`' },
+  sign: { states: ['ACTIVE'], names: '`sign`' },
   changePassword: { states: ['ACTIVE'], names: '`changePassword`' },
   remove: { states: ['ACTIVE', 'EXPIRED', 'ON_HOLD', 'REVOKED'], names: '`removeKey`' },
   revoke: {
