@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
@@ -162,6 +163,35 @@ describe('a one-time password', () => {
     await expect.poll(left).toBeUndefined();
     await keyring().recover();
     expect(await left()).toBe(1);
+  });
+});
+
+describe('yesterday’s copy of the state store', () => {
+  it('revives no key that was consumed or removed since, and revives an old password', async () => {
+    const path = join(scratch.directory, 'restored.sqlite');
+    const before = await openSqliteStore(path);
+    const first = new Keyring(before, token, tokenCustody(token));
+    const made = await Promise.all([newKey(first, 'SINGLE_USE'), newKey(first, 'PASSWORD'), newKey(first, 'PASSWORD')]);
+    await before.close();
+    copyFileSync(path, `${path}.yesterday`);
+
+    const today = await openSqliteStore(path);
+    const keys = new Keyring(today, token, tokenCustody(token));
+    const [consumed, removed, changed] = await Promise.all(made.map(async ({ key }) => keys.find(tenant, key.reference)));
+    if (consumed === undefined || removed === undefined || changed === undefined) throw new Error('three keys were made');
+    await sign(keys, consumed, made[0].own);
+    await keys.remove(removed, made[1].own);
+    await keys.changePassword(changed, made[2].own, 'another password');
+    await expect(sign(keys, changed, made[2].own)).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+    await today.close();
+
+    const copy = await openSqliteStore(`${path}.yesterday`);
+    const restored = new Keyring(copy, token, tokenCustody(token));
+    const outcomes = await Promise.allSettled(
+      made.map(async ({ key, own }) => sign(restored, await restored.find(tenant, key.reference), own)),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    await copy.close();
   });
 });
 
