@@ -113,7 +113,13 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
 function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
   const configured = Object.values(certificateAuthorities).map(({ keyId }) => keyId);
-  return { configured, attemptMaxMs, ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }) };
+  const attemptWaitMs = 1000 * token.callTimeoutSeconds;
+  return {
+    configured,
+    attemptMaxMs,
+    attemptWaitMs,
+    ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }),
+  };
 }
 
 /** Keys are made ahead of the types that tenants' profiles ask for. */

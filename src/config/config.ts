@@ -124,6 +124,10 @@ export function loadConfig(path: string): Config {
       ([name, { certificateAuthority }]) =>
         `${path}: tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured`,
     );
+  const undelivered = Object.entries(config.tenants).find(([, { otpDelivery }]) => otpDelivery === 'MESSAGE');
+  if (undelivered !== undefined) {
+    faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: this version has no gateway for messages; RESPONSE is offered`);
+  }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
 }

@@ -34,7 +34,7 @@ export interface RightSecret<T> {
   /** Why the caller is refused although the secret is right: then it is settled, and nothing is finished. */
   readonly refusal?: Refusal | undefined;
   /** What is left to do. With a secret of one use it comes first: if it fails, the secret is given back. */
-  finish(): Promise<T>;
+  readonly finish: () => Promise<T>;
 }
 
 export type Attempt<T> = { readonly verified: false } | { readonly verified: true; readonly value: T };

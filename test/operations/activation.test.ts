@@ -48,7 +48,9 @@ async function told(operation: OperationName, key: Key, given: Given): Promise<s
   const answer = await use(operation, key, given);
   const code = codeOf(answer);
   if (code === '2/202') expect(messageOf(answer)).toBe('activation failed');
-  return operation === 'checkKey' && code === '0/0' ? String(answer.body['secretVerified'] ?? 'not evaluated') : code;
+  if (operation !== 'checkKey' || code !== '0/0') return code;
+  const verdict: unknown = answer.body['secretVerified'];
+  return typeof verdict === 'boolean' ? String(verdict) : 'not evaluated';
 }
 
 /** How each case gives a secret. */
