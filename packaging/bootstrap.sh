@@ -160,7 +160,7 @@ install_modules() {
 # --- dist ---
 
 build_current() {
-  [ -f dist/.built ] && [ -z "$(find src tsconfig.json tsconfig.build.json package-lock.json -newer dist/.built)" ]
+  [ -f dist/.built ] && [ -z "$(find src native-config/isolation tsconfig.json tsconfig.build.json package-lock.json -newer dist/.built)" ]
 }
 
 build_dist() {
@@ -169,6 +169,8 @@ build_dist() {
   : >var/build-started
   sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.build.json >&2 9>&- || fail 'the build failed'
   mkdir -p dist
+  cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack \
+    -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'
   mv -f var/build-started dist/.built
 }
 

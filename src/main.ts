@@ -1,29 +1,47 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-
+import { AdminSocket } from './admin/admin-socket.ts';
+import { runCommand, type AdminContext } from './admin/commands.ts';
+import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
-import { checkAuthorityKey, loadAuthority } from './certificates/configured-authority.ts';
+import { openAuthorities } from './certificates/configured-authorities.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import type { KeyType } from './config/profile.ts';
-import { createApi } from './http/api.ts';
-import { callerOf, createMtlsServer } from './http/mtls-listener.ts';
+import { Reloader } from './config/reloader.ts';
+import { warnOfReadableFiles } from './config/readable-files.ts';
+import { createApi, type ApiOptions } from './http/api.ts';
+import { callerOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
+import { createPublicServer } from './http/public-listener.ts';
+import { KeptAnswers } from './idempotency/kept-answers.ts';
+import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring, type KeyringOptions } from './keys/keyring.ts';
+import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
-import { createLog, type Logger } from './telemetry/log.ts';
+import { createLog, type LeveledLog } from './telemetry/log.ts';
+import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
-import { exitCodes } from './token/host/greeting.ts';
-import { PinRefusedError } from './token/token.ts';
+import { HostRefusedError } from './token/token.ts';
+import { missingKeyTypes } from './token/wire/probe-report.ts';
 
 const readinessMs = 2000;
 
 /** The daemon: wires the rooms together and decides nothing. */
-async function run(config: Config, configPath: string, log: Logger): Promise<void> {
+async function run(config: Config, configPath: string, log: LeveledLog): Promise<void> {
+  const startedAt = new Date();
+  // A reload that is asked for while the service starts comes after the start.
+  let hangUp: () => void = () => undefined;
+  const startOver = Promise.withResolvers<void>();
+  process.on('SIGHUP', () => {
+    void startOver.promise.then(() => {
+      hangUp();
+    });
+  });
   const store = await openStateStore(config.state, log);
   const metrics = new Metrics();
   const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
@@ -31,15 +49,14 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
     tokenMetrics.served(operation, outcomeOf(status), waitedMs, tokenMs);
   });
   await token.start();
-  const authorities = new Map(Object.entries(config.certificateAuthorities).map(([name, files]) => [name, loadAuthority(token, files)]));
-  for (const [name, authority] of authorities) {
-    await checkAuthorityKey(name, authority);
-  }
+  checkKeyTypes(config, token);
+  const authorities = await openAuthorities(token, config.certificateAuthorities);
   const clients = new ClientRegistry(store);
   await clients.load();
+  let validConfig = config;
   const keys = new Keyring(store, token, tokenCustody(token), {
     ...keyOptions(config),
-    pool: { ...metrics.keyPool(), targets: poolTargets(config), isTokenBusy: () => token.waiting > 0, log },
+    pool: { ...metrics.keyPool(), targets: () => poolTargets(validConfig), isTokenBusy: () => token.waiting > 0, log },
   });
   const { finished, kept } = await keys.recover();
   if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
@@ -50,24 +67,35 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   });
   keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
+  const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
+  warnOfReadableFiles(config, log);
 
   let draining = false;
-  const api = createApi({
+  let validAuthorities = authorities;
+  /** What requests go by under one configuration; a reload makes the next. */
+  const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
     operations,
-    signRoot: config.paths.signRoot,
-    jsonBodyMaxBytes: config.limits.jsonBodyMaxBytes,
-    documentsMax: config.limits.documentsMax,
+    signRoot: valid.config.paths.signRoot,
+    jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
+    documentsMax: valid.config.limits.documentsMax,
     log,
     draining: () => draining,
     busySeconds: () => token.busySeconds,
-    callerOf: async (request) => callerOf(request, clients),
+    callerOf: async (request) => {
+      const caller = await callerOf(request, clients);
+      return caller !== undefined && Object.hasOwn(valid.config.tenants, caller.tenant) ? caller : undefined;
+    },
+    admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
-    context: (caller, hasIdempotencyKey, details) => ({ caller, config, keys, token, authorities, hasIdempotencyKey, audit: details }),
+    keptAnswers,
+    context: (caller, details) => ({ ...valid, caller, keys, token, audit: details }),
   });
+  let current = apiOptions({ config, authorities });
+  const api = createApi(current, () => current);
   const health = {
     async ready(): Promise<Record<string, string>> {
       const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
-      const [authority] = authorities.values();
+      const [authority] = validAuthorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
       await Promise.all([
         inTime(authority?.sign(Buffer.from('readiness'))).catch(() => {
@@ -78,28 +106,80 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
         }),
       ]);
       if (!audit.status.writable) faults['audit'] = 'it takes no records';
-      return faults;
+      return { ...faults, ...apiListener.tls.faults() };
     },
+    warnings: () => apiListener.tls.warnings(),
   };
-  const apiServer = createMtlsServer(config.listeners.api, api, log, audit);
-  const operationsServer = createOperationsServer(health, metrics);
+  const apiListener = createApiListener(config.listeners.api, config.limits, api, {
+    log,
+    audit,
+    refused: (code) => refusedClients.refused(code),
+  });
+  const refusedClients = listenerMetrics(metrics.registry, {
+    connections: async () => apiListener.connections(),
+    certificateEndsMs: () => apiListener.tls.certificateEndsMs,
+    revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
+  });
+  const apiServer = apiListener.server;
+  const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
+  const publicServer = config.listeners.public === undefined ? undefined : createPublicServer(config.listeners.public);
+  const reloader = new Reloader({
+    path: configPath,
+    initial: config,
+    participants: [
+      { prepare: (next) => apiListener.tls.prepare(next.listeners.api) },
+      {
+        prepare: async (next) => {
+          const opened = await openAuthorities(token, next.certificateAuthorities);
+          return () => {
+            keys.destruction.keep(keysOf(next.certificateAuthorities));
+            validAuthorities = opened;
+            validConfig = next;
+            current = apiOptions({ config: next, authorities: opened });
+          };
+        },
+      },
+      {
+        prepare: (next) => () => {
+          log.setLevel(next.log.level);
+        },
+      },
+    ],
+    announce: (state) => {
+      log.debug(`configuration: ${state}`);
+    },
+  });
+  const administration: AdminContext = {
+    ...{ store, registry: clients, audit, log, reloader, health, configPath, startedAt, token },
+    config: () => reloader.config,
+  };
+  const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
   await listen(apiServer, config.listeners.api);
   await listen(operationsServer, config.listeners.operations);
-  log.info('ready', { api: config.listeners.api.port, operations: config.listeners.operations.port });
+  if (publicServer !== undefined && config.listeners.public !== undefined) await listen(publicServer, config.listeners.public);
+  hangUp = () => void reloadBySignal(administration);
+  startOver.resolve();
+  log.info('ready', {
+    api: config.listeners.api.port,
+    operations: config.listeners.operations.port,
+    public: config.listeners.public?.port,
+  });
 
   const stop = async (): Promise<void> => {
     if (draining) return;
     draining = true;
     log.info('stopping');
-    const closed = Promise.all([close(apiServer), close(operationsServer)]);
+    const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
+    const closed = Promise.all([...servers.map(close), adminSocket.close()]);
     const timer = setTimeout(() => {
-      apiServer.closeAllConnections();
-      operationsServer.closeAllConnections();
-    }, config.limits.drainSeconds * 1000);
+      for (const server of servers) server.closeAllConnections();
+    }, reloader.config.limits.drainSeconds * 1000);
     await closed;
     clearTimeout(timer);
+    apiListener.refusals.stop();
     keys.stopPool();
     keys.destruction.stopSweeping();
+    keptAnswers.stop();
     await audit.stop();
     await token.stop();
     await store.close();
@@ -109,13 +189,25 @@ async function run(config: Config, configPath: string, log: Logger): Promise<voi
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
 }
 
+/** A tenant whose keys the token cannot make would only find out by its first request. */
+function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void {
+  if (probe === undefined) return;
+  const missing = missingKeyTypes(
+    probe,
+    Object.values(tenants).map(({ profile }) => profile.keyType),
+  );
+  const faults = Object.entries(tenants)
+    .filter(([, { profile }]) => missing.includes(profile.keyType))
+    .map(([name, { profile }]) => `tenants.${name}.profile.keyType: the token cannot use ${profile.keyType} keys`);
+  if (faults.length > 0) throw new ConfigError([...faults, ...probe.limits].join('\n'));
+}
+
 /** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
 function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
-  const configured = Object.values(certificateAuthorities).map(({ keyId }) => keyId);
   const attemptWaitMs = 1000 * token.callTimeoutSeconds;
   return {
-    configured,
+    configured: keysOf(certificateAuthorities),
     attemptMaxMs,
     attemptWaitMs,
     ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }),
@@ -126,6 +218,10 @@ function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOp
 function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, number> {
   const types = Object.values(tenants).map(({ profile }) => profile.keyType);
   return new Map(types.map((type) => [type, keyPool.keysByType[type] ?? keyPool.keys]));
+}
+
+function keysOf(authorities: Config['certificateAuthorities']): string[] {
+  return Object.values(authorities).map(({ keyId }) => keyId);
 }
 
 /** Whoever asks whether the service is ready wants to know soon. */
@@ -169,5 +265,5 @@ try {
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error);
   process.stderr.write(`signetd cannot start: ${text}\n`);
-  process.exit(error instanceof PinRefusedError ? exitCodes.pinRefused : error instanceof ConfigError ? 78 : 1);
+  process.exit(error instanceof HostRefusedError ? error.exitCode : error instanceof ConfigError ? 78 : 1);
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { loadTokenConfig } from './config/config.ts';
+import { ConfigError, loadTokenConfig } from './config/config.ts';
 import { HostStartError, runHost } from './token/host/host.ts';
 import { exitCodes } from './token/host/greeting.ts';
 
@@ -15,5 +15,7 @@ try {
   await runHost(loadTokenConfig(values.config ?? '/etc/signetd/signetd.yaml'));
 } catch (error) {
   process.stderr.write(`${JSON.stringify({ level: 'error', message: error instanceof Error ? error.message : String(error) })}\n`);
-  process.exit(error instanceof HostStartError ? error.exitCode : exitCodes.startFailed);
+  process.exit(
+    error instanceof HostStartError ? error.exitCode : error instanceof ConfigError ? exitCodes.configurationWrong : exitCodes.startFailed,
+  );
 }

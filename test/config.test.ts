@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -26,8 +27,8 @@ function load(text: string): ReturnType<typeof loadConfig> {
 describe('the configuration', () => {
   it('has safe defaults, and paths relative to the file', () => {
     const config = load(good);
-    expect(config.listeners.operations).toEqual({ host: '127.0.0.1', port: 9443 });
-    expect(config.limits).toEqual({ jsonBodyMaxBytes: 64 * 1024 * 1024, documentsMax: 100, drainSeconds: 30 });
+    expect(config.listeners.operations).toMatchObject({ host: '127.0.0.1', port: 9443 });
+    expect(config.limits).toMatchObject({ jsonBodyMaxBytes: 64 * 1024 * 1024, documentsMax: 100, drainSeconds: 30 });
     expect(config.listeners.api.certificate).toBe(join(directory, 'server.pem'));
     expect(config.tenants['bank']?.allowSha1).toBe(false);
   });
@@ -47,13 +48,64 @@ describe('the configuration', () => {
     expect(() => load(text)).toThrow(ConfigError);
     expect(() => load(text)).toThrow(named);
   });
+});
 
-  it('takes a secret only from a file that nobody else can read', () => {
-    const file = join(directory, 'pin');
-    writeFileSync(file, '1234\n', { mode: 0o644 });
-    expect(() => readSecret(`file:${file}`)).toThrow('chmod 0600');
-    rmSync(file);
-    writeFileSync(file, '1234\n', { mode: 0o600 });
-    expect(readSecret(`file:${file}`)).toBe('1234');
+describe('a secret', () => {
+  const file = join(directory, 'pin');
+  const write = (content: string, mode: number): string => {
+    rmSync(file, { recursive: true, force: true });
+    writeFileSync(file, content);
+    chmodSync(file, mode);
+    return `file:${file}`;
+  };
+
+  it('is what the file says, without the newline at its end', () => {
+    expect(readSecret(write('1234\n', 0o600))).toBe('1234');
+    expect(readSecret(write('12 34\r\n', 0o400))).toBe('12 34');
+  });
+
+  it.each([0o604, 0o640, 0o660, 0o644, 0o602])('is not read from a file of mode %o', (mode) => {
+    const reference = write('1234', mode);
+    expect(() => readSecret(reference)).toThrow('chmod 0600');
+  });
+
+  it("is not read from another user's file, who could change it", (context) => {
+    if (process.geteuid?.() !== 0) context.skip('only root can give a file away');
+    const reference = write('1234', 0o600);
+    chownSync(file, 12_345, 12_345);
+    expect(() => readSecret(reference)).toThrow('belongs to user 12345');
+  });
+
+  it('is not read through a symbolic link, from a directory, a pipe, an empty or a huge file, or where there is none', () => {
+    const target = write('1234', 0o600).slice('file:'.length);
+    const link = join(directory, 'link');
+    symlinkSync(target, link);
+    expect(() => readSecret(`file:${link}`)).toThrow('symbolic link');
+    expect(() => readSecret(`file:${directory}`)).toThrow('no regular file');
+    execFileSync('mkfifo', ['-m', '600', join(directory, 'pipe')]);
+    expect(() => readSecret(`file:${join(directory, 'pipe')}`)).toThrow('no regular file');
+    expect(() => readSecret(write('\n', 0o600))).toThrow('empty');
+    expect(() => readSecret(write('x'.repeat(20_000), 0o600))).toThrow('longer than');
+    expect(() => readSecret('file:/nowhere/at/all')).toThrow('there is no such file');
+  });
+
+  it('of systemd is a regular file in its directory, and no other', () => {
+    const before = process.env['CREDENTIALS_DIRECTORY'];
+    delete process.env['CREDENTIALS_DIRECTORY'];
+    expect(() => readSecret('credential:pin')).toThrow('no CREDENTIALS_DIRECTORY');
+    process.env['CREDENTIALS_DIRECTORY'] = directory;
+    write('5678\n', 0o440);
+    expect(readSecret('credential:pin')).toBe('5678');
+    expect(() => readSecret('credential:../pin')).toThrow('no slash');
+    expect(() => readSecret('credential:..')).toThrow('no regular file');
+    expect(() => readSecret('credential:link')).toThrow('symbolic link');
+    if (before === undefined) delete process.env['CREDENTIALS_DIRECTORY'];
+    else process.env['CREDENTIALS_DIRECTORY'] = before;
+  });
+
+  it('never appears in what is said about it', () => {
+    const reference = write('topsecret', 0o644);
+    expect(() => readSecret(reference)).toThrow(ConfigError);
+    expect(() => readSecret(reference)).not.toThrow('topsecret');
   });
 });

@@ -15,7 +15,7 @@ describe('the quickstart', () => {
     expect(account).toContain('CMS Verification successful');
     expect(account).toContain('Verified OK');
     const own = environment.description();
-    expect(new Set([own.baseUrl, own.opsUrl, shared.baseUrl, shared.opsUrl]).size).toBe(4);
+    expect(new Set([own, shared].flatMap(({ baseUrl, opsUrl, publicUrl }) => [baseUrl, opsUrl, publicUrl])).size).toBe(6);
     for (const file of [own.caCertificate, own.clientCertificate, own.clientKey, own.configFile, ...own.trustAnchors]) {
       expect(readFileSync(file).length).toBeGreaterThan(0);
     }

@@ -1,14 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from '../telemetry/log.ts';
-import type { Audit, Outcome } from './audit.ts';
-import { AuditedRequest, carriedOut, type Requester } from './audited-request.ts';
+import type { AdministrationWork, Audit, Outcome } from './audit.ts';
+import { administrationStep, AuditedRequest, carriedOut, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
 import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
 import { DirectoryLock } from './directory-lock.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { requestsInChain, type Outbox } from './outbox.ts';
-import type { FilePlace, Place, RequestEntry } from './record.ts';
+import type { AdministrationEntry, FilePlace, Place, RequestEntry } from './record.ts';
 import { RefusedClients } from './refused-clients.ts';
 
 const tickSeconds = 5;
@@ -107,8 +107,9 @@ export class AuditLog implements Audit {
     return carriedOut(request, work);
   }
 
-  async finish({ requester, key, digests, outboxIds }: AuditedRequest, outcome: Outcome): Promise<void> {
-    const entry = { kind: 'request' as const, ...requester, key, digests: digests.length === 0 ? undefined : digests, ...outcome };
+  async finish({ requester, key, digests, isRepeated, outboxIds }: AuditedRequest, outcome: Outcome): Promise<void> {
+    const details = { key, digests: digests.length === 0 ? undefined : digests, repeated: isRepeated ? true : undefined };
+    const entry = { kind: 'request' as const, ...requester, ...details, ...outcome };
     try {
       await this.record(entry);
       this.#options.outbox?.done(outboxIds);
@@ -118,8 +119,39 @@ export class AuditLog implements Audit {
     }
   }
 
+  async administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T> {
+    this.#writer.checkWritable();
+    const ids: string[] = [];
+    let said: Partial<AdministrationEntry> = {};
+    try {
+      const done = await work((known) => {
+        said = known;
+        const { id, step } = administrationStep(this.#options.name, { ...entry, ...known });
+        ids.push(id);
+        return [step];
+      });
+      said = { ...said, ...done.said };
+      return done.value;
+    } catch (error) {
+      said = { ...said, fault: reasonOf(error).replaceAll('\n', '; ') };
+      throw error;
+    } finally {
+      await this.#administered({ ...entry, ...said }, ids);
+    }
+  }
+
+  async #administered(entry: AdministrationEntry, ids: readonly string[]): Promise<void> {
+    try {
+      await this.record(entry);
+      this.#options.outbox?.done(ids);
+    } catch (error) {
+      if (ids.length > 0) this.#unrecorded.add(entry.request);
+      throw error;
+    }
+  }
+
   /** Returns once the record is on the disk. @throws {Refusal} STORE_FULL */
-  async record(entry: RequestEntry): Promise<void> {
+  async record(entry: RequestEntry | AdministrationEntry): Promise<void> {
     await this.#writer.append(entry);
     if (this.#recordsSinceCheckpoint >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.#checkpoint();
   }

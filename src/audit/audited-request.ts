@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { step, type Step } from '../state/step.ts';
-import type { RequestEntry } from './record.ts';
+import type { AdministrationEntry, RequestEntry } from './record.ts';
 
 /** Who asks for what. */
 export type Requester = Pick<RequestEntry, 'request' | 'client' | 'tenant' | 'spki' | 'address' | 'operation'>;
@@ -26,10 +26,23 @@ export class AuditedRequest implements AuditDetails {
   readonly #outboxIds: string[] = [];
   key: string | undefined;
   readonly digests: string[] = [];
+  #isRepeated = false;
 
   constructor(log: string, requester: Requester) {
     this.#log = log;
     this.requester = requester;
+  }
+
+  /** It is answered with the outcome of an earlier request, by its Idempotency-Key. */
+  get isRepeated(): boolean {
+    return this.#isRepeated;
+  }
+
+  /** Takes over what the earlier request said of itself. */
+  repeats({ key, digests }: { readonly key?: string | undefined; readonly digests: readonly string[] }): void {
+    this.#isRepeated = true;
+    this.key = key;
+    this.digests.splice(0, Infinity, ...digests);
   }
 
   /** Identifiers of the records that this request put into the outbox. */
@@ -59,4 +72,14 @@ export async function carriedOut<T>(request: AuditedRequest, work: () => Promise
 export function auditSteps(effect: string): readonly Step<'addAuditRecord'>[] {
   const request = currentRequest.getStore();
   return request === undefined ? [] : [request.settlement(effect)];
+}
+
+/** The same for an operator's command. Its identifier is that of the log and the command, since it changes the state store once. */
+export function administrationStep(
+  log: string,
+  entry: AdministrationEntry,
+): { readonly id: string; readonly step: Step<'addAuditRecord'> } {
+  const id = `${log}:${entry.request}:0`;
+  const record = JSON.stringify({ ...entry, effect: entry.command });
+  return { id, step: step('addAuditRecord', { id, created_at: Date.now(), record }) };
 }

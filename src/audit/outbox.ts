@@ -2,7 +2,7 @@ import type { StateStore } from '../state/state-store.ts';
 import type { OutboxRecord } from './audited-request.ts';
 import { auditFiles } from './file-names.ts';
 import { readLines } from './read-lines.ts';
-import type { RequestEntry } from './record.ts';
+import type { AdministrationEntry, RequestEntry } from './record.ts';
 
 /** Far more than can be on their way at once. */
 const maxRows = 100_000;
@@ -10,9 +10,9 @@ const deletedAtOnce = 500;
 /** Clocks may have been set between a commit and a record. */
 const clockSlackMs = 3_600_000;
 
-/** A request whose settlement is in the state store. */
+/** A request, or an operator's command, whose settlement is in the state store. */
 export interface Settled {
-  readonly entry: RequestEntry;
+  readonly entry: RequestEntry | AdministrationEntry;
   readonly ids: readonly string[];
   /** Milliseconds since epoch. */
   readonly since: number;
@@ -34,12 +34,12 @@ export class Outbox {
     const rows = await this.#store.run('listAuditRecords', { limit: maxRows, idPrefix: `${this.#log}:` });
     const requests = Map.groupBy(rows, ({ id }) => id.split(':')[1] ?? '');
     return [...requests.values()].map((group) => {
-      // Written by `AuditedRequest.settlement`.
+      // Written by `AuditedRequest.settlement`, or by `administrationStep`, which gives the kind too.
       const records = group.map(({ record }) => JSON.parse(record) as OutboxRecord);
       const { effect: _effect, ...last } = records.at(-1) ?? {};
       const replayed = records.map(({ effect }) => effect).join('; ');
       return {
-        entry: { kind: 'request', ...last, replayed } as RequestEntry,
+        entry: { kind: 'request', ...last, replayed } as Settled['entry'],
         ids: group.map(({ id }) => id),
         since: Math.min(...group.map(({ created_at: createdAt }) => createdAt)),
       };

@@ -1,5 +1,5 @@
 /** What a record of the audit log says, apart from its place in the chain. Never content, never a secret. */
-export type Entry = RequestEntry | RefusedEntry | CheckpointEntry | OpenEntry | CloseEntry | StartEntry | OutageEntry;
+export type Entry = RequestEntry | AdministrationEntry | RefusedEntry | CheckpointEntry | OpenEntry | CloseEntry | StartEntry | OutageEntry;
 
 /** A request that reached a client and a role, with its outcome. */
 export interface RequestEntry {
@@ -19,12 +19,39 @@ export interface RequestEntry {
   readonly key?: string | undefined;
   /** Of what was signed or issued, each as `<hash>:<hexadecimal>`. */
   readonly digests?: readonly string[] | undefined;
+  /** True where the outcome is that of an earlier request, which the caller repeated with the same Idempotency-Key; absent otherwise. */
+  readonly repeated?: boolean | undefined;
   /** The result; absent where the answer was an HTTP problem. */
   readonly major?: number | undefined;
   readonly minor?: number | undefined;
   /** Status of the HTTP problem that was answered. */
   readonly status?: number | undefined;
   /** What the state store had committed for a request whose own record a crash or a full disk prevented. */
+  readonly replayed?: string | undefined;
+}
+
+/** What an operator did, by signetctl or by a signal. */
+export interface AdministrationEntry {
+  readonly kind: 'administration';
+  /** The service's own identifier of it. */
+  readonly request: string;
+  /** Number of the local user who asked over the admin socket; absent for a signal. */
+  readonly uid?: number | undefined;
+  /** As signetctl has it, such as `client revoke`; of a signal, its name. */
+  readonly command: string;
+  /** The client that it is about, as it is registered from then on, or was until then. */
+  readonly client?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly roles?: readonly string[] | undefined;
+  /** First 16 hexadecimal digits of the SHA-256 of the client's SubjectPublicKeyInfo. */
+  readonly spki?: string | undefined;
+  /** `keyReference.reference`. */
+  readonly key?: string | undefined;
+  /** Members of the configuration that have other values now. */
+  readonly changed?: readonly string[] | undefined;
+  /** Why it was not done, or how it failed. */
+  readonly fault?: string | undefined;
+  /** What the state store had committed for it, where a crash or a full disk prevented its own record. */
   readonly replayed?: string | undefined;
 }
 

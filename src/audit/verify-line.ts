@@ -9,6 +9,7 @@ const place = { n: z.int().positive(), time: Time, previous: Hash };
 
 const Line = z.discriminatedUnion('kind', [
   z.looseObject({ ...place, kind: z.literal('request') }),
+  z.looseObject({ ...place, kind: z.literal('administration') }),
   z.looseObject({ ...place, kind: z.literal('refused-clients') }),
   z.looseObject({ ...place, kind: z.literal('start') }),
   z.looseObject({ ...place, kind: z.literal('outage') }),

@@ -9,6 +9,8 @@ export const exitCodes = {
   pinRefused: 4,
   /** What was asked must not be done as things are. */
   refused: 5,
+  /** The command has to ask signetd, and it does not run or does not answer. */
+  serviceUnreachable: 6,
   defect: 70,
   /** The configuration cannot be used; the same code as the daemon's. */
   configuration: 78,

@@ -1,16 +1,26 @@
 import { Command, CommanderError, Option } from 'commander';
 import { z } from 'zod';
+import { roles } from '../clients/caller.ts';
 import { ConfigError } from '../config/config.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
 import { auditTail, TailOptions } from './audit/tail.ts';
 import { auditVerify, VerifyOptions } from './audit/verify.ts';
+import { AddOptions, clientAdd } from './client/add.ts';
+import { clientList } from './client/list.ts';
+import { clientReload } from './client/reload.ts';
+import { clientRevoke } from './client/revoke.ts';
 import { configCheck } from './config/check.ts';
+import { doctor } from './doctor/doctor.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
+import { KeyListOptions, keyList } from './key/list.ts';
+import { keyShow } from './key/show.ts';
 import { complain, tell, type Outcome } from './outcome.ts';
+import { reload } from './reload.ts';
+import { status } from './status.ts';
 import { InitOptions, tokenInit } from './token/init.ts';
 import { tokenInventory } from './token/inventory.ts';
 import { MechanismsOptions, tokenMechanisms } from './token/mechanisms.ts';
-import { tokenProbe } from './token/probe.ts';
+import { ProbeOptions, tokenProbe } from './token/probe.ts';
 import { tokenSlots } from './token/slots.ts';
 
 interface GlobalOptions {
@@ -54,6 +64,49 @@ function programOf(end: (exitCode: number) => void): Command {
     });
   };
 
+  /** The same for a command with one argument and no options. */
+  const runsOn = (command: Command, run: (configPath: string, argument: string) => Promise<Outcome>): void => {
+    command.action(async (argument: unknown) => {
+      const { config, json } = command.optsWithGlobals<GlobalOptions>();
+      end(tell(await run(config, z.string().parse(argument)), json));
+    });
+  };
+
+  runs(program.command('status').description('how signetd is'), NoOptions, status);
+  runs(program.command('doctor').description('what is ill, and what to do about it'), NoOptions, doctor);
+  runs(program.command('reload').description('take over the configuration: all of the new one, or all of the old'), NoOptions, reload);
+
+  const client = program.command('client').description('who may call');
+  runs(
+    client
+      .command('add')
+      .description('register the public key of a client certificate')
+      .requiredOption('--certificate <file>', 'the certificate, PEM or DER')
+      .requiredOption('--name <name>', 'what the audit log calls the client')
+      .requiredOption('--tenant <tenant>', 'the tenant whose keys it uses')
+      .requiredOption('--roles <roles>', `separated by commas: ${roles.join(', ')}`)
+      .option('--replace', 'change what is registered under this public key'),
+    AddOptions,
+    clientAdd,
+  );
+  runs(client.command('list').description('the registered clients'), NoOptions, clientList);
+  runsOn(
+    client
+      .command('revoke')
+      .description('end a registration; when the command returns, nothing more is signed for the client')
+      .argument('<client>', 'its name, or the SHA-256 of its public key'),
+    clientRevoke,
+  );
+  runs(client.command('reload').description('read the registered clients anew'), NoOptions, clientReload);
+
+  const key = program.command('key').description("the callers' keys");
+  runs(
+    key.command('list').description('all keys, with their states').option('--tenant <tenant>', 'those of one tenant'),
+    KeyListOptions,
+    keyList,
+  );
+  runsOn(key.command('show').description('what is known of a key').argument('<reference>', 'its keyReference.reference'), keyShow);
+
   const token = program.command('token').description('the PKCS#11 token');
   runs(token.command('slots').description('slots and their tokens'), NoOptions, tokenSlots);
   runs(
@@ -65,7 +118,14 @@ function programOf(end: (exitCode: number) => void): Command {
     tokenMechanisms,
   );
   runs(token.command('inventory').description("signetd's keys on the token; objects of others are counted"), NoOptions, tokenInventory);
-  runs(token.command('probe').description('whether module and token have what signetd needs'), NoOptions, tokenProbe);
+  runs(
+    token
+      .command('probe')
+      .description('whether module and token have what signetd needs')
+      .option('--full', 'make and try keys of every type; only while signetd is stopped'),
+    ProbeOptions,
+    tokenProbe,
+  );
   runs(
     token
       .command('init')

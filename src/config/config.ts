@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { AdminConfig } from './admin-config.ts';
+import { apiConnectionLimits, ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -11,12 +13,15 @@ const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'a path prefix such
 
 /** The section that the token host reads too. */
 export const TokenConfig = z.strictObject({
+  /** What is particular to the HSM: a name in `native-config/`, or the path of a file of the same form. */
   profile: z
     .string()
-    .regex(/^[a-z0-9-]+$/)
+    .regex(/^([a-z0-9-]+|.*\/[^/]+\.yaml)$/, 'the name of a profile, or a path to a .yaml file')
     .default('softhsm2'),
   /** The PKCS#11 module; absent: the first path of the profile that exists. */
   modulePath: FilePath.optional(),
+  /** Binds the module to its own libcrypto, and not to the OpenSSL that Node exports. */
+  isolateModule: z.boolean().default(false),
   label: z.string().min(1).max(32),
   pin: SecretReference,
   threads: z.int().min(1).max(64).default(2),
@@ -88,8 +93,23 @@ export const Config = z.strictObject({
       certificate: FilePath,
       key: FilePath,
       clientCertificateAuthority: FilePath,
+      clientRevocationLists: ClientRevocationLists,
     }),
-    operations: z.strictObject({ host: z.string().default('127.0.0.1'), port: Port.default(9443) }).prefault({}),
+    operations: z
+      .strictObject({
+        host: z.string().default('127.0.0.1'),
+        port: Port.default(9443),
+        ...connectionLimits({ connectionsMax: 100, idleTimeoutSeconds: 60 }),
+      })
+      .prefault({}),
+    public: z
+      .strictObject({
+        host: z.string().default('0.0.0.0'),
+        port: Port.default(8080),
+        ...connectionLimits({ connectionsMax: 500, idleTimeoutSeconds: 10 }),
+      })
+      .optional()
+      .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),
   }),
   paths: z.strictObject({ signRoot: PathPrefix.default('/sign') }).prefault({}),
   limits: z
@@ -100,12 +120,14 @@ export const Config = z.strictObject({
         .default(64 * 1024 * 1024),
       documentsMax: z.int().positive().default(100),
       drainSeconds: z.number().nonnegative().default(30),
+      ...apiConnectionLimits,
     })
     .prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
   keyPool: KeyPool.prefault({}),
   audit: Audit.prefault({}),
+  admin: AdminConfig.prefault({}),
   certificateAuthorities: z.record(z.string(), CertificateAuthority),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
   log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
@@ -138,6 +160,12 @@ export function loadTokenConfig(path: string): TokenConfig {
   return absoluteToken(section, dirname(resolve(path)));
 }
 
+/** Reads the admin socket's section alone: the service can be asked although the rest is wrong by now. @throws {ConfigError} */
+export function loadAdminConfig(path: string): AdminConfig {
+  const { admin } = check(z.object({ admin: AdminConfig.prefault({}) }), readYaml(path), path);
+  return { ...admin, socketPath: resolve(dirname(resolve(path)), admin.socketPath) };
+}
+
 function readYaml(path: string): unknown {
   try {
     return parse(readFileSync(path, 'utf8'), { strict: true, uniqueKeys: true });
@@ -163,11 +191,13 @@ function withAbsolutePaths(config: Config, base: string): Config {
         certificate: resolve(base, api.certificate),
         key: resolve(base, api.key),
         clientCertificateAuthority: resolve(base, api.clientCertificateAuthority),
+        clientRevocationLists: api.clientRevocationLists.map((file) => resolve(base, file)),
       },
     },
     token: absoluteToken(config.token, base),
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
+    admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [
         name,
@@ -182,6 +212,7 @@ function absoluteToken(token: TokenConfig, base: string): TokenConfig {
   return {
     ...token,
     pin,
+    ...(token.profile.includes('/') ? { profile: resolve(base, token.profile) } : {}),
     socketPath: resolve(base, token.socketPath),
     ...(token.modulePath === undefined ? {} : { modulePath: resolve(base, token.modulePath) }),
   };

@@ -2,16 +2,20 @@ import type { IncomingMessage } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Audit } from '../audit/audit.ts';
 import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
-import type { Caller } from '../clients/caller.ts';
+import { RegistrationEnded, type Admission } from '../clients/admission.ts';
+import type { Caller, Role } from '../clients/caller.ts';
+import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { TokenBusy } from '../token/token.ts';
+import { admitted } from './admitted.ts';
 import { resultObject, resultOf, success } from './answer.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { mountDocumentation } from './documentation/mount.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { recorded, type Ending } from './recorded.ts';
+import { idempotencyKeyOf, repeatable } from './repeatable.ts';
 import { send } from './send.ts';
 import { JsonError, parseStrictJson } from './strict-json.ts';
 
@@ -27,24 +31,30 @@ export interface ApiOptions {
   busySeconds(): number | undefined;
   /** The registered client behind a connection. */
   callerOf(request: IncomingMessage): Promise<Caller | undefined>;
+  /** A request of that client on its way: what takes its registration away waits for it. `cut` ends its connection. */
+  admit(caller: Caller, role: Role, cut: () => void): Admission;
   readonly audit: Audit;
+  readonly keptAnswers: Pick<KeptAnswers, 'once'>;
   /** Everything else that an operation needs. */
-  context(caller: Caller, hasIdempotencyKey: boolean, audit: AuditDetails): Context;
+  context(caller: Caller, audit: AuditDetails): Context;
 }
 
-/** Mounts the table of operations. The order of checks is the contract's (§2): each step below is one of its words. */
-export function createApi(options: ApiOptions): Express {
+/**
+ * Mounts the table of operations. The order of checks is the contract's (§2): each step below is one of its words. A request goes by what
+ * `current` gives when it comes, whatever a reload changes meanwhile; operations and their paths are those of the start.
+ */
+export function createApi(options: ApiOptions, current: () => ApiOptions = () => options): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   for (const operation of options.operations) {
     app
       .route(`${options.signRoot}/${operation.path}`)
-      .post(async (request, response) => handle(operation, options, request, response))
+      .post(async (request, response) => handle(operation, current(), request, response))
       .all((_request, response) => {
         sendProblem(response, new Problem(405, 'operations take POST', { headers: { Allow: 'POST' } }));
       });
   }
-  mountDocumentation(app, options);
+  mountDocumentation(app, options, current);
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });
@@ -79,41 +89,73 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
     options.audit.refuseClient(`the role ${operation.role} is missing`, address);
     throw new Problem(403, `this operation needs the role "${operation.role}"`);
   }
-  const ending = await recorded(options, { operation, caller, address }, async (audited) =>
-    carryOut(operation, options, request, { caller, audited }),
-  );
-  if (ending instanceof Problem) throw ending;
-  const { result, echo, answer } = ending;
-  send(response, 200, 'application/json', JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer }));
+  const admission = options.admit(caller, operation.role, () => request.socket.destroy());
+  await admitted(admission, response, async () => {
+    const ending = await recorded(options, { operation, caller, address }, async (audited) =>
+      carryOut(operation, options, request, { caller, audited, admission }),
+    );
+    if (ending instanceof Problem) throw ending;
+    const { result, echo, answer } = ending;
+    const text = JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer });
+    // The record may have waited for the disk.
+    await stillAdmitted(admission);
+    send(response, 200, 'application/json', text);
+  });
+}
+
+/** @throws {Problem} 403 where the client was revoked while its request ran */
+async function stillAdmitted(admission: Admission): Promise<void> {
+  try {
+    await admission.confirm();
+  } catch (error) {
+    throw error instanceof RegistrationEnded ? noLongerRegistered() : error;
+  }
+}
+
+function noLongerRegistered(): Problem {
+  return new Problem(403, 'this client certificate is not registered any more, or not for this operation');
 }
 
 interface Requesting {
   readonly caller: Caller;
   readonly audited: AuditedRequest;
+  readonly admission: Admission;
 }
 
 async function carryOut(
   operation: Operation,
   options: ApiOptions,
   request: Request,
-  { caller, audited }: Requesting,
+  { caller, audited, admission }: Requesting,
 ): Promise<Ending | Problem> {
   let echo: Ending['echo'] = {};
-  try {
-    checkBodyHeaders(request, options.jsonBodyMaxBytes);
-    const bytes = await readBody(request, options.jsonBodyMaxBytes);
-    const hasIdempotencyKey = operation.takesIdempotencyKey && checkIdempotencyKey(request);
-    const body = parseBody(bytes);
-    const { requestID } = body;
-    if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
-    const context = options.context(caller, hasIdempotencyKey, audited);
-    return { result: success, answer: await options.audit.carryOut(audited, async () => operation.handle(body, context)), echo };
-  } catch (error) {
+  const refused = (error: unknown): Ending | Problem => {
     if (error instanceof Problem) return error;
+    if (error instanceof RegistrationEnded) return noLongerRegistered();
     // Nobody knows a business outcome then.
     if (error instanceof StoreUnavailable) return storeAway(error, operation.path, options.log);
     if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
     return { result: resultOf(error, operation.path, options.log), answer: {}, echo };
+  };
+  try {
+    checkBodyHeaders(request, options.jsonBodyMaxBytes);
+    const bytes = await readBody(request, options.jsonBodyMaxBytes);
+    const idempotencyKey = operation.takesIdempotencyKey ? idempotencyKeyOf(request) : undefined;
+    const body = parseBody(bytes);
+    const { requestID } = body;
+    if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
+    const context = options.context(caller, audited);
+    const ends = async (): Promise<Ending> => {
+      await admission.enter();
+      const answer = await options.audit.carryOut(audited, async () => operation.handle(body, context));
+      await admission.confirm();
+      return { result: success, answer, echo };
+    };
+    if (idempotencyKey === undefined) return await ends();
+    const repeated = { operation, caller, body, echo, audited, log: options.log };
+    return await repeatable(options.keptAnswers, idempotencyKey, repeated, async () => ends().catch(refused));
+  } catch (error) {
+    return refused(error);
   }
 }
 
@@ -126,16 +168,6 @@ function overloaded(retryAfterSeconds: number): Problem {
   return new Problem(503, 'more requests wait for the token than it can serve in time', {
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
-}
-
-/** 8 to 128 visible ASCII characters (contract §10). @throws {Problem} 400 */
-function checkIdempotencyKey(request: Request): boolean {
-  const values = request.headersDistinct['idempotency-key'];
-  if (values === undefined) return false;
-  if (values.length !== 1 || !/^[\x21-\x7e]{8,128}$/.test(values[0] ?? '')) {
-    throw new Problem(400, 'an Idempotency-Key has 8 to 128 visible ASCII characters, and is given once');
-  }
-  return true;
 }
 
 function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {

@@ -1,73 +1,133 @@
-import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import type { IncomingMessage, RequestListener } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import { TLSSocket } from 'node:tls';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Server } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Audit } from '../audit/audit.ts';
 import type { Caller } from '../clients/caller.ts';
-import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
+import type { ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { problemBody } from './problem.ts';
+import { Problem, problemBody, sendProblem } from './problem.ts';
+import { Admission, spkiBehind } from './tls/admission.ts';
+import { GuardedServer } from './tls/guarded-server.ts';
+import { readTlsMaterial } from './tls/material.ts';
+import { Refusals } from './tls/refusals.ts';
+import { ReloadableTls } from './tls/reload.ts';
 
-/** Fingerprint of the public key behind each connection, worked out once; the registration is looked up for every request. */
-const fingerprints = new WeakMap<TLSSocket, string>();
+/** The API's listener: the server, its TLS files, and whom it refused. */
+export interface ApiListener {
+  readonly server: Server;
+  readonly tls: ReloadableTls;
+  readonly refusals: Refusals;
+  connections(): Promise<number>;
+}
+
+export interface Witnesses {
+  readonly log: Logger;
+  readonly audit: Pick<Audit, 'refuseClient'>;
+  /** Told of each refusal by its code. */
+  readonly refused?: (code: string) => void;
+}
+
+const maxHeaderBytes = 16 * 1024;
 
 /** The client behind a request, if it is registered now. Connections outlive registrations. */
 export async function callerOf(request: IncomingMessage, clients: ClientRegistry): Promise<Caller | undefined> {
-  if (!(request.socket instanceof TLSSocket)) return undefined;
-  const spki = fingerprints.get(request.socket);
+  const spki = spkiBehind(request.socket);
   return spki === undefined ? undefined : clients.find(spki);
 }
 
-/** The API listener: TLS 1.2 and 1.3, and a valid client certificate before any HTTP. Whom it refuses goes to the audit log. */
-export function createMtlsServer(config: Config['listeners']['api'], handler: RequestListener, log: Logger, audit: Audit): Server {
-  const server = createServer(
-    {
-      cert: readFileSync(config.certificate),
-      key: readFileSync(config.key),
-      ca: readFileSync(config.clientCertificateAuthority),
-      requestCert: true,
-      // The reason of a refusal is lost if the library refuses: it is read, logged and acted on below.
-      rejectUnauthorized: false,
-      minVersion: 'TLSv1.2',
-      ALPNProtocols: ['http/1.1'],
-      keepAliveTimeout: 60_000,
-    },
-    handler,
-  );
+/**
+ * The API listener: a valid client certificate before any HTTP, and at every request. Whom it refuses goes to the audit log.
+ * @throws {TlsMaterialError} for files that cannot be used
+ */
+export function createApiListener(
+  config: Config['listeners']['api'],
+  limits: Config['limits'],
+  handler: RequestListener,
+  { log, audit, refused }: Witnesses,
+): ApiListener {
+  const material = readTlsMaterial(config);
+  const admission = new Admission(material.trust);
+  const refusals = new Refusals(log, audit, refused);
+  /** A connection goes on only while its certificate is good: it is closed without an answer once it is not. */
+  const maySpeak = (socket: Socket): boolean => {
+    const reason = admission.recheck(socket);
+    if (reason === undefined) return true;
+    // A connection that was refused may have brought its first request already.
+    if (spkiBehind(socket) !== undefined && !socket.destroyed) refusals.refuse(reason, socket.remoteAddress);
+    socket.destroy();
+    return false;
+  };
+  const options = {
+    ...material.context,
+    requestCert: true,
+    // The reason of a refusal is lost if the library refuses: it is read, logged and acted on below.
+    rejectUnauthorized: false,
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: 1000 * limits.handshakeTimeoutSeconds,
+    keepAliveTimeout: 1000 * limits.keepAliveTimeoutSeconds,
+    // A connection that never sends a request is idle, too.
+    headersTimeout: 1000 * limits.keepAliveTimeoutSeconds,
+    connectionsCheckingInterval: 1000,
+    maxHeaderSize: maxHeaderBytes,
+  };
+  const server = new GuardedServer(options, maySpeak);
+  server.maxConnections = limits.connectionsMax;
+
   server.on('secureConnection', (socket) => {
-    const reason = admit(socket);
+    const reason = admission.admit(socket);
     if (reason === undefined) return;
-    log.warn('a client is refused', { reason, address: socket.remoteAddress });
-    audit.refuseClient(reason, socket.remoteAddress);
+    refusals.refuse(reason, socket.remoteAddress);
     socket.destroy();
   });
-  server.on('tlsClientError', (error, socket) => {
-    log.debug('a TLS handshake failed', { reason: error.message, address: socket.remoteAddress });
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    // Who only knocks and leaves is nobody's client: health checks of a load balancer do.
+    if (error.code !== 'ECONNRESET') refusals.refuse(`TLS handshake: ${handshakeFault(error)}`, socket.remoteAddress);
     socket.destroy();
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET') {
-      socket.destroy();
-      return;
-    }
-    const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-    const body = problemBody({ status, message: 'this is no HTTP/1.1 request', members: {} });
-    const phrase = status === 431 ? 'Request Header Fields Too Large' : status === 408 ? 'Request Timeout' : 'Bad Request';
-    socket.end(
-      `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-API-Version: 1.0.0\r\nConnection: close\r\n\r\n${body}`,
-    );
+  server.on('drop', (connection?: { readonly remoteAddress?: string }) => {
+    refusals.refuse('more connections than limits.connectionsMax', connection?.remoteAddress);
   });
-  return server;
+
+  server.on('request', handler);
+  // Without these two, Node answers by itself, and in plain text.
+  server.on('checkContinue', (request, response) => {
+    response.writeContinue();
+    handler(request, response);
+  });
+  server.on('checkExpectation', refuseExpectation);
+  server.on('clientError', answerUnreadable);
+  return { server, tls: new ReloadableTls(server, admission, material, log), refusals, connections: async () => connectionsOf(server) };
 }
 
-/** Why a connection is refused; undefined where it is not. */
-function admit(socket: TLSSocket): string | undefined {
-  const certificate = socket.getPeerX509Certificate();
-  if (!(certificate instanceof X509Certificate)) return 'no client certificate';
-  // Node types this as an Error; it is the name of the verification error.
-  if (!socket.authorized) return String(socket.authorizationError);
-  fingerprints.set(socket, spkiSha256(certificate));
-  return undefined;
+async function connectionsOf(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => {
+      if (error === null) resolve(count);
+      else reject(error);
+    });
+  });
+}
+
+/** OpenSSL's or Node's name of the fault: a fixed text, whatever the client sent. */
+function handshakeFault({ code }: NodeJS.ErrnoException): string {
+  return code !== undefined && /^[A-Z][A-Z0-9_]{2,79}$/.test(code) ? code : 'failed';
+}
+
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  sendProblem(response, new Problem(417, 'the one expectation that is met is 100-continue'));
+}
+
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const body = problemBody({ status, message: 'this is no HTTP/1.1 request', members: {} });
+  const phrase = status === 431 ? 'Request Header Fields Too Large' : status === 408 ? 'Request Timeout' : 'Bad Request';
+  socket.end(
+    `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-API-Version: 1.0.0\r\nConnection: close\r\n\r\n${body}`,
+  );
 }

@@ -1,11 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import express from 'express';
 import helmet from 'helmet';
+import type { Config } from '../config/config.ts';
 import { Problem, sendProblem } from './problem.ts';
 
 /** What readiness asks: each check rejects, or says why not. */
 export interface Health {
   ready(): Promise<Readonly<Record<string, string>>>;
+  /** What will make it not ready before long, if nobody does anything. */
+  warnings(): Readonly<Record<string, string>>;
 }
 
 /** What `/metrics` answers. */
@@ -14,7 +17,7 @@ export interface Exposition {
 }
 
 /** The listener of the machine's operator (contract §1): plain HTTP on loopback. */
-export function createOperationsServer(health: Health, metrics: Exposition): Server {
+export function createOperationsServer(health: Health, metrics: Exposition, config: Config['listeners']['operations']): Server {
   const app = express();
   app.disable('x-powered-by').use(helmet());
   app.get('/health/live', (_request, response) => {
@@ -23,7 +26,13 @@ export function createOperationsServer(health: Health, metrics: Exposition): Ser
   app.get('/health/ready', async (_request, response) => {
     const faults = await health.ready();
     const ready = Object.keys(faults).length === 0;
-    response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', pid: process.pid, ...(ready ? {} : { faults }) });
+    const warnings = health.warnings();
+    response.status(ready ? 200 : 503).json({
+      status: ready ? 'ready' : 'not ready',
+      pid: process.pid,
+      ...(ready ? {} : { faults }),
+      ...(Object.keys(warnings).length === 0 ? {} : { warnings }),
+    });
   });
   app.get('/metrics', async (_request, response) => {
     const { mediaType, text } = await metrics.exposition();
@@ -32,5 +41,7 @@ export function createOperationsServer(health: Health, metrics: Exposition): Ser
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });
-  return createServer(app);
+  const server = createServer({ keepAliveTimeout: 1000 * config.idleTimeoutSeconds }, app);
+  server.maxConnections = config.connectionsMax;
+  return server;
 }

@@ -35,6 +35,8 @@ export interface RightSecret<T> {
   readonly refusal?: Refusal | undefined;
   /** What is left to do. With a secret of one use it comes first: if it fails, the secret is given back. */
   readonly finish: () => Promise<T>;
+  /** What the caller is answered, so that the settlement keeps it. */
+  readonly answer?: (value: T) => object;
 }
 
 export type Attempt<T> = { readonly verified: false } | { readonly verified: true; readonly value: T };
@@ -119,20 +121,21 @@ export class Activation {
     const release = await this.#slots.take(key, atOnce, deadlineMs);
     try {
       const reservation = await this.#reserveInStore(key, asked, atOnce, deadlineMs);
-      const { verdict, secret, finish } = await this.#giveBackOnFault(key, reservation, async () => {
+      const { verdict, secret, answer, finish } = await this.#giveBackOnFault(key, reservation, async () => {
         const reserved = await this.#reserved(key, asked, mark, reservation.otp);
         const said = await work(reserved);
-        if (!said.verified) return { verdict: said, secret: undefined, finish: undefined };
+        if (!said.verified) return { verdict: said, secret: undefined, answer: undefined, finish: undefined };
         const right = secretAt(reserved, said.by);
-        if (right.kind === 'PASSWORD' || said.refusal !== undefined) return { verdict: said, secret: right, finish: said.finish };
+        if (right.kind === 'PASSWORD' || said.refusal !== undefined)
+          return { verdict: said, secret: right, answer: undefined, finish: said.finish };
         const value = await said.finish();
-        return { verdict: said, secret: right, finish: async () => Promise.resolve(value) };
+        return { verdict: said, secret: right, answer: said.answer?.(value), finish: async () => Promise.resolve(value) };
       });
       if (!verdict.verified || secret === undefined) {
         await this.#settling.wrong(key, reservation);
         return undefined;
       }
-      await this.#settleRight(key, asked, verdict, { mark, secret, reservation });
+      await this.#settleRight(key, asked, verdict, { mark, secret, reservation, answer });
       return finish;
     } finally {
       release();
@@ -189,10 +192,16 @@ export class Activation {
     key: KeyRecord,
     { use }: Asked<P>,
     { usesUp, change, refusal }: RightSecret<T>,
-    { mark, secret, reservation }: { mark: SecretMark; secret: PossibleSecret; reservation?: Reservation },
+    {
+      mark,
+      secret,
+      reservation,
+      answer,
+    }: { mark: SecretMark; secret: PossibleSecret; reservation?: Reservation; answer?: object | undefined },
   ): Promise<void> {
     const isOtp = secret.kind !== 'PASSWORD' && secret.kind !== 'AUTH_TOKEN';
-    await this.#settling.right(key, reservation, { use, usesUpOtp: isOtp && usesUp, change });
+    const outcome = refusal !== undefined ? { refusal } : answer === undefined ? undefined : { answer };
+    await this.#settling.right(key, reservation, { use, usesUpOtp: isOtp && usesUp, change, outcome });
     if (change !== undefined) {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {

@@ -19,7 +19,7 @@ export class Destruction {
   readonly #custody: KeyCustody;
   readonly #journal: KeyJournal;
   readonly #abandonedMs: number;
-  readonly #configured: ReadonlySet<string>;
+  readonly #configured: Set<string>;
   #sweeping: NodeJS.Timeout | undefined;
 
   constructor(store: StateStore, custody: KeyCustody, journal: KeyJournal, { abandonedMs, configured }: RecoveryOptions) {
@@ -28,6 +28,11 @@ export class Destruction {
     this.#journal = journal;
     this.#abandonedMs = abandonedMs;
     this.#configured = new Set(configured);
+  }
+
+  /** Keys that a new configuration names: they stay too, as those of the one before do. */
+  keep(ids: readonly string[]): void {
+    for (const id of ids) this.#configured.add(id);
   }
 
   /** The record says that the key is gone, and that stands: where the token is away, the destruction follows later. */

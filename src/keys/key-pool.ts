@@ -10,7 +10,7 @@ import { mostWanted, PoolLevels } from './pool-levels.ts';
 
 export interface PoolOptions {
   /** How many keys of each type are held ready. */
-  readonly targets: ReadonlyMap<KeyType, number>;
+  targets(): ReadonlyMap<KeyType, number>;
   /** Whether requests wait for the token. */
   isTokenBusy(): boolean;
   /** Told whenever a level is known anew. */
@@ -65,7 +65,7 @@ export class KeyPool {
 
   /** A key that is ready, announced to the journal as one that is being made; undefined where there is none. */
   async take(type: KeyType): Promise<{ id: KeyId; publicKeyInfo: Uint8Array } | undefined> {
-    if ((this.#options.targets.get(type) ?? 0) === 0) return undefined;
+    if ((this.#options.targets().get(type) ?? 0) === 0) return undefined;
     this.noteUse();
     for (;;) {
       const row = await this.#rooms.store.run('takeFromPool', { keyType: type, now: Date.now() });
@@ -129,7 +129,7 @@ export class KeyPool {
       try {
         const type = mostWanted(
           await this.#levels.read(),
-          this.#options.targets,
+          this.#options.targets(),
           this.#isAtRest() ? undefined : this.#levels.askedLately(),
         );
         if (type !== undefined && !this.#options.isTokenBusy()) {

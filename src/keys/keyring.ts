@@ -5,6 +5,7 @@ import type { InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { outcomeSteps } from '../state/settlement.ts';
 import { step } from '../state/step.ts';
 import { newKeyId, parseKeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
@@ -18,7 +19,7 @@ import { coversDigests, coversDocuments, type BoundDigest } from './digest-bindi
 import { KeyCache } from './key-cache.ts';
 import { checkUsable, parseKeyReferenceId, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
-import { keyRow, makeSecret, type NewKey, type NewSecret } from './new-key.ts';
+import { keyRow, makeSecret, type CreatedKey, type NewKey } from './new-key.ts';
 import type { Deliver } from './otp-delivery.ts';
 import { makeOtp } from './otp.ts';
 import { storedStatesFor, transitions, type Use } from './states.ts';
@@ -75,7 +76,7 @@ export class Keyring {
   }
 
   /** Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token. */
-  async create(request: NewKey): Promise<{ reference: KeyReferenceId; secret: NewSecret }> {
+  async create(request: NewKey): Promise<CreatedKey> {
     const ahead = await this.#pool?.take(request.type);
     const id = ahead?.id ?? newKeyId('caller');
     if (ahead === undefined) await this.#journal.announce(id, 'CREATE');
@@ -83,8 +84,10 @@ export class Keyring {
       const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#custody.create(id, request.type));
       const [{ row }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(this.#token, id, request)]);
       const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns) });
-      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist')]);
-      return { reference: parseKeyReferenceId(row.sha1), secret };
+      const created = { reference: parseKeyReferenceId(row.sha1), secret };
+      const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
+      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist'), ...outcome]);
+      return created;
     } catch (error) {
       await this.destruction.undoCreation(id);
       throw error;
@@ -93,10 +96,10 @@ export class Keyring {
 
   /**
    * Verifies the secret and signs with the key, then lets `complete` make of the values what leaves. A secret of one use is used up after that, and
-   * given back if it fails.
+   * given back if it fails. What `complete` answers is what the caller is answered.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED, DIGEST_NOT_AUTHORISED
    */
-  async sign<T>(
+  async sign<T extends object>(
     key: KeyRecord,
     given: GivenSecret,
     { algorithm, digests, documents }: ToBeSigned,
@@ -105,7 +108,7 @@ export class Keyring {
     this.#pool?.noteUse();
     const allowed = coversDocuments(key.binding, documents);
     const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
-    const result = await this.#activation.activate(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
+    const result = await this.#activation.activate<'SIGN', T>(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
       const outcome = await this.#custody.sign(
         reserved,
         algorithm,
@@ -118,7 +121,7 @@ export class Keyring {
         const refusal = new Refusal('DIGEST_NOT_AUTHORISED');
         return { verified: true, by, usesUp: true, refusal, finish: async () => Promise.reject(refusal) };
       }
-      return { verified: true, by, usesUp: true, change, finish: async () => complete(values) };
+      return { verified: true, by, usesUp: true, change, finish: async () => complete(values), answer: (value) => value };
     });
     if (change !== undefined) await this.destruction.finish(key.id);
     return result;
@@ -185,7 +188,8 @@ export class Keyring {
     const isForSigning = action === 'SIGN';
     if (isForSigning && !coversDigests(key.binding, digests)) throw new Refusal('DIGEST_NOT_AUTHORISED');
     const { text, row } = await makeOtp(this.#token, key, action, isForSigning ? digests : undefined);
-    await this.#store.commit([step('putOtp', { otp: row, now: Date.now() }), ...auditSteps('a one-time password is open')]);
+    const outcome = deliver === undefined ? await outcomeSteps({ answer: { password: text }, until: row.expires_at }) : [];
+    await this.#store.commit([step('putOtp', { otp: row, now: Date.now() }), ...auditSteps('a one-time password is open'), ...outcome]);
     if (deliver === undefined) return text;
     try {
       await deliver(key.subscriber, text);

@@ -5,7 +5,7 @@ import type { CertificateRow, KeyRow } from '../state/schema.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
-import type { ActivationProtocol, Subscriber } from './key-record.ts';
+import type { ActivationProtocol, KeyReferenceId, Subscriber } from './key-record.ts';
 
 /** A certificate for a new key, as the certificates room issues it. */
 export interface IssuedCertificate {
@@ -21,12 +21,19 @@ export interface NewKey {
   readonly subscriber: Subscriber;
   /** Issues the certificate for the public key (SubjectPublicKeyInfo, DER). */
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
+  /** What the caller is answered: kept for repetitions of the request by the commit that makes the key. */
+  answer?(created: CreatedKey): object;
 }
 
 /** The secret of a new key, shown this once. */
 export interface NewSecret {
   readonly password?: string;
   readonly authToken?: string;
+}
+
+export interface CreatedKey {
+  readonly reference: KeyReferenceId;
+  readonly secret: NewSecret;
 }
 
 /** What a MAC needs. */

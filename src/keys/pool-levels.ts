@@ -6,18 +6,18 @@ const latelyMs = 10_000;
 /** How many keys of each type are ready, as far as is known. */
 export class PoolLevels {
   readonly #store: StateStore;
-  readonly #told: { readonly targets: ReadonlyMap<KeyType, number>; levelIs(type: KeyType, keys: number): void };
+  readonly #told: { targets(): ReadonlyMap<KeyType, number>; levelIs(type: KeyType, keys: number): void };
   readonly #levels = new Map<KeyType, number>();
   readonly #askedMs = new Map<KeyType, number>();
 
-  constructor(store: StateStore, told: { readonly targets: ReadonlyMap<KeyType, number>; levelIs(type: KeyType, keys: number): void }) {
+  constructor(store: StateStore, told: { targets(): ReadonlyMap<KeyType, number>; levelIs(type: KeyType, keys: number): void }) {
     this.#store = store;
     this.#told = told;
   }
 
   async read(): Promise<ReadonlyMap<KeyType, number>> {
     const rows = await this.#store.run('poolLevels');
-    for (const type of this.#told.targets.keys()) this.#set(type, rows.find((row) => row.key_type === type)?.keys ?? 0);
+    for (const type of this.#told.targets().keys()) this.#set(type, rows.find((row) => row.key_type === type)?.keys ?? 0);
     return this.#levels;
   }
 

@@ -5,7 +5,6 @@ import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
-import { Refusal } from '../result-codes.ts';
 import type { Token } from '../token/token.ts';
 import { parseRequest } from './parse-request.ts';
 
@@ -19,8 +18,6 @@ export interface Context {
   readonly deliver?: Deliver | undefined;
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
-  /** The request carries an Idempotency-Key of right form. */
-  readonly hasIdempotencyKey: boolean;
   /** What the audit log is told of this request beside its outcome. */
   readonly audit: AuditDetails;
 }
@@ -33,6 +30,10 @@ export interface OperationDescription<Request, Answer extends object> {
   readonly path: `${'signature' | 'pki'}/${string}`;
   readonly role: Role;
   readonly spelling: ResultSpelling;
+  /**
+   * Whether a repetition with the same Idempotency-Key is answered by the first outcome (contract §10). The http room sees to it; an operation that
+   * changes something puts `outcomeSteps` into the commit of its last change.
+   */
   readonly takesIdempotencyKey: boolean;
   /** What it does, in one sentence of the documentation. */
   readonly summary: string;
@@ -58,11 +59,7 @@ export function operation<Request, Answer extends object>(description: Operation
   return {
     ...description,
     async handle(body, context) {
-      const request = parseRequest(description.request, body);
-      if (context.hasIdempotencyKey && description.takesIdempotencyKey) {
-        throw new Refusal('UNSUPPORTED', { message: 'Idempotency-Key is not offered by this version; send the request without it' });
-      }
-      return description.run(request, context);
+      return description.run(parseRequest(description.request, body), context);
     },
   };
 }

@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { stringify } from 'yaml';
-import { clientFiles, layout, tokenSocketPath } from './layout.ts';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import { adminSocketPath, clientFiles, layout, tokenSocketPath } from './layout.ts';
 import { loopback } from './ports.ts';
 import { clients, tlsFiles } from './tls-material.ts';
 import { tokenLabel } from './development-token.ts';
@@ -8,6 +8,7 @@ import { tokenLabel } from './development-token.ts';
 export interface Ports {
   readonly api: number;
   readonly operations: number;
+  readonly public: number;
 }
 
 /** The issuing CA as the configuration names it. */
@@ -29,8 +30,10 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
         certificate: tlsFiles.server,
         key: tlsFiles.serverKey,
         clientCertificateAuthority: tlsFiles.authority,
+        clientRevocationLists: [tlsFiles.revocationList],
       },
       operations: { host: loopback, port: ports.operations },
+      public: { host: loopback, port: ports.public },
     },
     token: {
       profile: 'softhsm2',
@@ -43,6 +46,7 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
     },
     state: { path: layout.state },
     audit: { directory: layout.audit },
+    admin: { socketPath: adminSocketPath() },
     certificateAuthorities: authority === undefined ? {} : { issuing: authority },
     tenants: Object.fromEntries(
       Object.entries(keyTypes).map(([tenant, keyType]) => [
@@ -57,10 +61,20 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
   });
 }
 
+/** Adds what the configuration of a quickstart lacks that an earlier version made. */
+export function completeConfig(): void {
+  const known: unknown = parse(readFileSync(layout.config, 'utf8'));
+  if (typeof known === 'object' && known !== null && !('admin' in known)) {
+    appendFileSync(layout.config, stringify({ admin: { socketPath: adminSocketPath() } }));
+  }
+}
+
 /** Contract §11: what a caller needs, paths absolute. */
 export interface Description {
   readonly baseUrl: string;
   readonly opsUrl: string;
+  /** An environment of an earlier version has none. */
+  readonly publicUrl?: string;
   readonly signRoot: string;
   readonly caCertificate: string;
   readonly clientCertificate: string;
@@ -75,6 +89,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
   return {
     baseUrl: `https://${loopback}:${ports.api}`,
     opsUrl: `http://${loopback}:${ports.operations}`,
+    publicUrl: `http://${loopback}:${ports.public}`,
     signRoot: '/sign',
     caCertificate: tlsFiles.authority,
     clientCertificate: app.certificate,

@@ -34,13 +34,23 @@ export const clientFiles = (name: string): { certificate: string; key: string } 
   key: join(layout.tls, `${name}.key`),
 });
 
-/** The token host's socket: beside the rest, or, where that path would be too long, in a directory of this user's. */
+/** The token host's socket. */
 export function tokenSocketPath(): string {
-  const path = inside('token.sock');
+  return socketPath('token.sock');
+}
+
+/** The socket of signetctl. */
+export function adminSocketPath(): string {
+  return socketPath('admin.sock');
+}
+
+/** Beside the rest, or, where that path would be too long, in a directory of this user's. */
+function socketPath(name: string): string {
+  const path = inside(name);
   if (Buffer.byteLength(path) <= maxSocketPathBytes) return path;
   const short = join(tmpdir(), `signetd-${createHash('sha256').update(directory).digest('hex').slice(0, 16)}`);
   if (!existsSync(short)) mkdirSync(short, { mode: 0o700 });
   const { uid, mode } = statSync(short);
   if (uid !== userInfo().uid || (mode & 0o077) !== 0) throw new Error(`${short} belongs to somebody else`);
-  return join(short, 'token.sock');
+  return join(short, name);
 }

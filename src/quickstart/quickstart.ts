@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { registerClient } from '../clients/registry.ts';
 import { openSqliteStore } from '../state/state-store.ts';
 import { makeAuthorities, rootCertificate } from './authorities.ts';
-import { describe, writeConfig, type AuthorityEntry, type Description, type Ports } from './configuration.ts';
+import { completeConfig, describe, writeConfig, type AuthorityEntry, type Description, type Ports } from './configuration.ts';
 import { isReady, runningPid, startDaemon, stopDaemon } from './daemon.ts';
 import { makeDevelopmentToken } from './development-token.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
@@ -34,9 +34,9 @@ async function setUp(): Promise<number> {
   mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
   await step('making a development token (SoftHSM)', makeDevelopmentToken);
   await step('making the TLS certificates', makeTlsMaterial);
-  writeConfig({ api: 0, operations: 0 }, undefined);
+  writeConfig({ api: 0, operations: 0, public: 0 }, undefined);
   const authority = await step('making a root and an issuing CA on the token', makeAuthorities);
-  writeConfig({ api: 0, operations: 0 }, authority);
+  writeConfig({ api: 0, operations: 0, public: 0 }, authority);
   await step('registering the clients', registerClients);
   const { ports, pid } = await step('starting the service', async () => startOnFreePorts(authority));
   writeFileSync(layout.description, `${JSON.stringify(describe(ports, rootCertificate), undefined, 2)}\n`);
@@ -45,16 +45,17 @@ async function setUp(): Promise<number> {
 
 /** A port that was free a moment ago may be another program's by the time the service wants it: then the next ones are tried. */
 async function startOnFreePorts(authority: AuthorityEntry): Promise<{ ports: Ports; pid: number }> {
-  let from: Ports = { api: 8443, operations: 9443 };
+  let from: Ports = { api: 8443, operations: 9443, public: 8080 };
   for (let attempt = 1; ; attempt += 1) {
     const api = await freePort(from.api);
-    const ports = { api, operations: await freePort(from.operations, [api]) };
+    const operations = await freePort(from.operations, [api]);
+    const ports = { api, operations, public: await freePort(from.public, [api, operations]) };
     writeConfig(ports, authority);
     try {
       return { ports, pid: await startDaemon(describe(ports, rootCertificate).opsUrl) };
     } catch (error) {
       if (attempt === portAttempts || !(error instanceof Error && error.message.includes('EADDRINUSE'))) throw error;
-      from = { api: ports.api + 1, operations: ports.operations + 1 };
+      from = { api: ports.api + 1, operations: ports.operations + 1, public: ports.public + 1 };
     }
   }
 }
@@ -80,7 +81,8 @@ async function ensureRunning(description: Description): Promise<number> {
     say(`signetd runs already (process ${running})`);
     return running;
   }
-  for (const url of [description.baseUrl, description.opsUrl]) {
+  for (const url of [description.baseUrl, description.opsUrl, description.publicUrl]) {
+    if (url === undefined) continue;
     const port = Number(new URL(url).port);
     if (!(await isFree(port))) {
       throw new Error(
@@ -88,6 +90,7 @@ async function ensureRunning(description: Description): Promise<number> {
       );
     }
   }
+  completeConfig();
   return step('starting the service', async () => startDaemon(description.opsUrl));
 }
 

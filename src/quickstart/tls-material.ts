@@ -16,6 +16,7 @@ export const clients = {
 export const tlsFiles = {
   authority: join(layout.tls, 'ca.pem'),
   authorityKey: join(layout.tls, 'ca.key'),
+  revocationList: join(layout.tls, 'ca.crl'),
   server: join(layout.tls, 'server.pem'),
   serverKey: join(layout.tls, 'server.key'),
 } as const;
@@ -45,7 +46,21 @@ export async function makeTlsMaterial(): Promise<void> {
     `subjectAltName=DNS:localhost,IP:${loopback},IP:::1`,
     'extendedKeyUsage=serverAuth',
   ]);
+  await makeRevocationList();
   await Promise.all(Object.keys(clients).map(async (name) => certificate(name, clientFiles(name), ['extendedKeyUsage=clientAuth'])));
+}
+
+/** An empty CRL, as long-lived as the CA: nobody renews it. */
+async function makeRevocationList(): Promise<void> {
+  const database = `${tlsFiles.revocationList}.index`;
+  const settings = `${tlsFiles.revocationList}.cnf`;
+  writeFileSync(database, '');
+  writeFileSync(settings, `[ca]\ndefault_ca=crl\n[crl]\ndatabase=${database}\ndefault_md=sha256\n`);
+  await command('openssl', [
+    ...['ca', '-gencrl', '-config', settings, '-cert', tlsFiles.authority, '-keyfile', tlsFiles.authorityKey],
+    ...['-crldays', '825', '-out', tlsFiles.revocationList],
+  ]);
+  await command('rm', ['-f', database, settings]);
 }
 
 async function certificate(commonName: string, files: { certificate: string; key: string }, extensions: readonly string[]): Promise<void> {

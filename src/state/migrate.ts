@@ -10,6 +10,7 @@ export class SchemaTooNew extends Error {}
 /** Brings the database up to date. Several instances may do so at once: the database lets one at a time. @throws {SchemaTooNew} */
 export async function migrate(db: Kysely<Schema>): Promise<void> {
   await checkNotNewer(db);
+  // Numbers are given out before the work on them is done, so a lower one can come later.
   const { error } = await new Migrator({ db, provider: migrationProvider, allowUnorderedMigrations: true }).migrateToLatest();
   if (error === undefined) return;
   // Another instance may have gone further since the check.

@@ -11,6 +11,9 @@ export interface Schema {
   audit_keys: AuditKeyRow;
   audit_heads: AuditHeadRow;
   audit_outbox: AuditOutboxRow;
+  kept_answers: KeptAnswerRow;
+  kept_answer_parts: KeptAnswerPartRow;
+  service_keys: ServiceKeyRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -139,4 +142,37 @@ export interface AuditOutboxRow {
   created_at: number;
   /** JSON. */
   record: string;
+}
+
+/** A request with an Idempotency-Key (contract §10): claimed while it runs, with its answer afterwards. Nothing in it is readable without the token. */
+export interface KeptAnswerRow {
+  /** Stands for client, operation and key: a MAC under a key of the token, hexadecimal. */
+  id: string;
+  /** Stands for the request's body, likewise. */
+  fingerprint: Uint8Array;
+  /** Whose the request is while it runs; null once it has an answer. */
+  claim: string | null;
+  /** Encrypted; null also where it is in parts. */
+  answer: Uint8Array | null;
+  /** The claim that its parts were stored under. */
+  parts: string | null;
+  /** The end of the claim, or of the time for which the answer is kept. */
+  ends_at: number;
+}
+
+/** A piece of a large kept answer. It counts when its row in `kept_answers` names the claim that it was stored under. */
+export interface KeptAnswerPartRow {
+  id: string;
+  claim: string;
+  /** From 0. */
+  part: number;
+  bytes: Uint8Array;
+}
+
+/** A key on the token that the service has for a purpose of its own. */
+export interface ServiceKeyRow {
+  purpose: string;
+  /** CKA_ID, hexadecimal. */
+  key_id: string;
+  created_at: number;
 }

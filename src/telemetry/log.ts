@@ -11,8 +11,13 @@ export interface Logger {
 /** Priorities of sd-daemon(3), which the journal takes from the start of a line. */
 const priorities: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
+/** A log that can be told to say more, or less. */
+export interface LeveledLog extends Logger {
+  setLevel(level: string): void;
+}
+
 /** JSON lines on standard output; under systemd with the priority in front. */
-export function createLog(level: string): Logger {
+export function createLog(level: string): LeveledLog {
   const underSystemd = process.env['JOURNAL_STREAM'] !== undefined;
   const { combine, timestamp, printf } = winston.format;
   const line = printf(({ timestamp: time, level: name, message, ...fields }) => {
@@ -26,5 +31,5 @@ export function createLog(level: string): Logger {
       // winston formats a line before it looks whether anybody wants it.
       if (logger.isLevelEnabled(name)) logger.log({ ...fields, level: name, message });
     };
-  return { error: say('error'), warn: say('warn'), info: say('info'), debug: say('debug') };
+  return { error: say('error'), warn: say('warn'), info: say('info'), debug: say('debug'), setLevel: (name) => void (logger.level = name) };
 }

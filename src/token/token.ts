@@ -91,10 +91,22 @@ export class TokenBusy extends TokenUnavailable {
   }
 }
 
+/** The token host ended and said what is wrong with token or configuration: another start would end alike. */
+export class HostRefusedError extends TokenUnavailable {
+  /** Of the host's process. */
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.name = 'HostRefusedError';
+    this.exitCode = exitCode;
+  }
+}
+
 /** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
-export class PinRefusedError extends TokenUnavailable {
-  constructor() {
-    super('the token refuses the PIN');
+export class PinRefusedError extends HostRefusedError {
+  constructor(exitCode: number) {
+    super('the token refuses the PIN', exitCode);
     this.name = 'PinRefusedError';
   }
 }

@@ -51,13 +51,13 @@ interface RequestRecord {
   readonly replayed?: string;
 }
 
-function requestRecords(): RequestRecord[] {
+function requestRecords(wanted = 'request'): RequestRecord[] {
   return readdirSync(logDirectory)
     .filter((name) => name.endsWith('.jsonl'))
     .toSorted()
     .flatMap((name) => readFileSync(join(logDirectory, name), 'utf8').split('\n').slice(0, -1))
     .map((line) => JSON.parse(line) as RequestRecord)
-    .filter(({ kind }) => kind === 'request');
+    .filter(({ kind }) => kind === wanted);
 }
 
 async function withStore<T>(use: (store: StateStore) => Promise<T>): Promise<T> {
@@ -100,5 +100,14 @@ describe('a crash', () => {
     expect(new Set(replayed.map(({ request }) => request))).toEqual(new Set(settled));
     expect(replayed).toHaveLength(settled.length);
     expect(replayed[0]).toEqual(expect.objectContaining({ replayed: 'a key was made', client: 'app', operation: 'pki/createCertificate' }));
+  });
+
+  it("between an operator's change and its record is made good too, once", async () => {
+    await killedAfter(1000, 'die-in-command');
+    await killedAfter(1);
+    await killedAfter(1);
+    expect(requestRecords('administration')).toEqual([
+      expect.objectContaining({ command: 'client revoke', client: 'app', uid: 0, spki: '0123456789abcdef', replayed: 'client revoke' }),
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
@@ -22,7 +22,12 @@ afterAll(() => {
   environment.remove();
 });
 
-async function call(operation: string, body: unknown, client: string | undefined = 'app'): Promise<{ status: number; body: Body }> {
+async function call(
+  operation: string,
+  body: unknown,
+  client: string | undefined = 'app',
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: Body }> {
   const files = description.clients[client ?? ''];
   const credentials = files === undefined ? {} : { cert: readFileSync(files.certificate), key: readFileSync(files.key) };
   return new Promise((resolve, reject) => {
@@ -33,7 +38,7 @@ async function call(operation: string, body: unknown, client: string | undefined
         agent: false,
         ca: readFileSync(description.caCertificate),
         ...credentials,
-        headers: { 'Content-Type': 'application/json' },
+        headers: { 'Content-Type': 'application/json', ...headers },
       },
       (response) => {
         let text = '';
@@ -120,6 +125,20 @@ describe('what the service records', () => {
       ['pki/removeKey', 400],
       ['pki/removeKey', '0/0'],
     ]);
+  });
+
+  it('says of a request that was repeated with its Idempotency-Key what the first one did', async () => {
+    const key = await newKey();
+    const headers = { 'Idempotency-Key': randomUUID() };
+    for (const body of [signRequest(key), signRequest(key), signRequest(key, 'another')])
+      await call('signature/sign', body, 'app', headers);
+    const [first, second, refused] = records()
+      .filter(({ kind }) => kind === 'request')
+      .slice(-3);
+    expect([first?.['repeated'], second?.['repeated'], refused?.['status']]).toEqual([undefined, true, 422]);
+    const said = ({ key: of, digests, major, minor }: Written): unknown => ({ key: of, digests, major, minor });
+    expect(second && said(second)).toEqual(first && said(first));
+    expect(second?.['digests']).toHaveLength(1);
   });
 
   it('holds no content, no secret and no subject', async () => {

@@ -48,4 +48,16 @@ async function request(number: number): Promise<void> {
   writeSync(1, `${process.pid}-${number}\n`);
 }
 
+/** An operator's command that is cut short between its commit and its record. */
+async function commandCutShort(): Promise<void> {
+  const entry = { kind: 'administration' as const, request: `${process.pid}-command`, uid: 0, command: 'client revoke', client: 'app' };
+  await audit.administer(entry, async (settlement) => {
+    const spki = '0123456789abcdef';
+    await store.commit([step('revokeClient', spki), ...settlement({ spki })]);
+    process.kill(process.pid, 'SIGKILL');
+    return { value: undefined };
+  });
+}
+
+if (work === 'die-in-command') await commandCutShort();
 for (let number = 0; ; number += 5) await Promise.all([0, 1, 2, 3, 4].map(async (offset) => request(number + offset)));

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { description, directory as quickstart } from '../support/api.ts';
+import { hourMs, ScratchAuthority } from '../support/scratch-authority.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-check-'));
 
 interface Settings {
-  listeners: { api: Record<string, string> };
+  listeners: { api: Record<string, string> & { clientRevocationLists?: string[] } };
   token: Record<string, unknown>;
   tenants: Record<string, Record<string, unknown>>;
   certificateAuthorities: Record<string, Record<string, unknown>>;
@@ -52,6 +53,12 @@ async function check(change: (settings: Settings) => void, ...args: string[]): P
   const configPath = join(directory, 'signetd.yaml');
   writeFileSync(configPath, stringify(settings), { mode: 0o600 });
   return { ...(await signetctl(['--config', configPath, 'config', 'check', ...args])), configPath };
+}
+
+function pinOfAnotherForm(): string {
+  const path = join(directory, 'other-pin');
+  writeFileSync(path, 'hunter2\n', { mode: 0o600 });
+  return path;
 }
 
 const other = (name: string): string => join(directory, name);
@@ -121,6 +128,25 @@ describe('config check', () => {
     for (const text of expected) expect(faults.some((fault) => fault.includes(text))).toBe(true);
   });
 
+  it("finds that the token's profile does not fit: too many threads, no variable, a PIN of another form", async () => {
+    const { status, stderr } = await check((settings) => {
+      settings.token['profile'] = 'yubihsm2';
+      settings.token['threads'] = 16;
+      settings.token['modulePath'] = '/etc/hostname';
+      settings.token['environment'] = {};
+      settings.token['pin'] = `file:${pinOfAnotherForm()}`;
+    });
+    expect(status).toBe(1);
+    for (const text of [
+      'token.threads: 16 threads need 17 sessions',
+      'YUBIHSM_PKCS11_CONF, which is not set',
+      'token.pin: YubiHSM 2 wants',
+    ]) {
+      expect(stderr.split('\n').filter((line) => line.includes(text)).length).toBe(1);
+    }
+    expect(stderr).not.toContain('hunter2');
+  });
+
   it.each([
     ['a key of another certificate', 'key', 'other.key', 'this is not the key of'],
     ['a certificate where the key should be', 'key', 'other.pem', 'this is no private key in PEM'],
@@ -154,5 +180,26 @@ describe('config check', () => {
     const bad = await signetctl(['--config', other('bad.yaml'), 'config', 'check']);
     expect(bad.status).toBe(1);
     expect(bad.stderr).not.toContain('    at ');
+  });
+
+  it('reads the CRLs of the clients as the daemon does', async () => {
+    const tls = join(quickstart, 'tls');
+    const authority = new ScratchAuthority(directory, 'tls', { existing: { certificate: join(tls, 'ca.pem'), key: join(tls, 'ca.key') } });
+    const withList = async (list: string): Promise<CommandRun> => {
+      writeFileSync(other('clients.crl'), list);
+      return check(({ listeners }) => {
+        listeners.api.clientRevocationLists = [other('clients.crl')];
+      });
+    };
+    const past = { from: new Date(Date.now() - 2 * hourMs), until: new Date(Date.now() - hourMs) };
+    expect((await withList(authority.revocationList())).status).toBe(0);
+    expect((await withList(authority.revocationList(past))).stderr).toMatch(
+      /clientRevocationLists: the CRL of CN=.* expired on .*: its clients are refused/,
+    );
+    expect((await withList('no list')).stderr).toMatch(/clientRevocationLists: .*clients\.crl: there is no CRL in PEM or DER in this file/);
+    const { status, stderr } = await check(({ listeners }) => {
+      delete listeners.api.clientRevocationLists;
+    });
+    expect([status, stderr]).toEqual([0, expect.stringContaining('client certificates are not checked for revocation')]);
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -186,6 +186,24 @@ describe('a token that cannot be used', () => {
     const answer = await inventoryOf({ pin: `file:${pin}` });
     expect(answer.status).toBe(78);
     expect(answer.stderr).toContain('chmod 0600');
+  });
+
+  it("has its PIN in the service's file, which root may read", async (context) => {
+    if (process.geteuid?.() !== 0) context.skip('only root can give a file away');
+    const pin = join(scratch.directory, 'services-pin');
+    writeFileSync(pin, `${scratch.pin}\n`, { mode: 0o600 });
+    chownSync(pin, 12_345, 12_345);
+    expect((await inventoryOf({ pin: `file:${pin}` })).stderr).not.toContain('belongs to user');
+  });
+
+  it('has a PIN that cannot be one by the profile: it is not tried', async () => {
+    const profile = join(scratch.directory, 'own.yaml');
+    const pin = { pattern: '^[a-z]+:', form: 'a name, a colon and a password' };
+    writeFileSync(profile, JSON.stringify({ vendor: 'Ours', tried: true, source: ['this test'], modulePaths: [softhsm], pin }));
+    const answer = await inventoryOf({ profile });
+    expect(answer.status).toBe(78);
+    expect(answer.stderr).toContain('Ours wants a name, a colon and a password');
+    expect(answer.stderr).not.toContain(scratch.pin);
   });
 
   it.each([

@@ -8,6 +8,7 @@ const rooms: readonly (readonly string[])[] = [
   ['main.ts', 'token-host.ts', 'cli.ts'],
   ['quickstart/'],
   ['cli/'],
+  ['admin/'],
   ['http/'],
   ['operations/'],
   ['idempotency/'],

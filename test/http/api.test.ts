@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { noAudit } from '../../src/audit/audit.ts';
+import { Admission } from '../../src/clients/admission.ts';
 import { tenantId, type Caller } from '../../src/clients/caller.ts';
 import { createApi } from '../../src/http/api.ts';
 import { operation, type Context } from '../../src/operations/operation.ts';
@@ -18,6 +19,15 @@ afterEach(() => {
 });
 
 const caller: Caller = { spkiSha256: '0'.repeat(64), name: 'app', tenant: tenantId('demo'), roles: new Set(['keys']) };
+
+let isRegistered = true;
+/** A registry in which that caller is registered as long as a test wants. */
+const registrations = {
+  upToDate: async () => Promise.resolve(),
+  holds: () => isRegistered,
+  entered: () => undefined,
+  left: () => undefined,
+};
 
 /** Serves one operation that ends as the test wants, and calls it. */
 async function answerTo(
@@ -49,9 +59,11 @@ async function answerTo(
     draining: () => draining,
     busySeconds: () => busySeconds,
     callerOf: async () => Promise.resolve(caller),
+    admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
     audit: noAudit,
+    keptAnswers: { once: async () => Promise.reject(new Error('the operation takes no Idempotency-Key')) },
     // The operation of these tests uses nothing of it.
-    context: () => ({ caller, hasIdempotencyKey: false }) as unknown as Context,
+    context: () => ({ caller }) as unknown as Context,
   });
   const listening = createServer(api);
   server = listening;
@@ -68,6 +80,19 @@ async function answerTo(
 }
 
 describe('how an operation ends', () => {
+  it('403 without its answer where the client was revoked while it ran', async () => {
+    const { status, body } = await answerTo(async () => {
+      isRegistered = false;
+      return Promise.resolve({ made: 'for nobody' });
+    });
+    isRegistered = true;
+    expect([status, body]).toEqual([
+      403,
+      expect.objectContaining({ detail: expect.stringContaining('not registered any more') as string }),
+    ]);
+    expect(JSON.stringify(body)).not.toContain('made');
+  });
+
   it('503 with Retry-After before anything else is looked at, while more waits for the token than it serves in time', async () => {
     const { status, headers, body } = await answerTo(async () => Promise.reject(new Error('must not run')), { busySeconds: 7 });
     expect([status, headers.get('retry-after')]).toEqual([503, '7']);

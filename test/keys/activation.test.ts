@@ -57,7 +57,7 @@ async function newKey(keys: Keyring, protocol: 'PASSWORD' | 'OTP' | 'SINGLE_USE'
 }
 
 const sign = async (keys: Keyring, key: KeyRecord, own: GivenSecret): Promise<number> =>
-  keys.sign(key, own, toBeSigned, async (values) => Promise.resolve(values.length));
+  (await keys.sign(key, own, toBeSigned, async (values) => Promise.resolve(values))).length;
 const isOnToken = async ({ id }: KeyRecord): Promise<boolean> => (await token.listKeys()).some((key) => key.id === id);
 
 describe('a single-use key', () => {

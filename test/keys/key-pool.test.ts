@@ -55,7 +55,7 @@ function pooled(store: StateStore, target: number, changes: Partial<PoolOptions>
   const wanted: boolean[] = [];
   const log = recordingLog();
   const pool: PoolOptions = {
-    targets: new Map([['P-256', target]]),
+    targets: () => new Map([['P-256', target]]),
     isTokenBusy: () => false,
     levelIs: (type, keys) => levels.set(type, keys),
     wanted: (_type, wasReady) => wanted.push(wasReady),

@@ -18,11 +18,12 @@ export interface Addresses {
  * take its place.
  */
 export function withOwnPorts(environment: QuickstartEnvironment): Addresses {
-  const { configFile, baseUrl, opsUrl } = environment.description();
+  const { configFile, baseUrl, opsUrl, publicUrl = 'http://absent' } = environment.description();
   const api = randomInt(20_000, 30_000);
   const ports = new Map([
     [new URL(baseUrl).port, String(api)],
     [new URL(opsUrl).port, String(api + 1)],
+    [new URL(publicUrl).port, String(api + 2)],
   ]);
   const config = readFileSync(configFile, 'utf8').replaceAll(/port: (\d+)/g, (line, port: string) =>
     line.replace(port, ports.get(port) ?? port),
@@ -64,6 +65,10 @@ export class DaemonProcess {
 
   async stop(): Promise<void> {
     await this.#end('SIGTERM');
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
   }
 
   /** kill -9 of the token host. */

@@ -3,6 +3,7 @@
  *   [always] FUNCTION KIND [NUMBER]     such as "C_Sign hang", "C_SignInit error 0x90", "always C_Login error 0xa0"
  * KIND is hang, crash (before the real call), crash-after, delay (NUMBER milliseconds, then the real call) or error (NUMBER is the CKR_ code).
  * A fault strikes the first call of its function and the file is taken away, unless it says "always". FAULT_LATENCY_MS delays every C_Sign.
+ * FAULT_HIDDEN_MECHANISMS lists mechanisms that C_GetMechanismList leaves out, separated by spaces.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +17,7 @@ typedef unsigned long arg;
 /* No function of PKCS#11 that is wrapped here has more parameters; further arguments are ignored by the x86-64 and AArch64 calling conventions. */
 typedef rv (*any_function)(arg, arg, arg, arg, arg, arg, arg, arg);
 
-enum { functions = 68, general_error = 5 };
+enum { functions = 68, index_of_mechanism_list = 7, general_error = 5 };
 /* CK_FUNCTION_LIST (PKCS#11 2.40, §5): a version, then the functions in their fixed order. */
 struct function_list {
   unsigned char version[2];
@@ -71,9 +72,32 @@ static rv with_fault(const char *name, any_function call, arg a, arg b, arg c, a
     return with_fault(#name, real->function[index], a, b, c, d, e, f, g, h);                     \
   }
 #define FOR_EACH_WRAPPED(x)                                                                                         \
-  x(C_OpenSession, 12) x(C_Login, 18) x(C_DestroyObject, 22) x(C_GetAttributeValue, 24) x(C_FindObjectsInit, 26)    \
+  x(C_OpenSession, 12) x(C_Login, 18) x(C_DestroyObject, 22) x(C_GetAttributeValue, 24) x(C_SetAttributeValue, 25)  \
+  x(C_FindObjectsInit, 26)                                                                                          \
   x(C_SignInit, 42) x(C_Sign, 43) x(C_VerifyInit, 48) x(C_Verify, 49) x(C_GenerateKeyPair, 59) x(C_GenerateRandom, 64)
 FOR_EACH_WRAPPED(WRAPPED)
+
+static int hidden(arg mechanism) {
+  const char *rest = getenv("FAULT_HIDDEN_MECHANISMS");
+  while (rest != NULL && *rest != '\0') {
+    char *end;
+    unsigned long number = strtoul(rest, &end, 0);
+    if (end == rest) return 0;
+    if (number == mechanism) return 1;
+    rest = end;
+  }
+  return 0;
+}
+
+static rv mechanism_list(arg slot, arg mechanisms, arg count, arg d, arg e, arg f, arg g, arg h) {
+  rv answer = real->function[index_of_mechanism_list](slot, mechanisms, count, d, e, f, g, h);
+  if (answer != 0 || mechanisms == 0) return answer;
+  arg *each = (arg *)mechanisms, *number = (arg *)count, kept = 0;
+  for (arg index = 0; index < *number; index++)
+    if (!hidden(each[index])) each[kept++] = each[index];
+  *number = kept;
+  return answer;
+}
 
 rv C_GetFunctionList(struct function_list **answer) {
   const char *path = getenv("FAULT_REAL_MODULE"), *latency = getenv("FAULT_LATENCY_MS");
@@ -85,6 +109,7 @@ rv C_GetFunctionList(struct function_list **answer) {
   list = *real;
 #define PUT(name, index) list.function[index] = wrapped_##name;
   FOR_EACH_WRAPPED(PUT)
+  list.function[index_of_mechanism_list] = mechanism_list;
   *answer = &list;
   return 0;
 }

@@ -14,7 +14,7 @@ export interface ScratchToken {
 }
 
 /** A SoftHSM token of its own: a copy of one template a run, so that no test sees another's keys. */
-export function scratchToken(settings: Record<string, string | number> = {}): ScratchToken {
+export function scratchToken(settings: Record<string, string | number | boolean> = {}): ScratchToken {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-token-'));
   cpSync(inject('templateToken'), directory, { recursive: true });
   const softhsmConfig = join(directory, 'softhsm2.conf');

@@ -20,6 +20,10 @@ const Record = z.object({
   client: z.string().optional(),
   tenant: z.string().optional(),
   operation: z.string().optional(),
+  uid: z.number().optional(),
+  command: z.string().optional(),
+  changed: z.array(z.string()).optional(),
+  fault: z.string().optional(),
   major: z.number().optional(),
   minor: z.number().optional(),
   status: z.number().optional(),
@@ -27,6 +31,7 @@ const Record = z.object({
   reason: z.string().optional(),
   count: z.number().optional(),
   refused: z.number().optional(),
+  repeated: z.boolean().optional(),
   replayed: z.string().optional(),
   gap: z.string().optional(),
 });
@@ -61,13 +66,18 @@ function lineForPeople(line: string): string {
     data.status === undefined ? (data.major === undefined ? undefined : `${data.major}/${data.minor ?? ''}`) : `HTTP ${data.status}`;
   const words = [
     kind === 'request' ? undefined : kind,
-    client === undefined ? undefined : `${client}@${tenant ?? ''}`,
+    data.uid === undefined ? undefined : `user ${data.uid}`,
+    data.command,
+    client === undefined ? undefined : tenant === undefined ? client : `${client}@${tenant}`,
     operation,
     outcome,
     key === undefined ? undefined : `key ${key}`,
     data.reason,
+    data.changed?.join(', '),
+    data.fault === undefined ? undefined : `not done: ${data.fault}`,
     data.count === undefined ? undefined : `${data.count} times`,
     data.refused === undefined ? undefined : `${data.refused} requests refused`,
+    data.repeated === true ? '(a repetition)' : undefined,
     data.replayed === undefined ? undefined : `(after a crash: ${data.replayed})`,
     data.gap,
   ];

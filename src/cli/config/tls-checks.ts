@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { readTlsMaterial, type TlsFiles } from '../../http/tls/material.ts';
 import type { Findings, Place } from './findings.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -27,6 +28,18 @@ export function checkClientAuthority(findings: Findings, file: string): void {
   for (const certificate of place.tryTo(() => readCertificates(file)) ?? []) {
     if (!certificate.ca) place.fault(`${file}: ${subjectOf(certificate)} is no certificate authority`);
     checkValidity(place, file, certificate);
+  }
+}
+
+/** The CRLs are read as the daemon reads them, each CA has one, and they are valid now; once nothing else is wrong with the files. */
+export function checkRevocationLists(findings: Findings, api: TlsFiles): void {
+  const place = findings.at('listeners.api.clientRevocationLists');
+  if (api.clientRevocationLists.length === 0) place.note('it is empty: client certificates are not checked for revocation');
+  else if (findings.faults.length === 0) {
+    for (const { authority, nextUpdate } of place.tryTo(() => readTlsMaterial(api).lists) ?? []) {
+      const name = `the CRL of ${subjectOf(authority)}`;
+      if (nextUpdate.getTime() <= Date.now()) place.fault(`${name} expired on ${nextUpdate.toISOString()}: its clients are refused`);
+    }
   }
 }
 

@@ -12,10 +12,14 @@ export function answerMs({ callTimeoutSeconds }: TokenConfig): number {
   return callTimeoutSeconds * 1000 + marginMs;
 }
 
-/** Asks the token host where it runs, and the module itself only where it does not. */
+/**
+ * Asks the token host where it runs, and the module itself only where it does not.
+ * @param extraMs how much longer than a call an answer of the module may take
+ */
 export async function withToken(
   configPath: string,
   use: (reports: TokenReports, config: TokenConfig) => Promise<Outcome>,
+  extraMs = 0,
 ): Promise<Outcome> {
   const config = loadTokenConfig(configPath);
   const host = await connectToHost(config.socketPath, answerMs(config));
@@ -26,7 +30,7 @@ export async function withToken(
       host.close();
     }
   }
-  const module = openModule(config, configPath, answerMs(config));
+  const module = openModule(config, configPath, answerMs(config) + extraMs);
   try {
     const outcome = await use(new TokenReports(module.ask), config);
     return { ...outcome, notes: ['the token host does not run; the PKCS#11 module was asked', ...(outcome.notes ?? [])] };

@@ -1,4 +1,4 @@
-import type { TokenFlag, TokenReport } from '../../token/wire/reports.ts';
+import type { TokenFlag, TokenReport } from '../../token/wire/token-report.ts';
 
 const words: Readonly<Partial<Record<TokenFlag, string>>> = {
   loginRequired: 'login required',

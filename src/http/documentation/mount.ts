@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Express } from 'express';
+import type { Express, Response } from 'express';
 import type { Caller } from '../../clients/caller.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { Problem, sendProblem } from '../problem.ts';
@@ -14,18 +14,29 @@ export interface DocumentationOptions extends PageLimits {
   callerOf(request: IncomingMessage): Promise<Caller | undefined>;
 }
 
-/** `/openapi.json` and `/docs`, for registered clients (contract §1). */
-export function mountDocumentation(app: Express, options: DocumentationOptions): void {
+/** `/openapi.json` and `/docs`, for registered clients (contract §1). The page has the limits that are valid now. */
+export function mountDocumentation(app: Express, options: DocumentationOptions, current: () => DocumentationOptions): void {
   const document = openApiDocument(options.operations, options.signRoot);
   const json = JSON.stringify(document);
-  const page = documentationPage(document, options);
-  const sendPage = pageSender(styleHash(page));
+  const pageWith = (limits: PageLimits): { limits: PageLimits; send: (response: Response) => void } => {
+    const page = documentationPage(document, limits);
+    const sendPage = pageSender(styleHash(page));
+    return {
+      limits,
+      send: (response) => {
+        sendPage(response, page);
+      },
+    };
+  };
+  let made = pageWith(options);
   for (const path of ['/openapi.json', '/docs']) {
     app
       .route(path)
       .get(async (request, response) => {
-        if ((await options.callerOf(request)) === undefined) throw new Problem(403, 'this client certificate is not registered');
-        if (path === '/docs') sendPage(response, page);
+        const now = current();
+        if ((await now.callerOf(request)) === undefined) throw new Problem(403, 'this client certificate is not registered');
+        if (made.limits !== now) made = pageWith(now);
+        if (path === '/docs') made.send(response);
         else send(response, 200, 'application/json', json);
       })
       .all((_request, response) => {

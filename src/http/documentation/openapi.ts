@@ -49,6 +49,7 @@ export const problemStatuses = {
   405: 'Another method than POST.',
   413: 'The body is too large.',
   415: 'Another media type than application/json, or a Content-Encoding.',
+  422: 'The Idempotency-Key was used with another body.',
   429: 'This client sends more than it may.',
   503: 'The service is overloaded or stops. Nothing was done; try again after Retry-After seconds.',
 } as const;
@@ -81,7 +82,8 @@ export function openApiDocument(operations: readonly Operation[], signRoot: stri
 function operationObject(operation: Operation): OpenApiOperation {
   const [tag = '', name = ''] = operation.path.split('/');
   const request = z.toJSONSchema(operation.request, { io: 'input' }) as Schema;
-  const problems = Object.entries(problemStatuses).map(([status, description]): [string, OpenApiResponse] => {
+  const statuses = Object.entries(problemStatuses).filter(([status]) => status !== '422' || operation.takesIdempotencyKey);
+  const problems = statuses.map(([status, description]): [string, OpenApiResponse] => {
     const content = { [problemMediaType]: { schema: { $ref: '#/components/schemas/Problem' } } };
     return [status, { description, ...headersOf(status), content }];
   });

@@ -6,6 +6,7 @@ import { certificateInFormat } from '../../certificates/formats.ts';
 import { issueCertificate, validity } from '../../certificates/issue.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
+import type { CreatedKey } from '../../keys/new-key.ts';
 import { Refusal } from '../../result-codes.ts';
 import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
@@ -72,7 +73,14 @@ export const createCertificate = operation({
     // Extensions are built once before the key is made, so that a request that the profile refuses costs no key.
     certificateExtensions(profile, issuer, issuer.certificate.subjectPublicKeyInfo, pkcs10.attributes);
     let der: Uint8Array = new Uint8Array();
-    const { reference, secret } = await context.keys.create({
+    const { transactionId } = request.certificationRequestInfo;
+    const answer = ({ reference, secret }: CreatedKey) => ({
+      keyReference: { reference, ...secret, ...(transactionId === undefined ? {} : { transactionId }) },
+      certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
+      certificateFormat: request.certificateFormat,
+      name: distinguishedNameText(subject),
+    });
+    const created = await context.keys.create({
       tenant: name,
       type: profile.keyType,
       protocol: request.certificationRequestInfo.signatureActivationProtocol,
@@ -104,14 +112,9 @@ export const createCertificate = operation({
           },
         };
       },
+      answer,
     });
-    const { transactionId } = request.certificationRequestInfo;
-    return {
-      keyReference: { reference, ...secret, ...(transactionId === undefined ? {} : { transactionId }) },
-      certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
-      certificateFormat: request.certificateFormat,
-      name: distinguishedNameText(subject),
-    };
+    return answer(created);
   },
 });
 

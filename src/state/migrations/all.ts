@@ -2,6 +2,7 @@ import type { Migration, MigrationProvider } from 'kysely/migration';
 import * as first from './0001-first.ts';
 import * as auditOutbox from './0002-audit-outbox.ts';
 import * as severalInstances from './0003-several-instances.ts';
+import * as keptAnswers from './0004-kept-answers.ts';
 import * as activation from './0005-activation.ts';
 import * as keyPool from './0006-key-pool.ts';
 import * as audit from './0010-audit.ts';
@@ -11,6 +12,7 @@ const migrations: Record<string, Migration> = {
   '0001-first': first,
   '0002-audit-outbox': auditOutbox,
   '0003-several-instances': severalInstances,
+  '0004-kept-answers': keptAnswers,
   '0005-activation': activation,
   '0006-key-pool': keyPool,
   '0010-audit': audit,

@@ -2,13 +2,25 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
-import { listClients, registerClient } from './clients.ts';
+import { addClient, listClients, registerClient, revokeClient } from './clients.ts';
 import { recordFailure, unlockKey } from './attempts.ts';
+import {
+  addAnswerPart,
+  claimAnswer,
+  deleteEndedAnswers,
+  deleteLooseParts,
+  endAllClaims,
+  findAnswerPart,
+  keepAnswer,
+  releaseClaim,
+  renewClaims,
+} from './kept-answers.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, findKey, insertKey } from './keys.ts';
+import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
 import { putOtp, withdrawOtp } from './otps.ts';
 import { probe } from './probe.ts';
+import { findServiceKey, takeServiceKey } from './service-keys.ts';
 import { endReservations, reserveUse, settleUse } from './uses.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
@@ -20,25 +32,39 @@ export const repositories = {
   addAuditRecord,
   deleteAuditRecords,
   listAuditRecords,
+  addClient,
   listClients,
   registerClient,
+  addAnswerPart,
+  revokeClient,
   announce,
+  claimAnswer,
+  deleteEndedAnswers,
+  deleteLooseParts,
+  endAllClaims,
+  findAnswerPart,
   findKey,
+  findServiceKey,
   finishStep,
   changeKeyState,
   endReservations,
   fillPool,
   insertKey,
   journal,
+  keepAnswer,
+  listKeys,
   poolLevels,
   probe,
   putOtp,
   recordFailure,
+  releaseClaim,
+  renewClaims,
   reserveUse,
   settleUse,
   takeFromPool,
   takeOverStep,
   takeOverSteps,
+  takeServiceKey,
   unlockKey,
   withdrawOtp,
 };
@@ -47,11 +73,13 @@ export type RepositoryName = keyof typeof repositories;
 
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'findAnswerPart',
   'findKey',
   'journal',
   'listAuditRecords',
   'listClients',
   'poolLevels',
+  'listKeys',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */

@@ -38,3 +38,17 @@ export async function takeOverStep(db: Transaction<Schema>, keyId: string): Prom
 export async function finishStep(db: Transaction<Schema>, keyId: string): Promise<void> {
   await db.deleteFrom('key_journal').where('key_id', '=', keyId).execute();
 }
+
+/**
+ * The key exists from this commit on: the end of its journal entry.
+ * @throws {Error} where the entry is gone: somebody took the key for abandoned, and it is not on the token any more
+ */
+export async function finishCreation(db: Transaction<Schema>, keyId: string): Promise<void> {
+  const announced = await db
+    .deleteFrom('key_journal')
+    .where('key_id', '=', keyId)
+    .where('intent', '=', 'CREATE')
+    .returning('key_id')
+    .executeTakeFirst();
+  if (announced === undefined) throw new Error(`the creation of key ${keyId} is not announced any more`);
+}

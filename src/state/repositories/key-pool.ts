@@ -1,17 +1,11 @@
 import type { Transaction } from 'kysely';
 import { isPostgresql } from '../migrations/dialect.ts';
 import type { KeyPoolRow, Schema } from '../schema.ts';
-import { announce } from './key-journal.ts';
+import { announce, finishCreation } from './key-journal.ts';
 
-/** A key that was made ahead waits from this commit on. @throws {Error} where its creation was taken for abandoned */
+/** A key that was made ahead waits from this commit on. @throws as `finishCreation` */
 export async function fillPool(db: Transaction<Schema>, row: KeyPoolRow): Promise<void> {
-  const announced = await db
-    .deleteFrom('key_journal')
-    .where('key_id', '=', row.key_id)
-    .where('intent', '=', 'CREATE')
-    .returning('key_id')
-    .executeTakeFirst();
-  if (announced === undefined) throw new Error(`the creation of key ${row.key_id} is not announced any more`);
+  await finishCreation(db, row.key_id);
   await db.insertInto('key_pool').values(row).execute();
 }
 

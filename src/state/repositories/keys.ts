@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { CertificateRow, KeyRow, Schema } from '../schema.ts';
-import { announce } from './key-journal.ts';
+import { announce, finishCreation } from './key-journal.ts';
 
 /** A key with its certificate, as every use of the key needs both. */
 export type KeyWithCertificate = KeyRow & { readonly der: Uint8Array; readonly not_after: number };
@@ -15,21 +15,30 @@ export async function findKey(db: Transaction<Schema>, reference: string): Promi
     .executeTakeFirst();
 }
 
+/** The keys after a reference, in the order of their references; of one tenant, or of all. */
+export async function listKeys(
+  db: Transaction<Schema>,
+  { tenant, after, limit }: { tenant?: string | undefined; after?: string | undefined; limit: number },
+): Promise<KeyWithCertificate[]> {
+  let rows = db
+    .selectFrom('keys')
+    .innerJoin('certificates', 'certificates.sha1', 'keys.reference')
+    .selectAll('keys')
+    .select(['certificates.der', 'certificates.not_after'])
+    .where('keys.reference', '>', after ?? '');
+  if (tenant !== undefined) rows = rows.where('keys.tenant', '=', tenant);
+  return rows.orderBy('keys.reference').limit(limit).execute();
+}
+
 /**
  * The key exists from this commit on: its record, its certificate, and the end of its journal entry.
- * @throws {Error} where the entry is gone: somebody took the key for abandoned, and it is not on the token any more
+ * @throws as `finishCreation`
  */
 export async function insertKey(
   db: Transaction<Schema>,
   { key, certificate }: { key: KeyRow; certificate: CertificateRow },
 ): Promise<void> {
-  const announced = await db
-    .deleteFrom('key_journal')
-    .where('key_id', '=', key.key_id)
-    .where('intent', '=', 'CREATE')
-    .returning('key_id')
-    .executeTakeFirst();
-  if (announced === undefined) throw new Error(`the creation of key ${key.key_id} is not announced any more`);
+  await finishCreation(db, key.key_id);
   await db.insertInto('certificates').values(certificate).execute();
   await db.insertInto('keys').values(key).execute();
 }

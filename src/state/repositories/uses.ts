@@ -55,24 +55,23 @@ export interface UseSettlement {
   readonly change?: KeyChange | undefined;
 }
 
-/** `lost`: what the secret was right for is not to be had any more; then nothing was changed. */
-export interface UseSettled {
-  readonly lost: 'otp' | 'key' | undefined;
-  readonly counters: Counters | undefined;
-}
+/** What the secret was right for is not to be had any more. The text is what tells this failure of a commit from others. */
+export const useIsLost = 'somebody else was faster with the key or its one-time password';
 
-/** Settles an attempt: counters, one-time password and what was asked for, in one commit. */
-export async function settleUse(db: Transaction<Schema>, settlement: UseSettlement): Promise<UseSettled> {
+/**
+ * Settles an attempt: counters, one-time password and what was asked for, in one commit. Answers the counters; none after a fault.
+ * @throws {Error} `useIsLost`; then nothing of the commit is done
+ */
+export async function settleUse(db: Transaction<Schema>, settlement: UseSettlement): Promise<Counters | undefined> {
   const { reference, rule, reserved, verdict, otp, change } = settlement;
-  const otpHeld = otp === undefined || (await settleOtp(db, otp));
-  const changed = !otpHeld || change === undefined || (await changeKey(db, reference, rule.now, change));
-  const lost = !otpHeld ? 'otp' : !changed ? 'key' : undefined;
+  if (otp !== undefined && !(await settleOtp(db, otp))) throw new Error(useIsLost);
+  if (change !== undefined && !(await changeKey(db, reference, rule.now, change))) throw new Error(useIsLost);
   if (verdict === 'fault') {
     if (reserved) await giveBackAttempt(db, reference);
-    return { lost, counters: undefined };
+    return undefined;
   }
   const count = verdict === 'right' ? recordSuccess : recordFailure;
-  return { lost, counters: await count(db, { reference, rule, reserved }) };
+  return count(db, { reference, rule, reserved });
 }
 
 async function changeKey(db: Transaction<Schema>, reference: string, now: number, change: KeyChange): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { Kysely, sql, SqliteDialect } from 'kysely';
 import { textOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
@@ -23,6 +24,8 @@ export class SqliteDatabase implements Database {
 
   /** @throws {Error} where the file cannot be opened or brought up to date, or another process has it */
   static async open(path: string): Promise<SqliteDatabase> {
+    createPrivate(path);
+    createPrivate(`${path}-lock`);
     const lock = claimAlone(path);
     let db: Kysely<Schema> | undefined;
     try {
@@ -92,6 +95,19 @@ export class SqliteDatabase implements Database {
       }
       throw error;
     }
+  }
+}
+
+/**
+ * For its owner alone, whoever makes it; SQLite gives the files beside it the same mode. One that is there is not opened: closing it would take
+ * away the locks that this process has on it.
+ */
+function createPrivate(path: string): void {
+  if (existsSync(path)) return;
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch {
+    // SQLite will not be able to make it either, and says so as a fault of the store.
   }
 }
 

@@ -1,6 +1,7 @@
 import { createConnection, type Socket } from 'node:net';
 import { Farewell, Greeting } from '../host/greeting.ts';
 import type { Answer } from '../wire/frames.ts';
+import type { ProbeReport } from '../wire/probe-report.ts';
 import { ThreadLink } from './thread-link.ts';
 import type { TokenRequest } from './token-request.ts';
 
@@ -14,6 +15,8 @@ export interface LinkEvents {
 
 /** The connections to one run of the host. */
 export class HostLink {
+  /** What the token can do. */
+  readonly probe: ProbeReport;
   readonly threads: ThreadLink[] = [];
   /** Nothing new is sent over this link. */
   draining = false;
@@ -22,8 +25,9 @@ export class HostLink {
   readonly #sockets: Socket[];
   #end: (unanswered: readonly TokenRequest[]) => void = () => undefined;
 
-  private constructor(control: Socket) {
+  private constructor(control: Socket, probe: ProbeReport) {
     this.#sockets = [control];
+    this.probe = probe;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -32,16 +36,22 @@ export class HostLink {
   /** Connects to the host's socket, reads where its threads listen, and connects to each. Rejects where nobody listens. */
   static async connect(socketPath: string, events: LinkEvents): Promise<HostLink> {
     const control = await connected(socketPath);
-    const link = new HostLink(control);
     // A host that is stopped accepts connections and says nothing.
     const timer = setTimeout(() => {
-      link.close();
+      control.destroy();
     }, greetingTimeoutMs);
     try {
       const lines = new Lines(control);
       const greeting = Greeting.parse(JSON.parse(await lines.first));
+      const link = new HostLink(control, greeting.probe);
+      control.on('close', () => {
+        link.close();
+      });
       for (const socket of await Promise.all(greeting.threads.map(connected))) {
         link.#sockets.push(socket);
+        socket.on('close', () => {
+          link.close();
+        });
         link.threads.push(
           new ThreadLink(
             socket,
@@ -57,14 +67,10 @@ export class HostLink {
       lines.later = (line) => {
         events.draining(link, Farewell.parse(JSON.parse(line)).draining);
       };
-      for (const socket of link.#sockets)
-        socket.on('close', () => {
-          link.close();
-        });
       if (link.#sockets.some((socket) => socket.destroyed)) throw new Error('the host closed its socket');
       return link;
     } catch (error) {
-      link.close();
+      control.destroy();
       throw error;
     } finally {
       clearTimeout(timer);

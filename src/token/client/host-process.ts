@@ -1,14 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import type { TokenConfig } from '../../config/config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
-import { exitCodes } from '../host/greeting.ts';
+import { exitCodes, refusalExitCodes } from '../host/greeting.ts';
+import { HostRefusedError, PinRefusedError } from '../token.ts';
 
 const stopMs = 2000;
 
 /** Told about the end of the host that the daemon started. */
 export interface HostProcessEvents {
-  exited(reason: string, cause: 'recycled' | 'failed' | 'pinRefused'): void;
+  exited(reason: string, cause: 'recycled' | 'failed' | HostRefusedError): void;
   /** A line that the host wrote to its standard error. */
   said(line: string): void;
 }
@@ -27,16 +29,20 @@ export class HostProcess {
     });
     this.#child = child;
     child.stdin.on('error', () => undefined);
+    let lastMessage = 'the token host cannot start';
     child.stderr.on('data', (chunk: Buffer) => {
-      for (const line of chunk.toString('utf8').split('\n').filter(Boolean)) events.said(line);
+      for (const line of chunk.toString('utf8').split('\n').filter(Boolean)) {
+        lastMessage = messageIn(line) ?? lastMessage;
+        events.said(line);
+      }
     });
     child.once('error', (error) => {
       events.exited(error.message, 'failed');
     });
     child.once('close', (code, signal) => {
       if (this.#child === child) this.#child = undefined;
-      const cause = code === 0 ? 'recycled' : code === exitCodes.pinRefused ? 'pinRefused' : 'failed';
-      events.exited(`the token host ended (${signal ?? `exit code ${code}`})`, cause);
+      const ended = `the token host ended (${signal ?? `exit code ${code}`})`;
+      events.exited(ended, code === 0 ? 'recycled' : (refusalOf(code, lastMessage) ?? 'failed'));
     });
   }
 
@@ -67,5 +73,21 @@ export class HostProcess {
       });
       child.stdin?.end();
     });
+  }
+}
+
+function refusalOf(code: number | null, message: string): HostRefusedError | undefined {
+  if (code === null || !refusalExitCodes.includes(code)) return undefined;
+  return code === exitCodes.pinRefused ? new PinRefusedError(code) : new HostRefusedError(message, code);
+}
+
+const HostLine = z.object({ level: z.string(), message: z.string() });
+
+/** The message in a line that the host wrote itself; modules print what they like. */
+function messageIn(line: string): string | undefined {
+  try {
+    return HostLine.parse(JSON.parse(line)).message;
+  } catch {
+    return undefined;
   }
 }

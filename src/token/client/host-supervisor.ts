@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenConfig } from '../../config/config.ts';
 import { HostLink, type LinkEvents } from './host-link.ts';
 import { HostProcess } from './host-process.ts';
+import { PinRefusedError, type HostRefusedError } from '../token.ts';
 import { RepeatedMessages, type TokenClientLog } from './repeated-messages.ts';
 import type { TokenRequest } from './token-request.ts';
 
@@ -12,12 +13,14 @@ const startMaxMs = 30_000;
 export interface SupervisorEvents extends LinkEvents {
   connected(link: HostLink): void;
   lost(unanswered: readonly TokenRequest[]): void;
-  pinRefused(): void;
+  /** No other host is started. */
+  refused(refusal: HostRefusedError): void;
 }
 
 /**
  * Keeps one host alive and connected: the first restart at once, later ones every 500 ms. A host that somebody else starts (`external`) is
- * connected to as soon as it listens. After a refused PIN there is no other start.
+ * connected to as soon as it listens. After a refused PIN there is no other start, nor where the first host says that token or configuration will not do;
+ * one that served before is tried again, as they may be mended.
  */
 export class HostSupervisor {
   readonly #config: TokenConfig;
@@ -28,6 +31,7 @@ export class HostSupervisor {
   readonly #host = new HostProcess();
   #link: HostLink | undefined;
   #over = false;
+  #hasServed = false;
   #lastReason = 'the token host does not answer';
 
   constructor(config: TokenConfig, configPath: string, events: SupervisorEvents, log: TokenClientLog) {
@@ -48,7 +52,7 @@ export class HostSupervisor {
     return this.#lastReason;
   }
 
-  /** Returns when it is stopped, or when the token has refused the PIN. */
+  /** Returns when it is stopped, or when a host has said that no other is to be started. */
   async run(): Promise<void> {
     let lastStart = 0;
     while (!this.#over) {
@@ -67,6 +71,7 @@ export class HostSupervisor {
         continue;
       }
       this.#log.info(`connected to the token host (${link.threads.length} threads)`);
+      this.#hasServed = true;
       this.#repeated.forget();
       this.#events.connected(link);
       const unanswered = await link.ended;
@@ -111,9 +116,9 @@ export class HostSupervisor {
       exited: (reason, cause) => {
         if (this.#over || cause === 'recycled') return;
         this.#repeated.error(reason);
-        if (cause !== 'pinRefused') return;
+        if (cause === 'failed' || (this.#hasServed && !(cause instanceof PinRefusedError))) return;
         this.#over = true;
-        this.#events.pinRefused();
+        this.#events.refused(cause);
       },
     });
   }

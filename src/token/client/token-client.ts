@@ -5,9 +5,9 @@ import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
-  PinRefusedError,
-  type ClaimOutcome,
   TokenUnavailable,
+  type ClaimOutcome,
+  type HostRefusedError,
   type ProofOutcome,
   type Proofs,
   type SecretKind,
@@ -18,6 +18,7 @@ import {
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
 import { maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import { readClaimOutcome, writeClaimKey, writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages.ts';
+import type { ProbeReport } from '../wire/probe-report.ts';
 import { writeSign } from '../wire/sign-message.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
@@ -38,7 +39,9 @@ export class TokenClient implements Token {
   readonly #supervisor: HostSupervisor;
   #nextId = 1;
   #stopped = false;
-  #pinRefused = false;
+  /** Why no further host is started. */
+  #refusal: HostRefusedError | undefined;
+  #probe: ProbeReport | undefined;
 
   /** Service keys that sign messages whole. */
   readonly messages: MessageToken = messageRequests(async (operation, body) => ok(await this.#request(operation, body)));
@@ -53,7 +56,8 @@ export class TokenClient implements Token {
     const dispatcher = new Dispatcher(limits, observe);
     this.#dispatcher = dispatcher;
     const events: SupervisorEvents = {
-      connected(link) {
+      connected: (link) => {
+        this.#probe = link.probe;
         dispatcher.connect(link);
       },
       lost(unanswered) {
@@ -66,20 +70,20 @@ export class TokenClient implements Token {
         log.info(`the token host ends: ${reason}`);
         dispatcher.drain(link);
       },
-      pinRefused: () => {
-        this.#pinRefused = true;
-        dispatcher.failAll(new PinRefusedError());
+      refused: (refusal) => {
+        this.#refusal = refusal;
+        dispatcher.failAll(refusal);
       },
     };
     this.#supervisor = new HostSupervisor(config, configPath, events, log);
   }
 
-  /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once for a refused PIN. */
+  /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once where the host says that no start will do. */
   async start(): Promise<void> {
     void this.#supervisor.run();
     const deadline = Date.now() + startTimeoutMs;
     while (!this.#dispatcher.connected) {
-      if (this.#pinRefused) throw new PinRefusedError();
+      if (this.#refusal !== undefined) throw this.#refusal;
       if (Date.now() > deadline) throw new TokenUnavailable(`the token cannot be used: ${this.#supervisor.lastReason}`);
       await delay(connectPollMs);
     }
@@ -89,6 +93,11 @@ export class TokenClient implements Token {
     this.#stopped = true;
     this.#dispatcher.close();
     await this.#supervisor.stop();
+  }
+
+  /** What the token can do, as its last host found out at its start. */
+  get probe(): ProbeReport | undefined {
+    return this.#probe;
   }
 
   get ready(): boolean {
@@ -151,7 +160,7 @@ export class TokenClient implements Token {
   }
 
   async #request(operation: OperationName, body: Uint8Array): Promise<Answer> {
-    if (this.#pinRefused) throw new PinRefusedError();
+    if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#stopped) throw new TokenUnavailable('the service stops');
     // The host would end the connection, and other requests with it.
     if (body.length > maxRequestBytes) throw new RangeError(`a request to the token of ${body.length} bytes, more than ${maxRequestBytes}`);

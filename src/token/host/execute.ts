@@ -9,8 +9,10 @@ import { macInput, readClaimKey, readCreateKey, readMakeMac, readVerifyProof, wr
 import { readSign } from '../wire/sign-message.ts';
 import { claimKey } from './claim-key.ts';
 import type { KeyDirectory } from './key-directory.ts';
-import { createKeyPair, destroyKeys, ensureMacKey, findById } from './key-objects.ts';
+import { findById } from './find-objects.ts';
+import { createKeyPair, destroyKeys, ensureMacKey } from './key-objects.ts';
 import { signing } from './mechanisms.ts';
+import type { Probed } from './probe.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import { answerReport } from './reports.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
@@ -31,18 +33,20 @@ export class Executor {
   readonly #openSession: () => Session;
   readonly #keys: KeyDirectory;
   readonly #providerKeys: ProviderKeys;
+  readonly #probed: Probed;
   #session: Session;
   #macKey: Handle;
   /** What a C_Sign writes into; it copies the value out. */
   readonly #value = Buffer.alloc(maxSignatureBytes);
 
-  /** @param openSession opens the session of this thread, and again where one cannot be used any more */
-  constructor(openSession: () => Session, keys: KeyDirectory, macKey: Handle) {
+  /** @param openSession opens the session of this thread, and again where one cannot be used any more; @param probed of the host's start */
+  constructor(openSession: () => Session, keys: KeyDirectory, macKey: Handle, probed: Probed) {
     this.#openSession = openSession;
     this.#session = openSession();
     this.#keys = keys;
     this.#macKey = macKey;
-    this.#providerKeys = new ProviderKeys(() => this.#session, keys);
+    this.#probed = probed;
+    this.#providerKeys = new ProviderKeys(() => this.#session, keys, probed.rules.profile);
   }
 
   execute(frame: Frame): Answer {
@@ -61,9 +65,9 @@ export class Executor {
   }
 
   #renewSession(): void {
-    const { module, handle } = this.#session;
+    // In this order, since a token may have no session to spare.
+    this.#session.module.C_CloseSession(this.#session.handle);
     this.#session = this.#openSession();
-    module.C_CloseSession(handle);
   }
 
   #failed(error: unknown): Answer {
@@ -91,14 +95,14 @@ export class Executor {
       case operations.createKey: {
         const { id, type } = readCreateKey(body);
         if (this.#keys.isRemoved(id)) return { status: statuses.forbidden, body: Buffer.from('the key was removed before it was made') };
-        const { handle, publicKeyInfo } = createKeyPair(this.#session, id, type);
+        const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#probed.rules);
         this.#keys.made(id, handle);
         return ok(publicKeyInfo);
       }
       case operations.destroyKey: {
         const id = readOnlyId(body);
         this.#keys.remove(id);
-        destroyKeys(this.#session, id);
+        destroyKeys(this.#session, id, this.#probed.rules.profile);
         this.#keys.tellRemoved(id);
         return ok(nothing);
       }
@@ -111,7 +115,7 @@ export class Executor {
       case operations.listKeys:
         return ok(new FieldWriter().list([...this.#keys.all()].map((id) => Buffer.from(id, 'hex'))).finish());
       default: {
-        const answer = this.#providerKeys.run(code, body) ?? answerReport(code, body, this.#session);
+        const answer = this.#providerKeys.run(code, body) ?? answerReport(code, body, this.#session, this.#probed);
         if (answer === undefined) throw new WireError(`an unknown operation ${code}`);
         return ok(answer);
       }
@@ -194,7 +198,7 @@ export class Executor {
       return use(this.#macKey);
     } catch (error) {
       if (!handleIsStale(pkcs11Code(error))) throw error;
-      this.#macKey = ensureMacKey(this.#session);
+      this.#macKey = ensureMacKey(this.#session, this.#probed.rules.profile);
       return use(this.#macKey);
     }
   }

@@ -4,10 +4,10 @@ import { Worker } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import type { TokenConfig } from '../../config/config.ts';
 import { moduleFile } from '../../config/module-file.ts';
-import { readSecret } from '../../config/secret-reference.ts';
 import type { KeyId } from '../key-id.ts';
-import { exitCodes, type Greeting } from './greeting.ts';
-import { modulePath } from './module-profile.ts';
+import type { Greeting } from './greeting.ts';
+import { prepare } from './prepare.ts';
+import type { Probed } from './probe.ts';
 import { Retirement } from './retirement.ts';
 import type { ThreadInput, ThreadMessage } from './thread.ts';
 
@@ -32,38 +32,48 @@ export class HostStartError extends Error {
  */
 export async function runHost(config: TokenConfig): Promise<void> {
   process.umask(0o077);
+  const { profile, pin, modulePath } = prepare(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   const served = new SharedArrayBuffer(4 * config.threads);
   watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
   const retirement = new Retirement(new Int32Array(callStarts));
   const workers: Worker[] = [];
   const sockets = Array.from({ length: config.threads }, (_, index) => `${config.socketPath}.${index}`);
-  let shared: { keys: ReadonlyMap<KeyId, Handle>; macKey: Handle } | undefined;
+  let shared: Ready | undefined;
   for (const [index, socketPath] of sockets.entries()) {
     const input: ThreadInput = {
       index,
-      modulePath: modulePath(config),
+      modulePath,
       label: config.label,
       socketPath,
       callStarts,
       served,
-      pin: index === 0 ? readSecret(config.pin) : undefined,
+      profile,
+      threads: config.threads,
+      pin: index === 0 ? pin : undefined,
       keys: shared?.keys ?? new Map(),
       macKey: shared?.macKey,
+      probed: shared?.probed,
     };
     // One after the other: the first one logs in, and some modules do not like threads that start together.
     const ready = await startThread(input, workers, retirement);
     shared ??= ready;
   }
-  await greet(config.socketPath, { protocol: 3, threads: sockets }, retirement);
+  if (shared === undefined) throw new Error('a host without threads');
+  const { report: probe } = shared.probed;
+  for (const limit of probe.limits) say('warn', limit);
+  await greet(config.socketPath, { protocol: 4, threads: sockets, probe }, retirement);
   watchUse(config, new Int32Array(served), retirement);
 }
 
-async function startThread(
-  input: ThreadInput,
-  workers: Worker[],
-  retirement: Retirement,
-): Promise<{ keys: ReadonlyMap<KeyId, Handle>; macKey: Handle }> {
+/** What a thread tells when it serves. */
+interface Ready {
+  readonly keys: ReadonlyMap<KeyId, Handle>;
+  readonly macKey: Handle;
+  readonly probed: Probed;
+}
+
+async function startThread(input: ThreadInput, workers: Worker[], retirement: Retirement): Promise<Ready> {
   const worker = new Worker(moduleFile('./thread', import.meta.url), { workerData: input });
   return new Promise((resolve, reject) => {
     worker.on('error', (error: Error) => {
@@ -74,7 +84,7 @@ async function startThread(
         workers.push(worker);
         resolve(message);
       } else if (message.kind === 'failed') {
-        reject(new HostStartError(message.message, message.pinRefused ? exitCodes.pinRefused : exitCodes.startFailed));
+        reject(new HostStartError(message.message, message.exitCode));
       } else if (message.kind === 'faulty') {
         retirement.begin(message.reason, faultGraceMs);
       } else {
@@ -126,6 +136,10 @@ function watchDeadlines(callStarts: Int32Array, timeoutMs: number): void {
 }
 
 function fail(message: string): void {
-  process.stderr.write(`${JSON.stringify({ level: 'error', message })}\n`);
+  say('error', message);
   process.kill(process.pid, 'SIGKILL');
+}
+
+function say(level: 'warn' | 'error', message: string): void {
+  process.stderr.write(`${JSON.stringify({ level, message })}\n`);
 }

@@ -2,7 +2,7 @@ import type { Attribute, Handle } from 'pkcs11js';
 import type { z } from 'zod';
 import { keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
 import type { InventoryPage, ObjectReport } from '../wire/reports.ts';
-import { find } from './key-objects.ts';
+import { findObjects } from './find-objects.ts';
 import { pkcs11js, type Session } from './session.ts';
 
 /** Some attributes each, at a few milliseconds a call on a network HSM: a page holds its thread for a second or so. */
@@ -27,7 +27,7 @@ const curveNames: Readonly<Record<string, string>> = {
  * destroyed meanwhile may or may not be among them; the others are there once each.
  */
 export function inventoryPage(session: Session, from: string | undefined): z.output<typeof InventoryPage> {
-  const handles = find(session, [{ type: pkcs11js.CKA_TOKEN, value: true }]).toSorted((left, right) =>
+  const handles = findObjects(session, [{ type: pkcs11js.CKA_TOKEN, value: true }]).toSorted((left, right) =>
     handleText(left).localeCompare(handleText(right), 'en'),
   );
   const rest = from === undefined ? handles : handles.filter((handle) => handleText(handle) >= from);

@@ -2,179 +2,173 @@ import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/profile.ts';
 import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
 import { handleIsStale } from '../pkcs11-faults.ts';
-import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+import { findById, findByLabel, findObjects } from './find-objects.ts';
+import {
+  curveOf,
+  curves,
+  idInLabel,
+  isOurLabel,
+  labelOf,
+  macKeyLabel,
+  macKeyTemplate,
+  privateTemplate,
+  publicTemplate,
+  rsaBitsOf,
+  type KeyPlace,
+} from './key-templates.ts';
+import { macKeyMechanisms } from './mechanism-names.ts';
+import type { ModuleProfile } from './module-profile.ts';
 import { ecPublicKeyInfo, rsaPublicKeyInfo } from './public-key-info.ts';
+import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
-const curves = {
-  'P-256': Buffer.from('06082a8648ce3d030107', 'hex'),
-  'P-384': Buffer.from('06052b81040022', 'hex'),
-  'P-521': Buffer.from('06052b81040023', 'hex'),
-} as const;
+/** How keys are made on this token: the module's profile, and which of its RSA mechanisms the token offers. */
+export interface KeyRules {
+  readonly profile: ModuleProfile;
+  readonly rsaKeyPairMechanism: number;
+}
 
-const findBatch = 256;
-/** The label of a key that was made and not handed out from a pool. */
-export const keyLabel = 'signetd';
+export interface MadePair {
+  readonly handle: Handle;
+  /** SubjectPublicKeyInfo, DER. */
+  readonly publicKeyInfo: Buffer;
+}
 
-/** Makes a key pair whose private half can only sign, and returns its public key (SubjectPublicKeyInfo, DER). */
-export function createKeyPair(session: Session, id: KeyId, type: KeyType): { handle: Handle; publicKeyInfo: Buffer } {
-  const { module } = session;
-  const rsaBits = type.startsWith('RSA-') ? Number(type.slice(4)) : undefined;
-  const mechanism = rsaBits === undefined ? pkcs11js.CKM_EC_KEY_PAIR_GEN : pkcs11js.CKM_RSA_PKCS_KEY_PAIR_GEN;
-  const allowed = rsaBits === undefined ? [pkcs11js.CKM_ECDSA] : [pkcs11js.CKM_RSA_PKCS, pkcs11js.CKM_RSA_PKCS_PSS];
-  const publicTemplate: Attribute[] = [
-    // The public key leaves in the certificate; as a token object it would only take room.
-    { type: pkcs11js.CKA_TOKEN, value: false },
-    { type: pkcs11js.CKA_VERIFY, value: true },
-    ...(rsaBits === undefined
-      ? [{ type: pkcs11js.CKA_EC_PARAMS, value: curves[ecType(type)] }]
-      : [
-          { type: pkcs11js.CKA_MODULUS_BITS, value: rsaBits },
-          { type: pkcs11js.CKA_PUBLIC_EXPONENT, value: Buffer.from([1, 0, 1]) },
-        ]),
-  ];
-  const keys = module.C_GenerateKeyPair(session.handle, { mechanism }, publicTemplate, privateTemplate(id, allowed));
+/** Makes a key pair whose private half can only sign, and returns its public key. */
+export function createKeyPair(session: Session, place: KeyPlace, type: KeyType, { profile, rsaKeyPairMechanism }: KeyRules): MadePair {
+  const mechanism = rsaBitsOf(type) === undefined ? pkcs11js.CKM_EC_KEY_PAIR_GEN : rsaKeyPairMechanism;
+  const templates = { publicKey: publicTemplate(place, type, profile), privateKey: privateTemplate(place, type, profile) };
+  return generatePair(session, place, { mechanism, ...templates }, profile, (publicKey) => readPublicKey(session, publicKey, type));
+}
+
+/** Makes a key pair by these templates. `read` takes what is needed from the public half, which goes at once. */
+export function generatePair(
+  session: Session,
+  place: KeyPlace,
+  how: { readonly mechanism: number; readonly publicKey: Attribute[]; readonly privateKey: Attribute[] },
+  profile: ModuleProfile,
+  read: (publicKey: Handle) => Buffer,
+): MadePair {
+  const { module, handle } = session;
+  const keys = module.C_GenerateKeyPair(handle, { mechanism: how.mechanism }, how.publicKey, how.privateKey);
   try {
-    return { handle: keys.privateKey, publicKeyInfo: readPublicKey(session, keys.publicKey, type, rsaBits !== undefined) };
+    const publicKeyInfo = read(keys.publicKey);
+    // From here on the key is found by its identifier; a kill before leaves one that its label names.
+    if (place !== 'session' && profile.idAfterGeneration) setId(session, keys.privateKey, place.id);
+    return { handle: keys.privateKey, publicKeyInfo };
   } catch (error) {
-    module.C_DestroyObject(session.handle, keys.privateKey);
+    module.C_DestroyObject(handle, keys.privateKey);
     throw error;
   } finally {
-    module.C_DestroyObject(session.handle, keys.publicKey);
+    module.C_DestroyObject(handle, keys.publicKey);
   }
 }
 
-/** The key that secrets are checked with: generic, non-extractable, HMAC-SHA256 alone. Made at the first start. */
-export function ensureMacKey(session: Session): Handle {
-  const { module } = session;
+/** The key that secrets are checked with, made at the first start. */
+export function ensureMacKey(session: Session, profile: ModuleProfile): Handle {
   const [found] = findById(session, macKeyId, pkcs11js.CKO_SECRET_KEY);
   if (found !== undefined) return found;
-  const template = macKeyTemplate(macKeyId, 'signetd secrets', 32, pkcs11js.CKM_SHA256_HMAC);
-  return module.C_GenerateKey(session.handle, { mechanism: pkcs11js.CKM_GENERIC_SECRET_KEY_GEN }, template);
+  // One whose making was cut short before it had its identifier has made no MAC yet.
+  const [unfinished] = profile.idAfterGeneration ? findByLabel(session, macKeyLabel, pkcs11js.CKO_SECRET_KEY) : [];
+  if (unfinished === undefined) return makeMacKey(session, { id: macKeyId }, profile);
+  setId(session, unfinished, macKeyId);
+  return unfinished;
 }
 
-/** A secret key for one HMAC alone: it signs and verifies. */
-export function macKeyTemplate(id: KeyId, label: string, bytes: number, mechanism: number): Attribute[] {
-  return [
-    { type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_SECRET_KEY },
-    { type: pkcs11js.CKA_KEY_TYPE, value: pkcs11js.CKK_GENERIC_SECRET },
-    { type: pkcs11js.CKA_VALUE_LEN, value: bytes },
-    { type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') },
-    { type: pkcs11js.CKA_LABEL, value: label },
-    { type: pkcs11js.CKA_TOKEN, value: true },
-    { type: pkcs11js.CKA_PRIVATE, value: true },
-    { type: pkcs11js.CKA_SENSITIVE, value: true },
-    { type: pkcs11js.CKA_EXTRACTABLE, value: false },
-    { type: pkcs11js.CKA_SIGN, value: true },
-    { type: pkcs11js.CKA_VERIFY, value: true },
-    { type: pkcs11js.CKA_ENCRYPT, value: false },
-    { type: pkcs11js.CKA_DECRYPT, value: false },
-    { type: pkcs11js.CKA_WRAP, value: false },
-    { type: pkcs11js.CKA_UNWRAP, value: false },
-    { type: pkcs11js.CKA_DERIVE, value: false },
-    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList([mechanism]) },
-  ];
+export function makeMacKey(session: Session, place: KeyPlace, profile: ModuleProfile): Handle {
+  return generateSecretKey(session, place, macKeyTemplate(place, profile), profile);
+}
+
+/** Makes a secret key for HMAC by this template. */
+export function generateSecretKey(session: Session, place: KeyPlace, template: Attribute[], profile: ModuleProfile): Handle {
+  const mechanism = macKeyMechanisms[profile.macKey.mechanism];
+  const key = session.module.C_GenerateKey(session.handle, { mechanism }, template);
+  if (place === 'session' || !profile.idAfterGeneration) return key;
+  try {
+    setId(session, key, place.id);
+    return key;
+  } catch (error) {
+    session.module.C_DestroyObject(session.handle, key);
+    throw error;
+  }
 }
 
 /**
  * Every key of ours on the token but the one that secrets are checked with, by its handle. Walked once, at the start. What a kill left half-made on the
- * way is destroyed: it has no identifier yet, so that the journal, which knows keys by theirs, would never find it.
+ * way has no identifier yet, so that the journal, which knows keys by theirs, would never find it: it gets the one that its label carries, or is destroyed.
  */
-export function listKeys(session: Session): Map<KeyId, Handle> {
+export function listKeys(session: Session, profile: ModuleProfile): Map<KeyId, Handle> {
   const keys = new Map<KeyId, Handle>();
   for (const handle of [pkcs11js.CKO_PRIVATE_KEY, pkcs11js.CKO_SECRET_KEY].flatMap((value) =>
-    find(session, [{ type: pkcs11js.CKA_CLASS, value }]),
+    findObjects(session, [{ type: pkcs11js.CKA_CLASS, value }]),
   )) {
-    const [attribute] = session.module.C_GetAttributeValue(session.handle, handle, [{ type: pkcs11js.CKA_ID }]);
-    const id = attribute?.value;
-    if (!Buffer.isBuffer(id)) continue;
-    if (id.length === 0 && isHalfMade(session, handle)) {
-      session.module.C_DestroyObject(session.handle, handle);
-      continue;
-    }
-    try {
-      keys.set(keyIdOf(id), handle);
-    } catch {
-      // A key of somebody else on the same token: not ours to use.
-    }
+    const bytes = idBytesOf(session, handle);
+    if (bytes === undefined) continue;
+    const id = bytes.length === 0 ? finishHalfMade(session, handle, profile) : ownId(bytes);
+    // A key of somebody else on the same token is not ours to use.
+    if (id !== undefined) keys.set(id, handle);
   }
   keys.delete(macKeyId);
   return keys;
 }
 
-/** Seen at a start, a key without identifier is half-made if it is in the store without being a token object, or has our label. */
-function isHalfMade({ module, handle }: Session, key: Handle): boolean {
-  const [isToken, label] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_TOKEN }, { type: pkcs11js.CKA_LABEL }]);
-  const kept = Buffer.isBuffer(isToken?.value) ? isToken.value[0] !== 0 : isToken?.value === true;
-  return !kept || (Buffer.isBuffer(label?.value) ? label.value.toString('utf8') : label?.value) === keyLabel;
+/**
+ * Seen at a start, a key without identifier is half-made if it is in the store without being a token object, or has a label of ours. Answers its
+ * identifier where it is one that is worth keeping: keys get theirs after they are made, and its label says which.
+ */
+function finishHalfMade(session: Session, key: Handle, profile: ModuleProfile): KeyId | undefined {
+  const { module, handle } = session;
+  const [isToken, labelled] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_TOKEN }, { type: pkcs11js.CKA_LABEL }]);
+  const kept = Buffer.isBuffer(isToken?.value) ? isToken.value[0] !== 0 : isToken?.value !== false;
+  const label = Buffer.isBuffer(labelled?.value) ? labelled.value.toString('utf8') : '';
+  const id = kept && profile.idAfterGeneration ? idInLabel(label) : undefined;
+  if (id !== undefined) setId(session, key, id);
+  else if (!kept || isOurLabel(label)) module.C_DestroyObject(handle, key);
+  return id;
 }
 
-/** Destroys every private key with this identifier, and every HMAC key of the service but the one that secrets are checked with. */
-export function destroyKeys(session: Session, id: KeyId): void {
-  const mayBeSecret = keyOwner(id) === 'service' && id !== macKeyId;
-  for (const objectClass of mayBeSecret ? [pkcs11js.CKO_PRIVATE_KEY, pkcs11js.CKO_SECRET_KEY] : [pkcs11js.CKO_PRIVATE_KEY]) {
-    for (const handle of findById(session, id, objectClass)) session.module.C_DestroyObject(session.handle, handle);
+/** Destroys every private key with this identifier, every HMAC key of the service but the one that secrets are checked with, and what a kill left of either. */
+export function destroyKeys(session: Session, id: KeyId, profile: ModuleProfile): void {
+  const { module, handle } = session;
+  const classes = [pkcs11js.CKO_PRIVATE_KEY];
+  if (keyOwner(id) === 'service' && id !== macKeyId) classes.push(pkcs11js.CKO_SECRET_KEY);
+  if (profile.publicKey.onToken) classes.push(pkcs11js.CKO_PUBLIC_KEY);
+  for (const objectClass of classes) {
+    for (const key of findById(session, id, objectClass)) module.C_DestroyObject(handle, key);
+    if (!profile.idAfterGeneration) continue;
+    for (const key of findByLabel(session, labelOf({ id }, profile), objectClass)) module.C_DestroyObject(handle, key);
   }
 }
 
 /** Destroys a key by the handle that it was made with, if that handle still means this key. */
-export function destroyIfStillThere({ module, handle: session }: Session, id: KeyId, key: Handle): void {
+export function destroyIfStillThere(session: Session, id: KeyId, key: Handle): void {
   try {
-    const [attribute] = module.C_GetAttributeValue(session, key, [{ type: pkcs11js.CKA_ID }]);
-    if (Buffer.isBuffer(attribute?.value) && attribute.value.equals(Buffer.from(id, 'hex'))) module.C_DestroyObject(session, key);
+    if (idBytesOf(session, key)?.equals(Buffer.from(id, 'hex')) === true) session.module.C_DestroyObject(session.handle, key);
   } catch (error) {
     if (!handleIsStale(pkcs11Code(error))) throw error;
   }
 }
 
-export function findById(session: Session, id: KeyId, objectClass: number): Handle[] {
-  return find(session, [
-    { type: pkcs11js.CKA_CLASS, value: objectClass },
-    { type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') },
-  ]);
+function idBytesOf({ module, handle }: Session, key: Handle): Buffer | undefined {
+  const [attribute] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_ID }]);
+  return Buffer.isBuffer(attribute?.value) ? attribute.value : undefined;
 }
 
-export function find({ module, handle }: Session, template: Attribute[]): Handle[] {
-  module.C_FindObjectsInit(handle, template);
+function ownId(bytes: Buffer): KeyId | undefined {
   try {
-    const found: Handle[] = [];
-    for (;;) {
-      const batch = module.C_FindObjects(handle, findBatch);
-      found.push(...batch);
-      if (batch.length < findBatch) return found;
-    }
-  } finally {
-    module.C_FindObjectsFinal(handle);
+    return keyIdOf(bytes);
+  } catch {
+    return undefined;
   }
 }
 
-/** A private key for signing alone, by these mechanisms. */
-export function privateTemplate(id: KeyId, allowedMechanisms: readonly number[]): Attribute[] {
-  return [
-    { type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') },
-    { type: pkcs11js.CKA_LABEL, value: keyLabel },
-    { type: pkcs11js.CKA_TOKEN, value: true },
-    { type: pkcs11js.CKA_PRIVATE, value: true },
-    { type: pkcs11js.CKA_SENSITIVE, value: true },
-    { type: pkcs11js.CKA_EXTRACTABLE, value: false },
-    { type: pkcs11js.CKA_SIGN, value: true },
-    { type: pkcs11js.CKA_DECRYPT, value: false },
-    { type: pkcs11js.CKA_UNWRAP, value: false },
-    { type: pkcs11js.CKA_DERIVE, value: false },
-    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList(allowedMechanisms) },
-  ];
+function setId({ module, handle }: Session, key: Handle, id: KeyId): void {
+  module.C_SetAttributeValue(handle, key, [{ type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') }]);
 }
 
-/** CK_MECHANISM_TYPE array: unsigned longs in the machine's order, which is little-endian on x86-64 and arm64. */
-function mechanismList(mechanisms: readonly number[]): Buffer {
-  const bytes = Buffer.alloc(8 * mechanisms.length);
-  for (const [index, mechanism] of mechanisms.entries()) bytes.writeBigUInt64LE(BigInt(mechanism), 8 * index);
-  return bytes;
-}
-
-function readPublicKey({ module, handle }: Session, key: Handle, type: KeyType, isRsa: boolean): Buffer {
-  if (!isRsa) {
+function readPublicKey({ module, handle }: Session, key: Handle, type: KeyType): Buffer {
+  if (rsaBitsOf(type) === undefined) {
     const [point] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_EC_POINT }]);
-    return ecPublicKeyInfo(curves[ecType(type)], bufferOf(point));
+    return ecPublicKeyInfo(curves[curveOf(type)], bufferOf(point));
   }
   const [modulus, exponent] = module.C_GetAttributeValue(handle, key, [
     { type: pkcs11js.CKA_MODULUS },
@@ -186,9 +180,4 @@ function readPublicKey({ module, handle }: Session, key: Handle, type: KeyType, 
 function bufferOf(attribute: Attribute | undefined): Buffer {
   if (!Buffer.isBuffer(attribute?.value)) throw new Error('the token gives no public key');
   return attribute.value;
-}
-
-function ecType(type: KeyType): keyof typeof curves {
-  if (type === 'P-256' || type === 'P-384' || type === 'P-521') return type;
-  throw new Error(`${type} is no elliptic curve`);
 }

@@ -1,17 +1,19 @@
 import type { Handle, MechanismInfo, PKCS11 } from 'pkcs11js';
 import type { MechanismAbility, MechanismReport } from '../wire/reports.ts';
+import { capabilitiesOf, verdict } from './capabilities.ts';
+import { macKeyMechanisms, rsaKeyPairMechanisms } from './mechanism-names.ts';
+import type { ModuleProfile } from './module-profile.ts';
+import { OfferedMechanisms } from './offered-mechanisms.ts';
 import { pkcs11js } from './session.ts';
 
-/** What signetd asks of a token: the mechanism, what it must be able to do, and what for. */
-const neededMechanisms: readonly { readonly code: number; readonly abilities: readonly MechanismAbility[]; readonly purpose: string }[] = [
-  { code: pkcs11js.CKM_RSA_PKCS_KEY_PAIR_GEN, abilities: ['generateKeyPair'], purpose: 'making RSA keys' },
-  { code: pkcs11js.CKM_EC_KEY_PAIR_GEN, abilities: ['generateKeyPair'], purpose: 'making EC keys' },
-  { code: pkcs11js.CKM_RSA_PKCS, abilities: ['sign'], purpose: 'RSA signatures (PKCS #1 v1.5)' },
-  { code: pkcs11js.CKM_RSA_PKCS_PSS, abilities: ['sign'], purpose: 'RSA signatures (PSS)' },
-  { code: pkcs11js.CKM_ECDSA, abilities: ['sign'], purpose: 'EC signatures' },
-  { code: pkcs11js.CKM_GENERIC_SECRET_KEY_GEN, abilities: ['generate'], purpose: 'making the key that passwords are checked with' },
-  { code: pkcs11js.CKM_SHA256_HMAC, abilities: ['sign', 'verify'], purpose: 'checking passwords' },
-];
+/** What signetd uses mechanisms for. Those that make keys are named by the profile. */
+const purposes: ReadonlyMap<number, string> = new Map([
+  [pkcs11js.CKM_EC_KEY_PAIR_GEN, 'making EC keys'],
+  [pkcs11js.CKM_RSA_PKCS, 'RSA signatures (PKCS #1 v1.5)'],
+  [pkcs11js.CKM_RSA_PKCS_PSS, 'RSA signatures (PSS)'],
+  [pkcs11js.CKM_ECDSA, 'EC signatures'],
+  [pkcs11js.CKM_SHA256_HMAC, 'checking passwords'],
+]);
 
 /** CKF_ of CK_MECHANISM_INFO. */
 const abilityBits: Readonly<Record<MechanismAbility, number>> = {
@@ -42,7 +44,7 @@ for (const [name, code] of Object.entries(pkcs11js)) {
 names.set(pkcs11js.CKM_EC_KEY_PAIR_GEN, 'CKM_EC_KEY_PAIR_GEN');
 
 /** Every mechanism of the slot's token, by code. */
-export function reportMechanisms(module: PKCS11, slot: Handle): MechanismReport[] {
+export function reportMechanisms(module: PKCS11, slot: Handle, profile: ModuleProfile): MechanismReport[] {
   const codes = module.C_GetMechanismList(slot).toSorted((left, right) => (left >>> 0) - (right >>> 0));
   return codes.map((code) => {
     const info = mechanismInfo(module, slot, code);
@@ -52,24 +54,22 @@ export function reportMechanisms(module: PKCS11, slot: Handle): MechanismReport[
       abilities: abilityList.filter(([, bit]) => (info.flags & bit) !== 0).map(([name]) => name),
       inHardware: (info.flags & inHardware) !== 0,
       keySize: { min: info.minKeySize, max: info.maxKeySize },
-      neededFor: neededMechanisms.find((needed) => needed.code === code)?.purpose ?? null,
+      neededFor: purposeOf(code >>> 0, profile),
     };
   });
 }
 
-/** For each mechanism that signetd needs, whether the token has it: sentences for an operator. */
-export function judgeMechanisms(mechanisms: readonly MechanismReport[]): { present: string[]; missing: string[] } {
-  const present: string[] = [];
-  const missing: string[] = [];
-  for (const { code, abilities, purpose } of neededMechanisms) {
-    const name = mechanismName(code);
-    const found = mechanisms.find((mechanism) => mechanism.name === name);
-    const lacking = abilities.filter((ability) => !(found?.abilities.includes(ability) ?? false));
-    if (found === undefined) missing.push(`${purpose}: the token does not have ${name}`);
-    else if (lacking.length > 0) missing.push(`${purpose}: the token has ${name}, but not to ${lacking.join(' and ')} with`);
-    else present.push(`${purpose}: ${name}`);
-  }
-  return { present, missing };
+/** What signetd needs of those that the slot's token does not list: a sentence each. Nothing is tried. */
+export function missingMechanisms(module: PKCS11, slot: Handle, profile: ModuleProfile): string[] {
+  const capabilities = capabilitiesOf(new OfferedMechanisms(module, slot, profile), profile);
+  const faults = capabilities.macFault === undefined ? [] : [capabilities.macFault];
+  return verdict(capabilities, faults, capabilities.keyTypes.length > 0).missing;
+}
+
+function purposeOf(code: number, profile: ModuleProfile): string | null {
+  if (code === macKeyMechanisms[profile.macKey.mechanism]) return 'making the key that passwords are checked with';
+  if (profile.rsaKeyPairMechanisms.some((name) => rsaKeyPairMechanisms[name] === code)) return 'making RSA keys';
+  return purposes.get(code) ?? null;
 }
 
 /** Some modules list what they then know nothing of. */

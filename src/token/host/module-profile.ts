@@ -1,27 +1,83 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { TokenConfig } from '../../config/config.ts';
+import { ConfigError, type TokenConfig } from '../../config/config.ts';
+import {
+  macKeyMechanisms,
+  macKeyTypes,
+  omittableAttributes,
+  rsaKeyPairMechanisms,
+  type MacKeyMechanism,
+  type MacKeyType,
+  type OmittableAttribute,
+  type RsaKeyPairMechanism,
+} from './mechanism-names.ts';
 
-/** A file of `native-config/`: what is particular to a vendor's module. */
-const ModuleProfile = z.strictObject({
-  vendor: z.string(),
+const namesOf = <T extends string>(table: Readonly<Record<T, number>>): T[] => Object.keys(table) as T[];
+const Omitted = z.array(z.enum(namesOf<OmittableAttribute>(omittableAttributes))).default([]);
+
+/** A file of `native-config/`: what is particular to a vendor's module. The host acts on every member but the first three and `notes`. */
+export const ModuleProfile = z.strictObject({
+  vendor: z.string().min(1),
   /** Whether the profile was tried with the real thing, or written from the vendor's documentation. */
   tried: z.boolean(),
-  source: z.string(),
-  modulePaths: z.array(z.string()).min(1),
+  source: z.array(z.string().min(1)).min(1),
+  modulePaths: z.array(z.string().startsWith('/')).min(1),
+  /** Variables that lead the module to its configuration. One that is not set is a fault, unless one of the files exists that it falls back to. */
+  environment: z
+    .array(
+      z.strictObject({
+        name: z.string().regex(/^[A-Z0-9_]+$|^ChrystokiConfigurationPath$/),
+        defaultPaths: z.array(z.string()).default([]),
+      }),
+    )
+    .default([]),
+  /** How many sessions one process may have open. */
+  sessionLimit: z.int().min(2).optional(),
+  /** What a PIN looks like; another is not tried, since each refusal brings the token nearer to its lock. */
+  pin: z.strictObject({ pattern: z.string(), form: z.string() }).optional(),
+  /** In order of preference: the first that the token offers is used. */
+  rsaKeyPairMechanisms: z
+    .array(z.enum(namesOf<RsaKeyPairMechanism>(rsaKeyPairMechanisms)))
+    .min(1)
+    .default(['CKM_RSA_PKCS_KEY_PAIR_GEN']),
+  macKey: z
+    .strictObject({
+      keyType: z.enum(namesOf<MacKeyType>(macKeyTypes)).default('CKK_GENERIC_SECRET'),
+      mechanism: z.enum(namesOf<MacKeyMechanism>(macKeyMechanisms)).default('CKM_GENERIC_SECRET_KEY_GEN'),
+      omit: Omitted,
+    })
+    .prefault({}),
+  privateKey: z.strictObject({ omit: Omitted, uniqueLabel: z.boolean().default(false) }).prefault({}),
+  /** `onToken`: the module makes both halves on the token or none; the public one is destroyed as soon as it is read. */
+  publicKey: z.strictObject({ onToken: z.boolean().default(false) }).prefault({}),
+  /** CKA_ID is not taken at generation: it is set afterwards, and until then the label carries it. */
+  idAfterGeneration: z.boolean().default(false),
+  /** Whether keys can be made that live in a session alone. Without them the probe tries nothing. */
+  sessionKeys: z.boolean().default(true),
+  notes: z.array(z.string()).default([]),
 });
+export type ModuleProfile = z.output<typeof ModuleProfile>;
 
-/** The path of the PKCS#11 module: the configured one, else the first of the profile's that exists. @throws {Error} where there is none. */
-export function modulePath(config: TokenConfig): string {
+/** Reads the profile by its name in `native-config/`, or from the file that a path names. @throws {ConfigError} */
+export function loadProfile(name: string): ModuleProfile {
+  const file = name.includes('/') ? name : new URL(`../../../native-config/${name}.yaml`, import.meta.url);
+  if (!existsSync(file))
+    throw new ConfigError(`token.profile: there is no profile ${name.includes('/') ? name : `"${name}" in native-config/`}`);
+  const parsed = ModuleProfile.safeParse(parse(readFileSync(file, 'utf8'), { strict: true, uniqueKeys: true }));
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(
+    parsed.error.issues.map((issue) => `token.profile: ${name}: ${issue.path.join('.') || '(file)'}: ${issue.message}`).join('\n'),
+  );
+}
+
+/** The path of the PKCS#11 module: the configured one, else the first of the profile's that exists. @throws {ConfigError} where there is none. */
+export function modulePath(config: TokenConfig, { modulePaths, vendor }: ModuleProfile): string {
   if (config.modulePath !== undefined) {
-    if (!existsSync(config.modulePath)) throw new Error(`token.modulePath: there is no file ${config.modulePath}`);
+    if (!existsSync(config.modulePath)) throw new ConfigError(`token.modulePath: there is no file ${config.modulePath}`);
     return config.modulePath;
   }
-  const file = new URL(`../../../native-config/${config.profile}.yaml`, import.meta.url);
-  if (!existsSync(file)) throw new Error(`token.profile: there is no profile "${config.profile}" in native-config/`);
-  const { modulePaths, vendor } = ModuleProfile.parse(parse(readFileSync(file, 'utf8')));
   const found = modulePaths.find((path) => existsSync(path));
-  if (found === undefined) throw new Error(`the module of ${vendor} is not installed: none of ${modulePaths.join(', ')} exists`);
+  if (found === undefined) throw new ConfigError(`the module of ${vendor} is not installed: none of ${modulePaths.join(', ')} exists`);
   return found;
 }

@@ -1,10 +1,13 @@
-import type { Attribute, Handle } from 'pkcs11js';
+import type { Handle } from 'pkcs11js';
 import { hashBytes } from '../signature-algorithm.ts';
 import type { KeyId } from '../key-id.ts';
 import type { MacHash, MessageAlgorithm, MessageKeyType } from '../service-keys.ts';
 import { operations } from '../wire/frames.ts';
 import { readCreateMessageKey, readSignMessage, readVerifyMac } from '../wire/provider-messages.ts';
-import { findById, macKeyTemplate, privateTemplate } from './key-objects.ts';
+import { findById } from './find-objects.ts';
+import { generatePair, generateSecretKey } from './key-objects.ts';
+import { hmacTemplate, labelOf, signingTemplate, verifyingTemplate } from './key-templates.ts';
+import type { ModuleProfile } from './module-profile.ts';
 import { ed25519PublicKeyInfo } from './public-key-info.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
@@ -36,11 +39,13 @@ interface HandleStore {
 export class ProviderKeys {
   readonly #sessionNow: () => Session;
   readonly #keys: HandleStore;
+  readonly #profile: ModuleProfile;
 
   /** @param sessionNow the session of this thread, which is opened anew after some faults */
-  constructor(sessionNow: () => Session, keys: HandleStore) {
+  constructor(sessionNow: () => Session, keys: HandleStore, profile: ModuleProfile) {
     this.#sessionNow = sessionNow;
     this.#keys = keys;
+    this.#profile = profile;
   }
 
   /** Carries out a request and returns the body of its answer, undefined where the operation is none of these. */
@@ -64,30 +69,34 @@ export class ProviderKeys {
   }
 
   #create(id: KeyId, type: MessageKeyType): Buffer {
-    const { module, handle } = this.#sessionNow();
+    const session = this.#sessionNow();
     if (type.scheme === 'HMAC') {
-      const template = macKeyTemplate(id, 'signetd', type.bytes, macMechanisms[type.hash]);
-      this.#keys.made(id, module.C_GenerateKey(handle, { mechanism: pkcs11js.CKM_GENERIC_SECRET_KEY_GEN }, template));
+      this.#checkHmac(type);
+      const how = { label: labelOf({ id }, this.#profile), bytes: type.bytes, mechanism: macMechanisms[type.hash] };
+      const key = generateSecretKey(session, { id }, hmacTemplate({ id }, how, this.#profile), this.#profile);
+      this.#keys.made(id, key);
       return noBytes;
     }
-    const publicTemplate: Attribute[] = [
-      { type: pkcs11js.CKA_TOKEN, value: false },
-      { type: pkcs11js.CKA_VERIFY, value: true },
-      { type: pkcs11js.CKA_EC_PARAMS, value: ed25519Parameters },
-    ];
-    const keys = module.C_GenerateKeyPair(handle, { mechanism: edwardsKeyPairGen }, publicTemplate, privateTemplate(id, [eddsa]));
-    try {
-      const [point] = module.C_GetAttributeValue(handle, keys.publicKey, [{ type: pkcs11js.CKA_EC_POINT }]);
+    const how = {
+      mechanism: edwardsKeyPairGen,
+      publicKey: verifyingTemplate({ id }, [{ type: pkcs11js.CKA_EC_PARAMS, value: ed25519Parameters }], this.#profile),
+      privateKey: signingTemplate({ id }, [eddsa], this.#profile),
+    };
+    const { handle, publicKeyInfo } = generatePair(session, { id }, how, this.#profile, (publicKey) => {
+      const [point] = session.module.C_GetAttributeValue(session.handle, publicKey, [{ type: pkcs11js.CKA_EC_POINT }]);
       if (!Buffer.isBuffer(point?.value)) throw new Error('the token gives no public key');
-      const publicKeyInfo = ed25519PublicKeyInfo(point.value);
-      this.#keys.made(id, keys.privateKey);
-      return publicKeyInfo;
-    } catch (error) {
-      module.C_DestroyObject(handle, keys.privateKey);
-      throw error;
-    } finally {
-      module.C_DestroyObject(handle, keys.publicKey);
-    }
+      return ed25519PublicKeyInfo(point.value);
+    });
+    this.#keys.made(id, handle);
+    return publicKeyInfo;
+  }
+
+  /** A module whose HMAC keys have a type of their own makes those of other hashes otherwise. */
+  #checkHmac({ hash, bytes }: Extract<MessageKeyType, { scheme: 'HMAC' }>): void {
+    const { vendor, macKey } = this.#profile;
+    const typed = macKey.keyType === 'CKK_SHA256_HMAC' && hash !== 'sha256';
+    const sized = macKey.omit.includes('CKA_VALUE_LEN') && bytes !== hashBytes.sha256;
+    if (typed || sized) throw new RangeError(`${vendor} has no HMAC keys of ${bytes} bytes for ${hash}`);
   }
 
   #sign(id: KeyId, algorithm: MessageAlgorithm, message: Buffer): Buffer {

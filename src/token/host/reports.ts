@@ -1,18 +1,34 @@
 import type { Handle, PKCS11 } from 'pkcs11js';
 import { operations } from '../wire/frames.ts';
 import { WireError } from '../wire/fields.ts';
+import type { ProbeReport } from '../wire/probe-report.ts';
 import { reportRequests, type ReportAnswer, type ReportName } from '../wire/reports.ts';
 import { inventoryPage } from './inventory.ts';
-import { judgeMechanisms, reportMechanisms } from './mechanism-report.ts';
-import { probeReport } from './probe-report.ts';
+import { missingMechanisms, reportMechanisms } from './mechanism-report.ts';
+import type { ModuleProfile } from './module-profile.ts';
+import type { Probed } from './probe.ts';
 import type { Session } from './session.ts';
-import { reportSlots, slotNumber } from './token-report.ts';
+import { reportSlots, reportToken, slotNumber } from './token-report.ts';
 
-/** The answer (JSON) to an operator's question; undefined where the code is none. @throws {WireError} for a question of wrong form. */
-export function answerReport(code: number, body: Buffer, session: Session): Buffer | undefined {
+/**
+ * The answer (JSON) to an operator's question; undefined where the code is none. The probe's answer is what the host found at its start, with the
+ * token's state of now. @throws {WireError} for a question of wrong form. @throws {RangeError} for a full probe: requests would wait for it.
+ */
+export function answerReport(code: number, body: Buffer, session: Session, { rules, report }: Probed): Buffer | undefined {
   const name = reportNames.find((each) => operations[each] === code);
   if (name === undefined) return undefined;
-  const outlook = { module: session.module, slot: () => session.module.C_GetSessionInfo(session.handle).slotID, session: () => session };
+  const { module } = session;
+  const slot = (): Handle => module.C_GetSessionInfo(session.handle).slotID;
+  const outlook: Outlook = {
+    module,
+    profile: rules.profile,
+    slot,
+    session: () => session,
+    probe(full) {
+      if (full) throw new RangeError('a host that serves makes no full probe');
+      return { ...report, token: reportToken(module, slot()) };
+    },
+  };
   return Buffer.from(JSON.stringify(makeReport(name, parseJson(body), outlook)));
 }
 
@@ -21,31 +37,32 @@ const reportNames = ['reportSlots', 'reportMechanisms', 'reportInventory', 'repo
 /** Where a report looks. Each is opened when it is asked for: not every report needs a login. */
 export interface Outlook {
   readonly module: PKCS11;
+  readonly profile: ModuleProfile;
   /** The slot of the configured token. */
   slot(): Handle;
   /** A session at that token, logged in. */
   session(): Session;
+  probe(full: boolean): ProbeReport;
 }
 
 /** @throws {WireError} for a question of wrong form. */
 export function makeReport(name: ReportName, question: unknown, outlook: Outlook): ReportAnswer<ReportName> {
-  const { module } = outlook;
+  const { module, profile } = outlook;
   switch (name) {
     case 'reportSlots':
       accept(name, question);
       return reportSlots(module);
     case 'reportMechanisms': {
       const { slot } = accept(name, question);
-      const mechanisms = reportMechanisms(module, slot === undefined ? outlook.slot() : slotByNumber(module, slot));
-      return { mechanisms, missing: judgeMechanisms(mechanisms).missing };
+      const handle = slot === undefined ? outlook.slot() : slotByNumber(module, slot);
+      return { mechanisms: reportMechanisms(module, handle, profile), missing: missingMechanisms(module, handle, profile) };
     }
     case 'reportInventory': {
       const { from } = accept(name, question);
       return inventoryPage(outlook.session(), from);
     }
     case 'reportProbe':
-      accept(name, question);
-      return probeReport(outlook.session());
+      return outlook.probe(accept(name, question).full);
   }
 }
 

@@ -6,8 +6,12 @@ import type { KeyId } from '../key-id.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
 import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
 import { Executor } from './execute.ts';
+import { exitCodes } from './greeting.ts';
 import { KeyDirectory, type KeyChange } from './key-directory.ts';
 import { destroyIfStillThere, ensureMacKey, listKeys } from './key-objects.ts';
+import type { ModuleProfile } from './module-profile.ts';
+import { probeToken, type Probed } from './probe.ts';
+import { tokenSessionFault } from './session-limit.ts';
 import { loadModule, logIn, openSession, PinRefused, slotOf, type Session } from './session.ts';
 
 /** What a thread of the host is given. */
@@ -16,6 +20,9 @@ export interface ThreadInput {
   readonly modulePath: string;
   readonly label: string;
   readonly socketPath: string;
+  readonly profile: ModuleProfile;
+  /** How many threads the host has. */
+  readonly threads: number;
   /** Milliseconds since the host's start at which the call in progress began, one a thread; 0 while idle. */
   readonly callStarts: SharedArrayBuffer;
   /** Requests served, one counter a thread. */
@@ -24,12 +31,14 @@ export interface ThreadInput {
   readonly pin: string | undefined;
   readonly keys: ReadonlyMap<KeyId, Handle>;
   readonly macKey: Handle | undefined;
+  /** What the first thread's probe found; it finds it itself. */
+  readonly probed: Probed | undefined;
 }
 
 /** What threads tell the main thread, which passes changes of keys on to the others. */
 export type ThreadMessage =
-  | { readonly kind: 'ready'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly macKey: Handle }
-  | { readonly kind: 'failed'; readonly message: string; readonly pinRefused: boolean }
+  | { readonly kind: 'ready'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly macKey: Handle; readonly probed: Probed }
+  | { readonly kind: 'failed'; readonly message: string; readonly exitCode: number }
   /** PKCS#11 answered what only a new process can mend. */
   | { readonly kind: 'faulty'; readonly reason: string }
   | KeyChange;
@@ -45,10 +54,25 @@ function send(message: ThreadMessage): void {
   main.postMessage(message);
 }
 
+/** A start that cannot succeed with this token and this configuration. */
+class StartRefused extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
 try {
   start();
 } catch (error) {
-  send({ kind: 'failed', message: error instanceof Error ? error.message : String(error), pinRefused: error instanceof PinRefused });
+  send({ kind: 'failed', message: error instanceof Error ? error.message : String(error), exitCode: exitCodeOf(error) });
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof PinRefused) return exitCodes.pinRefused;
+  return error instanceof StartRefused ? error.exitCode : exitCodes.startFailed;
 }
 
 function start(): void {
@@ -57,12 +81,15 @@ function start(): void {
   // The anchor session holds the login; nothing else happens in it.
   if (input.pin !== undefined) {
     const pin = input.pin;
+    const sessionFault = tokenSessionFault(input.threads, timed(() => module.C_GetTokenInfo(slot)).maxRwSessionCount);
+    if (sessionFault !== undefined) throw new StartRefused(sessionFault, exitCodes.configurationWrong);
     timed(() => logIn(openSession(module, slot), pin));
   }
   const session = timed(() => openSession(module, slot));
   let first: Session | undefined = session;
-  const known = input.pin === undefined ? input.keys : timed(() => listKeys(session));
-  const macKey = input.macKey === undefined ? timed(() => ensureMacKey(session)) : Buffer.from(input.macKey);
+  const probed = input.probed ?? timed(() => probe(session, slot));
+  const known = input.pin === undefined ? input.keys : timed(() => listKeys(session, input.profile));
+  const macKey = input.macKey === undefined ? timed(() => ensureMacKey(session, input.profile)) : Buffer.from(input.macKey);
   const keys = new KeyDirectory(known, send, (id, handle) => {
     timed(() => {
       destroyIfStillThere(session, id, handle);
@@ -76,15 +103,23 @@ function start(): void {
     first = undefined;
     return opened;
   };
-  const executor = new Executor(open, keys, macKey);
+  const executor = new Executor(open, keys, macKey, probed);
   rmSync(input.socketPath, { force: true });
   const server = createServer((socket) => {
     serve(socket, executor);
   });
   server.listen(input.socketPath, () => {
     chmodSync(input.socketPath, 0o600);
-    send({ kind: 'ready', keys: known, macKey });
+    send({ kind: 'ready', keys: known, macKey, probed });
   });
+}
+
+function probe(session: Session, slot: Handle): Probed {
+  const found = probeToken(session, slot, input.profile, { full: false });
+  if (found.report.missing.length > 0) {
+    throw new StartRefused(`the token "${input.label}" cannot be used: ${found.report.missing.join('; ')}`, exitCodes.capabilityMissing);
+  }
+  return found;
 }
 
 /** Carries out what one read brought, and answers it with one write, unless the first answers would wait long for the last. */

@@ -1,5 +1,7 @@
 import type { Handle, PKCS11, SlotInfo } from 'pkcs11js';
-import type { SlotReport, TokenFlag, TokenReport } from '../wire/reports.ts';
+import type { ProbeReport } from '../wire/probe-report.ts';
+import type { SlotReport } from '../wire/reports.ts';
+import type { TokenFlag, TokenReport } from '../wire/token-report.ts';
 
 /** CKF_ of CK_SLOT_INFO. */
 const slotBits = { tokenPresent: 0x1, removable: 0x2 } as const;
@@ -32,6 +34,17 @@ export function reportSlots(module: PKCS11): SlotReport[] {
   });
 }
 
+/** What the module says of itself. */
+export function reportModule(module: PKCS11): ProbeReport['module'] {
+  const { libraryDescription, manufacturerID, libraryVersion, cryptokiVersion } = module.C_GetInfo();
+  return {
+    description: libraryDescription.trim(),
+    manufacturer: manufacturerID.trim(),
+    version: versionText(libraryVersion),
+    cryptokiVersion: versionText(cryptokiVersion),
+  };
+}
+
 export function reportToken(module: PKCS11, slot: Handle): TokenReport {
   const info = module.C_GetTokenInfo(slot);
   return {
@@ -52,7 +65,7 @@ export function slotNumber(slot: Handle): string {
   return slot.readBigUInt64LE().toString();
 }
 
-export function versionText({ major, minor }: { readonly major: number; readonly minor: number }): string {
+function versionText({ major, minor }: { readonly major: number; readonly minor: number }): string {
   return `${major}.${minor}`;
 }
 

@@ -1,8 +1,11 @@
 import { Module, SessionFlag } from 'graphene-pk11';
 import { loadTokenConfig, type TokenConfig } from '../../config/config.ts';
-import { modulePath } from '../host/module-profile.ts';
+import { loadProfile, type ModuleProfile } from '../host/module-profile.ts';
+import { fileToLoad } from '../host/prepare.ts';
+import { probeToken } from '../host/probe.ts';
 import { makeReport, type Outlook } from '../host/reports.ts';
 import { pkcs11Code, slotOf, type Session } from '../host/session.ts';
+import { pinFaults } from '../host/start-conditions.ts';
 import { reportToken } from '../host/token-report.ts';
 import { WireError } from '../wire/fields.ts';
 import { faultWords } from './fault-words.ts';
@@ -13,7 +16,7 @@ import { TokenFailure } from './token-failure.ts';
 
 /** The process that opens the PKCS#11 module for signetctl while no token host runs. It answers its parent and ends with it. */
 const config = loadTokenConfig(process.argv[2] ?? '');
-let loaded: Module | undefined;
+let loaded: { readonly module: Module; readonly profile: ModuleProfile } | undefined;
 let session: Session | undefined;
 
 process.on('disconnect', () => process.exit(0));
@@ -24,35 +27,37 @@ process.on('message', (question: ModuleQuestion) => {
 function answer(question: ModuleQuestion): ModuleAnswer {
   try {
     loaded ??= load();
-    const module = loaded;
+    const { module, profile } = loaded;
     return {
       value:
         question.kind === 'initialise'
           ? initialise(module, question.initialisation)
-          : makeReport(question.name, question.question, outlookOf(module)),
+          : makeReport(question.name, question.question, outlookOf(module, profile)),
     };
   } catch (error) {
     return { failure: failureOf(error) };
   }
 }
 
-function load(): Module {
+function load(): { module: Module; profile: ModuleProfile } {
   let path: string;
+  let profile: ModuleProfile;
   try {
-    path = modulePath(config);
+    profile = loadProfile(config.profile);
+    path = fileToLoad(config, profile);
   } catch (error) {
     throw new TokenFailure('unreachable', error instanceof Error ? error.message : String(error));
   }
   try {
     const module = Module.load(path, config.profile);
     module.initialize();
-    return module;
+    return { module, profile };
   } catch (error) {
     throw new TokenFailure('unreachable', `the PKCS#11 module ${path} cannot be loaded: ${error instanceof Error ? error.message : ''}`);
   }
 }
 
-function outlookOf(module: Module): Outlook {
+function outlookOf(module: Module, profile: ModuleProfile): Outlook {
   const slot = (): Buffer => {
     try {
       return slotOf(module.lib, config.label);
@@ -62,14 +67,17 @@ function outlookOf(module: Module): Outlook {
         : error;
     }
   };
+  const openSession = (): Session => (session ??= openLoggedIn(module, slot(), profile, config));
   return {
     module: module.lib,
+    profile,
     slot,
-    session: () => (session ??= openLoggedIn(module, slot(), config)),
+    session: openSession,
+    probe: (full) => probeToken(openSession(), slot(), profile, { full }).report,
   };
 }
 
-function openLoggedIn(module: Module, slot: Buffer, { pin }: TokenConfig): Session {
+function openLoggedIn(module: Module, slot: Buffer, profile: ModuleProfile, { pin: reference }: TokenConfig): Session {
   const { flags } = reportToken(module.lib, slot);
   if (!flags.includes('initialised')) throw new TokenFailure('unreachable', 'the token is not initialised: signetctl token init does that');
   if (flags.includes('userPinLocked')) throw new TokenFailure('pinRefused', 'the PIN is locked: the security officer must set a new one');
@@ -79,12 +87,15 @@ function openLoggedIn(module: Module, slot: Buffer, { pin }: TokenConfig): Sessi
       'one more wrong PIN locks the token, so signetctl does not try; see to it that the PIN is right first',
     );
   }
+  const pin = pinFrom(reference);
+  const [pinFault] = pinFaults(profile, pin);
+  if (pinFault !== undefined) throw new TokenFailure('configuration', pinFault);
   const slots = module.getSlots(true);
   for (let index = 0; index < slots.length; index += 1) {
     const candidate = slots.items(index);
     if (!candidate.handle.equals(slot)) continue;
     const opened = candidate.open(SessionFlag.SERIAL_SESSION | SessionFlag.RW_SESSION);
-    opened.login(pinFrom(pin));
+    opened.login(pin);
     return { module: module.lib, handle: opened.handle };
   }
   throw new TokenFailure('unreachable', 'the token is gone');

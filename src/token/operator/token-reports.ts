@@ -1,8 +1,8 @@
+import type { ProbeReport } from '../wire/probe-report.ts';
 import {
   reportAnswers,
   type MechanismsReport,
   type ObjectReport,
-  type ProbeReport,
   type ReportAnswer,
   type ReportName,
   type SlotReport,
@@ -48,8 +48,9 @@ export class TokenReports {
     return { objects, foreign };
   }
 
-  async probe(): Promise<ProbeReport> {
-    return this.#answer('reportProbe', {});
+  /** @param full makes and tries keys of every type; a host that serves refuses it */
+  async probe(full: boolean): Promise<ProbeReport> {
+    return this.#answer('reportProbe', { full });
   }
 
   async #answer<N extends ReportName>(name: N, question: object): Promise<ReportAnswer<N>> {

@@ -1,40 +1,8 @@
 import { z } from 'zod';
+import { ProbeReport } from './probe-report.ts';
+import { TokenReport } from './token-report.ts';
 
 /** What the token says of itself, for operators: JSON in both directions, since it is asked seldom and read by people. */
-
-/** Flags of CK_TOKEN_INFO (PKCS#11 v2.40 §3.2) that an operator acts on. */
-export const tokenFlags = [
-  'initialised',
-  'userPinSet',
-  'loginRequired',
-  'writeProtected',
-  'pinPad',
-  'userPinLow',
-  'userPinFinalTry',
-  'userPinLocked',
-  'userPinToBeChanged',
-  'soPinLow',
-  'soPinFinalTry',
-  'soPinLocked',
-  'soPinToBeChanged',
-  'errorState',
-] as const;
-export type TokenFlag = (typeof tokenFlags)[number];
-
-const TokenReport = z.strictObject({
-  /** Labels, serials and names are the token's own words: nobody has checked them. */
-  label: z.string(),
-  serial: z.string(),
-  manufacturer: z.string(),
-  model: z.string(),
-  hardwareVersion: z.string(),
-  firmwareVersion: z.string(),
-  flags: z.array(z.enum(tokenFlags)),
-  pinLength: z.strictObject({ min: z.number(), max: z.number() }),
-  /** Sessions that are open, and how many may be; null where the token does not say. */
-  sessions: z.strictObject({ open: z.number().nullable(), max: z.number().nullable() }),
-});
-export type TokenReport = z.output<typeof TokenReport>;
 
 const SlotReport = z.strictObject({
   /** Decimal, as text: slot identifiers have 64 bits. */
@@ -110,15 +78,6 @@ export const InventoryPage = z.strictObject({
   next: z.string().nullable(),
 });
 
-const ProbeReport = z.strictObject({
-  module: z.strictObject({ description: z.string(), manufacturer: z.string(), version: z.string(), cryptokiVersion: z.string() }),
-  token: TokenReport,
-  /** What works, and what is missing: a sentence each. */
-  present: z.array(z.string()),
-  missing: z.array(z.string()),
-});
-export type ProbeReport = z.output<typeof ProbeReport>;
-
 /** The questions, with what may go with each. */
 export const reportRequests = {
   reportSlots: z.strictObject({}),
@@ -135,7 +94,8 @@ export const reportRequests = {
       .regex(/^[0-9a-f]{16}$/)
       .optional(),
   }),
-  reportProbe: z.strictObject({}),
+  /** `full`: makes and tries keys of every type, which takes seconds; a host that serves refuses it. */
+  reportProbe: z.strictObject({ full: z.boolean().default(false) }),
 } as const;
 export type ReportName = keyof typeof reportRequests;
 

@@ -1,0 +1,36 @@
+/*
+ * A PKCS#11 module that stands for another one: it opens the module named by SIGNETD_ISOLATED_MODULE with RTLD_DEEPBIND, so that the symbols of
+ * that module and of its libraries are looked for among those libraries first, and hands over its function list. Without it a module that links
+ * libcrypto calls the OpenSSL that Node exports, which has another version and other build options (dlopen(3), RTLD_DEEPBIND).
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef unsigned long ck_rv;
+/* The list's contents pass through untouched. */
+typedef ck_rv (*get_function_list)(void **);
+
+enum { ckr_general_error = 5 };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static get_function_list real;
+
+static void open_module(void) {
+  const char *path = getenv("SIGNETD_ISOLATED_MODULE");
+  if (path == NULL || path[0] != '/') {
+    fputs("the module to isolate is named by SIGNETD_ISOLATED_MODULE, an absolute path\n", stderr);
+    return;
+  }
+  /* Never closed: modules keep threads and handlers that outlive dlclose. */
+  void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  if (module != NULL) real = (get_function_list)dlsym(module, "C_GetFunctionList");
+  if (real == NULL) fprintf(stderr, "the module cannot be opened in isolation: %s\n", dlerror());
+}
+
+__attribute__((visibility("default"))) ck_rv C_GetFunctionList(void **list) {
+  pthread_once(&once, open_module);
+  return real == NULL ? ckr_general_error : real(list);
+}

@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, rmSync } from 'node:fs';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import type { AdminConfig } from '../config/admin-config.ts';
+import { JsonError, parseStrictJson } from '../http/strict-json.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { ProofsOfUser } from './proof-of-user.ts';
+import { adminProtocol, AdminRequest, requestMaxBytes, type AdminAnswer } from './protocol.ts';
+
+const requestSeconds = 10;
+const maxConnections = 32;
+
+/** Carries a command out for a local user. It answers, whatever happens. */
+export type RunCommand = (request: AdminRequest, uid: number) => Promise<AdminAnswer>;
+
+/** The socket of the machine's operator: who may open it is up to the kernel, who has opened it is told to the audit log. */
+export class AdminSocket {
+  readonly #path: string;
+  readonly #server: Server;
+  readonly #proofs: ProofsOfUser;
+
+  private constructor(path: string, server: Server, proofs: ProofsOfUser) {
+    this.#path = path;
+    this.#server = server;
+    this.#proofs = proofs;
+  }
+
+  /** @throws {Error} where another service listens there, or nobody can */
+  static async open({ socketPath, access }: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
+    if (await isListenedTo(socketPath)) throw new Error(`admin.socketPath: another service listens at ${socketPath}`);
+    rmSync(socketPath, { force: true });
+    let proofs: ProofsOfUser;
+    try {
+      proofs = new ProofsOfUser(socketPath, access === 'group' ? 0o1770 : 0o700);
+    } catch (error) {
+      throw unusable(error);
+    }
+    const server = createServer((socket) => {
+      serve(socket, proofs, run).catch((error: unknown) => {
+        log.error('a connection of the admin socket failed', { reason: error instanceof Error ? error.message : String(error) });
+        socket.destroy();
+      });
+    });
+    server.maxConnections = maxConnections;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error) => {
+        reject(unusable(error));
+      });
+      server.listen(socketPath, resolve);
+    });
+    // The process makes files for its user alone; the group is let in here.
+    chmodSync(socketPath, access === 'group' ? 0o660 : 0o600);
+    return new AdminSocket(socketPath, server, proofs);
+  }
+
+  /** Finishes the commands that run. */
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+    });
+    this.#proofs.remove();
+    rmSync(this.#path, { force: true });
+  }
+}
+
+function unusable(error: unknown): Error {
+  return new Error(`admin.socketPath: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+/** A socket that an earlier process left refuses; a service that runs takes the connection. */
+async function isListenedTo(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => {
+      resolve(false);
+    });
+  });
+}
+
+async function serve(socket: Socket, proofs: ProofsOfUser, run: RunCommand): Promise<void> {
+  socket.on('error', () => socket.destroy());
+  const proof = randomBytes(32).toString('hex');
+  socket.write(`${JSON.stringify({ protocol: adminProtocol, proof })}\n`);
+  const line = await requestLine(socket);
+  const uid = proofs.take(proof);
+  if (line === undefined) {
+    socket.destroy();
+    return;
+  }
+  const answer =
+    uid === undefined ? refused('nothing shows who asks: the file that proves it was not made') : await answerTo(line, uid, run);
+  socket.end(`${JSON.stringify(answer)}\n`);
+}
+
+async function answerTo(line: Buffer, uid: number, run: RunCommand): Promise<AdminAnswer> {
+  let request: AdminRequest;
+  try {
+    const parsed = AdminRequest.safeParse(parseStrictJson(line));
+    if (!parsed.success) {
+      return { outcome: 'refused', faults: parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'command'}: ${message}`) };
+    }
+    request = parsed.data;
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    return refused(error.message);
+  }
+  return run(request, uid);
+}
+
+function refused(fault: string): AdminAnswer {
+  return { outcome: 'refused', faults: [fault] };
+}
+
+/** The bytes up to the first line feed; undefined where they do not come in time, are too many, or are followed by more. */
+async function requestLine(socket: Socket): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    let bytes = Buffer.alloc(0);
+    const timer = setTimeout(() => {
+      resolve(undefined);
+    }, requestSeconds * 1000);
+    const end = (line: Buffer | undefined): void => {
+      clearTimeout(timer);
+      socket.removeAllListeners('data');
+      resolve(line);
+    };
+    socket.on('data', (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      const feed = bytes.indexOf(0x0a);
+      if (feed >= 0) end(feed === bytes.length - 1 ? bytes.subarray(0, feed) : undefined);
+      else if (bytes.length > requestMaxBytes) end(undefined);
+    });
+    socket.once('close', () => {
+      end(undefined);
+    });
+  });
+}

@@ -1,0 +1,111 @@
+import { closeSync, openSync } from 'node:fs';
+import { createConnection, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { AdminAnswer, AdminGreeting, adminProtocol, proofDirectory, type AdminRequest } from './protocol.ts';
+
+/** A revocation may wait for requests that run; a reload for the token. */
+const answerSeconds = 90;
+/** A page of keys with the longest names. */
+const answerMaxBytes = 16 * 1024 * 1024;
+
+/** Nobody listens at the socket: the service does not run. */
+export class NotRunning extends Error {}
+
+/** The service cannot be asked, though it may run. */
+export class AdminFailure extends Error {}
+
+/** Asks the service that runs. @throws {NotRunning} @throws {AdminFailure} */
+export async function askService(socketPath: string, request: AdminRequest): Promise<AdminAnswer> {
+  const socket = await connected(socketPath);
+  try {
+    const lines = linesOf(socket);
+    const { protocol, proof } = parsed(AdminGreeting, await lines.next());
+    if (protocol !== adminProtocol) throw otherVersion();
+    prove(socketPath, proof);
+    socket.write(`${JSON.stringify(request)}\n`);
+    return parsed(AdminAnswer, await lines.next());
+  } finally {
+    socket.destroy();
+  }
+}
+
+function prove(socketPath: string, proof: string): void {
+  const path = join(proofDirectory(socketPath), proof);
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    throw new AdminFailure(`${path}: ${textOf(error)}: signetctl shows by a file there who asks`);
+  }
+}
+
+async function connected(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(path);
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED')
+        reject(new NotRunning(`signetd does not run: nobody listens at ${path}`));
+      else if (error.code === 'EACCES' || error.code === 'EPERM') {
+        reject(new AdminFailure(`${path}: permission denied; run this as the user of signetd, or as root`));
+      } else reject(new AdminFailure(`${path}: ${error.message}`));
+    });
+    socket.once('connect', () => {
+      socket.removeAllListeners('error').on('error', () => socket.destroy());
+      resolve(socket);
+    });
+  });
+}
+
+/** The lines that come, one after the other. */
+function linesOf(socket: Socket): { next(): Promise<string> } {
+  let bytes = Buffer.alloc(0);
+  let waiting: PromiseWithResolvers<string> | undefined;
+  let fault: AdminFailure | undefined;
+  const look = (): void => {
+    const feed = bytes.indexOf(0x0a);
+    if (feed >= 0 && waiting !== undefined) {
+      waiting.resolve(bytes.subarray(0, feed).toString('utf8'));
+      waiting = undefined;
+      bytes = bytes.subarray(feed + 1);
+    } else if (fault !== undefined) waiting?.reject(fault);
+  };
+  const fail = (text: string): void => {
+    fault ??= new AdminFailure(text);
+    socket.destroy();
+    look();
+  };
+  socket.setTimeout(answerSeconds * 1000, () => {
+    fail(`signetd did not answer within ${answerSeconds} s`);
+  });
+  socket.on('data', (chunk: Buffer) => {
+    bytes = Buffer.concat([bytes, chunk]);
+    if (bytes.length > answerMaxBytes) fail('signetd answers more than it should');
+    look();
+  });
+  socket.on('close', () => {
+    fail('signetd ended the connection without an answer; its log may say why');
+  });
+  return {
+    async next() {
+      waiting = Promise.withResolvers<string>();
+      const { promise } = waiting;
+      look();
+      return promise;
+    },
+  };
+}
+
+function parsed<T>(schema: { parse(value: unknown): T }, line: string): T {
+  try {
+    return schema.parse(JSON.parse(line));
+  } catch {
+    throw otherVersion();
+  }
+}
+
+function otherVersion(): AdminFailure {
+  return new AdminFailure('signetd speaks another version of the protocol: signetctl and signetd are of one version; restart signetd');
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

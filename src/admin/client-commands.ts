@@ -1,0 +1,119 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { AdministrationEntry } from '../audit/record.ts';
+import type { Administered, Audit } from '../audit/audit.ts';
+import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
+import type { Config } from '../config/config.ts';
+import type { ClientRow } from '../state/schema.ts';
+import type { StateStore } from '../state/state-store.ts';
+import type { RequestOf } from './protocol.ts';
+import { CommandRefused, type Done } from './refused.ts';
+import type { ClientView } from './views.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+const soonDays = 30;
+
+export interface ClientCommands {
+  readonly store: StateStore;
+  readonly registry: ClientRegistry;
+  readonly audit: Audit;
+  /** The valid configuration. */
+  readonly config: () => Config;
+}
+
+export function clientView(row: ClientRow): ClientView {
+  const names: unknown = JSON.parse(row.roles);
+  return {
+    name: row.name,
+    tenant: row.tenant,
+    roles: Array.isArray(names) ? names.map(String) : [],
+    publicKey: row.spki_sha256,
+    registered: new Date(row.created_at).toISOString(),
+  };
+}
+
+/** Registers a client. @throws {CommandRefused} */
+export async function addClient(
+  { registry, audit, config }: ClientCommands,
+  { name, tenant, roles, certificate: text, replace }: RequestOf<'client add'>,
+  entry: AdministrationEntry,
+): Promise<Done> {
+  return audit.administer({ ...entry, client: name, tenant, roles }, async (settlement): Promise<Administered<Done>> => {
+    const { tenants, listeners } = config();
+    if (!Object.hasOwn(tenants, tenant)) {
+      throw new CommandRefused(`tenant: no tenant "${tenant}" is configured; there are ${Object.keys(tenants).toSorted().join(', ')}`);
+    }
+    const certificate = parseCertificate(text);
+    const spki = spkiSha256(certificate);
+    const isDone = await registry.register({ certificate, name, tenant, roles }, replace, settlement({ spki: spki.slice(0, 16) }));
+    if (!isDone) {
+      throw new CommandRefused(
+        `certificate: a client with this public key (${spki}) is registered already; --replace changes its registration`,
+      );
+    }
+    const notes = usability(certificate, listeners.api.clientCertificateAuthority);
+    const client = { name, tenant, roles, publicKey: spki, registered: new Date().toISOString() } satisfies ClientView;
+    return { value: { result: client, notes } };
+  });
+}
+
+/** Ends a registration; when it answers, nothing of the client's is on its way any more. @throws {CommandRefused} */
+export async function revokeClient(
+  { store, registry, audit }: ClientCommands,
+  { client: wanted }: RequestOf<'client revoke'>,
+  entry: AdministrationEntry,
+): Promise<Done> {
+  return audit.administer({ ...entry, client: wanted }, async (settlement): Promise<Administered<Done>> => {
+    const rows = await store.run('listClients');
+    const found = rows.filter((row) => row.spki_sha256 === wanted || row.name === wanted);
+    const [row, another] = found;
+    if (row === undefined) throw new CommandRefused(`client: no client "${wanted}" is registered`);
+    if (another !== undefined) {
+      throw new CommandRefused(
+        `client: ${found.length} clients have the name "${wanted}"; name one by its public key: ${found.map((one) => one.spki_sha256).join(', ')}`,
+      );
+    }
+    const view = clientView(row);
+    const said = { client: row.name, tenant: row.tenant, roles: view.roles, spki: row.spki_sha256.slice(0, 16) };
+    if (!(await registry.revoke(row.spki_sha256, settlement(said)))) {
+      throw new CommandRefused(`client: "${wanted}" was revoked by somebody else meanwhile`);
+    }
+    return { value: { result: view } };
+  });
+}
+
+/** Reads the registered clients anew: for a state store that was changed by hand. */
+export async function reloadClients({ store, registry, audit }: ClientCommands, entry: AdministrationEntry): Promise<Done> {
+  return audit.administer(entry, async () => {
+    await registry.load();
+    return { value: { result: { clients: (await store.run('listClients')).length } } };
+  });
+}
+
+/** @throws {CommandRefused} */
+function parseCertificate(text: string): X509Certificate {
+  try {
+    return new X509Certificate(Buffer.from(text, 'base64'));
+  } catch {
+    throw new CommandRefused('certificate: this is no X.509 certificate');
+  }
+}
+
+/** Why connections with this certificate will be, or soon will be, refused. */
+function usability(certificate: X509Certificate, authorityFile: string): string[] {
+  const notes: string[] = [];
+  const left = certificate.validToDate.getTime() - Date.now();
+  if (left <= 0) notes.push(`the certificate expired on ${certificate.validToDate.toISOString()}: its connections are refused`);
+  else if (left < soonDays * dayMs) notes.push(`the certificate expires on ${certificate.validToDate.toISOString()}`);
+  const authorities = readFileSync(authorityFile, 'latin1').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const isIssued = authorities.some((pem) => {
+    const authority = new X509Certificate(pem);
+    return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+  });
+  if (!isIssued) {
+    notes.push(
+      'none of the authorities in listeners.api.clientCertificateAuthority issued the certificate: it has to send its chain up to one of them',
+    );
+  }
+  return notes;
+}

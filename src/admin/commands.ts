@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import type { AdministrationEntry } from '../audit/record.ts';
+import { ConfigError } from '../config/config.ts';
+import { Refusal } from '../result-codes.ts';
+import { StoreUnavailable } from '../state/store-unavailable.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { addClient, clientView, reloadClients, revokeClient, type ClientCommands } from './client-commands.ts';
+import { findKeyView, keyPage } from './key-view.ts';
+import type { AdminAnswer, AdminRequest } from './protocol.ts';
+import { CommandRefused, type Done } from './refused.ts';
+import { reloadConfiguration, sayNotReloaded } from './reload.ts';
+import { statusView, type StatusSources } from './status.ts';
+
+export interface AdminContext extends ClientCommands, StatusSources {
+  readonly audit: StatusSources['audit'];
+  readonly log: Logger;
+}
+
+/** Carries out a command of the admin socket and answers it, whatever happens. */
+export async function runCommand(context: AdminContext, request: AdminRequest, uid: number): Promise<AdminAnswer> {
+  const entry: AdministrationEntry = { kind: 'administration', request: randomUUID(), uid, command: request.command };
+  try {
+    const { result, notes = [] } = await carryOut(context, request, entry);
+    return { outcome: 'done', result, notes: [...notes] };
+  } catch (error) {
+    return failed(error, request.command, context.log);
+  }
+}
+
+async function carryOut(context: AdminContext, request: AdminRequest, entry: AdministrationEntry): Promise<Done> {
+  switch (request.command) {
+    case 'client add':
+      return addClient(context, request, entry);
+    case 'client revoke':
+      return revokeClient(context, request, entry);
+    case 'client reload':
+      return reloadClients(context, entry);
+    case 'reload':
+      return reloadConfiguration(context, entry);
+    case 'client list':
+      return looked(context, entry, async () => (await context.store.run('listClients')).map(clientView));
+    case 'key list':
+      return looked(context, entry, async () => keyPage(context.store, request));
+    case 'key show':
+      return looked(context, { ...entry, key: request.reference }, async () => findKeyView(context.store, request.reference));
+    // Monitoring asks for it again and again, and it must answer where nothing can be recorded.
+    case 'status':
+      return { result: await statusView(context) };
+  }
+}
+
+async function looked(context: AdminContext, entry: AdministrationEntry, look: () => Promise<unknown>): Promise<Done> {
+  return context.audit.administer(entry, async () => ({ value: { result: await look() } }));
+}
+
+function failed(error: unknown, command: string, log: Logger): AdminAnswer {
+  if (error instanceof CommandRefused) return { outcome: 'refused', faults: [...error.faults] };
+  if (error instanceof ConfigError) {
+    sayNotReloaded(log, error);
+    return { outcome: 'refused', faults: error.message.split('\n') };
+  }
+  if (error instanceof Refusal || error instanceof StoreUnavailable) {
+    log.error('a command of signetctl was not carried out', { command, reason: error.message });
+    return { outcome: 'failed', faults: [`${error.message}; nothing was changed, or it is not known to be: look before you repeat it`] };
+  }
+  log.error('a defect', { command, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  return { outcome: 'failed', faults: ['this is a defect of signetd; its log has more'] };
+}

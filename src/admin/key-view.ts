@@ -1,0 +1,43 @@
+import { distinguishedNameText } from '../certificates/distinguished-name.ts';
+import { tenantId } from '../clients/caller.ts';
+import { recordOf, remainingAttempts, stateOf } from '../keys/key-record.ts';
+import type { KeyWithCertificate } from '../state/repositories/keys.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { keyPageSize } from './protocol.ts';
+import { CommandRefused } from './refused.ts';
+import type { KeyView } from './views.ts';
+
+/** A page of keys, in the order of their references. */
+export async function keyPage(
+  store: StateStore,
+  { tenant, after }: { readonly tenant?: string | undefined; readonly after?: string | undefined },
+): Promise<{ keys: KeyView[]; more: boolean }> {
+  const rows = await store.run('listKeys', { tenant, after, limit: keyPageSize + 1 });
+  return { keys: rows.slice(0, keyPageSize).map(keyView), more: rows.length > keyPageSize };
+}
+
+/** @throws {CommandRefused} where there is no such key */
+export async function findKeyView(store: StateStore, reference: string): Promise<KeyView> {
+  const row = await store.run('findKey', reference);
+  if (row === undefined) throw new CommandRefused(`reference: there is no key ${reference}`);
+  return keyView(row);
+}
+
+function keyView(row: KeyWithCertificate): KeyView {
+  const record = recordOf(row, tenantId(row.tenant));
+  const now = Date.now();
+  return {
+    reference: row.reference,
+    tenant: row.tenant,
+    type: row.key_type,
+    protocol: row.protocol,
+    state: stateOf(record, now),
+    subject: distinguishedNameText(record.certificate.subject),
+    tokenId: row.key_id,
+    created: new Date(row.created_at).toISOString(),
+    notAfter: record.certificate.notAfter.toISOString(),
+    remainingAttempts: remainingAttempts(record, now),
+    failuresSinceSuccess: record.failuresSinceSuccess,
+    lockedUntil: record.lockedUntil === undefined || record.lockedUntil <= now ? null : new Date(record.lockedUntil).toISOString(),
+  };
+}

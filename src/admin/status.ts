@@ -1,0 +1,59 @@
+import type { RunningAudit } from '../audit/open-audit.ts';
+import { changedMembers } from '../config/changes.ts';
+import { loadConfig, type Config } from '../config/config.ts';
+import type { Reloader } from '../config/reloader.ts';
+import type { Health } from '../http/operations-listener.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { version } from '../telemetry/version.ts';
+import type { StatusView } from './views.ts';
+
+export interface StatusSources {
+  readonly store: StateStore;
+  readonly audit: RunningAudit;
+  readonly health: Health;
+  readonly reloader: Reloader;
+  readonly configPath: string;
+  readonly startedAt: Date;
+  readonly token: { readonly waiting: number };
+}
+
+/** How the service is. It asks the token for a signature and the state store for a write, as readiness does. */
+export async function statusView(sources: StatusSources): Promise<StatusView> {
+  const { store, audit, health, reloader, token } = sources;
+  const { config, last } = reloader;
+  const faults = { ...(await health.ready()) };
+  const clients = await store.run('listClients').catch(() => {
+    faults['state'] = 'it cannot be read';
+    return [];
+  });
+  const { writable, lastCheckpointAt, recordsSinceCheckpoint } = audit.status;
+  return {
+    version: version(),
+    pid: process.pid,
+    started: sources.startedAt.toISOString(),
+    configuration: sources.configPath,
+    notLoaded: notLoaded(sources.configPath, config),
+    lastReload: last === undefined ? null : { at: new Date(last.at).toISOString(), faults: [...last.faults] },
+    api: `https://${config.listeners.api.host}:${config.listeners.api.port}`,
+    tenants: Object.keys(config.tenants).toSorted(),
+    clients: clients.length,
+    state: config.state.kind === 'sqlite' ? config.state.path : `PostgreSQL at ${config.state.host}, database ${config.state.database}`,
+    audit: {
+      enabled: config.audit.enabled,
+      writable,
+      lastCheckpoint: lastCheckpointAt === undefined ? null : new Date(lastCheckpointAt).toISOString(),
+      recordsSinceCheckpoint,
+    },
+    tokenWaitingRequests: token.waiting,
+    faults,
+  };
+}
+
+/** Where the file is not what the service runs with. One that cannot be used is the check's to explain. */
+function notLoaded(path: string, config: Config): string[] {
+  try {
+    return changedMembers(config, loadConfig(path));
+  } catch {
+    return ['(file)'];
+  }
+}

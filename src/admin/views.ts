@@ -1,0 +1,59 @@
+import { z } from 'zod';
+
+const Time = z.iso.datetime();
+
+/** A registered client, as signetctl shows it. */
+export const ClientView = z.strictObject({
+  name: z.string(),
+  tenant: z.string(),
+  roles: z.array(z.string()),
+  /** SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
+  publicKey: z.string(),
+  registered: Time,
+});
+export type ClientView = z.output<typeof ClientView>;
+
+/** A caller's key; nothing of its secret. */
+export const KeyView = z.strictObject({
+  reference: z.string(),
+  tenant: z.string(),
+  type: z.string(),
+  protocol: z.string(),
+  state: z.string(),
+  subject: z.string(),
+  /** CKA_ID on the token. */
+  tokenId: z.string(),
+  created: Time,
+  notAfter: Time,
+  remainingAttempts: z.int(),
+  failuresSinceSuccess: z.int(),
+  lockedUntil: Time.nullable(),
+});
+export type KeyView = z.output<typeof KeyView>;
+
+/** A page of keys. `more`: there are some after the last one. */
+export const KeyPage = z.strictObject({ keys: z.array(KeyView), more: z.boolean() });
+
+export const StatusView = z.strictObject({
+  version: z.string(),
+  pid: z.int(),
+  started: Time,
+  configuration: z.string(),
+  /** Members in which the file is not what the service runs with. */
+  notLoaded: z.array(z.string()),
+  lastReload: z.strictObject({ at: Time, faults: z.array(z.string()) }).nullable(),
+  api: z.string(),
+  tenants: z.array(z.string()),
+  clients: z.int(),
+  state: z.string(),
+  audit: z.strictObject({
+    enabled: z.boolean(),
+    writable: z.boolean(),
+    lastCheckpoint: Time.nullable(),
+    recordsSinceCheckpoint: z.int(),
+  }),
+  tokenWaitingRequests: z.int(),
+  /** What keeps the service from being ready, by its part. */
+  faults: z.record(z.string(), z.string()),
+});
+export type StatusView = z.output<typeof StatusView>;

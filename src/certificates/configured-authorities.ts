@@ -1,0 +1,23 @@
+import type { Config } from '../config/config.ts';
+import type { Token } from '../token/token.ts';
+import { checkAuthorityKey, loadAuthority } from './configured-authority.ts';
+import type { CertificateIssuer } from './issue.ts';
+
+/** All configured authorities by their names. @throws {Error} where files are no chain, or a key on the token is not that of its certificate */
+export async function openAuthorities(
+  token: Token,
+  configured: Config['certificateAuthorities'],
+): Promise<ReadonlyMap<string, CertificateIssuer>> {
+  const authorities = new Map<string, CertificateIssuer>();
+  for (const [name, files] of Object.entries(configured)) {
+    let authority: CertificateIssuer;
+    try {
+      authority = loadAuthority(token, files);
+    } catch (error) {
+      throw new Error(`certificateAuthorities.${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+    await checkAuthorityKey(name, authority);
+    authorities.set(name, authority);
+  }
+  return authorities;
+}

@@ -1,0 +1,37 @@
+import type { Config } from '../../config/config.ts';
+import { loadProfile, modulePath } from '../../token/host/module-profile.ts';
+import { environmentFaults, pinFaults, sessionFaults } from '../../token/host/start-conditions.ts';
+import { pinFrom } from '../../token/operator/pin.ts';
+import type { Findings, Place } from './findings.ts';
+
+/** A Unix socket's path has at most 107 bytes; the threads' sockets add a dot and a number of up to two digits. */
+const maxSocketPathBytes = 104;
+
+/** What the token host would refuse before it loads the module. */
+export function checkToken({ token }: Config, findings: Findings): void {
+  checkSocketPath(findings.at('token.socketPath'), token.socketPath);
+  const pin = pinOf(token.pin, findings);
+  const profile = findings.at('token.profile').tryTo(() => loadProfile(token.profile));
+  if (profile === undefined) return;
+  findings.at(token.modulePath === undefined ? 'token.profile' : 'token.modulePath').tryTo(() => modulePath(token, profile));
+  const say = (lines: string[], faults: readonly string[]): void => {
+    lines.push(...faults.map((fault) => `${findings.configPath}: ${fault}`));
+  };
+  say(findings.faults, sessionFaults(token.threads, profile));
+  if (pin !== undefined) say(findings.faults, pinFaults(profile, pin));
+  // The unit of a host that somebody else starts may set what is missing here.
+  say(token.host === 'external' ? findings.notes : findings.faults, environmentFaults(profile, token.environment));
+}
+
+function pinOf(reference: string, findings: Findings): string | undefined {
+  const place = findings.at('token.pin');
+  if (!reference.startsWith('credential:') || process.env['CREDENTIALS_DIRECTORY'] !== undefined)
+    return place.tryTo(() => pinFrom(reference));
+  place.note(`${reference} is not checked: systemd gives credentials to its services alone`);
+  return undefined;
+}
+
+export function checkSocketPath(place: Place, path: string): void {
+  if (Buffer.byteLength(path) > maxSocketPathBytes)
+    place.fault(`${path}: the path of a socket has at most ${maxSocketPathBytes} bytes here`);
+}

@@ -1,0 +1,10 @@
+/** One thing that was looked at. `text` says what was found and, where it is not good, what to do. */
+export interface Diagnosis {
+  readonly part: string;
+  readonly state: 'good' | 'warning' | 'fault';
+  readonly text: string;
+}
+
+export const good = (part: string, text: string): Diagnosis => ({ part, state: 'good', text });
+export const warning = (part: string, text: string): Diagnosis => ({ part, state: 'warning', text });
+export const fault = (part: string, text: string): Diagnosis => ({ part, state: 'fault', text });

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import { z } from 'zod';
+import { ClientView, StatusView } from '../../admin/views.ts';
+import { loadConfig, type Config } from '../../config/config.ts';
+import { readStateStore } from '../../state/state-store.ts';
+import { configCheck } from '../config/check.ts';
+import { CommandError, exitCodes } from '../exit-codes.ts';
+import type { Outcome } from '../outcome.ts';
+import { ask } from '../service.ts';
+import { table } from '../table.ts';
+import { tokenProbe } from '../token/probe.ts';
+import { certificateEnds } from './certificate-ends.ts';
+import { clock } from './clock.ts';
+import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
+import { runningService } from './running-service.ts';
+
+/** `doctor`: looks at every part, and says of each what to do. It goes on where a part is ill. */
+export async function doctor(configPath: string): Promise<Outcome> {
+  const { faults = [], notes = [] } = await configCheck(configPath);
+  const lines: Diagnosis[] = [
+    ...faults.map((text) => fault('configuration', text)),
+    // Ends of certificates have lines of their own.
+    ...notes.filter((text) => !text.includes('the certificate expires on')).map((text) => warning('configuration', text)),
+  ];
+  if (lines.length === 0) lines.push(good('configuration', configPath));
+  const config = usable(configPath);
+  if (config !== undefined) {
+    lines.push(...(await serviceOrStore(configPath, config)), await token(configPath), ...certificateEnds(config), await clock(config));
+  }
+  const ill = lines.filter(({ state }) => state === 'fault');
+  return {
+    json: lines,
+    text: table(
+      ['', 'PART', 'FOUND'],
+      lines.map(({ part, state, text }) => [state, part, text]),
+    ),
+    faults: ill.map(({ part, text }) => `${part}: ${text}`),
+  };
+}
+
+function usable(configPath: string): Config | undefined {
+  try {
+    return loadConfig(configPath);
+  } catch {
+    return undefined;
+  }
+}
+
+async function serviceOrStore(configPath: string, config: Config): Promise<Diagnosis[]> {
+  try {
+    const { result } = await ask(configPath, { command: 'status' }, StatusView);
+    const clients = await ask(configPath, { command: 'client list' }, z.array(ClientView)).catch(() => undefined);
+    return runningService(result, clients?.result ?? []);
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.exitCode !== exitCodes.serviceUnreachable) throw error;
+    return [
+      fault('service', `${error.message} (systemctl start signetd; its log says why where it does not start)`),
+      await store(config),
+      auditDirectory(config),
+    ];
+  }
+}
+
+async function store({ state }: Config): Promise<Diagnosis> {
+  try {
+    const opened = await readStateStore(state);
+    try {
+      const { length } = await opened.run('listClients');
+      return good('state store', `it can be read; ${length} clients are registered`);
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    return fault('state store', `it cannot be read: ${textOf(error)}; a new one is made at the first start of signetd`);
+  }
+}
+
+function auditDirectory({ audit }: Config): Diagnosis {
+  if (!audit.enabled) return warning('audit log', 'it is switched off: set audit.enabled to true');
+  if (existsSync(audit.directory)) return good('audit log', `it is in ${audit.directory}; signetctl audit verify reads all of it`);
+  return warning('audit log', `there is no ${audit.directory} yet: the first start of signetd makes it`);
+}
+
+async function token(configPath: string): Promise<Diagnosis> {
+  try {
+    const { faults = [] } = await tokenProbe(configPath, { full: false });
+    return faults.length === 0 ? good('token', 'module and token have what signetd needs') : fault('token', faults.join('; '));
+  } catch (error) {
+    return fault('token', `${textOf(error)}; see signetctl token slots`);
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { AdminFailure, askService, NotRunning } from '../admin/ask.ts';
+import type { AdminRequest } from '../admin/protocol.ts';
+import { CommandRefused } from '../admin/refused.ts';
+import { loadAdminConfig, loadConfig, type Config } from '../config/config.ts';
+import { readStateStore, type StateStore } from '../state/state-store.ts';
+import { CommandError, exitCodes } from './exit-codes.ts';
+
+export interface Answered<T> {
+  readonly result: T;
+  readonly notes: readonly string[];
+}
+
+interface Schema<T> {
+  parse(value: unknown): T;
+}
+
+/** Asks the service that runs. @throws {CommandError} where it does not run, or refuses */
+export async function ask<T>(configPath: string, request: AdminRequest, schema: Schema<T>): Promise<Answered<T>> {
+  try {
+    return await answerOf(configPath, request, schema);
+  } catch (error) {
+    if (error instanceof NotRunning) throw new CommandError(exitCodes.serviceUnreachable, `${error.message}; start it first`);
+    throw error;
+  }
+}
+
+/**
+ * The same for a look: while no service runs, the state store is read beside it. @param read what the service would have answered
+ * @throws {CommandError} where it cannot be asked, nor its state store read
+ */
+export async function look<T>(
+  configPath: string,
+  request: AdminRequest,
+  { schema, read }: { readonly schema: Schema<T>; readonly read: (store: StateStore) => Promise<T> },
+): Promise<Answered<T>> {
+  try {
+    return await answerOf(configPath, request, schema);
+  } catch (error) {
+    if (!(error instanceof NotRunning)) throw error;
+    return { result: await withStore(loadConfig(configPath), read), notes: ['signetd does not run: this is what its state store holds'] };
+  }
+}
+
+/** @throws {NotRunning} @throws {CommandError} */
+async function answerOf<T>(configPath: string, request: AdminRequest, schema: Schema<T>): Promise<Answered<T>> {
+  try {
+    const answer = await askService(loadAdminConfig(configPath).socketPath, request);
+    if (answer.outcome === 'done') return { result: schema.parse(answer.result), notes: answer.notes };
+    throw new CommandError(answer.outcome === 'refused' ? exitCodes.refused : exitCodes.faultFound, answer.faults.join('\n'));
+  } catch (error) {
+    if (error instanceof AdminFailure) throw new CommandError(exitCodes.serviceUnreachable, error.message);
+    throw error;
+  }
+}
+
+async function withStore<T>({ state }: Config, read: (store: StateStore) => Promise<T>): Promise<T> {
+  if (state.kind === 'sqlite' && !existsSync(state.path)) {
+    throw new CommandError(exitCodes.serviceUnreachable, `signetd does not run, and there is no state store ${state.path}`);
+  }
+  let store: StateStore;
+  try {
+    store = await readStateStore(state);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(exitCodes.serviceUnreachable, `signetd does not run, and its state store cannot be read: ${reason}`);
+  }
+  try {
+    return await read(store);
+  } catch (error) {
+    if (error instanceof CommandRefused) throw new CommandError(exitCodes.refused, error.faults.join('\n'));
+    throw error;
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,9 @@
+import { z } from 'zod';
+
+/** The socket that signetctl talks to. */
+export const AdminConfig = z.strictObject({
+  socketPath: z.string().min(1).default('/run/signetd/admin.sock'),
+  /** Who may connect, root apart. `user`: the user of the service alone (mode 0600). `group`: whoever is in its group too (mode 0660). */
+  access: z.enum(['user', 'group']).default('user'),
+});
+export type AdminConfig = z.output<typeof AdminConfig>;

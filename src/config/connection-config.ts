@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/** What the operations and the public listener bound of their connections. */
+export function connectionLimits(defaults: { readonly connectionsMax: number; readonly idleTimeoutSeconds: number }): {
+  connectionsMax: z.ZodDefault<z.ZodInt>;
+  idleTimeoutSeconds: z.ZodDefault<z.ZodNumber>;
+} {
+  return {
+    connectionsMax: z
+      .int()
+      .positive()
+      .max(1_000_000)
+      .default(defaults.connectionsMax)
+      .describe('Connections at once; further ones are closed at once, before TLS.'),
+    idleTimeoutSeconds: z
+      .number()
+      .positive()
+      .max(3600)
+      .default(defaults.idleTimeoutSeconds)
+      .describe('A connection without a request is closed after so long.'),
+  };
+}
+
+const Seconds = z.number().positive().max(3600);
+
+/** The same of the API's listener, among the limits of the service. */
+export const apiConnectionLimits = {
+  connectionsMax: z.int().positive().default(4096).describe('Open connections; further ones are closed before any TLS.'),
+  handshakeTimeoutSeconds: Seconds.default(10).describe('Seconds that a TLS handshake may take.'),
+  keepAliveTimeoutSeconds: Seconds.default(60).describe('Seconds that a connection may rest between two requests before it is closed.'),
+};
+
+export const ClientRevocationLists = z
+  .array(z.string().min(1))
+  .default([])
+  .describe(
+    'Files with the CRLs of the client CAs, in PEM or DER; each CA of clientCertificateAuthority needs one. Empty: revocation is not checked. Read again at a reload; once a CRL has expired, every client of its CA is refused.',
+  );

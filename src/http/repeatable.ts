@@ -1,0 +1,72 @@
+import type { Request } from 'express';
+import type { AuditedRequest } from '../audit/audited-request.ts';
+import { OtherRequest, type KeptAnswers } from '../idempotency/kept-answers.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { resultOf, success, type ResultValues } from './answer.ts';
+import { Problem } from './problem.ts';
+import type { Ending, Reached } from './recorded.ts';
+
+/** Failures with major 2 that are kept beside successes and major 1 (contract §10): what they say stays true. */
+const keptMinors: ReadonlySet<number> = new Set([202, 204, 205]);
+
+/** 8 to 128 visible ASCII characters, once (contract §10). @throws {Problem} 400 */
+export function idempotencyKeyOf(request: Request): string | undefined {
+  const values = request.headersDistinct['idempotency-key'];
+  if (values === undefined) return undefined;
+  const [value] = values;
+  if (values.length !== 1 || value === undefined || !/^[\x21-\x7e]{8,128}$/.test(value)) {
+    throw new Problem(400, 'an Idempotency-Key has 8 to 128 visible ASCII characters, and is given once');
+  }
+  return value;
+}
+
+export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly echo: Ending['echo'];
+  readonly audited: AuditedRequest;
+  readonly log: Logger;
+}
+
+/** An ending, with what the audit log is told of it: a repetition's record says it again, since the first record may have been lost. */
+interface Told {
+  readonly ending: Ending | Problem;
+  readonly key: string | undefined;
+  readonly digests: readonly string[];
+}
+
+/**
+ * Lets a request with an Idempotency-Key end as it did the first time. `ends` tells by its ending alone how it went.
+ * @throws {Problem} 422 for a key that was used with another body
+ */
+export async function repeatable(
+  kept: Pick<KeptAnswers, 'once'>,
+  idempotencyKey: string,
+  { operation, caller, body, echo, audited, log }: Repeated,
+  ends: () => Promise<Ending | Problem>,
+): Promise<Ending | Problem> {
+  const request = { client: caller.spkiSha256, tenant: caller.tenant, operation: operation.path, idempotencyKey, body };
+  const told = (ending: Ending | Problem): Told => ({ ending, key: audited.key, digests: audited.digests });
+  try {
+    const { ending, isRepeated } = await kept.once<Told>(request, {
+      run: async () => told(await ends()),
+      textOf: (one) => (one.ending instanceof Problem || !isKept(one.ending.result) ? undefined : JSON.stringify(one)),
+      // Written by `textOf`, and authenticated since.
+      endingOf: (text) => JSON.parse(text) as Told,
+      settled: (outcome) =>
+        told(
+          'answer' in outcome
+            ? { result: success, answer: outcome.answer, echo }
+            : { result: resultOf(outcome.refusal, operation.path, log), answer: {}, echo },
+        ),
+    });
+    if (isRepeated) audited.repeats(ending);
+    return ending.ending;
+  } catch (error) {
+    if (!(error instanceof OtherRequest)) throw error;
+    throw new Problem(422, `${error.message}: send the same body, or choose another key for another request`);
+  }
+}
+
+function isKept({ major, minor }: ResultValues): boolean {
+  return major === 0 || major === 1 || keptMinors.has(minor);
+}

@@ -1,0 +1,100 @@
+import { createHash, type X509Certificate } from 'node:crypto';
+import { serialText, type CertificateList } from '../../revocation/certificate-list.ts';
+
+/** A CRL whose signature holds, and the CA that signed it. */
+export interface SignedList extends CertificateList {
+  readonly der: Uint8Array;
+  readonly authority: X509Certificate;
+}
+
+/** Codes of OpenSSL's own verification, so that both say the same. */
+export type Fault =
+  | 'CERT_NOT_YET_VALID'
+  | 'CERT_HAS_EXPIRED'
+  | 'CERT_REVOKED'
+  | 'CRL_HAS_EXPIRED'
+  | 'UNABLE_TO_GET_CRL'
+  | 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
+  | 'DEPTH_ZERO_SELF_SIGNED_CERT'
+  | 'CERT_CHAIN_TOO_LONG';
+
+/** A client's certificate is good until then, as far as is known now; or it is not. */
+export type Verdict = { readonly fault: Fault } | { readonly goodUntilMs: number };
+
+const maxPathLength = 8;
+
+/**
+ * Whom the API listener trusts: the CAs of the clients and their CRLs, as they were read at one moment. TLS has each connection verified by OpenSSL
+ * once; this judges the same certificates again while the connection lives, when time has passed and when CAs or CRLs were replaced.
+ */
+export class ClientTrust {
+  readonly #authorities: readonly X509Certificate[];
+  readonly #lists: ReadonlyMap<string, CertificateList>;
+  readonly #checksRevocation: boolean;
+
+  /** `lists`: undefined where revocation is not checked. */
+  constructor(authorities: readonly X509Certificate[], lists: readonly SignedList[] | undefined) {
+    this.#authorities = authorities;
+    this.#checksRevocation = lists !== undefined;
+    // Of several CRLs of one CA, the newest counts.
+    const ascending = lists?.toSorted((one, other) => one.thisUpdate.getTime() - other.thisUpdate.getTime());
+    this.#lists = new Map(ascending?.map((list) => [keyOf(list.authority), list]));
+  }
+
+  /** When the first of the CRLs ends; undefined where revocation is not checked. */
+  get nextUpdateMs(): number | undefined {
+    if (!this.#checksRevocation) return undefined;
+    return Math.min(...[...this.#lists.values()].map(({ nextUpdate }) => nextUpdate.getTime()));
+  }
+
+  /** CAs that a client sends along count for nothing: each CA that issues client certificates is configured. */
+  judge(certificate: X509Certificate, nowMs: number): Verdict {
+    let goodUntilMs = Infinity;
+    let current = certificate;
+    for (let length = 0; length < maxPathLength; length += 1) {
+      if (current.validFromDate.getTime() > nowMs) return { fault: 'CERT_NOT_YET_VALID' };
+      // As OpenSSL has it, the last second does not count.
+      const endMs = current.validToDate.getTime();
+      if (endMs <= nowMs) return { fault: 'CERT_HAS_EXPIRED' };
+      const issuer = this.#issuerOf(current, nowMs);
+      if (issuer === undefined) {
+        return { fault: current.checkIssued(current) ? 'DEPTH_ZERO_SELF_SIGNED_CERT' : 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY' };
+      }
+      const revocation = this.#revocation(current, issuer, nowMs);
+      if ('fault' in revocation) return revocation;
+      goodUntilMs = Math.min(goodUntilMs, endMs, revocation.goodUntilMs);
+      if (current.checkIssued(current)) return { goodUntilMs };
+      current = issuer;
+    }
+    return { fault: 'CERT_CHAIN_TOO_LONG' };
+  }
+
+  /** While a CA's certificate is renewed, both are configured: the one that is valid counts. */
+  #issuerOf(certificate: X509Certificate, nowMs: number): X509Certificate | undefined {
+    const issuers = this.#authorities.filter((authority) => issued(authority, certificate));
+    return (
+      issuers.find(({ validFromDate, validToDate }) => validFromDate.getTime() <= nowMs && validToDate.getTime() > nowMs) ?? issuers[0]
+    );
+  }
+
+  #revocation(certificate: X509Certificate, issuer: X509Certificate, nowMs: number): Verdict {
+    if (!this.#checksRevocation) return { goodUntilMs: Infinity };
+    const list = this.#lists.get(keyOf(issuer));
+    if (list === undefined) return { fault: 'UNABLE_TO_GET_CRL' };
+    const endMs = list.nextUpdate.getTime();
+    if (list.revoked.has(serialText(certificate.serialNumber))) return { fault: 'CERT_REVOKED' };
+    return endMs <= nowMs ? { fault: 'CRL_HAS_EXPIRED' } : { goodUntilMs: endMs };
+  }
+}
+
+function issued(issuer: X509Certificate, certificate: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+/** A CA is its name and key: its certificate may be renewed. */
+function keyOf(authority: X509Certificate): string {
+  const key = createHash('sha256')
+    .update(authority.publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
+  return `${key} ${authority.subject}`;
+}

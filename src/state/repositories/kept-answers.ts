@@ -1,0 +1,101 @@
+import { sql, type Transaction } from 'kysely';
+import type { KeptAnswerPartRow, KeptAnswerRow, Schema } from '../schema.ts';
+
+/** Who claims a request, until when nobody else does. Times are milliseconds since epoch. */
+export interface Claim {
+  readonly id: string;
+  readonly fingerprint: Uint8Array;
+  readonly claim: string;
+  readonly until: number;
+  readonly now: number;
+}
+
+/**
+ * Claims a request that nobody has claimed and no answer is kept for. Otherwise answers the row that is there. What has ended is as if it were
+ * not there: a claim whose instance died, an answer that has been kept long enough.
+ */
+export async function claimAnswer(
+  db: Transaction<Schema>,
+  { id, fingerprint, claim, until, now }: Claim,
+): Promise<'claimed' | KeptAnswerRow> {
+  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until };
+  const claimed = await db
+    .insertInto('kept_answers')
+    .values({ id, ...fields })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(fields).where('kept_answers.ends_at', '<=', now))
+    .returning('id')
+    .executeTakeFirst();
+  if (claimed !== undefined) return 'claimed';
+  return db.selectFrom('kept_answers').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** Stores a part of a large answer, for `keepAnswer` to name. */
+export async function addAnswerPart(db: Transaction<Schema>, part: KeptAnswerPartRow): Promise<void> {
+  await db.insertInto('kept_answer_parts').values(part).execute();
+}
+
+export async function findAnswerPart(
+  db: Transaction<Schema>,
+  { id, claim, part }: Omit<KeptAnswerPartRow, 'bytes'>,
+): Promise<Uint8Array | undefined> {
+  const parts = db.selectFrom('kept_answer_parts').select('bytes').where('id', '=', id).where('claim', '=', claim);
+  return (await parts.where('part', '=', part).executeTakeFirst())?.bytes;
+}
+
+/**
+ * Keeps the answer of a claimed request: one step of the commit that does what the answer tells of.
+ * @throws {Error} where the claim has ended and somebody else has the request, so that the commit does nothing
+ */
+export async function keepAnswer(
+  db: Transaction<Schema>,
+  { id, claim, answer, parts, until }: Pick<KeptAnswerRow, 'id' | 'answer' | 'parts'> & { claim: string; until: number },
+): Promise<void> {
+  const row = await db
+    .updateTable('kept_answers')
+    .set({ claim: null, answer, parts, ends_at: until })
+    .where('id', '=', id)
+    .where('claim', '=', claim)
+    .returning('id')
+    .executeTakeFirst();
+  if (row === undefined) throw new Error('the claim on a request has ended');
+}
+
+/** The request ended with nothing to keep: the next one with its key runs anew. False where the claim had ended. */
+export async function releaseClaim(db: Transaction<Schema>, { id, claim }: { id: string; claim: string }): Promise<boolean> {
+  const row = await db.deleteFrom('kept_answers').where('id', '=', id).where('claim', '=', claim).returning('id').executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The requests of these claims still run. */
+export async function renewClaims(db: Transaction<Schema>, { claims, until }: { claims: readonly string[]; until: number }): Promise<void> {
+  if (claims.length === 0) return;
+  await db.updateTable('kept_answers').set({ ends_at: until }).where('claim', 'in', claims).execute();
+}
+
+/** At the start of the one process that has the store: whoever claimed something before has died. */
+export async function endAllClaims(db: Transaction<Schema>): Promise<void> {
+  await db.deleteFrom('kept_answers').where('claim', 'is not', null).execute();
+}
+
+/** Deletes what has ended, some rows at a time. Answers how many. */
+export async function deleteEndedAnswers(db: Transaction<Schema>, { now, limit }: { now: number; limit: number }): Promise<number> {
+  const ended = db.selectFrom('kept_answers').select('id').where('ends_at', '<=', now).limit(limit);
+  const rows = await db
+    .deleteFrom('kept_answers')
+    .where('id', 'in', ended)
+    .where(sql<boolean>`ends_at <= ${now}`)
+    .returning('id')
+    .execute();
+  return rows.length;
+}
+
+/** Deletes parts whose answer has ended or was never kept, some at a time. Answers how many. */
+export async function deleteLooseParts(db: Transaction<Schema>, { limit }: { limit: number }): Promise<number> {
+  const { rows } = await sql`
+    delete from kept_answer_parts where (id, claim, part) in (
+      select id, claim, part from kept_answer_parts as loose where not exists (
+        select 1 from kept_answers as kept where kept.id = loose.id and (kept.claim = loose.claim or kept.parts = loose.claim)
+      ) limit ${limit}
+    ) returning part`.execute(db);
+  return rows.length;
+}

@@ -1,0 +1,59 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** What is asked of the API listener when somebody scrapes. */
+export interface ListenerGauges {
+  connections(): Promise<number>;
+  /** Milliseconds since the epoch. */
+  certificateEndsMs(): number;
+  /** Milliseconds since the epoch; undefined where revocation is not checked. */
+  revocationListEndsMs(): number | undefined;
+}
+
+export interface ListenerMetrics {
+  /** A client was turned away; `code` is one of a few names of OpenSSL's, Node's and ours. */
+  refused(code: string): void;
+}
+
+const secondsUntil = (momentMs: number): number => Math.round((momentMs - Date.now()) / 1000);
+
+/** Metrics of the API listener: who is refused, how many are connected, when what it stands on ends. */
+export function listenerMetrics(registry: Registry, gauges: ListenerGauges): ListenerMetrics {
+  const registers = [registry];
+  const refused = new Counter({
+    name: 'signetd_clients_refused_total',
+    help: 'Connections that were refused before any HTTP, or ended because their certificate was no longer good, by reason.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
+  const connections = new Gauge({
+    name: 'signetd_api_connections',
+    help: 'Open connections of the API listener.',
+    registers,
+    async collect() {
+      this.set(await gauges.connections());
+    },
+  });
+  const certificate = new Gauge({
+    name: 'signetd_api_certificate_expiry_seconds',
+    help: 'Seconds until the certificate of the API listener expires; negative afterwards.',
+    registers,
+    collect() {
+      this.set(secondsUntil(gauges.certificateEndsMs()));
+    },
+  });
+  const list = new Gauge({
+    name: 'signetd_client_crl_expiry_seconds',
+    help: 'Seconds until the first of the CRLs of the client CAs expires, which refuses its clients; NaN where revocation is not checked.',
+    registers,
+    collect() {
+      const endsMs = gauges.revocationListEndsMs();
+      this.set(endsMs === undefined ? Number.NaN : secondsUntil(endsMs));
+    },
+  });
+  for (const gauge of [connections, certificate, list]) gauge.set(0);
+  return {
+    refused: (code) => {
+      refused.inc({ reason: code });
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import type { Attribute } from 'pkcs11js';
+import type { KeyType } from '../../config/profile.ts';
+import { parseKeyId, type KeyId } from '../key-id.ts';
+import { macKeyTypes, omittableAttributes, type OmittableAttribute } from './mechanism-names.ts';
+import type { ModuleProfile } from './module-profile.ts';
+import { pkcs11js } from './session.ts';
+
+/** The curves' names as CKA_EC_PARAMS: DER of their object identifiers. */
+export const curves = {
+  'P-256': Buffer.from('06082a8648ce3d030107', 'hex'),
+  'P-384': Buffer.from('06052b81040022', 'hex'),
+  'P-521': Buffer.from('06052b81040023', 'hex'),
+} as const;
+export type Curve = keyof typeof curves;
+
+/** What becomes of a key: it stays on the token under its identifier, or lives in the session that probes. */
+export type KeyPlace = { readonly id: KeyId } | 'session';
+
+export const macKeyLabel = 'signetd secrets';
+const macKeyBytes = 32;
+const sharedLabel = 'signetd';
+const labelWithId = /^signetd ([0-9a-f]{34})$/;
+
+/** Bits of the modulus, or undefined for an elliptic curve. */
+export function rsaBitsOf(type: KeyType): number | undefined {
+  return type.startsWith('RSA-') ? Number(type.slice(4)) : undefined;
+}
+
+export function curveOf(type: KeyType): Curve {
+  if (type === 'P-256' || type === 'P-384' || type === 'P-521') return type;
+  throw new Error(`${type} is no elliptic curve`);
+}
+
+/** CKA_LABEL of a key of ours. */
+export function labelOf(place: KeyPlace, profile: ModuleProfile): string {
+  if (place === 'session') return 'signetd probe';
+  return profile.idAfterGeneration || profile.privateKey.uniqueLabel ? `${sharedLabel} ${place.id}` : sharedLabel;
+}
+
+/** Whether a label is one that keys of ours are made with, the one that secrets are checked with excepted. */
+export function isOurLabel(label: string): boolean {
+  return label === sharedLabel || idInLabel(label) !== undefined;
+}
+
+/** The identifier that a label carries; undefined for every other label. */
+export function idInLabel(label: string): KeyId | undefined {
+  const hex = labelWithId.exec(label)?.[1];
+  try {
+    return hex === undefined ? undefined : parseKeyId(hex);
+  } catch {
+    return undefined;
+  }
+}
+
+export function publicTemplate(place: KeyPlace, type: KeyType, profile: ModuleProfile): Attribute[] {
+  const bits = rsaBitsOf(type);
+  const shape =
+    bits === undefined
+      ? [{ type: pkcs11js.CKA_EC_PARAMS, value: curves[curveOf(type)] }]
+      : [
+          { type: pkcs11js.CKA_MODULUS_BITS, value: bits },
+          { type: pkcs11js.CKA_PUBLIC_EXPONENT, value: Buffer.from([1, 0, 1]) },
+        ];
+  return verifyingTemplate(place, shape, profile);
+}
+
+/** A public key of this shape: curve, or size and exponent. */
+export function verifyingTemplate(place: KeyPlace, shape: readonly Attribute[], profile: ModuleProfile): Attribute[] {
+  const onToken = place !== 'session' && profile.publicKey.onToken;
+  return [
+    // The public key leaves in the certificate; as a token object it would only take room.
+    { type: pkcs11js.CKA_TOKEN, value: onToken },
+    // One that stays on the token for a moment can be left there by a kill: it is found and destroyed with the private key.
+    ...(onToken ? named(place, labelOf(place, profile), profile) : []),
+    { type: pkcs11js.CKA_VERIFY, value: true },
+    ...shape,
+  ];
+}
+
+export function privateTemplate(place: KeyPlace, type: KeyType, profile: ModuleProfile): Attribute[] {
+  const mechanisms = rsaBitsOf(type) === undefined ? [pkcs11js.CKM_ECDSA] : [pkcs11js.CKM_RSA_PKCS, pkcs11js.CKM_RSA_PKCS_PSS];
+  return signingTemplate(place, mechanisms, profile);
+}
+
+/** A private key for signing alone, by these mechanisms. */
+export function signingTemplate(place: KeyPlace, mechanisms: readonly number[], profile: ModuleProfile): Attribute[] {
+  return without(profile.privateKey.omit, [
+    ...named(place, labelOf(place, profile), profile),
+    { type: pkcs11js.CKA_TOKEN, value: place !== 'session' },
+    { type: pkcs11js.CKA_PRIVATE, value: true },
+    { type: pkcs11js.CKA_SENSITIVE, value: true },
+    { type: pkcs11js.CKA_EXTRACTABLE, value: false },
+    { type: pkcs11js.CKA_SIGN, value: true },
+    { type: pkcs11js.CKA_DECRYPT, value: false },
+    { type: pkcs11js.CKA_UNWRAP, value: false },
+    { type: pkcs11js.CKA_DERIVE, value: false },
+    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList(mechanisms) },
+  ]);
+}
+
+/** The key that secrets are checked with: non-extractable, HMAC-SHA256 alone. */
+export function macKeyTemplate(place: KeyPlace, profile: ModuleProfile): Attribute[] {
+  const label = place === 'session' ? labelOf(place, profile) : macKeyLabel;
+  return hmacTemplate(place, { label, bytes: macKeyBytes, mechanism: pkcs11js.CKM_SHA256_HMAC }, profile);
+}
+
+/** A secret key for one HMAC alone: it signs and verifies. */
+export function hmacTemplate(
+  place: KeyPlace,
+  { label, bytes, mechanism }: { readonly label: string; readonly bytes: number; readonly mechanism: number },
+  profile: ModuleProfile,
+): Attribute[] {
+  return without(profile.macKey.omit, [
+    { type: pkcs11js.CKA_CLASS, value: pkcs11js.CKO_SECRET_KEY },
+    { type: pkcs11js.CKA_KEY_TYPE, value: macKeyTypes[profile.macKey.keyType] },
+    { type: pkcs11js.CKA_VALUE_LEN, value: bytes },
+    ...named(place, label, profile),
+    { type: pkcs11js.CKA_TOKEN, value: place !== 'session' },
+    { type: pkcs11js.CKA_PRIVATE, value: true },
+    { type: pkcs11js.CKA_SENSITIVE, value: true },
+    { type: pkcs11js.CKA_EXTRACTABLE, value: false },
+    { type: pkcs11js.CKA_SIGN, value: true },
+    { type: pkcs11js.CKA_VERIFY, value: true },
+    { type: pkcs11js.CKA_ENCRYPT, value: false },
+    { type: pkcs11js.CKA_DECRYPT, value: false },
+    { type: pkcs11js.CKA_WRAP, value: false },
+    { type: pkcs11js.CKA_UNWRAP, value: false },
+    { type: pkcs11js.CKA_DERIVE, value: false },
+    { type: pkcs11js.CKA_ALLOWED_MECHANISMS, value: mechanismList([mechanism]) },
+  ]);
+}
+
+function named(place: KeyPlace, label: string, profile: ModuleProfile): Attribute[] {
+  return [
+    ...(place === 'session' || profile.idAfterGeneration ? [] : [{ type: pkcs11js.CKA_ID, value: Buffer.from(place.id, 'hex') }]),
+    { type: pkcs11js.CKA_LABEL, value: label },
+  ];
+}
+
+function without(omitted: readonly OmittableAttribute[], template: Attribute[]): Attribute[] {
+  const types = new Set<number>(omitted.map((name) => omittableAttributes[name]));
+  return template.filter(({ type }) => !types.has(type));
+}
+
+/** CK_MECHANISM_TYPE array: unsigned longs in the machine's order, which is little-endian on x86-64 and arm64. */
+function mechanismList(mechanisms: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(8 * mechanisms.length);
+  for (const [index, mechanism] of mechanisms.entries()) bytes.writeBigUInt64LE(BigInt(mechanism), 8 * index);
+  return bytes;
+}

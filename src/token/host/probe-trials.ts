@@ -1,0 +1,118 @@
+import { constants, createHash, createPublicKey, verify } from 'node:crypto';
+import type { Handle } from 'pkcs11js';
+import type { KeyType } from '../../config/profile.ts';
+import { hashBytes, type HashName, type SignatureAlgorithm } from '../signature-algorithm.ts';
+import { createKeyPair, makeMacKey, type KeyRules } from './key-objects.ts';
+import { rsaBitsOf } from './key-templates.ts';
+import { signing } from './mechanisms.ts';
+import type { ModuleProfile } from './module-profile.ts';
+import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+
+const message = Buffer.from('signetd probe');
+const randomBytes = 16;
+const macBytes = 32;
+const maxSignatureBytes = 1024;
+
+/** Codes by which a module says that it cannot do something; by every other it says that it fails at the moment (PKCS#11 §5.1). */
+const cannotCodes = new Set([0x07, 0x10, 0x12, 0x13, 0x1b, 0x54, 0x62, 0x63, 0x68, 0x70, 0x71, 0xc0, 0xd0, 0xd1, 0x130, 0x140]);
+
+/** Why something cannot be done, or undefined where it works. Throws what is no answer to that question, such as a device that fails. */
+export function reasonAgainst(trial: () => void): string | undefined {
+  try {
+    trial();
+    return undefined;
+  } catch (error) {
+    const code = pkcs11Code(error);
+    if (error instanceof TrialFailed || (code !== undefined && cannotCodes.has(code))) {
+      return error instanceof Error ? error.message.split('\n')[0] : undefined;
+    }
+    throw error;
+  }
+}
+
+/** The token answered, and the answer is wrong. */
+class TrialFailed extends Error {}
+
+/** HMAC-SHA256 with a key that lives for this moment: a MAC is made, verified, and refused after a change. */
+export function tryMac(session: Session, profile: ModuleProfile): void {
+  const { module, handle } = session;
+  const key = makeMacKey(session, 'session', profile);
+  try {
+    module.C_SignInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, key);
+    const mac = module.C_Sign(handle, message, Buffer.alloc(macBytes));
+    if (mac.length !== macBytes) throw new TrialFailed(`a MAC of ${mac.length} bytes`);
+    if (!verifies(session, key, mac)) throw new TrialFailed('the token does not recognise its own MAC');
+    if (verifies(session, key, Buffer.from(mac.map((byte, index) => (index === 0 ? byte ^ 1 : byte))))) {
+      throw new TrialFailed('the token accepts a wrong MAC');
+    }
+  } finally {
+    module.C_DestroyObject(handle, key);
+  }
+}
+
+function verifies({ module, handle }: Session, key: Handle, mac: Buffer): boolean {
+  module.C_VerifyInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, key);
+  try {
+    return module.C_Verify(handle, message, mac);
+  } catch (error) {
+    if (pkcs11Code(error) === 0xc0) return false;
+    throw error;
+  }
+}
+
+export function tryRandom({ module, handle }: Session): void {
+  const bytes = module.C_GenerateRandom(handle, Buffer.alloc(randomBytes));
+  if (bytes.every((byte) => byte === bytes[0])) throw new TrialFailed('the random bytes are all the same');
+}
+
+/** Makes a key that lives for this moment and lets it sign in each of these ways; OpenSSL verifies the values. Answers why those fail that do. */
+export function tryKeyType(
+  session: Session,
+  type: KeyType,
+  algorithms: readonly SignatureAlgorithm[],
+  rules: KeyRules,
+): { algorithm: SignatureAlgorithm; against: string | undefined }[] {
+  const { handle, publicKeyInfo } = createKeyPair(session, 'session', type, rules);
+  try {
+    return algorithms.map((algorithm) => ({
+      algorithm,
+      against: reasonAgainst(() => {
+        trySignature(session, handle, publicKeyInfo, algorithm);
+      }),
+    }));
+  } finally {
+    session.module.C_DestroyObject(session.handle, handle);
+  }
+}
+
+function trySignature({ module, handle }: Session, key: Handle, publicKeyInfo: Buffer, algorithm: SignatureAlgorithm): void {
+  const { mechanism, input } = signing(algorithm, createHash(algorithm.hash).update(message).digest());
+  module.C_SignInit(handle, mechanism, key);
+  const value = module.C_Sign(handle, input, Buffer.alloc(maxSignatureBytes));
+  // OpenSSL takes one hash for the digest and for MGF1; that the token signed is all that is known of others.
+  if (algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash !== algorithm.hash) return;
+  const publicKey = createPublicKey({ key: publicKeyInfo, format: 'der', type: 'spki' });
+  const options =
+    algorithm.scheme === 'ECDSA'
+      ? ({ key: publicKey, dsaEncoding: 'ieee-p1363' } as const)
+      : algorithm.scheme === 'RSA_PSS'
+        ? { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes }
+        : publicKey;
+  if (!verify(algorithm.hash, message, options, value)) throw new TrialFailed('the signature does not verify');
+}
+
+const hashes = ['sha256', 'sha384', 'sha512'] as const satisfies readonly HashName[];
+
+/** What a key of this type is tried with. `all`: every hash, and for the first RSA size PSS with another hash in MGF1 too. */
+export function algorithmsOf(type: KeyType, all: boolean): SignatureAlgorithm[] {
+  const tried = all ? hashes : (['sha256'] as const);
+  if (rsaBitsOf(type) === undefined) return tried.map((hash) => ({ scheme: 'ECDSA', hash }));
+  return [
+    ...tried.map((hash) => ({ scheme: 'RSA_PKCS1', hash }) as const),
+    ...tried.flatMap((hash) =>
+      tried
+        .filter((mgfHash) => mgfHash === hash || type === 'RSA-2048')
+        .map((mgfHash) => ({ scheme: 'RSA_PSS', hash, mgfHash, saltBytes: hashBytes[hash] }) as const),
+    ),
+  ];
+}

@@ -1,0 +1,102 @@
+import type { Handle } from 'pkcs11js';
+import { keyTypes, type KeyType } from '../../config/profile.ts';
+import type { SignatureAlgorithm } from '../signature-algorithm.ts';
+import type { ProbeReport } from '../wire/probe-report.ts';
+import { capabilitiesOf, verdict, withoutMac, type Capabilities } from './capabilities.ts';
+import type { KeyRules } from './key-objects.ts';
+import { rsaKeyPairMechanisms } from './mechanism-names.ts';
+import type { ModuleProfile } from './module-profile.ts';
+import { OfferedMechanisms } from './offered-mechanisms.ts';
+import { algorithmsOf, reasonAgainst, tryKeyType, tryMac, tryRandom } from './probe-trials.ts';
+import type { Session } from './session.ts';
+import { reportModule, reportToken } from './token-report.ts';
+
+/** A probe's report, and how keys are to be made on this token. */
+export interface Probed {
+  readonly report: ProbeReport;
+  readonly rules: KeyRules;
+}
+
+/**
+ * Finds out whether the token can do what the service needs, with keys that live in the session alone. At a start it tries what takes no time
+ * (HMAC, random, P-256) and believes the token's own list for the rest; `full` makes and tries keys of every type, which takes seconds.
+ * @throws what the module throws where it fails for other reasons than that it cannot do something.
+ */
+export function probeToken(session: Session, slot: Handle, profile: ModuleProfile, { full }: { readonly full: boolean }): Probed {
+  const { module } = session;
+  const offered = new OfferedMechanisms(module, slot, profile);
+  const capabilities = capabilitiesOf(offered, profile);
+  const rules = { profile, rsaKeyPairMechanism: rsaKeyPairMechanisms[capabilities.rsaKeyPairMechanism ?? 'CKM_RSA_PKCS_KEY_PAIR_GEN'] };
+  const faults = [macFault(session, capabilities, profile), randomFault(session)].filter((line) => line !== undefined);
+  const found: string[] = [];
+  const states = keyTypes.map((type) => {
+    if (!capabilities.keyTypes.includes(type)) return { type, state: 'missing' as const };
+    if (!profile.sessionKeys || !(full || type === 'P-256')) return { type, state: 'offered' as const };
+    return { type, state: triedState(session, type, rules, full, found) };
+  });
+  const { missing, limits } = verdict(
+    capabilities,
+    faults,
+    states.some(({ state }) => state !== 'missing'),
+  );
+  if (!profile.sessionKeys) found.push(`${profile.vendor} makes no keys for a session alone: what the token offers was not tried`);
+  const report: ProbeReport = {
+    vendor: profile.vendor,
+    module: reportModule(module),
+    token: reportToken(module, slot),
+    full,
+    mechanisms: [...offered.findings],
+    keyTypes: states,
+    missing,
+    limits: [...limits, ...found],
+  };
+  return { report, rules };
+}
+
+function triedState(session: Session, type: KeyType, rules: KeyRules, full: boolean, limits: string[]): 'works' | 'missing' {
+  let made: ReturnType<typeof tryKeyType> = [];
+  const against = reasonAgainst(() => {
+    made = tryKeyType(session, type, algorithmsOf(type, full), rules);
+  });
+  const [first] = made;
+  if (against !== undefined || first === undefined || first.against !== undefined) {
+    limits.push(`${type} keys cannot be used: the token offers them, and answers a try with ${against ?? first?.against ?? 'nothing'}`);
+    return 'missing';
+  }
+  limits.push(...algorithmLimits(type, made));
+  return 'works';
+}
+
+function algorithmLimits(type: KeyType, tried: ReturnType<typeof tryKeyType>): string[] {
+  const refused = tried.filter(({ against }) => against !== undefined);
+  const line = ({ algorithm, against }: (typeof refused)[number]): string =>
+    hasOtherMgf(algorithm)
+      ? `RSASSA-PSS by ${algorithm.hash} cannot use MGF1 by ${algorithm.mgfHash}: ${against}`
+      : `${type} keys cannot sign ${algorithm.scheme} by ${algorithm.hash}: ${against}`;
+  const [firstMixed] = refused.filter(({ algorithm }) => hasOtherMgf(algorithm));
+  if (firstMixed === undefined || tried.some(({ algorithm, against }) => hasOtherMgf(algorithm) && against === undefined))
+    return refused.map(line);
+  return [
+    ...refused.filter(({ algorithm }) => !hasOtherMgf(algorithm)).map(line),
+    `RSASSA-PSS works only where MGF1 uses the hash of the digest: another is answered with ${firstMixed.against}`,
+  ];
+}
+
+function hasOtherMgf(algorithm: SignatureAlgorithm): algorithm is Extract<SignatureAlgorithm, { scheme: 'RSA_PSS' }> {
+  return algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash !== algorithm.hash;
+}
+
+function macFault(session: Session, capabilities: Capabilities, profile: ModuleProfile): string | undefined {
+  if (capabilities.macFault !== undefined || !profile.sessionKeys) return capabilities.macFault;
+  const against = reasonAgainst(() => {
+    tryMac(session, profile);
+  });
+  return against === undefined ? undefined : `the token offers HMAC-SHA256 (CKM_SHA256_HMAC) and fails at it, ${against}: ${withoutMac}`;
+}
+
+function randomFault(session: Session): string | undefined {
+  const against = reasonAgainst(() => {
+    tryRandom(session);
+  });
+  return against === undefined ? undefined : `the token gives no random bytes (C_GenerateRandom), ${against}: no password can be made`;
+}

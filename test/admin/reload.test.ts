@@ -1,0 +1,247 @@
+import { X509Certificate } from 'node:crypto';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import type { Description } from '../../src/quickstart/configuration.ts';
+import { certificateRequest, textOf, type Body } from '../support/api.ts';
+import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
+import { openssl } from '../support/openssl.ts';
+import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { signetctl as run, type CommandRun } from '../support/signetctl.ts';
+
+const environment = quickstartEnvironment();
+let description: Description;
+let baseUrl: string;
+let daemon: DaemonProcess;
+let original: string;
+
+beforeAll(async () => {
+  environment.start();
+  environment.stop();
+  description = environment.description();
+  const addresses = withOwnPorts(environment);
+  ({ baseUrl } = addresses);
+  original = readFileSync(description.configFile, 'utf8');
+  daemon = new DaemonProcess(description.configFile, addresses.opsUrl);
+  await daemon.start();
+});
+
+afterEach(async () => {
+  writeFileSync(description.configFile, original);
+  await signetctl('reload');
+});
+
+afterAll(async () => {
+  await daemon.stop();
+  environment.remove();
+});
+
+const signetctl = async (...args: string[]): Promise<CommandRun> => run(['--config', description.configFile, ...args]);
+
+interface Settings {
+  readonly tenants: Record<string, { profile: Record<string, unknown>; certificateAuthority: string }>;
+  readonly certificateAuthorities: Record<string, Record<string, unknown>>;
+  readonly listeners: { api: Record<string, unknown>; operations: Record<string, unknown> };
+  limits?: Record<string, unknown>;
+  readonly state: Record<string, unknown>;
+  readonly token: Record<string, unknown>;
+}
+
+function change(edit: (settings: Settings) => void): void {
+  const settings = parse(original) as Settings;
+  edit(settings);
+  writeFileSync(description.configFile, stringify(settings));
+}
+
+const agents = new Map<string, Agent>();
+
+async function post(client: string, body: string): Promise<{ status: number; body: Body }> {
+  const files = description.clients[client];
+  const agent =
+    agents.get(client) ??
+    new Agent({
+      keepAlive: true,
+      ca: readFileSync(description.caCertificate),
+      cert: readFileSync(files?.certificate ?? ''),
+      key: readFileSync(files?.key ?? ''),
+    });
+  agents.set(client, agent);
+  return new Promise((resolve, reject) => {
+    const headers = { 'Content-Type': 'application/json' };
+    const sent = request(`${baseUrl}/sign/pki/createCertificate`, { method: 'POST', agent, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Body });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+async function newCertificate(client: string): Promise<X509Certificate> {
+  const { body } = await post(client, JSON.stringify(certificateRequest()));
+  return new X509Certificate(Buffer.from(textOf(body['certificate']), 'base64'));
+}
+
+const curveOf = (certificate: X509Certificate): string | undefined => certificate.publicKey.asymmetricKeyDetails?.namedCurve;
+
+/** The newest administrative record. */
+function lastRecord(): Record<string, unknown> {
+  const directory = join(environment.directory, 'audit');
+  const lines = readdirSync(directory)
+    .filter((name) => name.endsWith('.jsonl'))
+    .toSorted()
+    .flatMap((name) => readFileSync(join(directory, name), 'utf8').split('\n').slice(0, -1));
+  return JSON.parse(lines.findLast((line) => line.includes('"kind":"administration"')) ?? '{}') as Record<string, unknown>;
+}
+
+describe('a reload', () => {
+  it('by SIGHUP: what tenants get changes for the next request, and the audit log says what changed', async () => {
+    expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
+    change(({ tenants }) => {
+      const other = tenants['other'];
+      if (other !== undefined) other.profile['keyType'] = 'P-384';
+    });
+    daemon.signal('SIGHUP');
+    await expect.poll(() => lastRecord()['command']).toBe('SIGHUP');
+    expect(lastRecord()).toMatchObject({ changed: ['tenants.other.profile.keyType'] });
+    expect(lastRecord()['uid']).toBeUndefined();
+    expect(curveOf(await newCertificate('other'))).toBe('secp384r1');
+  });
+
+  it('takes over nothing where one member is wrong, and says what is', async () => {
+    change(({ tenants, certificateAuthorities }) => {
+      const other = tenants['other'];
+      if (other !== undefined) other.profile['keyType'] = 'P-384';
+      certificateAuthorities['issuing'] = { ...certificateAuthorities['issuing'], keyId: `53${'0'.repeat(30)}ff` };
+    });
+    const { status, stderr } = await signetctl('reload');
+    expect([status, stderr]).toEqual([5, expect.stringContaining('signetd.yaml: ')]);
+    expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
+    expect(lastRecord()).toMatchObject({ command: 'reload', uid: process.getuid?.(), fault: expect.any(String) as string });
+    const ill = await signetctl('status');
+    expect(ill.stderr).toContain('the last reload was refused');
+  });
+
+  it('names every member that cannot change while it runs', async () => {
+    change(({ listeners, state, token, tenants }) => {
+      listeners.operations['port'] = 1;
+      state['path'] = '/elsewhere/state.sqlite';
+      token['threads'] = 3;
+      const other = tenants['other'];
+      if (other !== undefined) other.profile['keyType'] = 'P-384';
+    });
+    const { status, stderr } = await signetctl('reload');
+    expect(status).toBe(5);
+    const named = stderr
+      .split('\n')
+      .flatMap((line) => /signetd\.yaml: (\S+): this cannot change while signetd runs; restart it$/.exec(line)?.[1] ?? []);
+    expect(named).toEqual(['listeners.operations.port', 'state.path', 'token.threads']);
+    expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
+  });
+
+  it('says every fault of a file that is no configuration, and goes on', async () => {
+    writeFileSync(description.configFile, `${original}\nnonsense: 1\n`);
+    const { status, stderr } = await signetctl('reload');
+    expect([status, stderr]).toEqual([5, expect.stringContaining('nonsense')]);
+    expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
+  });
+
+  it('changes limits at once', async () => {
+    change((settings) => {
+      settings.limits = { jsonBodyMaxBytes: 1000 };
+    });
+    expect((await signetctl('reload')).stdout).toContain('limits.jsonBodyMaxBytes');
+    expect((await post('other', JSON.stringify({ requestID: 'x'.repeat(1000) }))).status).toBe(413);
+  });
+
+  it('shows new connections the new server certificate, and refuses a key that is another one', async () => {
+    const { certificate, key } = (parse(original) as Settings).listeners.api;
+    const [certificateFile, keyFile] = [String(certificate), String(key)];
+    for (const file of [certificateFile, keyFile]) copyFileSync(file, `${file}.old`);
+    const authority = { ca: readFileSync(description.caCertificate), cakey: readFileSync(join(environment.directory, 'tls', 'ca.key')) };
+    const newKey = openssl(['genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256']);
+    const signing = ['req', '-x509', '-new', '-key', '{key}', '-CA', '{ca}', '-CAkey', '{cakey}', '-days', '2', '-subj', '/CN=localhost'];
+    const pem = openssl([...signing, '-addext', 'subjectAltName=IP:127.0.0.1'], { key: newKey, ...authority });
+    const before = await serverSerial();
+    try {
+      writeFileSync(certificateFile, pem);
+      const mismatch = await signetctl('reload');
+      expect([mismatch.status, mismatch.stderr]).toEqual([5, expect.stringContaining('listeners.api')]);
+      expect(await serverSerial()).toBe(before);
+      writeFileSync(keyFile, newKey, { mode: 0o600 });
+      expect((await signetctl('reload')).status).toBe(0);
+      expect(await serverSerial()).toBe(new X509Certificate(pem).serialNumber);
+      // The connections from before go on.
+      expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
+    } finally {
+      for (const file of [certificateFile, keyFile]) copyFileSync(`${file}.old`, file);
+    }
+  });
+
+  it('under load: every request sees one configuration, the old one or the new one', { timeout: 120_000 }, async () => {
+    const kinds = [
+      { extendedKeyUsage: ['1.3.6.1.5.5.7.3.4'], defaultValidityMinutes: 10 },
+      { extendedKeyUsage: [], defaultValidityMinutes: 20 },
+    ];
+    const seen: string[] = [];
+    const end = new AbortController();
+    const caller = async (): Promise<void> => {
+      while (!end.signal.aborted) {
+        const { validFromDate, validToDate, keyUsage } = await newCertificate('other');
+        seen.push(`${(validToDate.getTime() - validFromDate.getTime()) / 60_000} ${(keyUsage ?? []).join()}`);
+      }
+    };
+    const apply = async (profile: Record<string, unknown>): Promise<void> => {
+      change(({ tenants }) => {
+        Object.assign(tenants['other']?.profile ?? {}, profile);
+      });
+      expect((await signetctl('reload')).status).toBe(0);
+    };
+    await apply(kinds[0] ?? {});
+    const callers = [caller(), caller(), caller()];
+    for (let times = 1; times <= 8; times += 1) await apply(kinds[times % 2] ?? {});
+    end.abort();
+    await Promise.all(callers);
+    expect([...new Set(seen)].toSorted()).toEqual(['10 1.3.6.1.5.5.7.3.4', '20 ']);
+  });
+
+  it('refuses the clients of a tenant that went, and serves them again when it is back', async () => {
+    change(({ tenants }) => {
+      delete tenants['other'];
+    });
+    expect((await signetctl('reload')).status).toBe(0);
+    expect((await post('other', '{}')).status).toBe(403);
+    expect((await signetctl('doctor')).stdout).toContain('other is refused, since no tenant "other" is configured');
+    writeFileSync(description.configFile, original);
+    await signetctl('reload');
+    expect((await post('other', '{}')).status).toBe(200);
+  });
+});
+
+async function serverSerial(): Promise<string> {
+  const files = description.clients['app'];
+  return new Promise((resolve, reject) => {
+    const socket = connect(
+      {
+        host: '127.0.0.1',
+        port: Number(new URL(baseUrl).port),
+        ca: readFileSync(description.caCertificate),
+        cert: readFileSync(files?.certificate ?? ''),
+        key: readFileSync(files?.key ?? ''),
+      },
+      () => {
+        resolve(socket.getPeerX509Certificate()?.serialNumber ?? 'none');
+        socket.destroy();
+      },
+    );
+    socket.once('error', reject);
+  });
+}

@@ -1,0 +1,214 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { X509Certificate } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spkiSha256 } from '../../src/clients/registry.ts';
+import type { Description } from '../../src/quickstart/configuration.ts';
+import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
+import { openssl } from '../support/openssl.ts';
+import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { jsonOf, signetctl as run, type CommandRun } from '../support/signetctl.ts';
+
+const environment = quickstartEnvironment();
+let description: Description;
+let daemon: DaemonProcess;
+
+beforeAll(async () => {
+  environment.start();
+  environment.stop();
+  description = environment.description();
+  daemon = new DaemonProcess(description.configFile, withOwnPorts(environment).opsUrl);
+  await daemon.start();
+});
+
+afterAll(async () => {
+  await daemon.stop();
+  environment.remove();
+});
+
+const signetctl = async (...args: string[]): Promise<CommandRun> => run(['--config', description.configFile, ...args]);
+const inside = (name: string): string => join(environment.directory, name);
+
+/** A file with a certificate of its own key, signed by itself. */
+function certificateFile(name: string, days = 2): string {
+  const file = inside(`${name}.pem`);
+  const key = openssl(['genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256']);
+  writeFileSync(file, openssl(['req', '-x509', '-new', '-key', '{key}', '-days', String(days), '-subj', `/CN=${name}`], { key }));
+  return file;
+}
+
+const publicKeyOf = (file: string): string => spkiSha256(new X509Certificate(readFileSync(file)));
+
+async function clients(): Promise<Record<string, unknown>[]> {
+  return jsonOf(await signetctl('--json', 'client', 'list')) as Record<string, unknown>[];
+}
+
+describe('signetctl client', () => {
+  it('add, list and revoke', async () => {
+    const file = certificateFile('billing');
+    const added = await signetctl(
+      'client',
+      'add',
+      '--certificate',
+      file,
+      '--name',
+      'billing',
+      '--tenant',
+      'demo',
+      '--roles',
+      'signature, keys',
+    );
+    expect([added.status, added.stdout]).toEqual([0, expect.stringContaining(publicKeyOf(file))]);
+    expect(added.stderr).toContain('none of the authorities');
+    expect(added.stderr).toContain('the certificate expires on');
+    expect((await clients()).find(({ name }) => name === 'billing')).toMatchObject({
+      tenant: 'demo',
+      roles: ['signature', 'keys'],
+      publicKey: publicKeyOf(file),
+    });
+    const revoked = await signetctl('client', 'revoke', 'billing');
+    expect([revoked.status, revoked.stdout]).toEqual([0, expect.stringContaining('The client is revoked')]);
+    expect((await clients()).map(({ name }) => name)).toEqual(['app', 'other', 'p384', 'signer']);
+    const again = await signetctl('client', 'revoke', 'billing');
+    expect([again.status, again.stderr]).toEqual([5, 'signetctl: client: no client "billing" is registered\n']);
+  });
+
+  it('add refuses a tenant that is not configured, roles that are none, a file that is no certificate, and a key that is registered', async () => {
+    const file = certificateFile('nobody');
+    const add = async (certificate: string, tenant: string, roles: string, ...more: string[]): Promise<[number | null, string]> => {
+      const ended = await signetctl(
+        ...['client', 'add', '--certificate', certificate, '--name', 'nobody', '--tenant', tenant, '--roles', roles],
+        ...more,
+      );
+      return [ended.status, ended.stderr];
+    };
+    expect(await add(file, 'nowhere', 'keys')).toEqual([
+      5,
+      expect.stringContaining('no tenant "nowhere" is configured; there are demo, other, p384'),
+    ]);
+    expect(await add(file, 'constructor', 'keys')).toEqual([5, expect.stringContaining('no tenant "constructor"')]);
+    expect(await add(file, 'demo', 'keys,root')).toEqual([2, expect.stringContaining('--roles: the roles are signature, keys,')]);
+    expect(await add(file, 'demo', 'keys,keys')).toEqual([2, expect.stringContaining('--roles: each role once')]);
+    expect(await add(description.configFile, 'demo', 'keys')).toEqual([2, expect.stringContaining('this is no X.509 certificate')]);
+    expect(await add(inside('nothing.pem'), 'demo', 'keys')).toEqual([2, expect.stringContaining('nothing.pem')]);
+    const registered = description.clients['app']?.certificate ?? '';
+    expect(await add(registered, 'other', 'keys')).toEqual([5, expect.stringContaining('is registered already')]);
+    expect((await clients()).map(({ name }) => name)).toEqual(['app', 'other', 'p384', 'signer']);
+  });
+
+  it('two of one name are told apart by their public keys', async () => {
+    const files = [certificateFile('twin'), certificateFile('twin2')];
+    for (const file of files)
+      await signetctl('client', 'add', '--certificate', file, '--name', 'twin', '--tenant', 'demo', '--roles', 'keys');
+    const ambiguous = await signetctl('client', 'revoke', 'twin');
+    expect(ambiguous.status).toBe(5);
+    for (const file of files) expect(ambiguous.stderr).toContain(publicKeyOf(file));
+    for (const file of files) expect((await signetctl('client', 'revoke', publicKeyOf(file))).status).toBe(0);
+  });
+
+  it('reload says how many there are', async () => {
+    expect((await signetctl('client', 'reload')).stdout).toBe('4 clients are registered.\n');
+  });
+});
+
+describe('signetctl key', () => {
+  it('list and show say what is known of a key, and nothing of its secret', async () => {
+    const [key] = jsonOf(await signetctl('--json', 'key', 'list')) as Record<string, unknown>[];
+    expect(key).toMatchObject({
+      tenant: 'demo',
+      type: 'RSA-2048',
+      protocol: 'PASSWORD',
+      state: 'ACTIVE',
+      subject: 'CN=Camille Martin,C=FR',
+    });
+    const reference = String(key?.['reference']);
+    const shown = await signetctl('key', 'show', reference.toUpperCase());
+    expect([shown.status, shown.stdout]).toEqual([0, expect.stringMatching(/^reference: +[0-9a-f]{40}\n[^]*attempts left: +5\n/)]);
+    expect(Object.keys(key ?? {}).filter((name) => /mac|salt|secret|password/i.test(name))).toEqual([]);
+    expect(jsonOf(await signetctl('--json', 'key', 'list', '--tenant', 'other'))).toEqual([]);
+    expect((await signetctl('key', 'show', '0'.repeat(40))).status).toBe(5);
+    expect((await signetctl('key', 'show', 'nonsense')).status).toBe(2);
+  });
+});
+
+describe('signetctl status and doctor', () => {
+  it('say that all is well', async () => {
+    const status = await signetctl('status');
+    expect([status.status, status.stdout, status.stderr]).toEqual([0, expect.stringMatching(/^ready: +yes$/m), '']);
+    const doctor = await signetctl('doctor');
+    expect([doctor.status, doctor.stdout]).toEqual([0, expect.stringContaining('module and token have what signetd needs')]);
+    for (const part of ['configuration', 'service', 'signing', 'state store', 'audit log', 'clients', 'token', 'certificates', 'clock']) {
+      expect(doctor.stdout).toMatch(new RegExp(`^(good|warning) +${part} `, 'm'));
+    }
+  });
+
+  it('find a state store and an audit log that others may read', async () => {
+    chmodSync(inside('state.sqlite'), 0o644);
+    chmodSync(inside('audit'), 0o755);
+    try {
+      const { status, stderr } = await signetctl('doctor');
+      expect(status).toBe(1);
+      expect(stderr).toContain('state.sqlite: others may read or change it (mode 0644); chmod 0600 it');
+      expect(stderr).toContain('audit: others may read or change it (mode 0755); chmod 0700 it');
+    } finally {
+      chmodSync(inside('state.sqlite'), 0o600);
+      chmodSync(inside('audit'), 0o700);
+    }
+  });
+
+  it('say that a changed configuration is not loaded', async () => {
+    const text = readFileSync(description.configFile, 'utf8');
+    writeFileSync(description.configFile, text.replace('maxValidityMinutes: 1440', 'maxValidityMinutes: 60'));
+    expect((await signetctl('status')).stderr).toContain('not loaded yet: tenants.');
+    writeFileSync(description.configFile, text);
+  });
+});
+
+describe('what signetctl leaves in the audit log', () => {
+  it('is each command but status, with who gave it, and the log verifies', async () => {
+    const tail = jsonOf(await signetctl('--json', 'audit', 'tail', '--lines', '1000')) as Record<string, unknown>[];
+    const commands = tail.filter(({ kind }) => kind === 'administration');
+    expect(new Set(commands.map(({ command }) => command))).toEqual(
+      new Set(['client add', 'client list', 'client revoke', 'client reload', 'key list', 'key show']),
+    );
+    expect(new Set(commands.map(({ uid }) => uid))).toEqual(new Set([process.getuid?.()]));
+    const added = commands.find(({ command, client }) => command === 'client add' && client === 'billing');
+    const spki = publicKeyOf(inside('billing.pem')).slice(0, 16);
+    expect(added).toMatchObject({ tenant: 'demo', roles: ['signature', 'keys'], spki });
+    const refused = commands.find(({ tenant }) => tenant === 'nowhere');
+    expect(refused).toMatchObject({ command: 'client add', fault: expect.stringContaining('no tenant') as string });
+    expect((await signetctl('audit', 'tail', '--lines', '1000')).stdout).toMatch(
+      /administration {2}user \d+ {2}client revoke {2}billing@demo/,
+    );
+    expect((await signetctl('audit', 'verify')).status).toBe(0);
+  });
+});
+
+describe('while signetd is stopped', () => {
+  it('lists are read from the state store, changes say that it has to run', async () => {
+    await daemon.stop();
+    const list = await signetctl('client', 'list');
+    expect([list.status, list.stdout, list.stderr]).toEqual([
+      0,
+      expect.stringContaining('signer'),
+      expect.stringContaining('signetd does not run'),
+    ]);
+    const reference = /^([0-9a-f]{40}) /m.exec((await signetctl('key', 'list')).stdout)?.[1] ?? '';
+    expect((await signetctl('key', 'show', reference)).status).toBe(0);
+    expect((await signetctl('key', 'show', '0'.repeat(40))).status).toBe(5);
+    for (const command of [['client', 'revoke', 'app'], ['client', 'reload'], ['reload'], ['status']]) {
+      const ended = await signetctl(...command);
+      expect([ended.status, ended.stderr]).toEqual([6, expect.stringMatching(/signetd does not run: .*; start it first/)]);
+    }
+    const doctor = await signetctl('doctor');
+    expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('4 clients are registered')]);
+  });
+
+  it('a daemon that was killed leaves a socket that the next one replaces', async () => {
+    await daemon.start();
+    await daemon.kill();
+    expect((await signetctl('status')).status).toBe(6);
+    await daemon.start();
+    expect((await signetctl('status')).status).toBe(0);
+  });
+});

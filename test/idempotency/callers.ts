@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { z } from 'zod';
+import type { QuickstartEnvironment } from '../support/quickstart-environment.ts';
+
+export const creation = {
+  certificationRequestInfo: {
+    signatureActivationProtocol: 'PASSWORD',
+    PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Kill' } },
+  },
+  certificateFormat: 'CERTIFICATE',
+};
+
+export const Created = z.object({
+  result: z.object({ majorCode: z.literal(0) }),
+  keyReference: z.object({ reference: z.string(), password: z.string() }),
+});
+
+export const signing = (keyReference: object): object => ({
+  keyReference,
+  parameters: { rawSignature: {} },
+  inputDocuments: [{ ID: 'd', base64Data: { base64Value: 'ZG9jdW1lbnQ=' } }],
+});
+
+const retryMs = 20;
+
+/** A caller that goes on asking until it is answered: with the same Idempotency-Key, so it may. Tenant `other`: its keys are P-256. */
+export class PersistentCaller {
+  readonly #agent: Agent;
+  /** Requests that got no answer, or 503. */
+  retries = 0;
+
+  constructor(environment: QuickstartEnvironment) {
+    const { clients, caCertificate } = environment.description();
+    const files = clients['other'];
+    if (files === undefined) throw new Error('no client');
+    const [ca, cert, key] = [caCertificate, files.certificate, files.key].map((file) => readFileSync(file));
+    this.#agent = new Agent({ keepAlive: true, ca, cert, key });
+  }
+
+  /** The answer's text. `baseUrl` is asked for before each try. */
+  async ask(baseUrl: () => string, operation: string, body: object, idempotencyKey: string): Promise<string> {
+    for (;;) {
+      const answer = await this.#post(baseUrl(), operation, body, { 'Idempotency-Key': idempotencyKey }).catch(() => undefined);
+      if (answer?.status === 200) return answer.text;
+      if (answer !== undefined) expect(answer).toMatchObject({ status: 503 });
+      this.retries += 1;
+      await delay(retryMs);
+    }
+  }
+
+  async #post(
+    baseUrl: string,
+    operation: string,
+    body: object,
+    headers: Record<string, string>,
+  ): Promise<{ status: number; text: string }> {
+    return new Promise((resolve, reject) => {
+      const options = { agent: this.#agent, method: 'POST', headers: { 'Content-Type': 'application/json', ...headers } };
+      const sent = request(`${baseUrl}/sign/${operation}`, options, (response) => {
+        text(response).then((got) => {
+          resolve({ status: response.statusCode ?? 0, text: got });
+        }, reject);
+      });
+      sent.on('error', reject);
+      sent.end(JSON.stringify(body));
+    });
+  }
+}
+
+/** Callers' private keys on the token, as pkcs11-tool lists them. */
+export function callersKeysOnToken({ directory }: QuickstartEnvironment): string[] {
+  const listing = execFileSync(
+    'pkcs11-tool',
+    [
+      ...['--module', '/usr/lib/softhsm/libsofthsm2.so', '--token-label', 'signetd'],
+      ...['--login', '--pin', readFileSync(join(directory, 'token', 'pin'), 'utf8').trim()],
+      ...['--list-objects', '--type', 'privkey'],
+    ],
+    { env: { ...process.env, SOFTHSM2_CONF: join(directory, 'token', 'softhsm2.conf') }, encoding: 'utf8' },
+  );
+  return [...listing.matchAll(/^\s+ID:\s+(43[0-9a-f]+)$/gm)].map((match) => match[1] ?? '').toSorted();
+}

@@ -1,0 +1,364 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tenantId } from '../../src/clients/caller.ts';
+import type { StateConfig } from '../../src/config/state-config.ts';
+import { KeptAnswers, OtherRequest, type Repeatable, type Repetition } from '../../src/idempotency/kept-answers.ts';
+import type { RepeatableRequest, TokenMac } from '../../src/idempotency/request-secrets.ts';
+import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
+import { tokenCustody } from '../../src/keys/custody.ts';
+import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
+import { Keyring } from '../../src/keys/keyring.ts';
+import type { CreatedKey } from '../../src/keys/new-key.ts';
+import { Refusal } from '../../src/result-codes.ts';
+import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
+import { outcomeSteps, type SettledOutcome } from '../../src/state/settlement.ts';
+import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { parseKeyId } from '../../src/token/key-id.ts';
+import { databases } from '../state/databases.ts';
+import { certificateRow } from '../support/certificate-row.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { recordingLog } from '../support/silent-log.ts';
+import { DyingStore } from './dying-store.ts';
+
+const given = (password: string) => ({ member: 'password', bytes: Buffer.from(password), transactionId: undefined }) as const;
+const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
+
+let scratch: ScratchToken;
+let token: TokenClient;
+
+beforeAll(async () => {
+  scratch = scratchToken();
+  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  await token.start();
+});
+
+afterAll(async () => {
+  await token.stop();
+  scratch.remove();
+});
+
+/** An ending as these tests have it: a text, which is kept unless it says otherwise. */
+type Ending = string;
+
+function repeatable(run: () => Promise<Ending>): Repeatable<Ending> {
+  return {
+    run,
+    textOf: (ending) => (ending.startsWith('passing') ? undefined : ending),
+    endingOf: (text) => text,
+    settled: (outcome: SettledOutcome) => ('answer' in outcome ? JSON.stringify(outcome.answer) : outcome.refusal.code),
+  };
+}
+
+const newRequest = (body: RepeatableRequest['body'] = { a: 1 }): RepeatableRequest => ({
+  client: 'f0',
+  tenant: 'demo',
+  operation: 'pki/test',
+  idempotencyKey: randomUUID(),
+  body,
+});
+
+describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
+  const database = kind();
+  const claimMs = 400;
+  let config: StateConfig;
+  let store: StateStore;
+  let tokenMac: TokenMac;
+  const opened: KeptAnswers[] = [];
+
+  beforeAll(async () => {
+    await database.start();
+    config = await database.fresh();
+    store = await openStateStore(config, recordingLog());
+    tokenMac = await tokenMacOfKeptAnswers(store, token, recordingLog());
+  });
+
+  afterAll(async () => {
+    for (const one of opened) one.stop();
+    await store.close();
+    await database.stop();
+  });
+
+  /** What a process has of its own. */
+  async function instance(of: StateStore = store, times: { keepMs?: number; claimMs?: number } = { claimMs }): Promise<KeptAnswers> {
+    const answers = await KeptAnswers.open(of, tokenMac, times);
+    opened.push(answers);
+    return answers;
+  }
+
+  /** createCertificate's way to a key, with its answer. */
+  const makingKey =
+    (of: StateStore): (() => Promise<Ending>) =>
+    async () => {
+      const answer = ({ reference, secret }: CreatedKey): object => ({ reference, password: secret.password });
+      const keys = new Keyring(of, token, tokenCustody(token));
+      const issue = async (): Promise<{ row: ReturnType<typeof certificateRow> }> => Promise.resolve({ row: certificateRow() });
+      try {
+        return JSON.stringify(
+          answer(await keys.create({ tenant: tenantId('demo'), type: 'P-256', protocol: 'PASSWORD', subscriber: {}, issue, answer })),
+        );
+      } catch (error) {
+        return `passing: ${String(error)}`;
+      }
+    };
+  const keysMade = async (): Promise<number> => (await token.listKeys()).filter(({ id }) => id.startsWith('43')).length;
+  const failures = async (outcome: Promise<Repetition<Ending>>): Promise<string> => outcome.then(({ ending }) => ending, String);
+
+  it('answer again what was committed by a process that died right after', async () => {
+    const request = newRequest();
+    const before = await keysMade();
+    const dying = new DyingStore(store, 'insertKey', 'after');
+    const last = await failures((await instance(dying)).once(request, repeatable(makingKey(dying))));
+    expect(last).toContain('dead');
+    const { ending, isRepeated } = await (
+      await instance()
+    ).once(
+      request,
+      repeatable(async () => Promise.reject(new Error('not again'))),
+    );
+    expect(isRepeated).toBe(true);
+    const { reference, password } = JSON.parse(ending) as { reference: string; password: string };
+    const keys = new Keyring(store, token, tokenCustody(token));
+    expect(await keys.verifySecret(await keys.find(tenantId('demo'), parseKeyReferenceId(reference)), given(password))).toBe(true);
+    expect(await keysMade()).toBe(before + 1);
+  });
+
+  it('are none of what a process had not committed when it died: the next repetition runs', async () => {
+    const request = newRequest();
+    const dying = new DyingStore(store, 'insertKey', 'before');
+    expect(await failures((await instance(dying)).once(request, repeatable(makingKey(dying))))).toContain('dead');
+    const { ending, isRepeated } = await (await instance()).once(request, repeatable(makingKey(store)));
+    expect([isRepeated, ending]).toEqual([false, expect.stringContaining('password')]);
+    await new Keyring(store, token, tokenCustody(token), { abandonedMs: -1 }).recover();
+    expect(await store.run('journal')).toEqual([]);
+  });
+
+  it('count a wrong password once, though the process died right after it was counted', async () => {
+    const made = JSON.parse(await makingKey(store)()) as { reference: string };
+    const reference = parseKeyReferenceId(made.reference);
+    const signing =
+      (of: StateStore): (() => Promise<Ending>) =>
+      async () => {
+        const keys = new Keyring(of, token, tokenCustody(token));
+        const key = await keys.find(tenantId('demo'), reference);
+        return keys
+          .sign(key, given('wrong'), toBeSigned, async (values) => Promise.resolve(values))
+          .then(
+            () => 'signed',
+            (error: unknown) => (error instanceof Refusal ? error.code : `passing: ${String(error)}`),
+          );
+      };
+    const request = newRequest();
+    const dying = new DyingStore(store, 'settleUse', 'after');
+    expect(await failures((await instance(dying)).once(request, repeatable(signing(dying))))).toContain('dead');
+    const again = await (await instance()).once(request, repeatable(signing(store)));
+    expect(again).toEqual({ ending: 'ACTIVATION_FAILED', isRepeated: true });
+    expect(await store.run('findKey', reference)).toMatchObject({ failures_in_row: 1, failures_since_success: 1 });
+  });
+
+  it('run once for many at once, and all of them end alike, whatever that is', async () => {
+    const answers = await instance();
+    for (const ending of ['kept', 'passing']) {
+      const request = newRequest();
+      let runs = 0;
+      const run = async (): Promise<Ending> => {
+        runs += 1;
+        return Promise.resolve(`${ending} ${runs}`);
+      };
+      const all = await Promise.all(Array.from({ length: 50 }, async () => answers.once(request, repeatable(run))));
+      expect([new Set(all.map((one) => one.ending)), all.filter(({ isRepeated }) => !isRepeated).length]).toEqual([
+        new Set([`${ending} 1`]),
+        1,
+      ]);
+      expect((await answers.once(request, repeatable(run))).ending).toBe(ending === 'kept' ? 'kept 1' : 'passing 2');
+    }
+  });
+
+  it('reject all of them where the one that runs does, and keep nothing', async () => {
+    const answers = await instance();
+    const request = newRequest();
+    const all = Array.from({ length: 3 }, async () =>
+      answers.once(
+        request,
+        repeatable(async () => Promise.reject(new StoreUnavailable('away'))),
+      ),
+    );
+    for (const { status } of await Promise.allSettled(all)) expect(status).toBe('rejected');
+    expect(
+      await answers.once(
+        request,
+        repeatable(async () => Promise.resolve('now')),
+      ),
+    ).toEqual({ ending: 'now', isRepeated: false });
+  });
+
+  it('refuse another body, and tell clients, tenants and operations apart', async () => {
+    const answers = await instance();
+    const request = newRequest();
+    const ending = (text: string): Repeatable<Ending> => repeatable(async () => Promise.resolve(text));
+    await answers.once(request, ending('first'));
+    await expect(answers.once({ ...request, body: { a: 2 } }, ending('second'))).rejects.toThrow(OtherRequest);
+    for (const other of [{ client: 'f1' }, { tenant: 'other' }, { operation: 'pki/other' }, { idempotencyKey: randomUUID() }])
+      expect((await answers.once({ ...request, ...other }, ending('other'))).ending).toBe('other');
+    expect((await answers.once(request, ending('third'))).ending).toBe('first');
+  });
+
+  it('end with their time, one that is worth nothing afterwards before', async () => {
+    const answers = await instance(store, { keepMs: 3_600_000 });
+    const request = newRequest();
+    const settled = repeatable(async () => {
+      await store.commit(await outcomeSteps({ answer: { otp: 1 }, until: Date.now() }));
+      return JSON.stringify({ otp: 1 });
+    });
+    expect([(await answers.once(request, settled)).isRepeated, (await answers.once(request, settled)).isRepeated]).toEqual([false, false]);
+    const short = await instance(store, { keepMs: 0 });
+    const other = newRequest();
+    for (const text of ['one', 'two'])
+      expect(
+        (
+          await short.once(
+            other,
+            repeatable(async () => Promise.resolve(text)),
+          )
+        ).ending,
+      ).toBe(text);
+    expect(await store.run('deleteEndedAnswers', { now: Date.now() + 1, limit: 1 })).toBe(1);
+  });
+
+  it('hold large answers, and lose their parts with them', async () => {
+    const answers = await instance();
+    const request = newRequest();
+    const text = `${'é'.repeat(16_000_000)}end`;
+    await answers.once(
+      request,
+      repeatable(async () => Promise.resolve(text)),
+    );
+    const again = async (): Promise<Repetition<Ending>> =>
+      answers.once(
+        request,
+        repeatable(async () => Promise.resolve('again')),
+      );
+    expect((await again()).ending === text).toBe(true);
+    expect(await store.run('deleteLooseParts', { limit: 100 })).toBe(0);
+    expect(await store.run('deleteEndedAnswers', { now: Number.MAX_SAFE_INTEGER, limit: 1000 })).toBeGreaterThan(0);
+    const ended = [await store.run('deleteLooseParts', { limit: 20 }), await store.run('deleteLooseParts', { limit: 100 })];
+    expect(ended).toEqual([20, Math.ceil(32_000_000 / (1 << 20)) - 20]);
+    expect((await again()).ending).toBe('again');
+  });
+
+  it('keep nothing of a large answer whose commit failed', async () => {
+    const request = newRequest();
+    const dying = new DyingStore(store, 'keepAnswer', 'before');
+    const large = repeatable(async () => Promise.resolve('x'.repeat(3_000_000)));
+    await expect((await instance(dying)).once(request, large)).rejects.toThrow('dead');
+    expect(
+      (
+        await (
+          await instance()
+        ).once(
+          request,
+          repeatable(async () => Promise.resolve('small')),
+        )
+      ).ending,
+    ).toBe('small');
+    expect(await store.run('deleteLooseParts', { limit: 100 })).toBe(3);
+  });
+
+  it('keep a claim alive for as long as its request runs', async () => {
+    const request = newRequest();
+    const other = await instance();
+    let second: Promise<Repetition<Ending>> | undefined;
+    const first = (await instance()).once(
+      request,
+      repeatable(async () => {
+        second = other.once(
+          request,
+          repeatable(async () => Promise.resolve('second')),
+        );
+        await new Promise((resolve) => {
+          setTimeout(resolve, 3 * claimMs);
+        });
+        return 'first';
+      }),
+    );
+    expect([await first, await second]).toEqual([
+      { ending: 'first', isRepeated: false },
+      { ending: 'first', isRepeated: true },
+    ]);
+  });
+
+  it('let nobody commit whose claim has ended: both answer what the next one came to', async () => {
+    const request = newRequest();
+    const before = await keysMade();
+    // As an instance that stood still: it renews nothing.
+    const slow = await instance();
+    slow.stop();
+    const next = await instance();
+    const overtaken = slow.once(
+      request,
+      repeatable(async () => {
+        await next.once(request, repeatable(makingKey(store)));
+        return makingKey(store)();
+      }),
+    );
+    const { ending, isRepeated } = await overtaken;
+    expect([isRepeated, ending]).toEqual([true, (await next.once(request, repeatable(makingKey(store)))).ending]);
+    expect(await keysMade()).toBe(before + 1);
+  });
+
+  it.each(['kept', 'passing'])('let nobody answer whose claim has ended, with an ending that is %s', async (text) => {
+    const request = newRequest();
+    const slow = await instance();
+    slow.stop();
+    const next = await instance();
+    const run = async (): Promise<Ending> => {
+      await next.once(
+        request,
+        repeatable(async () => Promise.resolve('next')),
+      );
+      return text;
+    };
+    expect(await slow.once(request, repeatable(run))).toEqual({ ending: 'next', isRepeated: true });
+  });
+
+  it(`${name === 'SQLite' ? 'belong to one process' : 'are one for two instances'}: 50 duplicates at both make one key`, async () => {
+    const stores = name === 'SQLite' ? [store, store] : [store, await openStateStore(config, recordingLog())];
+    const instances = await Promise.all(stores.map(async (one) => ({ store: one, answers: await instance(one) })));
+    const before = await keysMade();
+    const request = newRequest();
+    const all = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        const here = instances[index % 2];
+        if (here === undefined) throw new Error('two instances');
+        return here.answers.once(request, repeatable(makingKey(here.store)));
+      }),
+    );
+    expect(new Set(all.map(({ ending }) => ending)).size).toBe(1);
+    expect(all.filter(({ isRepeated }) => !isRepeated)).toHaveLength(1);
+    expect(await keysMade()).toBe(before + 1);
+    for (const one of instances) if (one.store !== store) await one.store.close();
+  });
+
+  it('follow from one key on the token, however many instances start at once, and from a new one where it is lost', async () => {
+    const fresh = await openStateStore(await database.fresh(), recordingLog());
+    const serviceKeys = async (): Promise<string[]> =>
+      (await token.listKeys()).map(({ id }) => String(id)).filter((id) => id.startsWith('53'));
+    const before = await serviceKeys();
+    const macs = await Promise.all([1, 2, 3].map(async () => tokenMacOfKeptAnswers(fresh, token, recordingLog())));
+    const values = await Promise.all(macs.map(async (mac) => Buffer.from(await mac(Buffer.from('message'))).toString('hex')));
+    expect(new Set(values).size).toBe(1);
+    const added = (await serviceKeys()).filter((id) => !before.includes(id));
+    expect(added).toHaveLength(1);
+    expect(await fresh.run('journal')).toEqual([]);
+
+    await token.destroyKey(parseKeyId(added[0] ?? ''));
+    const log = recordingLog();
+    const renewed = await tokenMacOfKeptAnswers(fresh, token, log);
+    expect(log.lines.join('\n')).toContain('a new one is made');
+    expect(Buffer.from(await renewed(Buffer.from('message'))).toString('hex')).not.toBe(values[0]);
+    expect(Buffer.from(await (await tokenMacOfKeptAnswers(fresh, token, log))(Buffer.from('message')))).toEqual(
+      Buffer.from(await renewed(Buffer.from('message'))),
+    );
+    await fresh.close();
+  });
+});

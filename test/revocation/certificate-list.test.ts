@@ -1,0 +1,111 @@
+import * as fc from 'fast-check';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import * as asn1 from '../../src/asn1/der.ts';
+import { DerError } from '../../src/asn1/reader.ts';
+import { tagged } from '../../src/asn1/tag-length-value.ts';
+import { time } from '../../src/asn1/times.ts';
+import { parseCertificateList, serialText } from '../../src/revocation/certificate-list.ts';
+import { openssl } from '../support/openssl.ts';
+import { ScratchAuthority } from '../support/scratch-authority.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-crl-'));
+const authority = new ScratchAuthority(directory, 'lists');
+const derOf = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+describe('a CRL that OpenSSL made', () => {
+  it('is read as OpenSSL reads it', () => {
+    const clients = [authority.issue('one'), authority.issue('two')];
+    for (const client of clients) authority.revoke(client);
+    const from = new Date('2026-01-01T00:00:00Z');
+    const until = new Date('2051-02-03T04:05:06Z');
+    const pem = authority.revocationList({ from, until });
+    const list = parseCertificateList(derOf(pem));
+    expect([list.thisUpdate, list.nextUpdate]).toEqual([from, until]);
+    const text = openssl(['crl', '-in', '{crl}', '-noout', '-text'], { crl: pem });
+    const serials = [...text.matchAll(/Serial Number: ([0-9A-F]+)/g)].map(([, serial = '']) => serialText(serial));
+    expect(serials.length).toBe(2);
+    expect([...list.revoked].toSorted()).toEqual(serials.toSorted());
+  });
+
+  it('with any octet changed or cut off is refused or read, and never breaks the reader', () => {
+    const bytes = derOf(authority.revocationList());
+    const changed = fc
+      .tuple(fc.nat(bytes.length - 1), fc.nat(255))
+      .map(([at, octet]) => Buffer.concat([bytes.subarray(0, at), Buffer.of(octet), bytes.subarray(at + 1)]));
+    const cut = fc.nat(bytes.length - 1).map((length) => bytes.subarray(0, length));
+    fc.assert(
+      fc.property(fc.oneof(changed, cut, fc.uint8Array({ maxLength: 300 })), (input) => {
+        try {
+          parseCertificateList(input);
+        } catch (error) {
+          if (!(error instanceof DerError)) throw error;
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+const algorithm = asn1.sequence(asn1.oid('1.2.840.10045.4.3.2'));
+const start = new Date('2026-01-01T00:00:00Z');
+const end = new Date('2026-02-01T00:00:00Z');
+
+interface Parts {
+  readonly times?: readonly Uint8Array[];
+  readonly entries?: readonly Uint8Array[];
+  readonly extensions?: readonly Uint8Array[];
+}
+
+/** A CRL of an empty name, with a signature that nobody checks here. */
+function listOf({ times = [time(start), time(end)], entries = [], extensions = [] }: Parts): Uint8Array {
+  const revoked = entries.length === 0 ? [] : [asn1.sequence(...entries)];
+  const explicit = extensions.length === 0 ? [] : [asn1.explicit(0, asn1.sequence(...extensions))];
+  const toBeSigned = asn1.sequence(asn1.integer(1), algorithm, asn1.sequence(), ...times, ...revoked, ...explicit);
+  return asn1.sequence(toBeSigned, algorithm, asn1.bitString(Uint8Array.of(1, 2, 3)));
+}
+
+const extension = (oid: string, isCritical: boolean): Uint8Array =>
+  asn1.sequence(asn1.oid(oid), ...(isCritical ? [asn1.boolean(true)] : []), asn1.octetString(Uint8Array.of()));
+
+describe('a CRL', () => {
+  it('without entries and extensions is read', () => {
+    expect(parseCertificateList(listOf({})).revoked.size).toBe(0);
+  });
+
+  it('names certificates by serial numbers of any length and sign, as Node writes them', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 159n), max: 2n ** 159n }), (serial) => {
+        const list = parseCertificateList(listOf({ entries: [asn1.sequence(asn1.integer(serial), time(start))] }));
+        const magnitude = (serial < 0n ? -serial : serial).toString(16).toUpperCase();
+        const asNode = `${serial < 0n ? '-' : ''}${magnitude.length % 2 === 0 ? '' : '0'}${magnitude}`;
+        expect([...list.revoked]).toEqual([serialText(asNode)]);
+      }),
+    );
+  });
+
+  it.each<[string, Parts, RegExp]>([
+    ['without nextUpdate', { times: [time(start)] }, /no nextUpdate/],
+    ['that is a delta CRL', { extensions: [extension('2.5.29.27', true)] }, /a delta CRL/],
+    ['that is a delta CRL and does not say how much', { extensions: [extension('2.5.29.27', false)] }, /a delta CRL/],
+    ['of a part of the certificates', { extensions: [extension('2.5.29.28', true)] }, /the critical extension 2\.5\.29\.28/],
+    [
+      'of certificates of other issuers',
+      { entries: [asn1.sequence(asn1.integer(5), time(start), asn1.sequence(extension('2.5.29.29', true)))] },
+      /the critical extension 2\.5\.29\.29/,
+    ],
+    ['with a time that does not exist', { times: [time(start), tagged(0x17, Buffer.from('260230000000Z'))] }, /a time that does not exist/],
+  ])('%s is refused', (_name, parts, message) => {
+    expect(() => parseCertificateList(listOf(parts))).toThrow(message);
+  });
+
+  it('with extensions that are not critical is read', () => {
+    const entry = asn1.sequence(asn1.integer(5), time(start), asn1.sequence(extension('2.5.29.21', false)));
+    expect([...parseCertificateList(listOf({ entries: [entry], extensions: [extension('2.5.29.20', false)] })).revoked]).toEqual(['5']);
+  });
+});
