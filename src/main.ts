@@ -150,7 +150,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     },
   });
   const administration: AdminContext = {
-    ...{ store, registry: clients, audit, log, reloader, health, configPath, startedAt, token },
+    ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
     config: () => reloader.config,
   };
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));

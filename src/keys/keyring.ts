@@ -6,7 +6,7 @@ import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps } from '../state/settlement.ts';
-import { step } from '../state/step.ts';
+import { step, type Step } from '../state/step.ts';
 import { newKeyId, parseKeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
@@ -205,26 +205,26 @@ export class Keyring {
     checkUsable(key, use, Date.now());
   }
 
-  /** What an operator does with a locked key: it has all its attempts again. @throws {Refusal} KEY_UNKNOWN */
-  async unlock(reference: KeyReferenceId): Promise<void> {
-    const [counters] = await this.#store.commit([step('unlockKey', reference), ...auditSteps('the key is unlocked')]);
+  /** What an operator does with a locked key: it has all its attempts again. `record` is committed with it. @throws {Refusal} KEY_UNKNOWN */
+  async unlock(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
+    const [counters] = await this.#store.commit([step('unlockKey', reference), ...record]);
     if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
-    const record = this.#cache.cached(reference);
-    if (record !== undefined) setCounters(record, counters);
+    const key = this.#cache.cached(reference);
+    if (key !== undefined) setCounters(key, counters);
   }
 
   /** What an operator does with a key whose secret is lost: as `remove`, without a secret. @throws {Refusal} KEY_UNKNOWN, KEY_STATE */
-  async removeAsOperator(reference: KeyReferenceId): Promise<void> {
+  async removeAsOperator(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
     const row = await this.#store.run('findKey', reference);
     if (row === undefined) throw new Refusal('KEY_UNKNOWN');
     const { from, to, destroys } = transitions.remove;
     const change = step('changeKeyState', { reference, from, to, destroys, now: Date.now() });
-    const [isChanged] = await this.#store.commit([change, ...auditSteps('the key is out of use')]);
+    const [isChanged] = await this.#store.commit([change, ...record]);
     if (!isChanged) throw new Refusal('KEY_STATE', { message: 'the key has ended before' });
-    const record = this.#cache.cached(reference);
-    if (record !== undefined) {
-      record.state = to;
-      this.#activation.forget(record);
+    const key = this.#cache.cached(reference);
+    if (key !== undefined) {
+      key.state = to;
+      this.#activation.forget(key);
     }
     await this.destruction.finish(parseKeyId(row.key_id));
   }
