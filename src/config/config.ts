@@ -6,7 +6,7 @@ import { LimitsConfig } from './limits-config.ts';
 import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
-import { CertificateProfile } from './profile.ts';
+import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
 const FilePath = z.string().min(1);
@@ -50,6 +50,8 @@ const Tenant = z.strictObject({
   profile: CertificateProfile,
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),
+  /** What sendOTP does with a one-time password: answer it, or send it to the subscriber of the key. */
+  otpDelivery: z.enum(['RESPONSE', 'MESSAGE']).default('RESPONSE'),
 });
 
 const CertificateAuthority = z.strictObject({
@@ -76,6 +78,13 @@ const Audit = z.strictObject({
     .int()
     .min(4096)
     .default(64 * 1024 * 1024),
+});
+
+/** Keys made ahead on the token, so that createCertificate waits for none. The types are those of the tenants' profiles. */
+const KeyPool = z.strictObject({
+  /** Of each type; 0: none. */
+  keys: z.int().min(0).max(1000).default(8),
+  keysByType: z.partialRecord(z.enum(keyTypes), z.int().min(0).max(1000)).default({}),
 });
 
 export const Config = z.strictObject({
@@ -109,6 +118,7 @@ export const Config = z.strictObject({
   limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
+  keyPool: KeyPool.prefault({}),
   audit: Audit.prefault({}),
   admin: AdminConfig.prefault({}),
   certificateAuthorities: z.record(z.string(), CertificateAuthority),
@@ -129,6 +139,10 @@ export function loadConfig(path: string): Config {
       ([name, { certificateAuthority }]) =>
         `${path}: tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured`,
     );
+  const undelivered = Object.entries(config.tenants).find(([, { otpDelivery }]) => otpDelivery === 'MESSAGE');
+  if (undelivered !== undefined) {
+    faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: this version has no gateway for messages; RESPONSE is offered`);
+  }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
 }

@@ -4,6 +4,7 @@ import type { CertificateIssuer } from '../certificates/issue.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
+import type { Deliver } from '../keys/otp-delivery.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { limitSizes } from './limit-sizes.ts';
@@ -15,6 +16,8 @@ export interface Context {
   readonly config: Config;
   readonly keys: Keyring;
   readonly token: Token;
+  /** How a one-time password reaches the owner of a key, where a gateway is configured. */
+  readonly deliver?: Deliver | undefined;
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
   /** For work that would hold up the event loop. */
