@@ -9,6 +9,7 @@ import { compiled } from './compile.ts';
 import { measureCrl } from './crl.ts';
 import { jsonCostLines } from './json-cost.ts';
 import { keyTypes, measureCeiling, measureLoad, type KeyType, type Load, type Target } from './native-tools.ts';
+import { reportKeys } from './key-figures.ts';
 import { readQuickstart, type Quickstart } from './quickstart-description.ts';
 import { report, type Measured } from './report.ts';
 import { createScratchCertificates } from './scratch-certificates.ts';
@@ -97,10 +98,22 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);
   say('with the audit log and without it, in turns');
   const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
+  const keys = await reportKeys(quickstart, say);
   say('a long CRL');
-  const crl = measureCrl();
-  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine), '', ...jsonCostLines(), '', crl])
-    console.log(line);
+  const lines = [
+    ...tokenLayer,
+    '',
+    ...report(measured, bare),
+    '',
+    ...auditCosts.map(auditCostLine),
+    '',
+    ...keys,
+    '',
+    ...jsonCostLines(),
+    '',
+    measureCrl(),
+  ];
+  for (const line of lines) console.log(line);
 }
 
 const quickstart = readQuickstart();

@@ -10,6 +10,7 @@ import { Revocations } from './certificates/revocations.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
+import type { KeyType } from './config/profile.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
@@ -76,14 +77,19 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   checkProfiles(config.tenants, authorities);
   const clients = new ClientRegistry(store);
   await clients.load();
-  const keys = new Keyring(store, token, tokenCustody(token), keyOptions(config));
+  let validConfig = config;
+  const keys = new Keyring(store, token, tokenCustody(token), {
+    ...keyOptions(config),
+    pool: { ...metrics.keyPool(), targets: () => poolTargets(validConfig), isTokenBusy: () => token.waiting > 0, log },
+  });
   const { finished, kept } = await keys.recover();
   if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
   if (kept.length > 0)
     log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
-  keys.startSweeping((count) => {
+  keys.destruction.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
+  keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
   const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
   warnOfReadableFiles(config, log);
@@ -170,10 +176,11 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           const opened = await openAuthorities(token, next.certificateAuthorities);
           checkProfiles(next.tenants, opened);
           return () => {
-            keys.keepConfigured(keysOf(next.certificateAuthorities));
+            keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
             void crls.use(opened, next.certificateAuthorities);
             guard.use(next.limits);
+            validConfig = next;
             current = apiOptions({ config: next, authorities: opened });
           };
         },
@@ -191,7 +198,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     },
   });
   const administration: AdminContext = {
-    ...{ store, registry: clients, audit, log, reloader, health, configPath, startedAt, token },
+    ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
     config: () => reloader.config,
   };
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
@@ -220,8 +227,9 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     if (cutOff > 0) log.error('requests were cut off', { requests: cutOff });
     await administrationEnded;
     apiListener.refusals.stop();
-    keys.stopSweeping();
     await crls.stop();
+    keys.stopPool();
+    keys.destruction.stopSweeping();
     keptAnswers.stop();
     await audit.stop();
     await threads.stop();
@@ -263,11 +271,19 @@ function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void {
 /** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
 function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
+  const attemptWaitMs = 1000 * token.callTimeoutSeconds;
   return {
     configured: keysOf(certificateAuthorities),
     attemptMaxMs,
+    attemptWaitMs,
     ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }),
   };
+}
+
+/** Keys are made ahead of the types that tenants' profiles ask for. */
+function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, number> {
+  const types = Object.values(tenants).map(({ profile }) => profile.keyType);
+  return new Map(types.map((type) => [type, keyPool.keysByType[type] ?? keyPool.keys]));
 }
 
 function keysOf(authorities: Config['certificateAuthorities']): string[] {

@@ -7,7 +7,7 @@ import { LimitsConfig } from './limits-config.ts';
 import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
-import { CertificateProfile } from './profile.ts';
+import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
 const FilePath = z.string().min(1);
@@ -52,6 +52,8 @@ const Tenant = z.strictObject({
   revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate wants the key's secret; the role alone is not enough."),
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),
+  /** What sendOTP does with a one-time password: answer it, or send it to the subscriber of the key. */
+  otpDelivery: z.enum(['RESPONSE', 'MESSAGE']).default('RESPONSE'),
 });
 
 const Audit = z.strictObject({
@@ -70,6 +72,13 @@ const Audit = z.strictObject({
     .int()
     .min(4096)
     .default(64 * 1024 * 1024),
+});
+
+/** Keys made ahead on the token, so that createCertificate waits for none. The types are those of the tenants' profiles. */
+const KeyPool = z.strictObject({
+  /** Of each type; 0: none. */
+  keys: z.int().min(0).max(1000).default(8),
+  keysByType: z.partialRecord(z.enum(keyTypes), z.int().min(0).max(1000)).default({}),
 });
 
 export const Config = z.strictObject({
@@ -103,6 +112,7 @@ export const Config = z.strictObject({
   limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
+  keyPool: KeyPool.prefault({}),
   audit: Audit.prefault({}),
   certificateAuthorities: z.record(AuthorityName, CertificateAuthority),
   admin: AdminConfig.prefault({}),
@@ -123,6 +133,10 @@ export function loadConfig(path: string): Config {
       ([name, { certificateAuthority }]) =>
         `${path}: tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured`,
     );
+  const undelivered = Object.entries(config.tenants).find(([, { otpDelivery }]) => otpDelivery === 'MESSAGE');
+  if (undelivered !== undefined) {
+    faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: this version has no gateway for messages; RESPONSE is offered`);
+  }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
 }

@@ -5,6 +5,7 @@ import type { Revocations } from '../certificates/revocations.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
+import type { Deliver } from '../keys/otp-delivery.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { limitSizes } from './limit-sizes.ts';
@@ -16,6 +17,8 @@ export interface Context {
   readonly config: Config;
   readonly keys: Keyring;
   readonly token: Token;
+  /** How a one-time password reaches the owner of a key, where a gateway is configured. */
+  readonly deliver?: Deliver | undefined;
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
   readonly revocations: Revocations;

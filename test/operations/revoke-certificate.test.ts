@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   call,
+  certificateRequest,
   codeOf,
   contentDocument,
   messageOf,
@@ -100,6 +101,30 @@ describe('revokeCertificate', () => {
     expect(checked.body['remainingAttempts']).toBe(4);
     expect(await sign(key)).toBe('0/0');
     expect(codeOf(await revoke(key, { password: key.password }))).toBe('0/0');
+  });
+
+  it('takes a one-time password for REVOKE, and the secret of a key that is removed or on hold', async () => {
+    const key = await newKey('other');
+    const otp = await call('other', 'pki/sendOTP', { keyReference: key.reference, action: 'REVOKE', signerData: { digest: [] } });
+    expect(codeOf(await revoke(key, { reason: 'CERTIFICATE_HOLD', password: textOf(otp.body['password']) }))).toBe('0/0');
+    expect(codeOf(await revoke(key, { reason: 'REMOVE_FROM_CRL', password: 'wrong' }))).toBe('2/202');
+    expect(codeOf(await revoke(key, { reason: 'REMOVE_FROM_CRL', password: key.password }))).toBe('0/0');
+    await call('other', 'pki/removeKey', { keyReference: secretOf(key) });
+    expect(codeOf(await revoke(key, { password: key.password }))).toBe('0/0');
+  });
+
+  it('wants the transaction of a key that is tied to one; a wrong one counts', async () => {
+    const { body } = await call('other', 'pki/createCertificate', certificateRequest({ transactionId: 'T-1' }));
+    const certificate = textOf(body['certificate']);
+    const attempt = async (more: object): Promise<string> => codeOf(await call('other', 'pki/revokeCertificate', { certificate, ...more }));
+    expect(await attempt({})).toBe('2/202');
+    expect(await attempt({ transactionId: 'T-2' })).toBe('2/202');
+    const reference = textOf(body['keyReference']?.['reference']);
+    const checked = await call('other', 'pki/checkKey', { keyReference: { reference } });
+    expect(checked.body['remainingAttempts']).toBe(4);
+    expect(await attempt({ transactionId: 'T-1' })).toBe('0/0');
+    const untied = await newKey('other');
+    expect(codeOf(await revoke(untied, { transactionId: 'T-1' }))).toBe('2/202');
   });
 
   it('does not know certificates of another tenant, of strangers, and changed ones', async () => {

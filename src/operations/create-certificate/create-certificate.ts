@@ -7,25 +7,25 @@ import { issueCertificate, rehearse, validity } from '../../certificates/issue.t
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
 import { checkSubject } from '../../certificates/subject-rules.ts';
-import type { CreatedWithPassword } from '../../keys/keyring.ts';
+import type { CreatedKey } from '../../keys/new-key.ts';
 import { Refusal } from '../../result-codes.ts';
-import { DigestEntry, Secret, Sha1Hex, Text } from '../fields/values.ts';
+import { activationProtocols } from '../../keys/key-record.ts';
+import { boundDigests, SignerData } from '../fields/bound-digests.ts';
+import { Secret, Sha1Hex, Text, TransactionId } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-
-const protocols = ['PASSWORD', 'OTP', 'SINGLE_USE'] as const;
 
 const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']);
 
 const CreateCertificateRequest = z.strictObject({
   certificationRequestInfo: z.strictObject({
-    signatureActivationProtocol: z.enum(protocols),
+    signatureActivationProtocol: z.enum(activationProtocols),
     validityPeriod: z.int().positive().optional(),
-    transactionId: Secret.optional(),
+    transactionId: TransactionId.optional(),
     JWT: z.strictObject({ token: Text, password: Secret.optional() }).optional(),
     PKCS10: Pkcs10.optional(),
   }),
   certificateFormat: CertificateFormat,
-  signerData: z.strictObject({ digest: z.array(DigestEntry) }).optional(),
+  signerData: SignerData.optional(),
   requestID: Text.optional(),
 });
 type CreateCertificateRequest = z.output<typeof CreateCertificateRequest>;
@@ -51,7 +51,9 @@ export const createCertificate = operation({
   answer: z.strictObject({
     keyReference: z.strictObject({
       reference: Sha1Hex.describe('SHA-1 of the certificate: names the key from now on'),
-      password: z.string().describe('the secret of the key, shown this once'),
+      password: z.string().optional().describe('the secret of a key of PASSWORD, shown this once'),
+      authToken: z.string().optional().describe('the secret of a key of SINGLE_USE, shown this once'),
+      transactionId: TransactionId.optional().describe('the transaction of the request'),
     }),
     certificate: z.base64().describe('the certificate in the format asked for'),
     certificateFormat: CertificateFormat,
@@ -59,7 +61,8 @@ export const createCertificate = operation({
   }),
   async run(request, context) {
     const pkcs10 = checkOffered(request);
-    const { name, profile, issuer, authority } = tenantOf(context);
+    const { name, profile, issuer, authority, allowSha1 } = tenantOf(context);
+    const binding = request.signerData === undefined ? undefined : boundDigests(request.signerData, { allowSha1 });
     checkSubject(profile, pkcs10.subject);
     const subject = subjectName(pkcs10.subject);
     const { notBefore, notAfter } = validity(
@@ -77,15 +80,19 @@ export const createCertificate = operation({
     // The whole certificate is made once before the key is, so that a request that is refused costs no key.
     rehearse(issuer, profile.keyType, content);
     let der: Uint8Array = new Uint8Array();
-    const answer = ({ reference, password }: CreatedWithPassword) => ({
-      keyReference: { reference, password },
+    const { transactionId } = request.certificationRequestInfo;
+    const answer = ({ reference, secret }: CreatedKey) => ({
+      keyReference: { reference, ...secret, ...(transactionId === undefined ? {} : { transactionId }) },
       certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
       certificateFormat: request.certificateFormat,
       name: distinguishedNameText(subject),
     });
-    const created = await context.keys.createWithPassword({
+    const created = await context.keys.create({
       tenant: name,
       type: profile.keyType,
+      protocol: request.certificationRequestInfo.signatureActivationProtocol,
+      transactionId: request.certificationRequestInfo.transactionId,
+      binding,
       subscriber: pkcs10.attributes.subscriber,
       async issue(publicKeyInfo) {
         const serialNumber = await context.token.random(16);
@@ -112,15 +119,12 @@ export const createCertificate = operation({
 });
 
 /** @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
-function checkOffered({ certificationRequestInfo, signerData }: CreateCertificateRequest): z.output<typeof Pkcs10> {
-  const { JWT, PKCS10, signatureActivationProtocol, transactionId } = certificationRequestInfo;
+function checkOffered({ certificationRequestInfo }: CreateCertificateRequest): z.output<typeof Pkcs10> {
+  const { JWT, PKCS10 } = certificationRequestInfo;
   if ((JWT === undefined) === (PKCS10 === undefined)) {
     throw new Refusal('FIELDS_INCONSISTENT', { at: info, message: 'the subject comes from exactly one of JWT and PKCS10' });
   }
-  if (signatureActivationProtocol !== 'PASSWORD') throw unsupported(`${info}/signatureActivationProtocol`, 'PASSWORD is');
-  if (transactionId !== undefined) throw unsupported(`${info}/transactionId`, 'keys tied to no transaction are');
   if (PKCS10 === undefined) throw unsupported(`${info}/JWT`, 'PKCS10 is');
-  if (signerData !== undefined) throw unsupported('/signerData', 'keys that are not bound to digests are');
   return PKCS10;
 }
 
@@ -132,5 +136,5 @@ function tenantOf({ caller, config, authorities }: Context) {
   const tenant = config.tenants[caller.tenant];
   const issuer = tenant === undefined ? undefined : authorities.get(tenant.certificateAuthority);
   if (tenant === undefined || issuer === undefined) throw new Error(`tenant ${caller.tenant} is not configured`);
-  return { name: caller.tenant, profile: tenant.profile, issuer, authority: tenant.certificateAuthority };
+  return { name: caller.tenant, profile: tenant.profile, issuer, authority: tenant.certificateAuthority, allowSha1: tenant.allowSha1 };
 }

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { DerError } from '../../asn1/reader.ts';
 import { revocationReasons } from '../../certificates/revocation-reasons.ts';
 import { parseCertificateText } from '../../certificates/x509.ts';
-import { parseKeyReferenceId } from '../../keys/key-record.ts';
+import { requiredSecret } from '../../keys/credentials.ts';
+import { parseKeyReferenceId, type KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
 import { Base64, Secret, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
@@ -39,8 +40,7 @@ export const revokeCertificate = operation({
     audit.digests.push(`sha256:${createHash('sha256').update(der).digest('hex')}`);
     revocations.check(certificate, request.reason);
     const key = await keys.find(caller.tenant, parseKeyReferenceId(certificate.sha1));
-    const secret = secretIn(request, context);
-    if (secret !== undefined) await keys.proveForRevocation(key, secret);
+    await authorise(key, request, context);
     const answer = (date: Date) => ({ date: date.getTime() });
     const date = await revocations.change(certificate, request.reason, answer);
     await keys.stateChanged(key);
@@ -58,19 +58,24 @@ function certificateIn({ certificate }: RevokeCertificateRequest): Uint8Array {
   }
 }
 
-/** @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
-function checkSecrets({ password, authToken, transactionId }: RevokeCertificateRequest): void {
-  if (password !== undefined && authToken !== undefined) {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: '/authToken', message: 'a key has a password or an authToken, and both are given' });
-  }
-  if (transactionId !== undefined) {
-    throw new Refusal('UNSUPPORTED', { at: '/transactionId', message: 'keys tied to a transaction are not offered by this version' });
-  }
+/** @throws {Refusal} FIELDS_INCONSISTENT */
+function checkSecrets({ password, authToken }: RevokeCertificateRequest): void {
+  if (password === undefined || authToken === undefined) return;
+  throw new Refusal('FIELDS_INCONSISTENT', {
+    at: '/authToken',
+    message: 'a key is activated by a password or an authToken, and both are given',
+  });
 }
 
-/** The secret that was sent, as the bytes that are checked. @throws {Refusal} FIELD_MISSING where the tenant wants one */
-function secretIn({ password }: RevokeCertificateRequest, { caller, config }: Context): Uint8Array | undefined {
-  if (password !== undefined) return Buffer.from(password.normalize('NFC'));
-  if (config.tenants[caller.tenant]?.revocationNeedsSecret !== true) return undefined;
-  throw new Refusal('FIELD_MISSING', { at: '/password', message: "the key's password is required to revoke its certificate" });
+/**
+ * The role is enough, unless the tenant wants the secret; one that is sent must be right, and so must the transaction of a key that is tied to one.
+ * @throws {Refusal} FIELD_MISSING, KEY_LOCKED, ACTIVATION_FAILED
+ */
+async function authorise(key: KeyRecord, request: RevokeCertificateRequest, { caller, config, keys }: Context): Promise<void> {
+  const isSent = request.password !== undefined || request.authToken !== undefined;
+  if (isSent || config.tenants[caller.tenant]?.revocationNeedsSecret === true) {
+    await keys.authoriseRevocation(key, requiredSecret(key, 'REVOKE', request, ''));
+  } else {
+    await keys.authoriseTransaction(key, request.transactionId);
+  }
 }
