@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { AdminSocket } from './admin/admin-socket.ts';
@@ -12,7 +11,9 @@ import type { KeyType } from './config/profile.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
-import { callerOf, createApiListener } from './http/mtls-listener.ts';
+import { Guard } from './http/guard.ts';
+import { limitServer } from './http/limited-server.ts';
+import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
@@ -21,14 +22,26 @@ import { tokenCustody } from './keys/custody.ts';
 import { Keyring, type KeyringOptions } from './keys/keyring.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
+import { Draining } from './service/draining.ts';
+import { addressOf, listen } from './service/listen.ts';
+import { listenFds } from './service/listen-fds.ts';
+import { serviceManager } from './service/service-manager.ts';
+import { Watchdog } from './service/watchdog.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
+import { auditMetrics } from './telemetry/audit-metrics.ts';
+import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { processMetrics } from './telemetry/process-metrics.ts';
+import { requestMetrics } from './telemetry/request-metrics.ts';
+import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
 import { missingKeyTypes } from './token/wire/probe-report.ts';
 
+/** What the last checkpoint, the token host and the database may take after the last answer. */
+const closingSeconds = 10;
 const readinessMs = 2000;
 
 /** The daemon: wires the rooms together and decides nothing. */
@@ -42,6 +55,11 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       hangUp();
     });
   });
+  const manager = serviceManager(process.env, process.pid, (reason) => {
+    log.warn('the service manager takes no message', { reason });
+  });
+  const sockets = listenFds(process.env, process.pid, Object.keys(config.listeners));
+  manager.status('starting: waiting for the token and the state store');
   const store = await openStateStore(config.state, log);
   const metrics = new Metrics();
   const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
@@ -70,16 +88,19 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
   warnOfReadableFiles(config, log);
 
-  let draining = false;
+  const threads = new WorkThreads();
+  const guard = new Guard(config.limits, threads, clientOf);
+  const requests = requestMetrics(metrics.registry);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
   const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
+    guard,
     jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
     documentsMax: valid.config.limits.documentsMax,
     log,
-    draining: () => draining,
+    draining: () => draining.refusing,
     busySeconds: () => token.busySeconds,
     callerOf: async (request) => {
       const caller = await callerOf(request, clients);
@@ -87,14 +108,21 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     },
     admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
+    metrics: requests,
     keptAnswers,
-    context: (caller, details) => ({ ...valid, caller, keys, token, audit: details }),
+    context: (caller, details) => ({ ...valid, caller, keys, token, threads, audit: details }),
   });
   let current = apiOptions({ config, authorities });
   const api = createApi(current, () => current);
+  processMetrics(metrics.registry);
+  auditMetrics(metrics.registry, () => audit.status);
+  authorityMetrics(
+    metrics.registry,
+    () => new Map([...validAuthorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
+  );
   const health = {
     async ready(): Promise<Record<string, string>> {
-      const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
+      const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
       const [authority] = validAuthorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
       await Promise.all([
@@ -121,6 +149,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
   });
   const apiServer = apiListener.server;
+  limitServer(apiServer, config.limits, api, guard.malformed);
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
   const publicServer = config.listeners.public === undefined ? undefined : createPublicServer(config.listeners.public);
   const reloader = new Reloader({
@@ -135,6 +164,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
             validConfig = next;
+            guard.use(next.limits);
             current = apiOptions({ config: next, authorities: opened });
           };
         },
@@ -147,6 +177,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     ],
     announce: (state) => {
       log.debug(`configuration: ${state}`);
+      if (state === 'reloading') manager.reloading('reading the configuration anew');
+      else manager.ready(servingStatus(reloader));
     },
   });
   const administration: AdminContext = {
@@ -154,39 +186,56 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     config: () => reloader.config,
   };
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
-  await listen(apiServer, config.listeners.api);
-  await listen(operationsServer, config.listeners.operations);
-  if (publicServer !== undefined && config.listeners.public !== undefined) await listen(publicServer, config.listeners.public);
-  hangUp = () => void reloadBySignal(administration);
-  startOver.resolve();
-  log.info('ready', {
-    api: config.listeners.api.port,
-    operations: config.listeners.operations.port,
-    public: config.listeners.public?.port,
+  const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
+  const draining = new Draining(servers);
+  const vitalSigns = [
+    { name: 'database thread', check: async () => store.answer() },
+    {
+      name: 'token client',
+      check: () => {
+        token.checkSupervised();
+      },
+    },
+  ];
+  const watchdog = new Watchdog(manager, vitalSigns, (name, reason) => {
+    log.error('a part of the service is dead', { name, reason });
   });
-
   const stop = async (): Promise<void> => {
-    if (draining) return;
-    draining = true;
-    log.info('stopping');
-    const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
-    const closed = Promise.all([...servers.map(close), adminSocket.close()]);
-    const timer = setTimeout(() => {
-      for (const server of servers) server.closeAllConnections();
-    }, reloader.config.limits.drainSeconds * 1000);
-    await closed;
-    clearTimeout(timer);
+    if (draining.begun) return;
+    log.info('stopping', { unanswered: draining.unanswered });
+    const { drainSeconds } = reloader.config.limits;
+    watchdog.stop();
+    manager.stopping('answering what has come', drainSeconds + closingSeconds);
+    const administrationEnded = adminSocket.close();
+    const cutOff = await draining.end(drainSeconds);
+    if (cutOff > 0) log.error('requests were cut off', { requests: cutOff });
+    await administrationEnded;
     apiListener.refusals.stop();
     keys.stopPool();
     keys.destruction.stopSweeping();
     keptAnswers.stop();
     await audit.stop();
+    await threads.stop();
     await token.stop();
     await store.close();
     log.info('stopped');
     process.exit(0);
   };
+  // Before anybody can connect: from then on a stop has something to lose.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
+  await listen(apiServer, config.listeners.api, sockets.get('api'));
+  await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
+  if (publicServer !== undefined && config.listeners.public !== undefined)
+    await listen(publicServer, config.listeners.public, sockets.get('public'));
+  hangUp = () => void reloadBySignal(administration);
+  startOver.resolve();
+  log.info('ready', {
+    api: addressOf(apiServer),
+    operations: addressOf(operationsServer),
+    public: publicServer === undefined ? undefined : addressOf(publicServer),
+  });
+  watchdog.start();
+  manager.ready(servingStatus(reloader));
 }
 
 /** A tenant whose keys the token cannot make would only find out by its first request. */
@@ -232,24 +281,9 @@ async function inTime(work: Promise<unknown> | undefined): Promise<void> {
   await Promise.race([work, late]);
 }
 
-async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-/** Finishes the requests that run; idle connections are closed at once. */
-async function close(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
+function servingStatus({ last }: Reloader): string {
+  const faults = last?.faults ?? [];
+  return faults.length === 0 ? 'serving' : `serving; the last reload failed: ${faults.join('; ')}`;
 }
 
 const { values } = parseArgs({ options: { config: { type: 'string', default: '/etc/signetd/signetd.yaml' } } });
