@@ -98,8 +98,8 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   say('with the audit log and without it, in turns');
   const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
   const keys = await reportKeys(quickstart, say);
-  const lines = [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine), '', ...keys, '', ...jsonCostLines()];
-  for (const line of lines) console.log(line);
+  const parts = [tokenLayer, report(measured, bare), auditCosts.map(auditCostLine), jsonCostLines(), keys];
+  for (const line of parts.flatMap((part) => [...part, ''])) console.log(line);
 }
 
 const quickstart = readQuickstart();

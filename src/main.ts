@@ -163,8 +163,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           return () => {
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
-            guard.use(next.limits);
             validConfig = next;
+            guard.use(next.limits);
             current = apiOptions({ config: next, authorities: opened });
           };
         },
