@@ -106,15 +106,16 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   // One message to the token: all documents of a call are signed with one algorithm.
   const { algorithm } = at(prepared, 0);
   const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents };
-  const evidence = await context.keys.sign(key, given, toBeSigned, async (values) => {
+  // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
+  return context.keys.sign<SignAnswer>(key, given, toBeSigned, async (values) => {
     const finished = await format.complete({ prepared, values, signer }, documents, context.threads);
-    return documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index)) }));
+    const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index)) }));
+    return {
+      evidenceObject: at(evidence, 0),
+      evidenceObjects: evidence,
+      optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
+    };
   });
-  return {
-    evidenceObject: at(evidence, 0),
-    evidenceObjects: evidence,
-    optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
-  };
 }
 
 function signerOf(key: KeyRecord, { caller, config, authorities }: Context, trustedCa: string | undefined): SignerChain {
