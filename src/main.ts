@@ -18,6 +18,7 @@ import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring, type KeyringOptions } from './keys/keyring.ts';
+import { Messenger } from './messages/messenger.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
@@ -67,7 +68,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   let draining = false;
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
-  const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
+  const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
     jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
@@ -84,7 +85,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     keptAnswers,
     context: (caller, details) => ({ ...valid, caller, keys, token, audit: details }),
   });
-  let current = apiOptions({ config, authorities });
+  let messages = new Messenger(config.messages, store, log);
+  let current = apiOptions({ config, authorities, messages });
   const api = createApi(current, () => current);
   const health = {
     async ready(): Promise<Record<string, string>> {
@@ -125,10 +127,12 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       {
         prepare: async (next) => {
           const opened = await openAuthorities(token, next.certificateAuthorities);
+          const nextMessages = new Messenger(next.messages, store, log);
           return () => {
             keys.keepConfigured(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
-            current = apiOptions({ config: next, authorities: opened });
+            messages = nextMessages;
+            current = apiOptions({ config: next, authorities: opened, messages });
           };
         },
       },
@@ -172,6 +176,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     apiListener.refusals.stop();
     keys.stopSweeping();
     keptAnswers.stop();
+    messages.close();
     await audit.stop();
     await token.stop();
     await store.close();

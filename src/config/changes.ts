@@ -14,6 +14,7 @@ const changeable = [
   'listeners.api.clientRevocationLists',
   'listeners.api.key',
   'log.level',
+  'messages',
   'tenants',
 ] as const;
 

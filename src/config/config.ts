@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { AdminConfig } from './admin-config.ts';
 import { apiConnectionLimits, ClientRevocationLists, connectionLimits } from './connection-config.ts';
+import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
 import { CertificateProfile } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -48,6 +49,7 @@ const Tenant = z.strictObject({
   profile: CertificateProfile,
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),
+  otpText: OtpText.optional().describe('Instead of messages.otpText.'),
 });
 
 const CertificateAuthority = z.strictObject({
@@ -118,6 +120,7 @@ export const Config = z.strictObject({
   state: StateConfig.prefault({}),
   audit: Audit.prefault({}),
   admin: AdminConfig.prefault({}),
+  messages: MessagesConfig.optional().describe('Gateways for messages to subscribers. Absent: nothing is sent.'),
   certificateAuthorities: z.record(z.string(), CertificateAuthority),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
   log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
@@ -184,6 +187,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
+    ...(config.messages === undefined ? {} : { messages: absoluteMessages(config.messages, base) }),
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [
         name,

@@ -6,6 +6,7 @@ import { RegistrationEnded, type Admission } from '../clients/admission.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import type { Context, Operation } from '../operations/operation.ts';
+import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { TokenBusy } from '../token/token.ts';
@@ -135,7 +136,7 @@ async function carryOut(
     // Nobody knows a business outcome then.
     if (error instanceof StoreUnavailable) return storeAway(error, operation.path, options.log);
     if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
-    return { result: resultOf(error, operation.path, options.log), answer: {}, echo };
+    return { result: resultOf(error, operation.path, options.log), answer: error instanceof Refusal ? error.answer : {}, echo };
   };
   try {
     checkBodyHeaders(request, options.jsonBodyMaxBytes);

@@ -21,6 +21,11 @@ export function parseKeyReferenceId(text: string): KeyReferenceId {
 export const keyStates = ['ACTIVE', 'LOCKED', 'EXPIRED', 'REMOVED'] as const;
 export type KeyState = (typeof keyStates)[number];
 
+export interface Subscriber {
+  readonly emailAddress?: string | undefined;
+  readonly phoneNumber?: string | undefined;
+}
+
 /** A caller's key as it is kept in memory. The counters follow every attempt. */
 export interface KeyRecord {
   readonly reference: KeyReferenceId;
@@ -29,6 +34,7 @@ export interface KeyRecord {
   readonly type: KeyType;
   readonly certificate: ParsedCertificate;
   readonly publicKey: KeyObject;
+  readonly subscriber: Subscriber;
   secret: { readonly salt: Uint8Array; readonly mac: Uint8Array };
   removed: boolean;
   failuresInRow: number;
@@ -53,6 +59,7 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
     type,
     certificate,
     publicKey: createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' }),
+    subscriber: { emailAddress: row.subscriber_email ?? undefined, phoneNumber: row.subscriber_phone ?? undefined },
     isStale: false,
     ...changeableFields(row),
   };

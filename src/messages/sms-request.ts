@@ -1,0 +1,111 @@
+import { fillTemplate, parseTemplate, type TemplatePart } from '../config/message-template.ts';
+import { placeholdersIn, splitUrl, type SmsConfig } from '../config/sms-config.ts';
+
+/** What is sent to the gateway. */
+export interface SmsRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** Values of the placeholders, by name. */
+export type PlaceholderValues = ReadonlyMap<string, string>;
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
+type JsonTemplate =
+  | null
+  | boolean
+  | number
+  | readonly JsonTemplate[]
+  | { readonly text: readonly TemplatePart[] }
+  | ReadonlyMap<string, JsonTemplate>;
+
+/**
+ * The configured request, taken apart once. Each value is encoded for the place where it stands: percent-encoded in a path and a query, a field's value
+ * of a form, a string of JSON that is built as a value and written by `JSON.stringify`. Headers take visible ASCII alone.
+ */
+export class SmsRequestTemplate {
+  readonly #method: string;
+  readonly #origin: string;
+  readonly #path: readonly TemplatePart[];
+  readonly #query: readonly TemplatePart[];
+  readonly #headers: readonly (readonly [name: string, value: readonly TemplatePart[]])[];
+  readonly #body: ((values: PlaceholderValues) => string) | undefined;
+
+  constructor({ method, url, headers, body }: Pick<SmsConfig, 'method' | 'url' | 'headers' | 'body'>) {
+    const split = splitUrl(url);
+    if (split === undefined) throw new Error('the configuration has checked this URL');
+    this.#method = method;
+    this.#origin = new URL(split.origin).origin;
+    this.#path = parseTemplate(split.path, placeholdersIn.path);
+    this.#query = parseTemplate(split.query, placeholdersIn.query);
+    const contentType =
+      body === undefined ? {} : { 'Content-Type': 'json' in body ? 'application/json' : 'application/x-www-form-urlencoded' };
+    this.#headers = Object.entries({ ...headers, ...contentType }).map(([name, value]) => [
+      name,
+      parseTemplate(value, placeholdersIn.header),
+    ]);
+    this.#body = body === undefined ? undefined : 'json' in body ? jsonBody(body.json) : formBody(body.form);
+  }
+
+  /** Scheme, host and path as they are configured: what may be shown of the URL. */
+  get shownUrl(): string {
+    return `${this.#origin}${this.#path.map((part) => (typeof part === 'string' ? part : `{${part.placeholder}}`)).join('')}`;
+  }
+
+  /** @throws {RangeError} where a value cannot stand in its place */
+  fill(values: PlaceholderValues): SmsRequest {
+    const query = fillTemplate(this.#query, values, percentEncoded);
+    const path = fillTemplate(this.#path, values, pathEncoded);
+    const url = new URL(`${this.#origin}${path}${query === '' ? '' : `?${query}`}`);
+    if (url.origin !== this.#origin) throw new RangeError('the URL would lead elsewhere');
+    const headers = Object.fromEntries(this.#headers.map(([name, value]) => [name, fillTemplate(value, values, headerValue)]));
+    return { method: this.#method, url, headers, body: this.#body?.(values) };
+  }
+}
+
+/** RFC 3986: everything but unreserved characters. */
+function percentEncoded(value: string): string {
+  return encodeURIComponent(value).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** A segment of dots would climb, percent-encoded ones too (WHATWG URL). */
+function pathEncoded(value: string): string {
+  if (/^\.*$/.test(value)) throw new RangeError('a segment of a path is not empty, and not of dots alone');
+  return percentEncoded(value);
+}
+
+/** RFC 9110 §5.5, visible ASCII and spaces alone. */
+function headerValue(value: string): string {
+  if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) throw new RangeError('a header has visible ASCII characters and spaces');
+  return value;
+}
+
+function formBody(form: Readonly<Record<string, string>>): (values: PlaceholderValues) => string {
+  const fields = Object.entries(form).map(([name, value]): [string, TemplatePart[]] => [name, parseTemplate(value, placeholdersIn.body)]);
+  return (values) => new URLSearchParams(fields.map(([name, value]): [string, string] => [name, fillTemplate(value, values)])).toString();
+}
+
+function jsonBody(json: Json): (values: PlaceholderValues) => string {
+  const template = jsonTemplate(json);
+  return (values) => JSON.stringify(filled(template, values));
+}
+
+function jsonTemplate(json: Json): JsonTemplate {
+  if (typeof json === 'string') return { text: parseTemplate(json, placeholdersIn.body) };
+  if (typeof json !== 'object' || json === null) return json;
+  if (isList(json)) return json.map(jsonTemplate);
+  return new Map(Object.entries(json).map(([name, value]) => [name, jsonTemplate(value)]));
+}
+
+function filled(template: JsonTemplate, values: PlaceholderValues): Json {
+  if (typeof template !== 'object' || template === null) return template;
+  if (template instanceof Map) return Object.fromEntries([...template].map(([name, value]) => [name, filled(value, values)]));
+  if ('text' in template) return fillTemplate(template.text, values);
+  return isList(template) ? template.map((one) => filled(one, values)) : null;
+}
+
+function isList<T>(value: readonly T[] | object): value is readonly T[] {
+  return Array.isArray(value);
+}
