@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
+import { messagesSection, type GatewayPorts } from './gateway-settings.ts';
 import { adminSocketPath, clientFiles, layout, tokenSocketPath } from './layout.ts';
 import { loopback } from './ports.ts';
 import { clients, tlsFiles } from './tls-material.ts';
@@ -21,7 +22,7 @@ export interface AuthorityEntry {
 const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
 
 /** Writes the service's configuration; before the CA exists, what the token host needs of it is there already. */
-export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined): void {
+export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined, gateways?: GatewayPorts): void {
   const config = {
     listeners: {
       api: {
@@ -47,6 +48,7 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
     state: { path: layout.state },
     audit: { directory: layout.audit },
     admin: { socketPath: adminSocketPath() },
+    ...(gateways === undefined ? {} : { messages: messagesSection(gateways) }),
     certificateAuthorities: authority === undefined ? {} : { issuing: authority },
     tenants: Object.fromEntries(
       Object.entries(keyTypes).map(([tenant, keyType]) => [
@@ -62,10 +64,11 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined)
 }
 
 /** Adds what the configuration of a quickstart lacks that an earlier version made. */
-export function completeConfig(): void {
+export function completeConfig(gateways: GatewayPorts): void {
   const known: unknown = parse(readFileSync(layout.config, 'utf8'));
-  if (typeof known === 'object' && known !== null && !('admin' in known)) {
-    appendFileSync(layout.config, stringify({ admin: { socketPath: adminSocketPath() } }));
+  if (typeof known !== 'object' || known === null) return;
+  for (const [name, section] of Object.entries({ admin: { socketPath: adminSocketPath() }, messages: messagesSection(gateways) })) {
+    if (!(name in known)) appendFileSync(layout.config, stringify({ [name]: section }));
   }
 }
 
@@ -81,6 +84,8 @@ export interface Description {
   readonly clientKey: string;
   readonly clients: Readonly<Record<string, { readonly certificate: string; readonly key: string }>>;
   readonly trustAnchors: readonly string[];
+  /** What the SMTP receiver and the SMS gateway got, one JSON file a message. An environment of an earlier version has none. */
+  readonly outboxDirectory?: string;
   readonly configFile: string;
 }
 
@@ -96,6 +101,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     clientKey: app.key,
     clients: Object.fromEntries(Object.keys(clients).map((name) => [name, clientFiles(name)])),
     trustAnchors: [rootCertificate],
+    outboxDirectory: layout.outbox,
     configFile: layout.config,
   };
 }
