@@ -12,33 +12,28 @@ export const placeholdersIn = {
   body: [...recipient, 'text'],
 } as const;
 
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 /** Headers that belong to the transport or follow from the body. */
 const ownHeaders = new Set([
   ...['accept-encoding', 'connection', 'content-encoding', 'content-length', 'content-type', 'expect', 'host'],
   ...['keep-alive', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
 ]);
 
-const HeaderName = z
-  .string()
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'not the name of a header')
-  .refine((name) => !ownHeaders.has(name.toLowerCase()), 'signetd sets this header itself, or sends none');
-
 /** A place in a JSON answer, or a pattern for any answer. */
 const AnswerPart = z
-  .union([
-    z.strictObject({
-      jsonPointer: z
-        .string()
-        .regex(/^(?:\/(?:[^~]|~[01])*)*$/, 'a JSON Pointer (RFC 6901) such as /messages/0/id')
-        .describe('JSON Pointer (RFC 6901) of a text, number or boolean in an answer that is JSON.'),
-    }),
-    z.strictObject({
-      pattern: z
-        .string()
-        .superRefine(checkPattern)
-        .describe('Regular expression for the first 4096 characters of the answer; its first group is what is read.'),
-    }),
-  ])
+  .strictObject({
+    jsonPointer: z
+      .string()
+      .regex(/^(?:\/(?:[^~]|~[01])*)*$/, 'a JSON Pointer (RFC 6901) such as /messages/0/id')
+      .optional()
+      .describe('JSON Pointer (RFC 6901) of a text, number or boolean in an answer that is JSON.'),
+    pattern: z
+      .string()
+      .superRefine(checkPattern)
+      .optional()
+      .describe('Regular expression for the first 4096 characters of the answer; its first group is what is read.'),
+  })
+  .refine(({ jsonPointer, pattern }) => (jsonPointer === undefined) !== (pattern === undefined), 'jsonPointer or pattern, one of them')
   .optional();
 
 const Answer = z.strictObject({
@@ -57,16 +52,15 @@ const Answer = z.strictObject({
   text: AnswerPart.describe("Where the gateway's words are. Absent: the answer itself, cut short."),
 });
 
-const Body = z.union([
-  z.strictObject({
-    json: z.json().describe('Any JSON value. Placeholders stand in its strings, and stay strings whatever their values are.'),
-  }),
-  z.strictObject({
+const Body = z
+  .strictObject({
+    json: z.json().optional().describe('Any JSON value. Placeholders stand in its strings, and stay strings whatever their values are.'),
     form: z
-      .record(z.string().min(1), z.string())
+      .record(z.string(), z.string())
+      .optional()
       .describe('Fields of application/x-www-form-urlencoded; placeholders stand in their values.'),
-  }),
-]);
+  })
+  .refine(({ json, form }) => (json === undefined) !== (form === undefined), 'json or form, one of them');
 
 /** The HTTP gateway that takes SMS: what is sent to it, and how its answer is read. */
 export const SmsConfig = z
@@ -82,7 +76,7 @@ export const SmsConfig = z
       .default(false)
       .describe('Whether the URL may be http:// to another machine: the texts are then sent in clear.'),
     headers: z
-      .record(HeaderName, z.string())
+      .record(z.string(), z.string())
       .default({})
       .describe('Further headers. {{phoneNumber}}, {{phoneDigits}}, {{id}} and {{secret.<name>}} may stand in their values.'),
     basicAuthentication: z
@@ -96,10 +90,7 @@ export const SmsConfig = z
       .optional()
       .describe('HTTP basic authentication (RFC 7617).'),
     body: Body.optional().describe('What is sent: json or form. Absent: no body.'),
-    secrets: z
-      .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'a name of letters, digits and hyphens'), SecretReference)
-      .default({})
-      .describe('Secrets for the placeholders {{secret.<name>}}: where each lies.'),
+    secrets: z.record(z.string(), SecretReference).default({}).describe('Secrets for the placeholders {{secret.<name>}}: where each lies.'),
     answer: Answer.prefault({}).describe('How the answer of the gateway is read.'),
     certificateAuthority: z
       .string()
@@ -138,8 +129,13 @@ export const SmsConfig = z
     for (const [name, template] of Object.entries(sms.headers)) {
       if (!/^[\x20-\x7e]*$/.test(template)) fault(['headers', name], 'a header has visible ASCII characters and spaces');
       look(['headers', name], template, placeholdersIn.header);
+      if (!headerName.test(name)) fault(['headers', name], 'not the name of a header');
+      if (ownHeaders.has(name.toLowerCase())) fault(['headers', name], 'signetd sets this header itself, or sends none');
       if (name.toLowerCase() === 'authorization' && sms.basicAuthentication !== undefined)
         fault(['headers', name], 'basicAuthentication sets this header');
+    }
+    for (const name of Object.keys(sms.secrets)) {
+      if (!/^[A-Za-z0-9-]+$/.test(name)) fault(['secrets', name], 'the name of a secret has letters, digits and hyphens');
     }
     if (sms.body !== undefined && sms.method === 'GET') fault(['body'], 'a GET has no body');
     for (const template of sms.body === undefined ? [] : bodyTexts(sms.body)) look(['body'], template, placeholdersIn.body);
@@ -155,8 +151,8 @@ export function splitUrl(template: string): { origin: string; path: string; quer
   return { origin, path: match?.[2] ?? '/', query: match?.[3] ?? '' };
 }
 
-function bodyTexts(body: z.output<typeof Body>): string[] {
-  return 'form' in body ? Object.values(body.form) : textsIn(body.json);
+function bodyTexts({ json, form }: z.output<typeof Body>): string[] {
+  return [...Object.values(form ?? {}), ...textsIn(json ?? null)];
 }
 
 function textsIn(value: z.core.util.JSONType): string[] {

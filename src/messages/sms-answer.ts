@@ -33,8 +33,9 @@ export function readSmsAnswer({ status, body }: HttpAnswer, config: SmsConfig['a
 
 function readPart(part: AnswerPart, body: string, json: unknown): string | undefined {
   if (part === undefined) return undefined;
-  if ('pattern' in part) return new RegExp(part.pattern, 'u').exec(body.slice(0, patternCharacters))?.[1];
-  const value = pointed(json, part.jsonPointer);
+  const { pattern, jsonPointer } = part;
+  if (pattern !== undefined) return new RegExp(pattern, 'u').exec(body.slice(0, patternCharacters))?.[1];
+  const value = jsonPointer === undefined ? undefined : pointed(json, jsonPointer);
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 

@@ -40,13 +40,13 @@ export class SmsRequestTemplate {
     this.#origin = new URL(split.origin).origin;
     this.#path = parseTemplate(split.path, placeholdersIn.path);
     this.#query = parseTemplate(split.query, placeholdersIn.query);
-    const contentType =
-      body === undefined ? {} : { 'Content-Type': 'json' in body ? 'application/json' : 'application/x-www-form-urlencoded' };
+    const type = body?.form === undefined ? 'application/json' : 'application/x-www-form-urlencoded';
+    const contentType = body === undefined ? {} : { 'Content-Type': type };
     this.#headers = Object.entries({ ...headers, ...contentType }).map(([name, value]) => [
       name,
       parseTemplate(value, placeholdersIn.header),
     ]);
-    this.#body = body === undefined ? undefined : 'json' in body ? jsonBody(body.json) : formBody(body.form);
+    this.#body = body === undefined ? undefined : body.form === undefined ? jsonBody(body.json ?? null) : formBody(body.form);
   }
 
   /** Scheme, host and path as they are configured: what may be shown of the URL. */
