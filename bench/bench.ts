@@ -7,6 +7,7 @@ import { auditCostLine, measureAuditCost } from './audit-cost.ts';
 import { startBareServer } from './bare-server-process.ts';
 import { compiled } from './compile.ts';
 import { keyTypes, measureCeiling, measureLoad, type KeyType, type Load, type Target } from './native-tools.ts';
+import { reportKeys } from './key-figures.ts';
 import { readQuickstart, type Quickstart } from './quickstart-description.ts';
 import { report, type Measured } from './report.ts';
 import { createScratchCertificates } from './scratch-certificates.ts';
@@ -95,7 +96,8 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);
   say('with the audit log and without it, in turns');
   const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
-  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine)]) console.log(line);
+  const keys = await reportKeys(quickstart, say);
+  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine), '', ...keys]) console.log(line);
 }
 
 const quickstart = readQuickstart();

@@ -6,8 +6,10 @@ import { runCommand, type AdminContext } from './admin/commands.ts';
 import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
+import type { Caller } from './clients/caller.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
+import type { KeyType } from './config/profile.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
@@ -19,6 +21,8 @@ import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring, type KeyringOptions } from './keys/keyring.ts';
 import { Messenger } from './messages/messenger.ts';
+import { deliverOtp } from './messages/otp-message.ts';
+import type { Deliver } from './keys/otp-delivery.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
@@ -53,14 +57,19 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const authorities = await openAuthorities(token, config.certificateAuthorities);
   const clients = new ClientRegistry(store);
   await clients.load();
-  const keys = new Keyring(store, token, tokenCustody(token), keyOptions(config));
+  let validConfig = config;
+  const keys = new Keyring(store, token, tokenCustody(token), {
+    ...keyOptions(config),
+    pool: { ...metrics.keyPool(), targets: () => poolTargets(validConfig), isTokenBusy: () => token.waiting > 0, log },
+  });
   const { finished, kept } = await keys.recover();
   if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
   if (kept.length > 0)
     log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
-  keys.startSweeping((count) => {
+  keys.destruction.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
+  keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
   const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
   warnOfReadableFiles(config, log);
@@ -83,7 +92,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
     keptAnswers,
-    context: (caller, details) => ({ ...valid, caller, keys, token, audit: details }),
+    context: (caller, details) => ({ ...valid, caller, keys, token, audit: details, deliver: otpDelivery(valid, caller) }),
   });
   let messages = new Messenger(config.messages, store, log);
   let current = apiOptions({ config, authorities, messages });
@@ -129,8 +138,9 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           const opened = await openAuthorities(token, next.certificateAuthorities);
           const nextMessages = new Messenger(next.messages, store, log);
           return () => {
-            keys.keepConfigured(keysOf(next.certificateAuthorities));
+            keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
+            validConfig = next;
             messages = nextMessages;
             current = apiOptions({ config: next, authorities: opened, messages });
           };
@@ -147,7 +157,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     },
   });
   const administration: AdminContext = {
-    ...{ store, registry: clients, audit, log, reloader, health, configPath, startedAt, token },
+    ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
     config: () => reloader.config,
   };
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
@@ -174,7 +184,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     await closed;
     clearTimeout(timer);
     apiListener.refusals.stop();
-    keys.stopSweeping();
+    keys.stopPool();
+    keys.destruction.stopSweeping();
     keptAnswers.stop();
     messages.close();
     await audit.stop();
@@ -202,15 +213,31 @@ function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void {
 /** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
 function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
   const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
+  const attemptWaitMs = 1000 * token.callTimeoutSeconds;
   return {
     configured: keysOf(certificateAuthorities),
     attemptMaxMs,
+    attemptWaitMs,
     ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }),
   };
 }
 
+/** Keys are made ahead of the types that tenants' profiles ask for. */
+function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, number> {
+  const types = Object.values(tenants).map(({ profile }) => profile.keyType);
+  return new Map(types.map((type) => [type, keyPool.keysByType[type] ?? keyPool.keys]));
+}
+
 function keysOf(authorities: Config['certificateAuthorities']): string[] {
   return Object.values(authorities).map(({ keyId }) => keyId);
+}
+
+/** How one-time passwords reach the subscribers of a caller's tenant, in the tenant's words. */
+function otpDelivery({ config, messages }: Pick<Context, 'config' | 'messages'>, { tenant }: Caller): Deliver | undefined {
+  const text = config.tenants[tenant]?.otpText ?? config.messages?.otpText;
+  return text === undefined || config.messages === undefined
+    ? undefined
+    : async (subscriber, otp) => deliverOtp(messages, text, subscriber, otp);
 }
 
 /** Whoever asks whether the service is ready wants to know soon. */

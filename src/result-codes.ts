@@ -12,6 +12,7 @@ export const resultCodes = {
   ACTIVATION_FAILED: { major: 2, minor: 202, text: 'activation failed' },
   KEY_LOCKED: { major: 2, minor: 203, text: 'the key is locked after too many failed attempts' },
   KEY_STATE: { major: 2, minor: 204, text: 'the state of the key does not allow this' },
+  DIGEST_NOT_AUTHORISED: { major: 2, minor: 205, text: 'what activates the key does not cover this document' },
   ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },
   CERTIFICATE_STATUS_REFUSED: { major: 2, minor: 234, text: 'the certificate is not valid at this time' },
   STORE_FULL: { major: 2, minor: 243, text: 'the disk cannot be written' },

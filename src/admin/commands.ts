@@ -5,13 +5,14 @@ import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { addClient, clientView, reloadClients, revokeClient, type ClientCommands } from './client-commands.ts';
+import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
 import { findKeyView, keyPage } from './key-view.ts';
 import type { AdminAnswer, AdminRequest } from './protocol.ts';
 import { CommandRefused, type Done } from './refused.ts';
 import { reloadConfiguration, sayNotReloaded } from './reload.ts';
 import { statusView, type StatusSources } from './status.ts';
 
-export interface AdminContext extends ClientCommands, StatusSources {
+export interface AdminContext extends ClientCommands, KeyCommands, StatusSources {
   readonly audit: StatusSources['audit'];
   readonly log: Logger;
 }
@@ -43,6 +44,10 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return looked(context, entry, async () => keyPage(context.store, request));
     case 'key show':
       return looked(context, { ...entry, key: request.reference }, async () => findKeyView(context.store, request.reference));
+    case 'key unlock':
+      return unlockKey(context, request, entry);
+    case 'key remove':
+      return removeKey(context, request, entry);
     // Monitoring asks for it again and again, and it must answer where nothing can be recorded.
     case 'status':
       return { result: await statusView(context) };

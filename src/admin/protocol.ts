@@ -45,6 +45,8 @@ export const AdminRequest = z.discriminatedUnion('command', [
     after: Fingerprint.optional(),
   }),
   z.strictObject({ command: z.literal('key show'), reference: Fingerprint }),
+  z.strictObject({ command: z.literal('key unlock'), reference: Fingerprint }),
+  z.strictObject({ command: z.literal('key remove'), reference: Fingerprint }),
   z.strictObject({ command: z.literal('status') }),
   z.strictObject({ command: z.literal('reload') }),
 ]);

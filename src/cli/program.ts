@@ -14,6 +14,7 @@ import { doctor } from './doctor/doctor.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { KeyListOptions, keyList } from './key/list.ts';
 import { keyShow } from './key/show.ts';
+import { keyRemove, keyUnlock } from './key/unlock-remove.ts';
 import { complain, tell, type Outcome } from './outcome.ts';
 import { reload } from './reload.ts';
 import { status } from './status.ts';
@@ -106,6 +107,17 @@ function programOf(end: (exitCode: number) => void): Command {
     keyList,
   );
   runsOn(key.command('show').description('what is known of a key').argument('<reference>', 'its keyReference.reference'), keyShow);
+  runsOn(
+    key.command('unlock').description('give a locked key all its attempts again').argument('<reference>', 'its keyReference.reference'),
+    keyUnlock,
+  );
+  runsOn(
+    key
+      .command('remove')
+      .description('destroy a private key for good, without its secret')
+      .argument('<reference>', 'its keyReference.reference'),
+    keyRemove,
+  );
 
   const token = program.command('token').description('the PKCS#11 token');
   runs(token.command('slots').description('slots and their tokens'), NoOptions, tokenSlots);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { AdminConfig } from './admin-config.ts';
 import { apiConnectionLimits, ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
-import { CertificateProfile } from './profile.ts';
+import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
 const FilePath = z.string().min(1);
@@ -49,7 +49,9 @@ const Tenant = z.strictObject({
   profile: CertificateProfile,
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),
-  otpText: OtpText.optional().describe('Instead of messages.otpText.'),
+  /** What sendOTP does with a one-time password: answer it, or send it to the subscriber of the key. */
+  otpDelivery: z.enum(['RESPONSE', 'MESSAGE']).default('RESPONSE'),
+  otpText: OtpText.optional().describe("What the tenant's subscribers read instead of messages.otpText."),
 });
 
 const CertificateAuthority = z.strictObject({
@@ -76,6 +78,13 @@ const Audit = z.strictObject({
     .int()
     .min(4096)
     .default(64 * 1024 * 1024),
+});
+
+/** Keys made ahead on the token, so that createCertificate waits for none. The types are those of the tenants' profiles. */
+const KeyPool = z.strictObject({
+  /** Of each type; 0: none. */
+  keys: z.int().min(0).max(1000).default(8),
+  keysByType: z.partialRecord(z.enum(keyTypes), z.int().min(0).max(1000)).default({}),
 });
 
 export const Config = z.strictObject({
@@ -118,6 +127,7 @@ export const Config = z.strictObject({
     .prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
+  keyPool: KeyPool.prefault({}),
   audit: Audit.prefault({}),
   admin: AdminConfig.prefault({}),
   messages: MessagesConfig.optional().describe('Gateways for messages to subscribers. Absent: nothing is sent.'),
@@ -139,6 +149,10 @@ export function loadConfig(path: string): Config {
       ([name, { certificateAuthority }]) =>
         `${path}: tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured`,
     );
+  const undelivered = Object.entries(config.tenants).find(([, { otpDelivery }]) => otpDelivery === 'MESSAGE');
+  if (undelivered !== undefined && config.messages === undefined) {
+    faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: MESSAGE needs a gateway, and there is no section messages`);
+  }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
 }

@@ -21,13 +21,15 @@ export const OtpText = z
   });
 
 /** How messages reach subscribers. */
-export const MessagesConfig = z.strictObject({
-  sms: SmsConfig.optional().describe('The HTTP gateway that takes SMS. Absent: no SMS is sent.'),
-  email: EmailConfig.optional().describe('The SMTP server that takes e-mail. Absent: no e-mail is sent.'),
-  otpText: OtpText.default('Your one-time password is {{otp}}. It is valid for 5 minutes. Give it to nobody.').describe(
-    'What a subscriber reads where sendOTP delivers the one-time password; {{otp}} stands for it. A tenant can have its own.',
-  ),
-});
+export const MessagesConfig = z
+  .strictObject({
+    sms: SmsConfig.optional().describe('The HTTP gateway that takes SMS. Absent: no SMS is sent.'),
+    email: EmailConfig.optional().describe('The SMTP server that takes e-mail. Absent: no e-mail is sent.'),
+    otpText: OtpText.default('Your one-time password is {{otp}}. It is valid for 5 minutes. Give it to nobody.').describe(
+      'What a subscriber reads where sendOTP delivers the one-time password; {{otp}} stands for it. A tenant can have its own.',
+    ),
+  })
+  .refine(({ sms, email }) => sms !== undefined || email !== undefined, 'sms or email is needed, or both');
 export type MessagesConfig = z.output<typeof MessagesConfig>;
 
 /** The same with absolute paths. */

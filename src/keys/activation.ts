@@ -1,153 +1,219 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { auditSteps } from '../audit/audited-request.ts';
 import { Refusal } from '../result-codes.ts';
+import type { KeyChange } from '../state/repositories/uses.ts';
+import type { OtpRow } from '../state/schema.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { outcomeSteps } from '../state/settlement.ts';
-import { step } from '../state/step.ts';
-import { StoreUnavailable } from '../state/store-unavailable.ts';
-import type { KeyId } from '../token/key-id.ts';
-import { checkNotLocked, checkUsable, lockRule, remainingAttempts, setCounters, type KeyRecord } from './key-record.ts';
+import { TokenUnavailable } from '../token/token.ts';
+import { AttemptSlots } from './attempt-slots.ts';
+import type { GivenSecret, OtpAction } from './credentials.ts';
+import { checkUsable, lockRule, type KeyRecord } from './key-record.ts';
 import { KnownSecrets, type SecretMark } from './known-secrets.ts';
-import { reserve, type Purpose, type Reserved } from './reserved.ts';
+import { reserve, type PossibleSecret, type Reserved } from './reserved.ts';
+import { Settling, type Reservation } from './settling.ts';
+import { storedStatesFor, type Use } from './states.ts';
+import { StretchedPasswords } from './stretching.ts';
 
-/** What the token said to an attempt: that the secret is wrong, or what it made. */
-export type Attempt<T> = { readonly verified: false } | { readonly verified: true; readonly value: T };
-
-interface InFlight {
-  attempts: number;
-  /** Woken, all of them, when an attempt has been settled. */
-  waiting: (() => void)[];
+/** What is asked of a key with a secret. */
+export interface Asked<P extends OtpAction> {
+  readonly use: Use;
+  readonly action: P;
+  readonly given: GivenSecret;
 }
 
-/** Attempts that other instances have in flight are waited for, by asking again: between tries, and in all. */
+/** What the token said to an attempt: that the secret is wrong, or what follows from its being right. */
+export type Verdict<T> = { readonly verified: false } | RightSecret<T>;
+
+export interface RightSecret<T> {
+  readonly verified: true;
+  /** The place of the secret among the candidates. */
+  readonly by: number;
+  /** A one-time password that was right is used up. */
+  readonly usesUp: boolean;
+  /** Committed with the settlement. */
+  readonly change?: KeyChange | undefined;
+  /** Why the caller is refused although the secret is right: then it is settled, and nothing is finished. */
+  readonly refusal?: Refusal | undefined;
+  /** What is left to do. With a secret of one use it comes first: if it fails, the secret is given back. */
+  readonly finish: () => Promise<T>;
+  /** What the caller is answered, so that the settlement keeps it. */
+  readonly answer?: (value: T) => object;
+}
+
+export type Attempt<T> = { readonly verified: false } | { readonly verified: true; readonly value: T };
+
+type Work<P extends OtpAction, T> = (reserved: Reserved<P>) => Promise<Verdict<T>>;
+
+/** Attempts that others have in flight are waited for, by asking again. */
 const pollMs = 20;
-const waitMs = 30_000;
 
 /**
- * Activation (contract §6): an attempt is reserved, brought to the token, and settled. No more attempts on a key are in flight than it has
- * left, so parallel guesses gain nothing; a failure is on the disk before its answer leaves. A fault of the service itself counts for nothing.
- * Reservations are counters in memory; on a store that several instances share they are in the database as well, before the token is asked.
+ * Activation (contract §6) is two short commits around one message to the token: an attempt is reserved, brought to the token, and settled. No
+ * more attempts on a key are in flight than it has left, and one alone with an authToken or beside an open one-time password, so parallel guesses
+ * gain nothing, on however many instances; a failure is on the disk before its answer leaves. A fault of the service itself counts for nothing. A
+ * password that the token has accepted before needs no reservation, and its success writes nothing.
  */
 export class Activation {
   readonly #store: StateStore;
   readonly #read: (key: KeyRecord) => Promise<void>;
+  readonly #settling: Settling;
   readonly #attemptMaxMs: number;
+  readonly #waitMs: number;
   readonly #known = new KnownSecrets();
-  readonly #inFlight = new Map<KeyId, InFlight>();
+  readonly #stretched = new StretchedPasswords();
+  readonly #slots = new AttemptSlots();
 
-  /** `read` brings a record up to date; `attemptMaxMs`: what takes longer went down with its instance. */
-  constructor(store: StateStore, read: (key: KeyRecord) => Promise<void>, attemptMaxMs: number) {
+  /**
+   * `read` brings a record up to date; `attemptMaxMs`: what takes longer went down with its instance; `waitMs`: how long an attempt waits for those
+   * before it.
+   */
+  constructor(store: StateStore, read: (key: KeyRecord) => Promise<void>, times: { attemptMaxMs: number; waitMs: number }) {
     this.#store = store;
     this.#read = read;
-    this.#attemptMaxMs = attemptMaxMs;
+    this.#settling = new Settling(store, read);
+    this.#attemptMaxMs = times.attemptMaxMs;
+    this.#waitMs = times.waitMs;
   }
 
-  /** @throws {Refusal} KEY_STATE, KEY_LOCKED, or ACTIVATION_FAILED for a wrong secret. */
-  async activate<P extends Purpose, T>(
-    key: KeyRecord,
-    secret: Uint8Array,
-    use: (reserved: Reserved<P>) => Promise<Attempt<T>>,
-  ): Promise<T> {
-    const attempt = await this.attempt(key, secret, use);
+  /** @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or what `work` refuses with. */
+  async activate<P extends OtpAction, T>(key: KeyRecord, asked: Asked<P>, work: Work<P, T>): Promise<T> {
+    const attempt = await this.attempt(key, asked, work);
     if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
     return attempt.value;
   }
 
   /** The same, with a wrong secret as an answer. */
-  async attempt<P extends Purpose, T>(
+  async attempt<P extends OtpAction, T>(key: KeyRecord, asked: Asked<P>, work: Work<P, T>): Promise<Attempt<T>> {
+    checkUsable(key, asked.use, Date.now());
+    const mark = this.#known.markOf(key.id, asked.given);
+    if (this.#known.knows(key.id, mark)) {
+      const reserved = await this.#reserved(key, asked, mark, 'unasked');
+      const verdict = await work(reserved);
+      if (verdict.verified) {
+        await this.#settleRight(key, asked, verdict, { mark, secret: secretAt(reserved, verdict.by) });
+        return { verified: true, value: await verdict.finish() };
+      }
+      // The key has another password by now. What was given may still be a one-time password: it is an attempt like any other.
+      this.#known.forget(key.id);
+    }
+    const finish = await this.#reservedAttempt(key, asked, mark, work);
+    return finish === undefined ? { verified: false } : { verified: true, value: await finish() };
+  }
+
+  /** Whether attempts on the key are in flight or wait. */
+  isBusy(key: KeyRecord): boolean {
+    return this.#slots.isBusy(key);
+  }
+
+  /** A key that has another secret, or is gone, has none to remember. */
+  forget(key: KeyRecord): void {
+    this.#known.forget(key.id);
+  }
+
+  /** Answers what is left to do once the secret was right and is settled. */
+  async #reservedAttempt<P extends OtpAction, T>(
     key: KeyRecord,
-    secret: Uint8Array,
-    use: (reserved: Reserved<P>) => Promise<Attempt<T>>,
-    allowExpired = false,
-  ): Promise<Attempt<T>> {
-    checkUsable(key, Date.now(), allowExpired);
-    const mark = this.#known.markOf(key.id, secret);
-    if (this.#known.knows(key.id, mark)) return this.#settle(key, mark, await use(reserve(key, secret)), false);
-    const release = await this.#reserveAttempt(key);
+    asked: Asked<P>,
+    mark: SecretMark,
+    work: Work<P, T>,
+  ): Promise<(() => Promise<T>) | undefined> {
+    const deadlineMs = performance.now() + this.#waitMs;
+    const atOnce = asked.given.member === 'authToken' ? 1 : lockRule.failuresInRow;
+    const release = await this.#slots.take(key, atOnce, deadlineMs);
     try {
-      checkUsable(key, Date.now(), allowExpired);
-      if (!this.#store.isShared) return await this.#settle(key, mark, await use(reserve(key, secret)), false);
-      await this.#reserveInStore(key, allowExpired);
-      return await this.#settle(key, mark, await this.#useOrGiveBack(key, async () => use(reserve(key, secret))), true);
+      const reservation = await this.#reserveInStore(key, asked, atOnce, deadlineMs);
+      const { verdict, secret, answer, finish } = await this.#giveBackOnFault(key, reservation, async () => {
+        const reserved = await this.#reserved(key, asked, mark, reservation.otp);
+        const said = await work(reserved);
+        if (!said.verified) return { verdict: said, secret: undefined, answer: undefined, finish: undefined };
+        const right = secretAt(reserved, said.by);
+        if (right.kind === 'PASSWORD' || said.refusal !== undefined)
+          return { verdict: said, secret: right, answer: undefined, finish: said.finish };
+        const value = await said.finish();
+        return { verdict: said, secret: right, answer: said.answer?.(value), finish: async () => Promise.resolve(value) };
+      });
+      if (!verdict.verified || secret === undefined) {
+        await this.#settling.wrong(key, reservation);
+        return undefined;
+      }
+      await this.#settleRight(key, asked, verdict, { mark, secret, reservation, answer });
+      return finish;
     } finally {
       release();
     }
   }
 
-  /** Whether attempts on the key are in flight or wait. */
-  isBusy(key: KeyRecord): boolean {
-    return this.#inFlight.has(key.id);
-  }
-
-  /** A key that is gone has no secrets to remember. */
-  forget(key: KeyRecord): void {
-    this.#known.forget(key.id);
-  }
-
-  async #reserveAttempt(key: KeyRecord): Promise<() => void> {
-    for (;;) {
-      checkNotLocked(key, Date.now());
-      const state = this.#inFlight.get(key.id) ?? { attempts: 0, waiting: [] };
-      if (state.attempts < remainingAttempts(key, Date.now())) {
-        state.attempts += 1;
-        this.#inFlight.set(key.id, state);
-        return () => {
-          state.attempts -= 1;
-          for (const wake of state.waiting.splice(0)) wake();
-          if (state.attempts === 0 && state.waiting.length === 0) this.#inFlight.delete(key.id);
-        };
-      }
-      await new Promise<void>((resolve) => {
-        state.waiting.push(resolve);
-      });
-    }
-  }
-
-  /** The database decides, whatever this instance remembers of the key. */
-  async #reserveInStore(key: KeyRecord, allowExpired: boolean): Promise<void> {
-    const deadline = performance.now() + waitMs;
-    for (;;) {
-      const now = Date.now();
-      if (
-        await this.#store.run('reserveAttempt', { reference: key.reference, rule: { ...lockRule, now }, until: now + this.#attemptMaxMs })
-      )
-        return;
-      await this.#read(key);
-      checkUsable(key, now, allowExpired);
-      if (performance.now() > deadline) throw new StoreUnavailable('other instances have all attempts on a key in flight');
-      await delay(pollMs);
-    }
-  }
-
-  async #useOrGiveBack<T>(key: KeyRecord, use: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
+  async #giveBackOnFault<T>(key: KeyRecord, reservation: Reservation, work: () => Promise<T>): Promise<T> {
     try {
-      return await use();
+      return await work();
     } catch (error) {
-      // If this fails too, the reservation ends by its time.
-      await this.#store.run('giveBackAttempt', key.reference).catch(() => undefined);
+      await this.#settling.giveBack(key, reservation);
       throw error;
     }
   }
 
-  async #settle<T>(key: KeyRecord, mark: SecretMark, attempt: Attempt<T>, reserved: boolean): Promise<Attempt<T>> {
-    const settlement = { reference: key.reference, rule: { ...lockRule, now: Date.now() }, reserved };
-    if (attempt.verified) {
-      this.#known.remember(key.id, mark);
-      if (reserved || key.failuresSinceSuccess > 0) {
-        const audited = key.failuresSinceSuccess > 0 ? auditSteps('the failed attempts are cleared') : [];
-        const [counters] = await this.#store.commit([step('recordSuccess', settlement), ...audited]);
-        setCounters(key, counters);
-      }
-      return attempt;
-    }
-    if (this.#known.knows(key.id, mark)) this.#known.forget(key.id);
-    const outcome = await outcomeSteps({ refusal: new Refusal('ACTIVATION_FAILED') });
-    const [counters] = await this.#store.commit([
-      step('recordFailure', settlement),
-      ...auditSteps('a failed attempt is counted'),
-      ...outcome,
-    ]);
-    setCounters(key, counters);
-    return attempt;
+  async #reserved<P extends OtpAction>(
+    key: KeyRecord,
+    { given, action }: Asked<P>,
+    mark: SecretMark,
+    otp: OtpRow | 'unasked' | undefined,
+  ): Promise<Reserved<P>> {
+    const { secret } = key;
+    const ownSecret = secret?.stretched === true ? await this.#stretched.of(mark, given.bytes, secret.salt) : given.bytes;
+    return reserve<P>({ key, given, action, ownSecret, otp });
   }
+
+  /** The store decides, whatever this instance remembers of the key. */
+  async #reserveInStore<P extends OtpAction>(
+    key: KeyRecord,
+    { use, action, given }: Asked<P>,
+    atOnce: number,
+    deadlineMs: number,
+  ): Promise<Reservation> {
+    for (;;) {
+      const now = Date.now();
+      checkUsable(key, use, now);
+      const reservation = await this.#store.run('reserveUse', {
+        reference: key.reference,
+        rule: { ...lockRule, now },
+        until: now + this.#attemptMaxMs,
+        states: storedStatesFor(use),
+        atOnce,
+        otpAction: given.member === 'password' ? action : undefined,
+      });
+      if (reservation !== undefined) return reservation;
+      await this.#read(key);
+      checkUsable(key, use, now);
+      if (performance.now() > deadlineMs) throw new TokenUnavailable('other attempts on this key have not ended in time');
+      await delay(pollMs);
+    }
+  }
+
+  async #settleRight<P extends OtpAction, T>(
+    key: KeyRecord,
+    { use }: Asked<P>,
+    { usesUp, change, refusal }: RightSecret<T>,
+    {
+      mark,
+      secret,
+      reservation,
+      answer,
+    }: { mark: SecretMark; secret: PossibleSecret; reservation?: Reservation; answer?: object | undefined },
+  ): Promise<void> {
+    const isOtp = secret.kind !== 'PASSWORD' && secret.kind !== 'AUTH_TOKEN';
+    const outcome = refusal !== undefined ? { refusal } : answer === undefined ? undefined : { answer };
+    await this.#settling.right(key, reservation, { use, usesUpOtp: isOtp && usesUp, change, outcome });
+    if (change !== undefined) {
+      this.#known.forget(key.id);
+    } else if (secret.kind === 'PASSWORD') {
+      this.#known.remember(key.id, mark);
+      if (key.secret?.stretched === true) this.#stretched.keep(mark, secret.salt, secret.secret);
+    }
+    if (refusal !== undefined) throw refusal;
+  }
+}
+
+function secretAt<P extends OtpAction>({ candidates }: Reserved<P>, by: number): PossibleSecret {
+  const secret = candidates[by];
+  if (secret === undefined) throw new Error(`the token answers candidate ${by} of ${candidates.length}`);
+  return secret;
 }

@@ -1,17 +1,26 @@
+import { randomBytes } from 'node:crypto';
 import type { KeyType } from '../config/profile.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
-import type { SignOutcome, Token } from '../token/token.ts';
-import type { Reserved } from './reserved.ts';
+import type { ClaimOutcome, ProofOutcome, SignOutcome, Token } from '../token/token.ts';
+import type { OtpAction } from './credentials.ts';
+import type { PossibleSecret, Reserved } from './reserved.ts';
 
 /** Where private keys live. */
 export interface KeyCustody {
   /** Makes the key under an identifier that the journal knows already; answers its public key (SubjectPublicKeyInfo, DER). */
   create(id: KeyId, type: KeyType): Promise<Uint8Array>;
-  /** Verifies the secret and signs, in one step. */
-  sign(reserved: Reserved<'SIGN'>, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<SignOutcome>;
+  /** Verifies the secret and signs, in one step; with a secret that `allows` does not let sign, it verifies alone. */
+  sign(
+    reserved: Reserved<'SIGN'>,
+    algorithm: SignatureAlgorithm,
+    digests: readonly Uint8Array[],
+    allows: (secret: PossibleSecret) => boolean,
+  ): Promise<SignOutcome>;
   /** Verifies the secret alone. */
-  verify(reserved: Reserved<'SIGN' | 'REVOKE'>): Promise<boolean>;
+  verify(reserved: Reserved<OtpAction>): Promise<ProofOutcome>;
+  /** Marks a key that was made ahead as handed out, where the key is: nobody gets it twice, whatever the records say. */
+  claim(id: KeyId): Promise<ClaimOutcome>;
   /** Destroys the private key. A key that is gone already is no error. */
   destroy(id: KeyId): Promise<void>;
 }
@@ -20,8 +29,14 @@ export interface KeyCustody {
 export function tokenCustody(token: Token): KeyCustody {
   return {
     create: async (id, type) => token.createKey(id, type),
-    sign: async ({ key, proof }, algorithm, digests) => token.signWithProof(key.id, algorithm, digests, proof),
-    verify: async ({ key, proof }) => token.verifyProof(key.id, proof),
+    sign: async ({ key, candidates, also }, algorithm, digests, allows) =>
+      token.signWithProof(key.id, algorithm, digests, {
+        anyOf: candidates.map((candidate) => ({ ...candidate, signs: allows(candidate) })),
+        also,
+      }),
+    verify: async ({ key, candidates, also }) =>
+      token.verifyProof(key.id, { anyOf: candidates.map((candidate) => ({ ...candidate, signs: false })), also }),
+    claim: async (id) => token.claimKey(id, randomBytes(16).toString('hex')),
     destroy: async (id) => token.destroyKey(id),
   };
 }

@@ -44,6 +44,11 @@ export class KeyCache {
     return record;
   }
 
+  /** The record, if it is in memory. */
+  cached(reference: KeyReferenceId): KeyRecord | undefined {
+    return this.#records.get(reference);
+  }
+
   /** Reads the row again, whether a change was told or not. */
   async reread(record: KeyRecord): Promise<void> {
     record.isStale = true;
@@ -75,14 +80,15 @@ export class KeyCache {
   }
 
   /** One after the other, so that no older row comes last. */
-  async #read(record: KeyRecord, before: Promise<void> | undefined): Promise<void> {
+  async #read(record: KeyRecord, previous: Promise<void> | undefined): Promise<void> {
     try {
-      await before?.catch(() => undefined);
+      await previous?.catch(() => undefined);
       const row = await this.#store.run('findKey', record.reference);
-      const fields = row === undefined ? { removed: true } : changeableFields(row);
-      const isOther = fields.removed || ('secret' in fields && !Buffer.from(fields.secret.mac).equals(record.secret.mac));
+      const fields = row === undefined ? { state: 'REMOVED' as const, secret: undefined } : changeableFields(row);
+      const before = record.secret?.mac;
       Object.assign(record, fields);
-      if (isOther) this.#user.forget(record);
+      const isSame = before !== undefined && fields.secret !== undefined && Buffer.compare(fields.secret.mac, before) === 0;
+      if (!isSame || fields.state !== 'ACTIVE') this.#user.forget(record);
     } catch (error) {
       record.isStale = true;
       throw error;

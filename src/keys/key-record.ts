@@ -6,6 +6,8 @@ import { Refusal } from '../result-codes.ts';
 import type { Counters } from '../state/repositories/attempts.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
+import { bindingOf, type DigestBinding } from './digest-binding.ts';
+import { checkState, storedStates, type KeyState, type StoredState, type Use } from './states.ts';
 
 declare const brand: unique symbol;
 
@@ -18,8 +20,17 @@ export function parseKeyReferenceId(text: string): KeyReferenceId {
   return text.toLowerCase() as KeyReferenceId;
 }
 
-export const keyStates = ['ACTIVE', 'LOCKED', 'EXPIRED', 'REMOVED'] as const;
-export type KeyState = (typeof keyStates)[number];
+/** How a signature is activated (contract §6). */
+export const activationProtocols = ['PASSWORD', 'OTP', 'SINGLE_USE'] as const;
+export type ActivationProtocol = (typeof activationProtocols)[number];
+
+/** What a MAC was made with, and the MAC. */
+export interface StoredSecret {
+  readonly salt: Uint8Array;
+  readonly mac: Uint8Array;
+  /** The MAC is over the secret as scrypt stretches it. */
+  readonly stretched: boolean;
+}
 
 export interface Subscriber {
   readonly emailAddress?: string | undefined;
@@ -34,9 +45,15 @@ export interface KeyRecord {
   readonly type: KeyType;
   readonly certificate: ParsedCertificate;
   readonly publicKey: KeyObject;
+  readonly protocol: ActivationProtocol;
+  /** The documents that it may sign, by their digests. */
+  readonly binding: DigestBinding;
+  /** The MAC of the transaction that it is tied to. */
+  readonly transaction: StoredSecret | undefined;
   readonly subscriber: Subscriber;
-  secret: { readonly salt: Uint8Array; readonly mac: Uint8Array };
-  removed: boolean;
+  /** With the protocol OTP the key has none of its own. */
+  secret: StoredSecret | undefined;
+  state: StoredState;
   failuresInRow: number;
   failuresSinceSuccess: number;
   /** Milliseconds since epoch. */
@@ -51,7 +68,9 @@ export const lockRule = { failuresInRow: 5, lockMs: 15 * 60_000, failuresSinceSu
 export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
   const certificate = parseCertificate(row.der);
   const type = keyTypes.find((name) => name === row.key_type);
+  const protocol = activationProtocols.find((name) => name === row.protocol);
   if (type === undefined) throw new Error(`key ${row.reference} has the unknown type ${row.key_type}`);
+  if (protocol === undefined) throw new Error(`key ${row.reference} has the unknown protocol ${row.protocol}`);
   return {
     reference: parseKeyReferenceId(row.reference),
     tenant,
@@ -59,6 +78,12 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
     type,
     certificate,
     publicKey: createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' }),
+    protocol,
+    binding: bindingOf(row.bound_digests),
+    transaction:
+      row.transaction_salt === null || row.transaction_mac === null
+        ? undefined
+        : { salt: row.transaction_salt, mac: row.transaction_mac, stretched: false },
     subscriber: { emailAddress: row.subscriber_email ?? undefined, phoneNumber: row.subscriber_phone ?? undefined },
     isStale: false,
     ...changeableFields(row),
@@ -66,8 +91,12 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
 }
 
 /** What of a record changes in its life. */
-export function changeableFields(row: KeyWithCertificate): Pick<KeyRecord, 'secret' | 'removed'> & CounterFields {
-  return { secret: { salt: row.secret_salt, mac: row.secret_mac }, removed: row.state === 'REMOVED', ...counterFields(row) };
+export function changeableFields(row: KeyWithCertificate): Pick<KeyRecord, 'secret' | 'state'> & CounterFields {
+  const state = storedStates.find((name) => name === row.state);
+  if (state === undefined) throw new Error(`key ${row.reference} has the unknown state ${row.state}`);
+  const secret =
+    row.secret_mac.length === 0 ? undefined : { salt: row.secret_salt, mac: row.secret_mac, stretched: row.secret_stretched === 1 };
+  return { secret, state, ...counterFields(row) };
 }
 
 type CounterFields = Pick<KeyRecord, 'failuresInRow' | 'failuresSinceSuccess' | 'lockedUntil'>;
@@ -90,10 +119,15 @@ export function isLockedForGood(key: KeyRecord): boolean {
   return key.failuresSinceSuccess >= lockRule.failuresSinceSuccess;
 }
 
+/** The state that callers see. What has ended for good goes before the end of the certificate, and that before what may yet be lifted. */
 export function stateOf(key: KeyRecord, now: number): KeyState {
-  if (key.removed) return 'REMOVED';
-  if (key.certificate.notAfter.getTime() <= now) return 'EXPIRED';
-  return isLocked(key, now) ? 'LOCKED' : 'ACTIVE';
+  const state = stateButLock(key, now);
+  return state === 'ACTIVE' && isLocked(key, now) ? 'LOCKED' : state;
+}
+
+function stateButLock({ state, certificate }: KeyRecord, now: number): Exclude<KeyState, 'LOCKED'> {
+  const mayChange = state === 'ACTIVE' || state === 'ON_HOLD';
+  return mayChange && certificate.notAfter.getTime() <= now ? 'EXPIRED' : state;
 }
 
 export function isLocked(key: KeyRecord, now: number): boolean {
@@ -107,11 +141,9 @@ export function remainingAttempts(key: KeyRecord, now: number): number {
   return Math.min(lockRule.failuresInRow - inRow, lockRule.failuresSinceSuccess - key.failuresSinceSuccess);
 }
 
-/** @throws {Refusal} KEY_STATE for a removed or (unless allowed) expired key, then KEY_LOCKED. */
-export function checkUsable(key: KeyRecord, now: number, allowExpired = false): void {
-  const state = stateOf(key, now);
-  if (state === 'REMOVED') throw new Refusal('KEY_STATE', { message: 'the key is removed' });
-  if (state === 'EXPIRED' && !allowExpired) throw new Refusal('KEY_STATE', { message: 'the certificate of the key has expired' });
+/** @throws {Refusal} KEY_STATE where the state of the key does not allow this, then KEY_LOCKED. */
+export function checkUsable(key: KeyRecord, use: Use, now: number): void {
+  checkState(stateButLock(key, now), use);
   checkNotLocked(key, now);
 }
 

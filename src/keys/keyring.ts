@@ -1,54 +1,46 @@
 import { randomBytes } from 'node:crypto';
 import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
-import type { KeyType } from '../config/profile.ts';
+import type { InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
+import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps } from '../state/settlement.ts';
-import { step } from '../state/step.ts';
-import type { CertificateRow } from '../state/schema.ts';
-import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
+import { step, type Step } from '../state/step.ts';
+import { newKeyId, parseKeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Token } from '../token/token.ts';
 import { Activation } from './activation.ts';
+import { passwordBytes, type GivenSecret, type OtpAction } from './credentials.ts';
 import type { KeyCustody } from './custody.ts';
+import { Destruction, type RecoveryOptions } from './destruction.ts';
+import { coversDigests, coversDocuments, type BoundDigest } from './digest-binding.ts';
 import { KeyCache } from './key-cache.ts';
-import { checkNotLocked, checkUsable, parseKeyReferenceId, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { checkUsable, parseKeyReferenceId, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { KeyPool, type PoolOptions } from './key-pool.ts';
+import { keyRow, makeSecret, type CreatedKey, type NewKey } from './new-key.ts';
+import type { Deliver } from './otp-delivery.ts';
+import { makeOtp } from './otp.ts';
+import { storedStatesFor, transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
+import { stretch } from './stretching.ts';
 
-/** A certificate for a new key, as the certificates room issues it. */
-export interface IssuedCertificate {
-  readonly row: CertificateRow;
-}
-
-export interface NewKey {
-  readonly tenant: TenantId;
-  readonly type: KeyType;
-  readonly subscriber: { readonly emailAddress?: string | undefined; readonly phoneNumber?: string | undefined };
-  /** Issues the certificate for the public key (SubjectPublicKeyInfo, DER). */
-  issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
-  /** What the caller is answered: kept for repetitions of the request by the commit that makes the key. */
-  answer?(created: CreatedWithPassword): object;
-}
-
-export interface CreatedWithPassword {
-  readonly reference: KeyReferenceId;
-  readonly password: string;
-}
-
-export interface KeyringOptions {
-  /** Age at which a step that no instance finished counts as cut short. */
-  readonly abandonedMs?: number;
+export interface KeyringOptions extends Partial<RecoveryOptions> {
   /** Longer than any attempt takes: what is older went down with its instance. */
   readonly attemptMaxMs?: number;
-  /** Keys that the configuration names: whatever the journal says, they stay. */
-  readonly configured?: readonly string[];
+  /** How long an attempt waits for those before it. */
+  readonly attemptWaitMs?: number;
+  /** Keys that are made ahead; absent: none are. */
+  readonly pool?: PoolOptions;
 }
 
-const passwordBytes = 20;
-const sweepMs = 30_000;
-const undoRetryMs = 1000;
+/** What is to be signed: the digests for the token, and the documents that they come from. */
+export interface ToBeSigned {
+  readonly algorithm: SignatureAlgorithm;
+  readonly digests: readonly Uint8Array[];
+  readonly documents: readonly InputDocument[];
+}
 
 /** The keys of all tenants: their records, their secrets, their life cycle. */
 export class Keyring {
@@ -58,29 +50,24 @@ export class Keyring {
   readonly #journal: KeyJournal;
   readonly #activation: Activation;
   readonly #cache: KeyCache;
-  readonly #abandonedMs: number;
-  readonly #configured: Set<string>;
-  #sweeping: NodeJS.Timeout | undefined;
+  /** What goes from the token, now, later, or at the next start. */
+  readonly destruction: Destruction;
+  /** Keys that are made ahead. */
+  readonly #pool: KeyPool | undefined;
 
-  constructor(
-    store: StateStore,
-    token: Token,
-    custody: KeyCustody,
-    { abandonedMs = 600_000, attemptMaxMs = 120_000, configured = [] }: KeyringOptions = {},
-  ) {
+  constructor(store: StateStore, token: Token, custody: KeyCustody, options: KeyringOptions = {}) {
+    const { abandonedMs = 600_000, attemptMaxMs = 120_000, attemptWaitMs = 30_000, configured = [] } = options;
     this.#store = store;
     this.#token = token;
     this.#custody = custody;
     this.#journal = storeKeyJournal(store);
-    this.#abandonedMs = abandonedMs;
-    this.#configured = new Set(configured);
-    this.#activation = new Activation(store, async (key) => this.#cache.reread(key), attemptMaxMs);
+    this.destruction = new Destruction(store, custody, this.#journal, { abandonedMs, configured });
+    this.#pool =
+      options.pool === undefined
+        ? undefined
+        : new KeyPool({ store, custody, journal: this.#journal, destruction: this.destruction }, options.pool);
+    this.#activation = new Activation(store, async (key) => this.#cache.reread(key), { attemptMaxMs, waitMs: attemptWaitMs });
     this.#cache = new KeyCache(store, this.#activation);
-  }
-
-  /** Keys that a new configuration names: they stay too, as those of the one before do. */
-  keepConfigured(ids: readonly string[]): void {
-    for (const id of ids) this.#configured.add(id);
   }
 
   /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */
@@ -88,71 +75,69 @@ export class Keyring {
     return this.#cache.find(tenant, reference);
   }
 
-  /** Makes a key with a password that is shown this once. Whatever fails, no key without a record stays on the token. */
-  async createWithPassword(request: NewKey): Promise<CreatedWithPassword> {
-    const id = newKeyId('caller');
-    await this.#journal.announce(id, 'CREATE');
+  /** Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token. */
+  async create(request: NewKey): Promise<CreatedKey> {
+    const ahead = await this.#pool?.take(request.type);
+    const id = ahead?.id ?? newKeyId('caller');
+    if (ahead === undefined) await this.#journal.announce(id, 'CREATE');
     try {
-      const publicKeyInfo = await this.#custody.create(id, request.type);
-      const [{ row }, random] = await Promise.all([request.issue(publicKeyInfo), this.#token.random(passwordBytes)]);
-      const password = Buffer.from(random).toString('base64url');
-      const salt = randomBytes(16);
-      const mac = await this.#token.makeMac(id, 'PASSWORD', salt, Buffer.from(password));
-      const insert = step('insertKey', {
-        certificate: row,
-        key: {
-          reference: row.sha1,
-          tenant: request.tenant,
-          key_id: id,
-          key_type: request.type,
-          protocol: 'PASSWORD',
-          state: 'ACTIVE',
-          secret_salt: salt,
-          secret_mac: mac,
-          failures_in_row: 0,
-          failures_since_success: 0,
-          locked_until: null,
-          subscriber_email: request.subscriber.emailAddress ?? null,
-          subscriber_phone: request.subscriber.phoneNumber ?? null,
-          created_at: Date.now(),
-        },
-      });
-      const created = { reference: parseKeyReferenceId(row.sha1), password };
+      const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#custody.create(id, request.type));
+      const [{ row }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(this.#token, id, request)]);
+      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns) });
+      const created = { reference: parseKeyReferenceId(row.sha1), secret };
       const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
       await this.#store.commit([insert, ...auditSteps('the key and its certificate exist'), ...outcome]);
       return created;
     } catch (error) {
-      // The journal keeps the entry if this fails too, and the next start finishes it.
-      await this.#undoIfAnnounced(id).catch(() => {
-        this.#undoLater(id);
-      });
+      await this.destruction.undoCreation(id);
       throw error;
     }
   }
 
-  /** Verifies the secret and signs with the key. @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED */
-  async sign(
+  /**
+   * Verifies the secret and signs with the key, then lets `complete` make of the values what leaves. A secret of one use is used up after that, and
+   * given back if it fails. What `complete` answers is what the caller is answered.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED, DIGEST_NOT_AUTHORISED
+   */
+  async sign<T extends object>(
     key: KeyRecord,
-    secret: Uint8Array,
-    algorithm: SignatureAlgorithm,
-    digests: readonly Uint8Array[],
-  ): Promise<readonly Uint8Array[]> {
-    return this.#activation.activate<'SIGN', readonly Uint8Array[]>(key, secret, async (reserved) => {
-      const outcome = await this.#custody.sign(reserved, algorithm, digests);
-      return outcome.verified ? { verified: true, value: outcome.values } : outcome;
+    given: GivenSecret,
+    { algorithm, digests, documents }: ToBeSigned,
+    complete: (values: readonly Uint8Array[]) => Promise<T>,
+  ): Promise<T> {
+    this.#pool?.noteUse();
+    const allowed = coversDocuments(key.binding, documents);
+    const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
+    const result = await this.#activation.activate<'SIGN', T>(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
+      const outcome = await this.#custody.sign(
+        reserved,
+        algorithm,
+        digests,
+        (secret) => allowed && coversDocuments(secret.binding, documents),
+      );
+      if (!outcome.verified) return outcome;
+      const { by, values } = outcome;
+      if (values.length === 0) {
+        const refusal = new Refusal('DIGEST_NOT_AUTHORISED');
+        return { verified: true, by, usesUp: true, refusal, finish: async () => Promise.reject(refusal) };
+      }
+      return { verified: true, by, usesUp: true, change, finish: async () => complete(values), answer: (value) => value };
     });
+    if (change !== undefined) await this.destruction.finish(key.id);
+    return result;
   }
 
-  /** Whether the secret is the key's. It is counted like any other attempt. Not evaluated, hence undefined, on a locked or removed key. */
-  async verifySecret(key: KeyRecord, secret: Uint8Array): Promise<boolean | undefined> {
+  /**
+   * Whether the secret is the key's, or open for signing. It is counted like any other attempt, and not used up. Undefined, since it is not
+   * evaluated, on a key that is locked or has ended.
+   */
+  async verifySecret(key: KeyRecord, given: GivenSecret): Promise<boolean | undefined> {
     try {
-      const attempt = await this.#activation.attempt<'SIGN', true>(
-        key,
-        secret,
-        async (reserved) => ((await this.#custody.verify(reserved)) ? { verified: true, value: true } : { verified: false }),
-        true,
-      );
-      return attempt.verified;
+      const { verified } = await this.#activation.attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) => {
+        const outcome = await this.#custody.verify(reserved);
+        return outcome.verified ? { ...outcome, usesUp: false, finish: async () => Promise.resolve() } : outcome;
+      });
+      return verified;
     } catch (error) {
       if (error instanceof Refusal && (error.code === 'KEY_LOCKED' || error.code === 'KEY_STATE')) return undefined;
       throw error;
@@ -160,85 +145,122 @@ export class Keyring {
   }
 
   /** Destroys the private key; certificate and record stay. @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED */
-  async remove(key: KeyRecord, secret: Uint8Array): Promise<void> {
-    const attempt = await this.#activation.attempt<'REVOKE', true>(
-      key,
-      secret,
-      async (reserved) => ((await this.#custody.verify(reserved)) ? { verified: true, value: true } : { verified: false }),
-      true,
-    );
-    if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
-    const mark = step('markRemoved', { reference: key.reference, now: Date.now() });
-    const [first] = await this.#store.commit([mark, ...auditSteps('the key is out of use')]);
-    key.removed = true;
-    this.#activation.forget(key);
-    if (!first) throw new Refusal('KEY_STATE', { message: 'the key is removed' });
-    try {
-      await this.#undo(key.id);
-    } catch (error) {
-      this.#undoLater(key.id);
-      throw error;
-    }
+  async remove(key: KeyRecord, given: GivenSecret): Promise<void> {
+    await this.#authorise(key, { use: 'remove', action: 'REVOKE', given }, { kind: 'end', ...transitions.remove });
+    await this.destruction.finish(key.id);
   }
 
-  /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
-  checkUsable(key: KeyRecord, allowExpired = false): void {
-    checkUsable(key, Date.now(), allowExpired);
-    checkNotLocked(key, Date.now());
+  /** The secret that revokeCertificate was given: counted, and used up. @throws {Refusal} KEY_LOCKED, ACTIVATION_FAILED */
+  async authoriseRevocation(key: KeyRecord, given: GivenSecret): Promise<void> {
+    await this.#authorise(key, { use: 'revoke', action: 'REVOKE', given }, undefined);
   }
 
   /**
-   * Finishes what a crash cut short: keys that were being made or destroyed go from the token. Where other instances may be at work, a step
-   * counts as cut short after a time, whoever began it; taking it over keeps that one from finishing it. `kept`: keys that the journal wants
-   * destroyed though the configuration names them. Nothing of ours writes that.
+   * Gives the key another password.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED; FIELDS_INCONSISTENT where it is the one that the key has
    */
-  async recover(): Promise<{ finished: number; kept: readonly string[] }> {
-    const begunBefore = this.#store.isShared ? Date.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
-    const ids = await this.#store.run('takeOverSteps', { begunBefore });
-    const kept = ids.filter((id) => this.#configured.has(id));
-    for (const id of ids) {
-      if (!this.#configured.has(id)) await this.#undo(parseKeyId(id));
+  async changePassword(key: KeyRecord, given: GivenSecret, password: string): Promise<void> {
+    await this.#activation.activate(key, { use: 'changePassword', action: 'CHANGE_PASSWORD', given }, async (reserved) => {
+      const outcome = await this.#custody.verify(reserved);
+      const { secret } = key;
+      if (!outcome.verified || secret === undefined) return { verified: false };
+      const right = { ...outcome, usesUp: true, finish: async () => Promise.resolve() };
+      // A one-time password says nothing of the old password, which the new one may be.
+      const same = secret.stretched ? await stretch(passwordBytes(password), secret.salt) : passwordBytes(password);
+      const isOld = await this.#token.verifyProof(key.id, { anyOf: [{ kind: 'PASSWORD', ...secret, secret: same, signs: false }] });
+      if (isOld.verified) return { ...right, refusal: samePassword() };
+      const salt = randomBytes(16);
+      const mac = await this.#token.makeMac(key.id, 'PASSWORD', salt, await stretch(passwordBytes(password), salt));
+      const from = storedStatesFor('changePassword');
+      return { ...right, change: { kind: 'password', from, replaces: secret.mac, salt, mac, stretched: 1 } };
+    });
+  }
+
+  /**
+   * Makes a one-time password for one action, which replaces an older one. With `deliver` it reaches the owner that way, and is not answered.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED; DIGEST_NOT_AUTHORISED where the key does not allow the digests; what `deliver` refuses with
+   */
+  async makeOtp(
+    key: KeyRecord,
+    { action, digests, deliver }: { action: OtpAction; digests: readonly BoundDigest[]; deliver?: Deliver | undefined },
+  ): Promise<string | undefined> {
+    checkUsable(key, otpUses[action], Date.now());
+    const isForSigning = action === 'SIGN';
+    if (isForSigning && !coversDigests(key.binding, digests)) throw new Refusal('DIGEST_NOT_AUTHORISED');
+    const { text, row } = await makeOtp(this.#token, key, action, isForSigning ? digests : undefined);
+    const outcome = deliver === undefined ? await outcomeSteps({ answer: { password: text }, until: row.expires_at }) : [];
+    await this.#store.commit([step('putOtp', { otp: row, now: Date.now() }), ...auditSteps('a one-time password is open'), ...outcome]);
+    if (deliver === undefined) return text;
+    try {
+      await deliver(key.subscriber, text);
+    } catch (error) {
+      await this.#store.run('withdrawOtp', row.otp_id);
+      throw error;
     }
-    return { finished: ids.length - kept.length, kept };
+    const delivered = await outcomeSteps({ answer: {}, until: row.expires_at });
+    if (delivered.length > 0) await this.#store.commit(delivered);
+    return undefined;
   }
 
-  /** Recovers again and again, where other instances may die. */
-  startSweeping(found: (keys: number) => void): void {
-    if (!this.#store.isShared) return;
-    this.#sweeping = setInterval(
-      () => {
-        // A store or a token that is away now is asked again next time.
-        this.recover().then(
-          ({ finished }) => {
-            if (finished > 0) found(finished);
-          },
-          () => undefined,
-        );
-      },
-      Math.min(sweepMs, this.#abandonedMs),
-    );
+  /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
+  checkUsable(key: KeyRecord, use: Use): void {
+    checkUsable(key, use, Date.now());
   }
 
-  stopSweeping(): void {
-    clearInterval(this.#sweeping);
+  /** What an operator does with a locked key: it has all its attempts again. `record` is committed with it. @throws {Refusal} KEY_UNKNOWN */
+  async unlock(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
+    const [counters] = await this.#store.commit([step('unlockKey', reference), ...record]);
+    if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
+    const key = this.#cache.cached(reference);
+    if (key !== undefined) setCounters(key, counters);
   }
 
-  /** A key whose record was committed after all is no longer announced, and stays. */
-  async #undoIfAnnounced(id: KeyId): Promise<void> {
-    if (await this.#store.run('takeOverStep', id)) await this.#undo(id);
+  /** What an operator does with a key whose secret is lost: as `remove`, without a secret. @throws {Refusal} KEY_UNKNOWN, KEY_STATE */
+  async removeAsOperator(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
+    const row = await this.#store.run('findKey', reference);
+    if (row === undefined) throw new Refusal('KEY_UNKNOWN');
+    const { from, to, destroys } = transitions.remove;
+    const change = step('changeKeyState', { reference, from, to, destroys, now: Date.now() });
+    const [isChanged] = await this.#store.commit([change, ...record]);
+    if (!isChanged) throw new Refusal('KEY_STATE', { message: 'the key has ended before' });
+    const key = this.#cache.cached(reference);
+    if (key !== undefined) {
+      key.state = to;
+      this.#activation.forget(key);
+    }
+    await this.destruction.finish(parseKeyId(row.key_id));
   }
 
-  /** The token was not there: once more when it is. A stop before that leaves it to the next start. */
-  #undoLater(id: KeyId): void {
-    setTimeout(() => {
-      this.#undoIfAnnounced(id).catch(() => {
-        this.#undoLater(id);
-      });
-    }, undoRetryMs).unref();
+  /** Makes keys ahead, from now on until it is told to stop. */
+  startPool(): void {
+    this.#pool?.start();
   }
 
-  async #undo(id: KeyId): Promise<void> {
-    await this.#custody.destroy(id);
-    await this.#journal.settle(id);
+  stopPool(): void {
+    this.#pool?.stop();
   }
+
+  /** What an earlier run left open. @see Destruction.recover */
+  async recover(): Promise<{ finished: number; kept: readonly string[] }> {
+    if (!this.#store.isShared) await this.#store.run('endReservations');
+    return this.destruction.recover();
+  }
+
+  async #authorise(
+    key: KeyRecord,
+    asked: { readonly use: Use; readonly action: OtpAction; readonly given: GivenSecret },
+    change: KeyChange | undefined,
+  ): Promise<void> {
+    await this.#activation.activate(key, asked, async (reserved) => {
+      const outcome = await this.#custody.verify(reserved);
+      return outcome.verified ? { ...outcome, usesUp: true, change, finish: async () => Promise.resolve() } : outcome;
+    });
+  }
+}
+
+/** What a one-time password for an action is good for. */
+export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE: 'revoke' } as const satisfies Record<OtpAction, Use>;
+
+function samePassword(): Refusal {
+  return new Refusal('FIELDS_INCONSISTENT', { at: '/password', message: 'the new password is the one that the key has' });
 }

@@ -1,14 +1,15 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { KeyId } from '../token/key-id.ts';
+import type { GivenSecret } from './credentials.ts';
 
 const maxEntries = 10_000;
 
 declare const brand: unique symbol;
-/** A keyed hash of a secret. */
+/** A keyed hash of a secret with its transaction. */
 export type SecretMark = string & { readonly [brand]: 'SecretMark' };
 
 /**
- * Remembers, under a MAC whose key lives in this process's memory alone, which secret the token last accepted for a key. It decides nothing:
+ * Remembers, under a MAC whose key lives in this process's memory alone, which password the token last accepted for a key. It decides nothing:
  * the token still compares each time. It only tells an attempt that is all but sure to succeed from one that has to be reserved.
  */
 export class KnownSecrets {
@@ -16,9 +17,11 @@ export class KnownSecrets {
   readonly #marks = new Map<KeyId, SecretMark>();
 
   /** What stands for a secret here; of no use outside this process. */
-  markOf(id: KeyId, secret: Uint8Array): SecretMark {
+  markOf(id: KeyId, { member, bytes, transactionId }: GivenSecret): SecretMark {
+    const transaction = transactionId === undefined ? '-' : `+${transactionId}`;
+    const head = Buffer.from(`${id} ${member} ${Buffer.byteLength(transaction)} ${transaction}`);
     // The key comes first and no mark ever leaves the process, so the plain hash is a MAC here; createHmac takes three times as long.
-    return hash('sha256', Buffer.concat([this.#macKey, Buffer.from(id, 'latin1'), secret]), 'base64') as SecretMark;
+    return hash('sha256', Buffer.concat([this.#macKey, head, bytes]), 'base64') as SecretMark;
   }
 
   knows(id: KeyId, mark: SecretMark): boolean {

@@ -1,22 +1,68 @@
-import type { Proof } from '../token/token.ts';
-import type { KeyRecord } from './key-record.ts';
+import { randomBytes } from 'node:crypto';
+import type { OtpRow } from '../state/schema.ts';
+import type { Proof, SecretKind } from '../token/token.ts';
+import type { GivenSecret, OtpAction } from './credentials.ts';
+import { bindingOf, type DigestBinding } from './digest-binding.ts';
+import type { KeyRecord, StoredSecret } from './key-record.ts';
 
 declare const purposeOf: unique symbol;
 
-/** What a secret is given for. */
-export type Purpose = 'SIGN' | 'REVOKE';
-
-/**
- * A counted attempt: the key, and the secret with the MAC to verify it by. Only activation makes one, and only with one can a caller's
- * key be used, so that a key used without its secret does not compile.
- */
-export interface Reserved<P extends Purpose> {
-  readonly [purposeOf]: P;
-  readonly key: KeyRecord;
-  readonly proof: Proof;
+/** A secret that the given one may be. */
+export interface PossibleSecret extends Proof {
+  /** The documents that this one allows, where it allows fewer than the key. */
+  readonly binding: DigestBinding;
 }
 
-/** For activation alone. */
-export function reserve<P extends Purpose>(key: KeyRecord, secret: Uint8Array): Reserved<P> {
-  return { key, proof: { kind: 'PASSWORD', salt: key.secret.salt, secret, mac: key.secret.mac } } as Reserved<P>;
+/**
+ * A counted attempt: the key, what the given secret may be, and the transaction. Only activation makes one, and only with one can a caller's
+ * key be used, so that a key used without its secret does not compile.
+ */
+export interface Reserved<P extends OtpAction> {
+  readonly [purposeOf]: P;
+  readonly key: KeyRecord;
+  readonly candidates: readonly PossibleSecret[];
+  readonly also: Proof | undefined;
+}
+
+export const otpKinds = {
+  SIGN: 'OTP_SIGN',
+  CHANGE_PASSWORD: 'OTP_CHANGE_PASSWORD',
+  REVOKE: 'OTP_REVOKE',
+} as const satisfies Record<OtpAction, SecretKind>;
+
+export interface Attempting {
+  readonly key: KeyRecord;
+  readonly given: GivenSecret;
+  readonly action: OtpAction;
+  /** The key's own password as its MAC was made of it. */
+  readonly ownSecret: Uint8Array;
+  /** The one-time password that is open for the action. `undefined`: none is; `unasked`: nobody looked, since the key's own password is given. */
+  readonly otp: OtpRow | undefined | 'unasked';
+}
+
+/** For activation alone. A one-time password that is not there is compared all the same, so that the time does not tell. */
+export function reserve<P extends OtpAction>({ key, given, action, ownSecret, otp }: Attempting): Reserved<P> {
+  const candidates: PossibleSecret[] = [];
+  if (given.member === 'authToken') {
+    candidates.push({ ...proof('AUTH_TOKEN', key.secret, given.bytes), binding: undefined });
+  } else {
+    if (key.protocol === 'PASSWORD') candidates.push({ ...proof('PASSWORD', key.secret, ownSecret), binding: undefined });
+    if (otp !== 'unasked') {
+      const stored = otp === undefined ? undefined : { salt: otp.salt, mac: otp.mac, stretched: false };
+      candidates.push({ ...proof(otpKinds[action], stored, given.bytes), binding: bindingOf(otp?.bound_digests ?? null) });
+    }
+  }
+  const attempt: Omit<Reserved<P>, typeof purposeOf> = { key, candidates, also: transactionProof(key, given.transactionId) };
+  return attempt as Reserved<P>;
+}
+
+/** Undefined where the key is tied to no transaction and none is given; whatever else does not fit fails on the token. */
+function transactionProof({ transaction }: KeyRecord, given: string | undefined): Proof | undefined {
+  if (transaction === undefined && given === undefined) return undefined;
+  return proof('TRANSACTION', given === undefined ? undefined : transaction, Buffer.from(given ?? ''));
+}
+
+/** Without a stored secret, one that nothing verifies. */
+function proof(kind: SecretKind, stored: StoredSecret | undefined, secret: Uint8Array): Proof {
+  return { kind, salt: stored?.salt ?? randomBytes(16), mac: stored?.mac ?? randomBytes(32), secret };
 }

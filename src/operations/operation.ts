@@ -4,6 +4,7 @@ import type { CertificateIssuer } from '../certificates/issue.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
+import type { Deliver } from '../keys/otp-delivery.ts';
 import type { Messenger } from '../messages/messenger.ts';
 import type { Token } from '../token/token.ts';
 import { parseRequest } from './parse-request.ts';
@@ -16,6 +17,8 @@ export interface Context {
   readonly token: Token;
   /** How texts reach people. */
   readonly messages: Messenger;
+  /** How a one-time password reaches the owner of a key, where a gateway is configured. */
+  readonly deliver?: Deliver | undefined;
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
   /** What the audit log is told of this request beside its outcome. */

@@ -1,9 +1,11 @@
+import { changePassword } from './change-password/change-password.ts';
 import { checkKey } from './check-key/check-key.ts';
 import { createCertificate } from './create-certificate/create-certificate.ts';
 import type { Operation } from './operation.ts';
 import { removeKey } from './remove-key/remove-key.ts';
 import { sendMessage } from './send-message/send-message.ts';
+import { sendOtp } from './send-otp/send-otp.ts';
 import { sign } from './sign/sign.ts';
 
 /** Every operation of the API. */
-export const operations: readonly Operation[] = [sign, createCertificate, checkKey, removeKey, sendMessage];
+export const operations: readonly Operation[] = [sign, createCertificate, sendMessage, sendOtp, changePassword, checkKey, removeKey];

@@ -5,6 +5,8 @@ export interface Schema {
   clients: ClientRow;
   keys: KeyRow & Attempts;
   certificates: CertificateRow;
+  otps: OtpRow;
+  key_pool: KeyPoolRow;
   key_journal: KeyJournalRow;
   audit_keys: AuditKeyRow;
   audit_heads: AuditHeadRow;
@@ -34,10 +36,18 @@ export interface KeyRow {
   key_id: string;
   key_type: string;
   protocol: string;
-  /** ACTIVE or REMOVED; locked and expired follow from the times. */
+  /** Those of `src/keys/states.ts` that are stored; locked and expired follow from counters and times. */
   state: string;
+  /** Empty, like the MAC, where the key has no secret of its own. */
   secret_salt: Uint8Array;
   secret_mac: Uint8Array;
+  /** 1: the MAC is over the secret as scrypt stretches it, since a person chose it. */
+  secret_stretched: number;
+  /** The MAC of the transaction that the key is tied to. */
+  transaction_salt: Uint8Array | null;
+  transaction_mac: Uint8Array | null;
+  /** JSON list of the digests that the key may sign; null: any. */
+  bound_digests: string | null;
   /** Failed attempts since the last success or the end of the last lock. */
   failures_in_row: number;
   /** Failed attempts since the last success. */
@@ -46,6 +56,34 @@ export interface KeyRow {
   locked_until: number | null;
   subscriber_email: string | null;
   subscriber_phone: string | null;
+  created_at: number;
+}
+
+/** An open one-time password (contract §6). */
+export interface OtpRow {
+  reference: string;
+  /** SIGN, CHANGE_PASSWORD or REVOKE. */
+  action: string;
+  /** Of this one, which a newer one does not have. */
+  otp_id: string;
+  salt: Uint8Array;
+  mac: Uint8Array;
+  /** JSON list, as `KeyRow.bound_digests`. */
+  bound_digests: string | null;
+  /** An attempt counts from its reservation on. */
+  attempts_left: number;
+  /** An attempt has it until then; null: none. */
+  reserved_until: number | null;
+  expires_at: number;
+}
+
+/** A key on the token that nobody owns yet. */
+export interface KeyPoolRow {
+  /** CKA_ID on the token, hexadecimal. */
+  key_id: string;
+  key_type: string;
+  /** SubjectPublicKeyInfo, DER. */
+  public_key: Uint8Array;
   created_at: number;
 }
 

@@ -9,6 +9,12 @@ export interface TokenMetrics {
   served(operation: string, outcome: 'ok' | 'refused' | 'fault', waitedMs: number, tokenMs: number): void;
 }
 
+/** What is measured of the keys that are made ahead. */
+export interface KeyPoolMetrics {
+  levelIs(type: string, keys: number): void;
+  wanted(type: string, wasReady: boolean): void;
+}
+
 export interface TokenGauges {
   ready(): boolean;
   waiting(): number;
@@ -21,6 +27,30 @@ export class Metrics {
   /** The text that `/metrics` answers, and its media type. */
   async exposition(): Promise<{ mediaType: string; text: string }> {
     return { mediaType: this.registry.contentType, text: await this.registry.metrics() };
+  }
+
+  keyPool(): KeyPoolMetrics {
+    const registers = [this.registry];
+    const ready = new Gauge({
+      name: 'signetd_key_pool_keys',
+      help: 'Keys that are made ahead and wait on the token, by type.',
+      labelNames: ['type'] as const,
+      registers,
+    });
+    const wanted = new Counter({
+      name: 'signetd_key_pool_wanted_total',
+      help: 'Keys that createCertificate wanted, by type, and whether one was ready (yes) or had to be made (no).',
+      labelNames: ['type', 'ready'] as const,
+      registers,
+    });
+    return {
+      levelIs(type, keys) {
+        ready.set({ type }, keys);
+      },
+      wanted(type, wasReady) {
+        wanted.inc({ type, ready: wasReady ? 'yes' : 'no' });
+      },
+    };
   }
 
   token(gauges: TokenGauges): TokenMetrics {

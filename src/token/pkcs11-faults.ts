@@ -52,6 +52,13 @@ export function handleIsStale(code: number | undefined): boolean {
   return code === ckr.KEY_HANDLE_INVALID || code === ckr.OBJECT_HANDLE_INVALID;
 }
 
+/** ATTRIBUTE_READ_ONLY, ACTION_PROHIBITED, FUNCTION_NOT_SUPPORTED, TEMPLATE_INCONSISTENT: tokens say in different words that a key stays as it is. */
+const refusalsOfChange: ReadonlySet<number> = new Set([0x10, 0x1b, 0x54, 0xd1]);
+
+export function changeIsRefused(code: number | undefined): boolean {
+  return code !== undefined && refusalsOfChange.has(code);
+}
+
 /** Another try would bring the token nearer to its lock. */
 export function pinIsRefused(code: number | undefined): boolean {
   return code !== undefined && code >= ckr.PIN_INCORRECT && code <= ckr.PIN_LOCKED;

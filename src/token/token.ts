@@ -3,7 +3,7 @@ import type { KeyId } from './key-id.ts';
 import type { SignatureAlgorithm } from './signature-algorithm.ts';
 
 /** What a secret is for. It is part of what its MAC covers, so a MAC of one kind never passes as another. */
-export const secretKinds = { PASSWORD: 1 } as const;
+export const secretKinds = { PASSWORD: 1, AUTH_TOKEN: 2, OTP_SIGN: 3, OTP_CHANGE_PASSWORD: 4, OTP_REVOKE: 5, TRANSACTION: 6 } as const;
 export type SecretKind = keyof typeof secretKinds;
 
 /** A secret and the MAC that it is checked against. The token compares (C_Verify). */
@@ -16,8 +16,30 @@ export interface Proof {
   readonly mac: Uint8Array;
 }
 
-/** What the token answers to a caller's signature: the values, or that the secret is wrong. */
-export type SignOutcome = { readonly verified: true; readonly values: readonly Uint8Array[] } | { readonly verified: false };
+/** One of the secrets that a given one may be. `signs`: with it the key signs; else it is verified alone. */
+export interface Candidate extends Proof {
+  readonly signs: boolean;
+}
+
+/** What has to verify, in one message. All of it is compared, whatever fails, so that the time tells nothing. */
+export interface Proofs {
+  /** At least one; the first that verifies decides. */
+  readonly anyOf: readonly Candidate[];
+  /** And this one as well. */
+  readonly also?: Proof | undefined;
+}
+
+/** Which candidate was right, by its place in the list; or that the proofs do not verify. */
+export type ProofOutcome = { readonly verified: true; readonly by: number } | { readonly verified: false };
+
+/** What the token answers to a caller's signature. No values where the candidate that was right does not sign. */
+export type SignOutcome =
+  | { readonly verified: true; readonly by: number; readonly values: readonly Uint8Array[] }
+  | { readonly verified: false };
+
+/** `taken`: somebody else has it. `gone`: it is not on the token. `unmarkable`: the token lets no key be marked. */
+export const claimOutcomes = ['claimed', 'taken', 'gone', 'unmarkable'] as const;
+export type ClaimOutcome = (typeof claimOutcomes)[number];
 
 /** A key on the token, as the host lists it. */
 export interface TokenKey {
@@ -35,12 +57,17 @@ export interface Token {
   destroyKey(id: KeyId): Promise<void>;
   /** Signs digests with one of the service's own keys. */
   signAsService(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
-  /** Verifies the proof and then signs, in one message. */
-  signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proof: Proof): Promise<SignOutcome>;
-  /** Verifies a proof alone. */
-  verifyProof(id: KeyId, proof: Proof): Promise<boolean>;
+  /** Verifies the proofs and then signs, in one message. */
+  signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome>;
+  /** Verifies proofs alone. */
+  verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome>;
   /** The MAC of a new secret of a key. */
   makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Promise<Uint8Array>;
+  /**
+   * Marks a key on the token itself as handed out, to a taker whom `claim` names. Once: however old the copy of the records is that somebody goes
+   * by, nobody else gets it.
+   */
+  claimKey(id: KeyId, claim: string): Promise<ClaimOutcome>;
   random(bytes: number): Promise<Uint8Array>;
   listKeys(): Promise<readonly TokenKey[]>;
 }

@@ -8,6 +8,7 @@ import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
+import type { CreatedKey } from '../../src/keys/new-key.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
 import { outcomeSteps, type SettledOutcome } from '../../src/state/settlement.ts';
@@ -19,6 +20,9 @@ import { certificateRow } from '../support/certificate-row.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { DyingStore } from './dying-store.ts';
+
+const given = (password: string) => ({ member: 'password', bytes: Buffer.from(password), transactionId: undefined }) as const;
+const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
 
 let scratch: ScratchToken;
 let token: TokenClient;
@@ -86,12 +90,12 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
   const makingKey =
     (of: StateStore): (() => Promise<Ending>) =>
     async () => {
-      const answer = ({ reference, password }: { reference: string; password: string }): object => ({ reference, password });
+      const answer = ({ reference, secret }: CreatedKey): object => ({ reference, password: secret.password });
       const keys = new Keyring(of, token, tokenCustody(token));
       const issue = async (): Promise<{ row: ReturnType<typeof certificateRow> }> => Promise.resolve({ row: certificateRow() });
       try {
         return JSON.stringify(
-          answer(await keys.createWithPassword({ tenant: tenantId('demo'), type: 'P-256', subscriber: {}, issue, answer })),
+          answer(await keys.create({ tenant: tenantId('demo'), type: 'P-256', protocol: 'PASSWORD', subscriber: {}, issue, answer })),
         );
       } catch (error) {
         return `passing: ${String(error)}`;
@@ -115,7 +119,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     expect(isRepeated).toBe(true);
     const { reference, password } = JSON.parse(ending) as { reference: string; password: string };
     const keys = new Keyring(store, token, tokenCustody(token));
-    expect(await keys.verifySecret(await keys.find(tenantId('demo'), parseKeyReferenceId(reference)), Buffer.from(password))).toBe(true);
+    expect(await keys.verifySecret(await keys.find(tenantId('demo'), parseKeyReferenceId(reference)), given(password))).toBe(true);
     expect(await keysMade()).toBe(before + 1);
   });
 
@@ -137,13 +141,15 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
       async () => {
         const keys = new Keyring(of, token, tokenCustody(token));
         const key = await keys.find(tenantId('demo'), reference);
-        return keys.sign(key, Buffer.from('wrong'), { scheme: 'ECDSA', hash: 'sha256' }, [new Uint8Array(32)]).then(
-          () => 'signed',
-          (error: unknown) => (error instanceof Refusal ? error.code : `passing: ${String(error)}`),
-        );
+        return keys
+          .sign(key, given('wrong'), toBeSigned, async (values) => Promise.resolve(values))
+          .then(
+            () => 'signed',
+            (error: unknown) => (error instanceof Refusal ? error.code : `passing: ${String(error)}`),
+          );
       };
     const request = newRequest();
-    const dying = new DyingStore(store, 'recordFailure', 'after');
+    const dying = new DyingStore(store, 'settleUse', 'after');
     expect(await failures((await instance(dying)).once(request, repeatable(signing(dying))))).toContain('dead');
     const again = await (await instance()).once(request, repeatable(signing(store)));
     expect(again).toEqual({ ending: 'ACTIVATION_FAILED', isRepeated: true });

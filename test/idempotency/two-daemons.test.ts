@@ -70,6 +70,9 @@ beforeAll(async () => {
       },
       token: { ...config['token'], host: 'external' },
       state,
+      // The keys on the token are counted.
+      keyPool: { keys: 0 },
+      admin: { socketPath: join(environment.directory, `${name}.sock`) },
       audit: { directory: join(environment.directory, `audit-${name}`), name },
     };
     const path = join(environment.directory, `${name}.yaml`);

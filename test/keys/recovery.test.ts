@@ -32,23 +32,23 @@ afterAll(async () => {
 });
 
 const onToken = async (): Promise<string[]> => (await token.listKeys()).map(({ id }) => id);
-const request = { tenant: tenantId('demo'), type: 'P-256', subscriber: {} } as const;
+const request = { tenant: tenantId('demo'), type: 'P-256', protocol: 'PASSWORD', subscriber: {} } as const;
+const removal = { from: ['ACTIVE'], to: 'REMOVED', destroys: true };
+const given = (password: string) => ({ member: 'password', bytes: Buffer.from(password), transactionId: undefined }) as const;
 
 describe('key life cycle', () => {
   it('leaves no key on the token when the certificate cannot be issued', async () => {
     const before = await onToken();
-    await expect(
-      keys.createWithPassword({ ...request, issue: async () => Promise.reject(new Refusal('ISSUANCE_REFUSED')) }),
-    ).rejects.toThrow(Refusal);
+    await expect(keys.create({ ...request, issue: async () => Promise.reject(new Refusal('ISSUANCE_REFUSED')) })).rejects.toThrow(Refusal);
     expect(await onToken()).toEqual(before);
     expect(await store.run('journal')).toEqual([]);
   });
 
   it('leaves no key on the token when its record cannot be written', async () => {
     const row = certificateRow();
-    await keys.createWithPassword({ ...request, issue: async () => Promise.resolve({ row }) });
+    await keys.create({ ...request, issue: async () => Promise.resolve({ row }) });
     const before = await onToken();
-    await expect(keys.createWithPassword({ ...request, issue: async () => Promise.resolve({ row }) })).rejects.toThrow('UNIQUE');
+    await expect(keys.create({ ...request, issue: async () => Promise.resolve({ row }) })).rejects.toThrow('UNIQUE');
     expect(await onToken()).toEqual(before);
   });
 
@@ -73,32 +73,32 @@ describe('key life cycle', () => {
   });
 
   it('finishes at the next start the removal that a crash cut short', async () => {
-    const { reference } = await keys.createWithPassword({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
+    const { reference } = await keys.create({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
     const key = await keys.find(request.tenant, reference);
-    expect(await store.run('markRemoved', { reference, now: Date.now() })).toBe(true);
-    expect(await store.run('markRemoved', { reference, now: Date.now() })).toBe(false);
+    expect(await store.run('changeKeyState', { reference, ...removal, now: Date.now() })).toBe(true);
+    expect(await store.run('changeKeyState', { reference, ...removal, now: Date.now() })).toBe(false);
     expect(await onToken()).toContain(key.id);
     await new Keyring(store, token, tokenCustody(token)).recover();
     expect(await onToken()).not.toContain(key.id);
   });
 
   it('keeps failures and locks over a restart', async () => {
-    const { reference, password } = await keys.createWithPassword({
+    const { reference, secret } = await keys.create({
       ...request,
       issue: async () => Promise.resolve({ row: certificateRow() }),
     });
     const key = await keys.find(request.tenant, reference);
-    for (let attempt = 0; attempt < 5; attempt += 1) expect(await keys.verifySecret(key, Buffer.from('wrong'))).toBe(false);
+    for (let attempt = 0; attempt < 5; attempt += 1) expect(await keys.verifySecret(key, given('wrong'))).toBe(false);
     const later = new Keyring(store, token, tokenCustody(token));
     const again = await later.find(request.tenant, reference);
-    expect(await later.verifySecret(again, Buffer.from(password))).toBeUndefined();
+    expect(await later.verifySecret(again, given(secret.password ?? ''))).toBeUndefined();
     expect(() => {
-      later.checkUsable(again);
+      later.checkUsable(again, 'sign');
     }).toThrow(expect.objectContaining({ code: 'KEY_LOCKED' }) as Error);
   });
 
   it('locks for good after twenty failures without a success, and lifts a lock that has ended', async () => {
-    const { reference, password } = await keys.createWithPassword({
+    const { reference, secret } = await keys.create({
       ...request,
       issue: async () => Promise.resolve({ row: certificateRow() }),
     });
@@ -111,26 +111,26 @@ describe('key life cycle', () => {
         rule: { ...rule, now: past + attempt * 16 * 60_000 * Math.floor(attempt / 5) },
       });
     const opened = new Keyring(store, token, tokenCustody(token));
-    expect(await opened.verifySecret(await opened.find(request.tenant, reference), Buffer.from(password))).toBe(true);
+    expect(await opened.verifySecret(await opened.find(request.tenant, reference), given(secret.password ?? ''))).toBe(true);
     for (let attempt = 0; attempt < 20; attempt += 1)
       await store.run('recordFailure', { reference, reserved: false, rule: { ...rule, now: past } });
     const locked = new Keyring(store, token, tokenCustody(token));
     const key = await locked.find(request.tenant, reference);
     expect(() => {
-      locked.checkUsable(key);
+      locked.checkUsable(key, 'sign');
     }).toThrow('until the operator unlocks it');
   });
 
   it('is KEY_STATE once the certificate has ended, for signing and not for removal', async () => {
-    const { reference } = await keys.createWithPassword({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
+    const { reference } = await keys.create({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
     const key = await keys.find(request.tenant, reference);
     const end = key.certificate.notAfter.getTime();
     expect([stateOf(key, end - 1), stateOf(key, end)]).toEqual(['ACTIVE', 'EXPIRED']);
     expect(() => {
-      checkUsable(key, end);
+      checkUsable(key, 'sign', end);
     }).toThrow(expect.objectContaining({ code: 'KEY_STATE' }) as Error);
     expect(() => {
-      checkUsable(key, end, true);
+      checkUsable(key, 'remove', end);
     }).not.toThrow();
   });
 });

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { callersKeysOnToken, Created, creation, PersistentCaller, signing } from '../idempotency/callers.ts';
-import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
+import { DaemonProcess, withOwnPorts, withoutKeyPool } from '../support/daemon-process.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 
 const duplicates = 50;
@@ -21,6 +21,7 @@ beforeAll(async () => {
   environment.start();
   environment.stop();
   const addresses = withOwnPorts(environment);
+  withoutKeyPool(environment);
   url = addresses.baseUrl;
   caller = new PersistentCaller(environment);
   keysBefore = callersKeysOnToken(environment);

@@ -1,36 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { call, codeOf, contentDocument, directory, messageOf, newKey, secretOf, type ApiAnswer, type ClientName } from '../support/api.ts';
+import { keyIdOf } from '../support/quickstart-state.ts';
+import { privateKeysOnToken } from '../support/token-listing.ts';
 
 const signWith = async (client: ClientName, keyReference: object): Promise<ApiAnswer> =>
   call(client, 'signature/sign', { keyReference, parameters: { rawSignature: {} }, inputDocuments: [contentDocument('x')] });
 const check = async (client: ClientName, keyReference: object): Promise<ApiAnswer> =>
   call(client, 'pki/checkKey', { keyReference, requestID: 'c' });
 const remove = async (client: ClientName, keyReference: object): Promise<ApiAnswer> => call(client, 'pki/removeKey', { keyReference });
-
-const tokenKeys = (): number => {
-  const listing = execFileSync(
-    'pkcs11-tool',
-    [
-      '--module',
-      '/usr/lib/softhsm/libsofthsm2.so',
-      '--login',
-      '--pin',
-      readFileSync(join(directory, 'token', 'pin'), 'utf8').trim(),
-      '--list-objects',
-      '--type',
-      'privkey',
-    ],
-    {
-      env: { ...process.env, SOFTHSM2_CONF: join(directory, 'token', 'softhsm2.conf') },
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    },
-  );
-  return listing.split('\n').filter((line) => line.startsWith('Private Key Object')).length;
-};
 
 describe('checkKey', () => {
   it('tells state, certificate, end and attempts', async () => {
@@ -126,9 +103,10 @@ describe('a secret', () => {
 describe('removeKey', () => {
   it('destroys the private key on the token and keeps the certificate', async () => {
     const key = await newKey('other');
-    const before = tokenKeys();
+    const id = keyIdOf(key.reference);
+    expect(privateKeysOnToken(directory)).toContain(id);
     expect(codeOf(await remove('other', secretOf(key)))).toBe('0/0');
-    expect(tokenKeys()).toBe(before - 1);
+    expect(privateKeysOnToken(directory)).not.toContain(id);
     const { body } = await check('other', { reference: key.reference });
     expect([body['state'], body['certificate']]).toEqual(['REMOVED', key.certificate.toString('base64')]);
     expect(codeOf(await signWith('other', secretOf(key)))).toBe('2/204');

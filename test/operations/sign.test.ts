@@ -350,7 +350,7 @@ describe('sign refuses', () => {
           inputDocuments: documents,
         }),
       ),
-    ).toBe('1/104');
+    ).toBe('2/202');
   });
 
   it("2/201 for another tenant's key, and lets a client with the role signature alone sign with its tenant's", async () => {

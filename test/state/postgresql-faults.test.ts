@@ -150,7 +150,7 @@ describe('a store on PostgreSQL', () => {
     await server.query(databaseOf(config), 'alter table keys add column invented text; create table invented (id text primary key)');
     await server.query(databaseOf(config), "insert into kysely_migration values ('9999-future', '2030-01-01T00:00:00Z')");
     const reference = await storedKey(store);
-    expect(await store.run('markRemoved', { reference, now: 1 })).toBe(true);
+    expect(await store.run('changeKeyState', { reference, from: ['ACTIVE'], to: 'REMOVED', destroys: true, now: 1 })).toBe(true);
     await store.close();
   });
 
@@ -193,7 +193,7 @@ describe('a store on PostgreSQL', () => {
     store.onChange((change) => told.push(change));
     await store.refresh();
     const reference = await storedKey(store);
-    await store.run('markRemoved', { reference, now: 1 });
+    await store.run('changeKeyState', { reference, from: ['ACTIVE'], to: 'REMOVED', destroys: true, now: 1 });
     await Promise.all([store.refresh(), store.refresh(), store.refresh()]);
     await store.refresh();
     expect(told).toEqual(['everything', { table: 'keys', id: reference }]);

@@ -12,6 +12,8 @@ const entry = (id: string, at = 1): { key_id: string; intent: 'CREATE'; created_
   created_at: at,
 });
 const rule = { failuresInRow: 5, lockMs: 900_000, failuresSinceSuccess: 20, now: 1_000_000_000_000 };
+const removal = (reference: string) => ({ reference, from: ['ACTIVE'], to: 'REMOVED', destroys: true, now: 1 });
+const states = ['ACTIVE'];
 const later = (ms: number): typeof rule => ({ ...rule, now: rule.now + ms });
 
 describe.each(Object.entries(databases))('the repositories on %s', (_name, kind) => {
@@ -93,24 +95,27 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
 
   it('remove a key once, however many ask', async () => {
     const reference = await storedKey(store);
-    const answers = await Promise.all(Array.from({ length: 5 }, async () => store.run('markRemoved', { reference, now: 7 })));
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, async () => store.run('changeKeyState', { ...removal(reference), now: 7 })),
+    );
     expect(answers.filter(Boolean)).toHaveLength(1);
     const steps = await store.run('journal');
     expect(steps).toEqual([{ key_id: (await store.run('findKey', reference))?.key_id, intent: 'DESTROY', created_at: 7 }]);
     await store.run('finishStep', steps[0]?.key_id ?? '');
-    expect(await store.run('reserveAttempt', { reference, rule, until: rule.now + 1 })).toBe(false);
+    expect(await store.run('reserveUse', { reference, rule, states, atOnce: 5, until: rule.now + 1 })).toBeUndefined();
   });
 
   it('reserve no more attempts than a key has left, and give them back', async () => {
     const reference = await storedKey(store, { failures_in_row: 2, failures_since_success: 2 });
     const until = rule.now + 60_000;
-    const reserve = async (): Promise<boolean> => store.run('reserveAttempt', { reference, rule, until });
+    const reserve = async (): Promise<boolean> =>
+      (await store.run('reserveUse', { reference, rule, states, atOnce: 5, until })) !== undefined;
     const answers = await Promise.all(Array.from({ length: 8 }, reserve));
     expect(answers.filter(Boolean)).toHaveLength(3);
-    await store.run('giveBackAttempt', reference);
+    await store.run('settleUse', { reference, rule, reserved: true, verdict: 'fault' });
     expect([await reserve(), await reserve()]).toEqual([true, false]);
     // Those of an instance that died end by their time.
-    expect(await store.run('reserveAttempt', { reference, rule: later(60_000), until: until + 60_000 })).toBe(true);
+    expect(await store.run('reserveUse', { reference, rule: later(60_000), states, atOnce: 5, until: until + 60_000 })).toBeDefined();
     expect(await store.run('findKey', reference)).toMatchObject({ reserved: 1, reserved_until: until + 60_000 });
   });
 
@@ -119,11 +124,13 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     const fail = async (at: typeof rule): Promise<unknown> => store.run('recordFailure', { reference, rule: at, reserved: false });
     await Promise.all([1, 2, 3, 4].map(async () => fail(rule)));
     expect(await fail(rule)).toEqual({ failures_in_row: 5, failures_since_success: 5, locked_until: rule.now + rule.lockMs });
-    expect(await store.run('reserveAttempt', { reference, rule, until: rule.now + 1 })).toBe(false);
-    expect(await store.run('recordSuccess', { reference, rule, reserved: false })).toMatchObject({ failures_in_row: 5 });
+    expect(await store.run('reserveUse', { reference, rule, states, atOnce: 5, until: rule.now + 1 })).toBeUndefined();
+    expect(await store.run('settleUse', { reference, rule, reserved: false, verdict: 'right' })).toMatchObject({
+      failures_in_row: 5,
+    });
     const after = later(rule.lockMs);
     expect(await fail(after)).toEqual({ failures_in_row: 1, failures_since_success: 6, locked_until: null });
-    expect(await store.run('recordSuccess', { reference, rule: after, reserved: false })).toEqual({
+    expect(await store.run('settleUse', { reference, rule: after, reserved: false, verdict: 'right' })).toEqual({
       failures_in_row: 0,
       failures_since_success: 0,
       locked_until: null,
@@ -133,11 +140,14 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
   it('keep a key locked that had too many failures without a success', async () => {
     const reference = await storedKey(store, { failures_since_success: 19 });
     const until = rule.now + 60_000;
-    const reserve = async (): Promise<boolean> => store.run('reserveAttempt', { reference, rule, until });
+    const reserve = async (): Promise<boolean> =>
+      (await store.run('reserveUse', { reference, rule, states, atOnce: 5, until })) !== undefined;
     expect([await reserve(), await reserve()]).toEqual([true, false]);
-    await store.run('recordFailure', { reference, rule, reserved: true });
+    await store.run('settleUse', { reference, rule, reserved: true, verdict: 'wrong' });
     expect(await reserve()).toBe(false);
-    expect(await store.run('recordSuccess', { reference, rule, reserved: false })).toMatchObject({ failures_since_success: 20 });
+    expect(await store.run('settleUse', { reference, rule, reserved: false, verdict: 'right' })).toMatchObject({
+      failures_since_success: 20,
+    });
   });
 
   it('have everything again after the store was closed and opened', async () => {

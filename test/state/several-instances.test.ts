@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { ClientRegistry, registerClient, spkiSha256 } from '../../src/clients/registry.ts';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
+import type { GivenSecret } from '../../src/keys/credentials.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { stateOf, type KeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
@@ -15,8 +16,10 @@ import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
 
 const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
+const toBeSigned = { algorithm, digests: [new Uint8Array(32)], documents: [] };
 const tenant = tenantId('demo');
-const wrong = Buffer.from('wrong');
+const given = (password: string) => ({ member: 'password', bytes: Buffer.from(password), transactionId: undefined }) as const;
+const wrong = given('wrong');
 
 let server: ScratchPostgresql;
 let config: StateConfig;
@@ -56,18 +59,19 @@ afterAll(async () => {
   scratch.remove();
 });
 
-async function newKey(): Promise<{ reference: KeyReferenceId; password: Buffer }> {
-  const { reference, password } = await a.keys.createWithPassword({
+async function newKey(): Promise<{ reference: KeyReferenceId; password: GivenSecret }> {
+  const { reference, secret } = await a.keys.create({
     tenant,
     type: 'P-256',
+    protocol: 'PASSWORD',
     subscriber: {},
     issue: async () => Promise.resolve({ row: certificateRow() }),
   });
-  return { reference, password: Buffer.from(password) };
+  return { reference, password: given(secret.password ?? '') };
 }
 
-const sign = async ({ keys }: Instance, { reference, password }: { reference: KeyReferenceId; password: Uint8Array }): Promise<number> =>
-  (await keys.sign(await keys.find(tenant, reference), password, algorithm, [new Uint8Array(32)])).length;
+const sign = async ({ keys }: Instance, { reference, password }: { reference: KeyReferenceId; password: GivenSecret }): Promise<number> =>
+  (await keys.sign(await keys.find(tenant, reference), password, toBeSigned, async (values) => Promise.resolve(values))).length;
 
 const refusal = (code: string): unknown => expect.objectContaining({ code });
 
@@ -113,7 +117,11 @@ describe('two instances on one PostgreSQL', () => {
   it('give a reservation back when the token fails', async () => {
     const key = await newKey();
     const record = await a.keys.find(tenant, key.reference);
-    await expect(a.keys.sign(record, key.password, { scheme: 'RSA_PKCS1', hash: 'sha256' }, [new Uint8Array(32)])).rejects.toThrow();
+    await expect(
+      a.keys.sign(record, key.password, { ...toBeSigned, algorithm: { scheme: 'RSA_PKCS1', hash: 'sha256' } }, async (values) =>
+        Promise.resolve(values),
+      ),
+    ).rejects.toThrow();
     expect(await a.store.run('findKey', key.reference)).toMatchObject({ failures_in_row: 0, reserved: 0 });
   });
 

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { randomInt } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { QuickstartEnvironment } from './quickstart-environment.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -30,6 +30,11 @@ export function withOwnPorts(environment: QuickstartEnvironment): Addresses {
   );
   writeFileSync(configFile, config);
   return { baseUrl: `https://127.0.0.1:${api}`, opsUrl: `http://127.0.0.1:${api + 1}` };
+}
+
+/** For tests that count the keys on the token: none is made ahead from the next start on. */
+export function withoutKeyPool(environment: QuickstartEnvironment): void {
+  appendFileSync(environment.description().configFile, 'keyPool: { keys: 0 }\n');
 }
 
 /** The service as a child of the test, so that it can be killed at any moment and started again. */

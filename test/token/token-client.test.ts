@@ -7,7 +7,7 @@ import { keyTypes, type KeyType } from '../../src/config/profile.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import type { SignatureAlgorithm } from '../../src/token/signature-algorithm.ts';
-import { TokenUnavailable, type Proof } from '../../src/token/token.ts';
+import { TokenUnavailable, type Proof, type Proofs, type SignOutcome } from '../../src/token/token.ts';
 import { encodeFrame, FrameSplitter, operations, statuses } from '../../src/token/wire/frames.ts';
 import { writeSign } from '../../src/token/wire/sign-message.ts';
 import { recordingLog } from '../support/silent-log.ts';
@@ -95,13 +95,29 @@ describe("a caller's key", () => {
     await token.createKey(other, 'P-256');
     const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
     const proof = await proofFor(id, 'right');
-    expect((await token.signWithProof(id, algorithm, [digest('sha256')], proof)).verified).toBe(true);
-    expect(await token.verifyProof(id, proof)).toBe(true);
-    expect(await token.signWithProof(id, algorithm, [digest('sha256')], { ...proof, secret: Buffer.from('wrong') })).toEqual({
-      verified: false,
-    });
-    expect(await token.signWithProof(id, algorithm, [digest('sha256')], await proofFor(other, 'right'))).toEqual({ verified: false });
-    expect(await token.verifyProof(id, { ...proof, mac: proof.mac.subarray(0, 31) })).toBe(false);
+    const only = (one: Proof): Proofs => ({ anyOf: [{ ...one, signs: true }] });
+    const sign = async (proofs: Proofs): Promise<SignOutcome> => token.signWithProof(id, algorithm, [digest('sha256')], proofs);
+    expect((await sign(only(proof))).verified).toBe(true);
+    expect(await token.verifyProof(id, only(proof))).toEqual({ verified: true, by: 0 });
+    expect(await sign(only({ ...proof, secret: Buffer.from('wrong') }))).toEqual({ verified: false });
+    expect(await sign(only(await proofFor(other, 'right')))).toEqual({ verified: false });
+    expect(await token.verifyProof(id, only({ ...proof, mac: proof.mac.subarray(0, 31) }))).toEqual({ verified: false });
+  });
+
+  it('signs with the candidates that may sign, and only where what has to be right as well is so', async () => {
+    const id = newKeyId('caller');
+    await token.createKey(id, 'P-256');
+    const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
+    const right = { ...(await proofFor(id, 'right')), signs: true };
+    const wrong = { ...right, secret: Buffer.from('wrong') };
+    const transaction = await proofFor(id, 'T-1');
+    const sign = async (proofs: Proofs): Promise<SignOutcome> => token.signWithProof(id, algorithm, [digest('sha256')], proofs);
+    expect(await sign({ anyOf: [wrong, right] })).toMatchObject({ verified: true, by: 1, values: [expect.any(Buffer) as Buffer] });
+    expect(await sign({ anyOf: [{ ...right, signs: false }, wrong] })).toEqual({ verified: true, by: 0, values: [] });
+    expect(await sign({ anyOf: [wrong, right], also: transaction })).toMatchObject({ verified: true, by: 1 });
+    expect(await sign({ anyOf: [wrong, right], also: { ...transaction, secret: Buffer.from('T-2') } })).toEqual({ verified: false });
+    // A MAC of one kind of secret is none of another.
+    expect(await sign({ anyOf: [{ ...right, kind: 'OTP_SIGN' }] })).toEqual({ verified: false });
   });
 
   it('does not sign without a proof, whoever asks the host', async () => {

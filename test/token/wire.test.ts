@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { WireError } from '../../src/token/wire/fields.ts';
 import { encodeFrame, FrameSplitter } from '../../src/token/wire/frames.ts';
-import { macInput, readCreateKey, readMakeMac, readVerifyProof } from '../../src/token/wire/messages.ts';
+import { macInput, readCreateKey, readMakeMac, readVerifyProof, writeVerifyProof } from '../../src/token/wire/messages.ts';
 import { readSign, writeSign } from '../../src/token/wire/sign-message.ts';
 
 const bytes = (length: number): fc.Arbitrary<Buffer> =>
@@ -41,8 +41,16 @@ describe('the wire between daemon and token host', () => {
         bytes(32),
         (digests, salt, secret, mac) => {
           const proof = { kind: 'PASSWORD', salt, secret: Buffer.from(secret), mac } as const;
+          const proofs = {
+            anyOf: [{ ...proof, signs: true }, { ...proof, kind: 'OTP_SIGN', signs: false } as const],
+            also: { ...proof, kind: 'TRANSACTION' } as const,
+          };
           const algorithm = { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha384', saltBytes: 20 } as const;
-          expect(readSign(writeSign(id, algorithm, digests, proof))).toEqual({ id, algorithm, digests, proof });
+          expect(readSign(writeSign(id, algorithm, digests, proofs))).toEqual({ id, algorithm, digests, proofs });
+          expect(readVerifyProof(writeVerifyProof(id, { anyOf: [{ ...proof, signs: false }] }))).toEqual({
+            id,
+            proofs: { anyOf: [{ ...proof, signs: false }], also: undefined },
+          });
         },
       ),
     );

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { givenSecret } from '../../keys/credentials.ts';
 import { remainingAttempts, stateOf } from '../../keys/key-record.ts';
-import { checkKeyReference, exampleReference, KeyReference, passwordOf } from '../fields/key-reference.ts';
+import { keyStates } from '../../keys/states.ts';
+import { checkKeyReference, exampleReference, KeyReference, TransactionId } from '../fields/key-reference.ts';
 import { Sha1Hex, Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
@@ -14,13 +16,13 @@ export const checkKey = operation({
   request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
   example: { keyReference: exampleReference },
   answer: z.strictObject({
-    keyReference: z.strictObject({ reference: Sha1Hex }),
-    state: z.string().describe('the state of the key'),
+    keyReference: z.strictObject({ reference: Sha1Hex, transactionId: TransactionId.optional().describe('as in the request') }),
+    state: z.enum(keyStates).describe('the state of the key'),
     certificate: z.base64().describe('the certificate, DER'),
     notAfter: z.int().describe('end of the certificate, milliseconds since 1970 (UTC)'),
     remainingAttempts: z.int().describe('wrong secrets that are left before the key is locked'),
     lockedUntil: z.int().optional().describe('end of the lock, milliseconds since 1970 (UTC); only where the key is locked for a time'),
-    boundDigests: z.array(z.unknown()).describe('the digests that the key signs, where it is bound to any'),
+    boundDigests: z.array(z.string()).describe('the IDs of the documents that the key is bound to'),
     secretVerified: z
       .boolean()
       .optional()
@@ -30,18 +32,21 @@ export const checkKey = operation({
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);
     const key = await keys.find(caller.tenant, keyReference.reference);
-    const password = passwordOf(keyReference);
-    const secretVerified = password === undefined ? undefined : await keys.verifySecret(key, password);
+    const given = givenSecret(key, 'SIGN', keyReference);
+    const secretVerified = given === undefined ? undefined : await keys.verifySecret(key, given);
     const now = Date.now();
     const lockedUntil = key.lockedUntil !== undefined && key.lockedUntil > now ? key.lockedUntil : undefined;
     return {
-      keyReference: { reference: key.reference },
+      keyReference: {
+        reference: key.reference,
+        ...(keyReference.transactionId === undefined ? {} : { transactionId: keyReference.transactionId }),
+      },
       state: stateOf(key, now),
       certificate: Buffer.from(key.certificate.der).toString('base64'),
       notAfter: key.certificate.notAfter.getTime(),
       remainingAttempts: remainingAttempts(key, now),
       ...(lockedUntil === undefined ? {} : { lockedUntil }),
-      boundDigests: [],
+      boundDigests: [...new Set(key.binding?.map(({ id }) => id))],
       ...(secretVerified === undefined ? {} : { secretVerified }),
     };
   },

@@ -6,25 +6,26 @@ import { certificateInFormat } from '../../certificates/formats.ts';
 import { issueCertificate, validity } from '../../certificates/issue.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
-import type { CreatedWithPassword } from '../../keys/keyring.ts';
+import type { CreatedKey } from '../../keys/new-key.ts';
 import { Refusal } from '../../result-codes.ts';
-import { DigestEntry, Sha1Hex, Text } from '../fields/values.ts';
+import { activationProtocols } from '../../keys/key-record.ts';
+import { boundDigests, SignerData } from '../fields/bound-digests.ts';
+import { TransactionId } from '../fields/key-reference.ts';
+import { Sha1Hex, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-
-const protocols = ['PASSWORD', 'OTP', 'SINGLE_USE'] as const;
 
 const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']);
 
 const CreateCertificateRequest = z.strictObject({
   certificationRequestInfo: z.strictObject({
-    signatureActivationProtocol: z.enum(protocols),
+    signatureActivationProtocol: z.enum(activationProtocols),
     validityPeriod: z.int().positive().optional(),
-    transactionId: Text.optional(),
+    transactionId: TransactionId.optional(),
     JWT: z.strictObject({ token: Text, password: Text.optional() }).optional(),
     PKCS10: Pkcs10.optional(),
   }),
   certificateFormat: CertificateFormat,
-  signerData: z.strictObject({ digest: z.array(DigestEntry) }).optional(),
+  signerData: SignerData.optional(),
   requestID: Text.optional(),
 });
 type CreateCertificateRequest = z.output<typeof CreateCertificateRequest>;
@@ -50,7 +51,9 @@ export const createCertificate = operation({
   answer: z.strictObject({
     keyReference: z.strictObject({
       reference: Sha1Hex.describe('SHA-1 of the certificate: names the key from now on'),
-      password: z.string().describe('the secret of the key, shown this once'),
+      password: z.string().optional().describe('the secret of a key of PASSWORD, shown this once'),
+      authToken: z.string().optional().describe('the secret of a key of SINGLE_USE, shown this once'),
+      transactionId: TransactionId.optional().describe('the transaction of the request'),
     }),
     certificate: z.base64().describe('the certificate in the format asked for'),
     certificateFormat: CertificateFormat,
@@ -58,7 +61,8 @@ export const createCertificate = operation({
   }),
   async run(request, context) {
     const pkcs10 = checkOffered(request);
-    const { name, profile, issuer, authority } = tenantOf(context);
+    const { name, profile, issuer, authority, allowSha1 } = tenantOf(context);
+    const binding = request.signerData === undefined ? undefined : boundDigests(request.signerData, { allowSha1 });
     const subject = subjectName(pkcs10.subject);
     const { notBefore, notAfter } = validity(
       profile,
@@ -69,15 +73,19 @@ export const createCertificate = operation({
     // Extensions are built once before the key is made, so that a request that the profile refuses costs no key.
     certificateExtensions(profile, issuer, issuer.certificate.subjectPublicKeyInfo, pkcs10.attributes);
     let der: Uint8Array = new Uint8Array();
-    const answer = ({ reference, password }: CreatedWithPassword) => ({
-      keyReference: { reference, password },
+    const { transactionId } = request.certificationRequestInfo;
+    const answer = ({ reference, secret }: CreatedKey) => ({
+      keyReference: { reference, ...secret, ...(transactionId === undefined ? {} : { transactionId }) },
       certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
       certificateFormat: request.certificateFormat,
       name: distinguishedNameText(subject),
     });
-    const created = await context.keys.createWithPassword({
+    const created = await context.keys.create({
       tenant: name,
       type: profile.keyType,
+      protocol: request.certificationRequestInfo.signatureActivationProtocol,
+      transactionId: request.certificationRequestInfo.transactionId,
+      binding,
       subscriber: pkcs10.attributes.subscriber,
       async issue(publicKeyInfo) {
         const serialNumber = await context.token.random(16);
@@ -111,15 +119,12 @@ export const createCertificate = operation({
 });
 
 /** @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
-function checkOffered({ certificationRequestInfo, signerData }: CreateCertificateRequest): z.output<typeof Pkcs10> {
-  const { JWT, PKCS10, signatureActivationProtocol, transactionId } = certificationRequestInfo;
+function checkOffered({ certificationRequestInfo }: CreateCertificateRequest): z.output<typeof Pkcs10> {
+  const { JWT, PKCS10 } = certificationRequestInfo;
   if ((JWT === undefined) === (PKCS10 === undefined)) {
     throw new Refusal('FIELDS_INCONSISTENT', { at: info, message: 'the subject comes from exactly one of JWT and PKCS10' });
   }
-  if (signatureActivationProtocol !== 'PASSWORD') throw unsupported(`${info}/signatureActivationProtocol`, 'PASSWORD is');
-  if (transactionId !== undefined) throw unsupported(`${info}/transactionId`, 'keys tied to no transaction are');
   if (PKCS10 === undefined) throw unsupported(`${info}/JWT`, 'PKCS10 is');
-  if (signerData !== undefined) throw unsupported('/signerData', 'keys that are not bound to digests are');
   return PKCS10;
 }
 
@@ -131,5 +136,5 @@ function tenantOf({ caller, config, authorities }: Context) {
   const tenant = config.tenants[caller.tenant];
   const issuer = tenant === undefined ? undefined : authorities.get(tenant.certificateAuthority);
   if (tenant === undefined || issuer === undefined) throw new Error(`tenant ${caller.tenant} is not configured`);
-  return { name: caller.tenant, profile: tenant.profile, issuer, authority: tenant.certificateAuthority };
+  return { name: caller.tenant, profile: tenant.profile, issuer, authority: tenant.certificateAuthority, allowSha1: tenant.allowSha1 };
 }

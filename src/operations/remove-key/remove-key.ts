@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { checkKeyReference, exampleReference, KeyReference, requiredPassword } from '../fields/key-reference.ts';
+import { requiredSecret } from '../../keys/credentials.ts';
+import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
-/** Destroys a key on the token; its certificate and its record stay (contract §6). An expired key can be removed. */
+/** Destroys a key on the token; its certificate and its record stay (contract §6). `docs/key-states.md`: from which states. */
 export const removeKey = operation({
   path: 'pki/removeKey',
   role: 'keys',
@@ -17,8 +18,8 @@ export const removeKey = operation({
     audit.key = keyReference.reference;
     checkKeyReference(keyReference);
     const key = await keys.find(caller.tenant, keyReference.reference);
-    keys.checkUsable(key, true);
-    await keys.remove(key, requiredPassword(keyReference));
+    keys.checkUsable(key, 'remove');
+    await keys.remove(key, requiredSecret(key, 'REVOKE', keyReference));
     return {};
   },
 });

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { evidenceDocument, type InputDocument } from '../../documents/document.ts';
+import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
 import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
 import { cmsFormat } from '../../signatures/cms/cms.ts';
-import type { Prepared, SignatureFormat, SignerChain } from '../../signatures/format.ts';
+import type { SignatureFormat, SignerChain } from '../../signatures/format.ts';
 import { rawFormat } from '../../signatures/raw/raw.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
-import { checkKeyReference, exampleReference, KeyReference, requiredPassword } from '../fields/key-reference.ts';
+import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { EvidenceObject } from '../fields/evidence-object.ts';
 import { ObjectIdentifier, Text } from '../fields/values.ts';
@@ -55,8 +56,8 @@ export const sign = operation({
     const rawAlgorithm = requested.kind === 'raw' ? rawAlgorithmAsked(requested.raw) : undefined;
 
     const key = await context.keys.find(context.caller.tenant, keyReference.reference);
-    context.keys.checkUsable(key);
-    const password = requiredPassword(keyReference);
+    context.keys.checkUsable(key, 'sign');
+    const given = requiredSecret(key, 'SIGN', keyReference);
     const signer = signerOf(key, context);
     const documents = readDocuments(inputDocuments);
 
@@ -67,7 +68,7 @@ export const sign = operation({
         documents,
         cmsFormat,
         documents.map(() => ({ algorithm, detached: requested.detached })),
-        { key, password, signer, context },
+        { key, given, signer, context },
       );
     }
     const algorithms = documents.map((document, index) => {
@@ -79,13 +80,13 @@ export const sign = operation({
       return { algorithm };
     });
     checkOneAlgorithm(algorithms.map(({ algorithm }) => algorithm));
-    return signAll(documents, rawFormat, algorithms, { key, password, signer, context });
+    return signAll(documents, rawFormat, algorithms, { key, given, signer, context });
   },
 });
 
 interface Signing {
   readonly key: KeyRecord;
-  readonly password: Uint8Array;
+  readonly given: GivenSecret;
   readonly signer: SignerChain;
   readonly context: Context;
 }
@@ -95,42 +96,26 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   documents: readonly InputDocument[],
   format: SignatureFormat<Parameters, State>,
   parameters: readonly Parameters[],
-  { key, password, signer, context }: Signing,
+  { key, given, signer, context }: Signing,
 ): Promise<SignAnswer> {
   const moment = { now: new Date() };
   const prepared = documents.map((document, index) => format.prepare(document, at(parameters, index), signer, moment));
   context.audit.digests.push(...prepared.map(({ digest, algorithm }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`));
-  const values = await signDigests(prepared, { key, password, signer, context });
-  const evidence = documents.map((document, index) => {
-    return { document: evidenceDocument(document, format.complete(at(prepared, index), at(values, index), signer)) };
-  });
+  // One message to the token: all documents of a call are signed with one algorithm.
+  const { algorithm } = at(prepared, 0);
+  const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents };
+  const evidence = await context.keys.sign(key, given, toBeSigned, async (values) =>
+    Promise.resolve(
+      documents.map((document, index) => ({
+        document: evidenceDocument(document, format.complete(at(prepared, index), at(values, index), signer)),
+      })),
+    ),
+  );
   return {
     evidenceObject: at(evidence, 0),
     evidenceObjects: evidence,
-    optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(at(prepared, 0).algorithm) },
+    optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
   };
-}
-
-/** One message to the token for each algorithm, which is one message but for raw digests of several hashes. */
-async function signDigests<State>(
-  prepared: readonly Prepared<State>[],
-  { key, password, context }: Signing,
-): Promise<readonly Uint8Array[]> {
-  const values = new Map<Prepared<State>, Uint8Array>();
-  for (const group of Map.groupBy(prepared, ({ algorithm }) => JSON.stringify(algorithm)).values()) {
-    const signed = await context.keys.sign(
-      key,
-      password,
-      at(group, 0).algorithm,
-      group.map(({ digest }) => digest),
-    );
-    for (const [index, one] of group.entries()) values.set(one, at(signed, index));
-  }
-  return prepared.map((one) => {
-    const value = values.get(one);
-    if (value === undefined) throw new Error('the token gave fewer values than it was asked for');
-    return value;
-  });
 }
 
 function signerOf(key: KeyRecord, { caller, config, authorities }: Context): SignerChain {

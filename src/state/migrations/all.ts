@@ -3,6 +3,8 @@ import * as first from './0001-first.ts';
 import * as auditOutbox from './0002-audit-outbox.ts';
 import * as severalInstances from './0003-several-instances.ts';
 import * as keptAnswers from './0004-kept-answers.ts';
+import * as activation from './0005-activation.ts';
+import * as keyPool from './0006-key-pool.ts';
 import * as audit from './0010-audit.ts';
 
 /** Every migration, oldest first. They only go forward. */
@@ -11,6 +13,8 @@ const migrations: Record<string, Migration> = {
   '0002-audit-outbox': auditOutbox,
   '0003-several-instances': severalInstances,
   '0004-kept-answers': keptAnswers,
+  '0005-activation': activation,
+  '0006-key-pool': keyPool,
   '0010-audit': audit,
 };
 

@@ -1,6 +1,6 @@
 import { PostgresAdapter, type Kysely } from 'kysely';
 
-/** Migrations are written once for both databases; where they have to differ, they ask. */
-export function isPostgresql(db: Kysely<unknown>): boolean {
+/** What is written once for both databases asks where it has to differ. */
+export function isPostgresql(db: Pick<Kysely<unknown>, 'getExecutor'>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;
 }

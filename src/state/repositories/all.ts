@@ -3,7 +3,7 @@ import type { Schema } from '../schema.ts';
 import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 import { addClient, listClients, registerClient, revokeClient } from './clients.ts';
-import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt } from './attempts.ts';
+import { recordFailure, unlockKey } from './attempts.ts';
 import {
   addAnswerPart,
   claimAnswer,
@@ -16,9 +16,12 @@ import {
   renewClaims,
 } from './kept-answers.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
-import { findKey, insertKey, listKeys, markRemoved } from './keys.ts';
+import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
+import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
+import { putOtp, withdrawOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
+import { endReservations, reserveUse, settleUse } from './uses.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
 export const repositories = {
@@ -43,21 +46,27 @@ export const repositories = {
   findKey,
   findServiceKey,
   finishStep,
-  giveBackAttempt,
+  changeKeyState,
+  endReservations,
+  fillPool,
   insertKey,
   journal,
   keepAnswer,
   listKeys,
-  markRemoved,
+  poolLevels,
   probe,
+  putOtp,
   recordFailure,
-  recordSuccess,
   releaseClaim,
   renewClaims,
-  reserveAttempt,
+  reserveUse,
+  settleUse,
+  takeFromPool,
   takeOverStep,
   takeOverSteps,
   takeServiceKey,
+  unlockKey,
+  withdrawOtp,
 };
 
 export type RepositoryName = keyof typeof repositories;
@@ -69,6 +78,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'journal',
   'listAuditRecords',
   'listClients',
+  'poolLevels',
   'listKeys',
 ]);
 

@@ -25,20 +25,37 @@ const inRow = (now: number): RawBuilder<number> => sql<number>`(case when locked
 const settled = (reserved: boolean): RawBuilder<number> =>
   reserved ? sql<number>`(case when reserved > 0 then reserved - 1 else 0 end)` : sql<number>`reserved`;
 
+/** What an operator does: the key has all its attempts again. Undefined where there is no such key. */
+export async function unlockKey(db: Transaction<Schema>, reference: string): Promise<Counters | undefined> {
+  return db
+    .updateTable('keys')
+    .set({ failures_in_row: 0, failures_since_success: 0, locked_until: null })
+    .where('reference', '=', reference)
+    .returning(counters)
+    .executeTakeFirst();
+}
+
 /**
  * Reserves an attempt before the token is asked, if the key is in use, is not locked, and has more attempts left than are in flight: so
- * parallel guesses gain nothing, on however many instances. False otherwise.
+ * parallel guesses gain nothing, on however many instances. At most `atOnce` are in flight. False otherwise.
  */
 export async function reserveAttempt(
   db: Transaction<Schema>,
-  { reference, rule, until }: { reference: string; rule: LockRule; until: number },
+  {
+    reference,
+    rule,
+    until,
+    states,
+    atOnce,
+  }: { reference: string; rule: LockRule; until: number; states: readonly string[]; atOnce: number },
 ): Promise<boolean> {
   const { now } = rule;
   const row = await db
     .updateTable('keys')
     .set({ reserved: sql<number>`${open(now)} + 1`, reserved_until: until })
     .where('reference', '=', reference)
-    .where('state', '=', 'ACTIVE')
+    .where('state', 'in', states)
+    .where(sql<boolean>`${open(now)} < ${atOnce}`)
     .where(sql<boolean>`(locked_until is null or locked_until <= ${now})`)
     .where(sql<boolean>`${inRow(now)} + ${open(now)} < ${rule.failuresInRow}`)
     .where(sql<boolean>`failures_since_success + ${open(now)} < ${rule.failuresSinceSuccess}`)

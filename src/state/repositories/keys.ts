@@ -43,16 +43,25 @@ export async function insertKey(
   await db.insertInto('keys').values(key).execute();
 }
 
-/** Takes the key out of use and announces its destruction, in one commit. False where somebody else did it before. */
-export async function markRemoved(db: Transaction<Schema>, { reference, now }: { reference: string; now: number }): Promise<boolean> {
+/** Where a key goes from one state to another. An end announces the destruction on the token. */
+export interface StateChange {
+  readonly reference: string;
+  readonly from: readonly string[];
+  readonly to: string;
+  readonly destroys: boolean;
+  readonly now: number;
+}
+
+/** Changes the state, in one commit with the announcement of what follows. False where the key is in none of the states it may come from. */
+export async function changeKeyState(db: Transaction<Schema>, { reference, from, to, destroys, now }: StateChange): Promise<boolean> {
   const row = await db
     .updateTable('keys')
-    .set({ state: 'REMOVED' })
+    .set({ state: to })
     .where('reference', '=', reference)
-    .where('state', '=', 'ACTIVE')
+    .where('state', 'in', from)
     .returning('key_id')
     .executeTakeFirst();
   if (row === undefined) return false;
-  await announce(db, { key_id: row.key_id, intent: 'DESTROY', created_at: now });
+  if (destroys) await announce(db, { key_id: row.key_id, intent: 'DESTROY', created_at: now });
   return true;
 }

@@ -6,8 +6,10 @@ import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
   TokenUnavailable,
+  type ClaimOutcome,
   type HostRefusedError,
-  type Proof,
+  type ProofOutcome,
+  type Proofs,
   type SecretKind,
   type SignOutcome,
   type Token,
@@ -15,7 +17,7 @@ import {
 } from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
 import { maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
-import { writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages.ts';
+import { readClaimOutcome, writeClaimKey, writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { writeSign } from '../wire/sign-message.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
@@ -129,20 +131,24 @@ export class TokenClient implements Token {
     return values(ok(await this.#request('sign', writeSign(id, algorithm, digests))));
   }
 
-  async signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proof: Proof): Promise<SignOutcome> {
-    const answer = await this.#request('sign', writeSign(id, algorithm, digests, proof));
-    return answer.status === statuses.wrongSecret ? { verified: false } : { verified: true, values: values(ok(answer)) };
+  async signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome> {
+    const answer = await this.#request('sign', writeSign(id, algorithm, digests, proofs));
+    if (answer.status === statuses.wrongSecret) return { verified: false };
+    const body = ok(answer);
+    return { verified: true, by: body.readUInt8(0), values: values(body.subarray(1)) };
   }
 
-  async verifyProof(id: KeyId, proof: Proof): Promise<boolean> {
-    const answer = await this.#request('verifyProof', writeVerifyProof(id, proof));
-    if (answer.status === statuses.wrongSecret) return false;
-    ok(answer);
-    return true;
+  async verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome> {
+    const answer = await this.#request('verifyProof', writeVerifyProof(id, proofs));
+    return answer.status === statuses.wrongSecret ? { verified: false } : { verified: true, by: ok(answer).readUInt8(0) };
   }
 
   async makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Promise<Uint8Array> {
     return ok(await this.#request('makeMac', writeMakeMac(id, kind, salt, secret)));
+  }
+
+  async claimKey(id: KeyId, claim: string): Promise<ClaimOutcome> {
+    return readClaimOutcome(ok(await this.#request('claimKey', writeClaimKey(id, claim))));
   }
 
   async random(bytes: number): Promise<Uint8Array> {

@@ -1,11 +1,13 @@
 import type { Handle } from 'pkcs11js';
 import { keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
-import type { Proof } from '../token.ts';
+import type { ClaimOutcome, Proof, Proofs } from '../token.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
-import { macInput, readCreateKey, readMakeMac, readVerifyProof } from '../wire/messages.ts';
+import type { SignatureAlgorithm } from '../signature-algorithm.ts';
+import { macInput, readClaimKey, readCreateKey, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
 import { readSign } from '../wire/sign-message.ts';
+import { claimKey } from './claim-key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { findById } from './find-objects.ts';
 import { createKeyPair, destroyKeys, ensureMacKey } from './key-objects.ts';
@@ -23,6 +25,7 @@ export interface Answer {
 const maxSignatureBytes = 1024;
 const maxRandomBytes = 1024;
 const nothing = Buffer.alloc(0);
+const wrongSecret: Answer = { status: statuses.wrongSecret, body: nothing };
 const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
 
 /** Carries out requests on one session. Its rule: a caller's key signs only after the token has verified a proof for that very key. */
@@ -81,8 +84,9 @@ export class Executor {
       case operations.sign:
         return this.#sign(body);
       case operations.verifyProof: {
-        const { id, proof } = readVerifyProof(body);
-        return { status: this.#verify(id, proof) ? statuses.ok : statuses.wrongSecret, body: nothing };
+        const { id, proofs } = readVerifyProof(body);
+        const by = this.#rightOne(id, proofs);
+        return by === undefined ? wrongSecret : ok(Buffer.of(by));
       }
       case operations.makeMac: {
         const { id, kind, salt, secret } = readMakeMac(body);
@@ -102,6 +106,10 @@ export class Executor {
         this.#keys.tellRemoved(id);
         return ok(nothing);
       }
+      case operations.claimKey: {
+        const { id, claim } = readClaimKey(body);
+        return ok(writeClaimOutcome(this.#claim(id, claim)));
+      }
       case operations.random:
         return ok(this.#random(body));
       case operations.listKeys:
@@ -115,19 +123,25 @@ export class Executor {
   }
 
   #sign(body: Buffer): Answer {
-    const { id, algorithm, digests, proof } = readSign(body);
-    if (keyOwner(id) === 'caller') {
-      if (proof === undefined) return { status: statuses.forbidden, body: Buffer.from("a caller's key signs only with a proof") };
-      if (!this.#verify(id, proof)) return { status: statuses.wrongSecret, body: nothing };
+    const { id, algorithm, digests, proofs } = readSign(body);
+    if (proofs === undefined) {
+      if (keyOwner(id) === 'caller') return { status: statuses.forbidden, body: Buffer.from("a caller's key signs only with a proof") };
+      return ok(new FieldWriter().list(this.#values(id, algorithm, digests)).finish());
     }
-    const values = digests.map((digest) => {
+    const by = this.#rightOne(id, proofs);
+    if (by === undefined) return wrongSecret;
+    const values = proofs.anyOf[by]?.signs === true ? this.#values(id, algorithm, digests) : [];
+    return ok(new FieldWriter().u8(by).list(values).finish());
+  }
+
+  #values(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Buffer[]): Buffer[] {
+    return digests.map((digest) => {
       const { mechanism, input } = signing(algorithm, digest);
       return this.#withKey(id, (handle) => {
         this.#session.module.C_SignInit(this.#session.handle, mechanism, handle);
         return Buffer.from(this.#session.module.C_Sign(this.#session.handle, input, this.#value));
       });
     });
-    return ok(new FieldWriter().list(values).finish());
   }
 
   /** Uses the kept handle; a stale one is looked for once more. */
@@ -146,6 +160,14 @@ export class Executor {
     if (handle === undefined) throw new Error(`CKR_KEY_HANDLE_INVALID:96 no private key ${id} on the token`);
     this.#keys.found(id, handle);
     return handle;
+  }
+
+  /** The place of the candidate that is right, where what has to be right as well is so too. Nothing is left out, whatever fails. */
+  #rightOne(id: KeyId, { anyOf, also }: Proofs): number | undefined {
+    const verdicts = anyOf.map((candidate) => this.#verify(id, candidate));
+    const isAlsoRight = also === undefined || this.#verify(id, also);
+    const by = verdicts.indexOf(true);
+    return by === -1 || !isAlsoRight ? undefined : by;
   }
 
   #verify(id: KeyId, proof: Proof): boolean {
@@ -178,6 +200,15 @@ export class Executor {
       if (!handleIsStale(pkcs11Code(error))) throw error;
       this.#macKey = ensureMacKey(this.#session, this.#probed.rules.profile);
       return use(this.#macKey);
+    }
+  }
+
+  #claim(id: KeyId, claim: string): ClaimOutcome {
+    try {
+      return this.#withKey(id, (handle) => claimKey(this.#session, handle, claim));
+    } catch (error) {
+      if (handleIsStale(pkcs11Code(error))) return 'gone';
+      throw error;
     }
   }
 

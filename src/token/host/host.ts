@@ -62,7 +62,7 @@ export async function runHost(config: TokenConfig): Promise<void> {
   if (shared === undefined) throw new Error('a host without threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
-  await greet(config.socketPath, { protocol: 3, threads: sockets, probe }, retirement);
+  await greet(config.socketPath, { protocol: 4, threads: sockets, probe }, retirement);
   watchUse(config, new Int32Array(served), retirement);
 }
 

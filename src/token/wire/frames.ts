@@ -18,6 +18,7 @@ export const operations = {
   makeMac: 5,
   random: 6,
   listKeys: 7,
+  claimKey: 8,
   // Keys of the service that sign messages whole (provider-messages.ts).
   createMessageKey: 32,
   signMessage: 33,

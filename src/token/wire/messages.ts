@@ -1,19 +1,17 @@
 import { keyTypes, type KeyType } from '../../config/profile.ts';
-import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
-import { secretKinds, type Proof, type SecretKind } from '../token.ts';
+import { keyIdBytes, keyIdLength, keyIdOf, type KeyId } from '../key-id.ts';
+import { claimOutcomes, secretKinds, type ClaimOutcome, type Proofs, type SecretKind } from '../token.ts';
 import { FieldReader, FieldWriter, WireError } from './fields.ts';
+import { readProofs, secretKindOf, writeProofs } from './proofs.ts';
 
 /** The bodies of requests, written by the client and read by the host: one pair of functions an operation. Signatures: `sign-message.ts`. */
 
-export function writeVerifyProof(id: KeyId, proof: Proof): Buffer {
-  return writeProof(new FieldWriter().bytes(keyIdBytes(id)), proof).finish();
+export function writeVerifyProof(id: KeyId, proofs: Proofs): Buffer {
+  return Buffer.concat([keyIdBytes(id), writeProofs(proofs)]);
 }
 
-export function readVerifyProof(body: Buffer): { id: KeyId; proof: Proof } {
-  const reader = new FieldReader(body);
-  const request = { id: keyIdOf(reader.bytes()), proof: readProofFields(reader) };
-  reader.end();
-  return request;
+export function readVerifyProof(body: Buffer): { id: KeyId; proofs: Proofs } {
+  return { id: keyIdOf(body.subarray(0, keyIdLength)), proofs: readProofs(body, keyIdLength) };
 }
 
 export function writeMakeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Buffer {
@@ -38,25 +36,32 @@ export function readCreateKey(body: Buffer): { id: KeyId; type: KeyType } {
   return request;
 }
 
+export function writeClaimKey(id: KeyId, claim: string): Buffer {
+  return new FieldWriter().bytes(keyIdBytes(id)).bytes(Buffer.from(claim)).finish();
+}
+
+export function readClaimKey(body: Buffer): { id: KeyId; claim: string } {
+  const reader = new FieldReader(body);
+  const request = { id: keyIdOf(reader.bytes()), claim: reader.bytes().toString('utf8') };
+  reader.end();
+  if (!/^[0-9a-f]{32}$/.test(request.claim)) throw new WireError('a claim has 32 hexadecimal digits');
+  return request;
+}
+
+export function writeClaimOutcome(outcome: ClaimOutcome): Buffer {
+  return Buffer.of(claimOutcomes.indexOf(outcome));
+}
+
+export function readClaimOutcome(body: Buffer): ClaimOutcome {
+  return member(claimOutcomes, body.readUInt8(0));
+}
+
 /**
  * What a MAC covers: key, kind of secret, salt, secret. The parts before the secret have fixed lengths, so no two inputs are written alike.
  */
 export function macInput(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Buffer {
   if (salt.length !== 16) throw new WireError('a salt has 16 bytes');
   return Buffer.concat([Buffer.from('signetd secret v1\0'), keyIdBytes(id), Buffer.of(secretKinds[kind]), salt, secret]);
-}
-
-function writeProof(writer: FieldWriter, proof: Proof): FieldWriter {
-  return writer.u8(secretKinds[proof.kind]).bytes(proof.salt).bytes(proof.secret).bytes(proof.mac);
-}
-
-function readProofFields(reader: FieldReader): Proof {
-  return { kind: secretKindOf(reader.u8()), salt: reader.bytes(), secret: reader.bytes(), mac: reader.bytes() };
-}
-
-function secretKindOf(code: number): SecretKind {
-  if (code !== secretKinds.PASSWORD) throw new WireError('an unknown kind of secret');
-  return 'PASSWORD';
 }
 
 function member<T>(values: readonly T[], index: number): T {

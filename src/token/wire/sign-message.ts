@@ -1,35 +1,35 @@
 import { keyIdBytes, keyIdLength, keyIdOf, type KeyId } from '../key-id.ts';
 import { hashBytes, hashNames, type HashName, type SignatureAlgorithm } from '../signature-algorithm.ts';
-import { secretKinds, type Proof, type SecretKind } from '../token.ts';
+import type { Proofs } from '../token.ts';
 import { WireError } from './fields.ts';
+import { readProofs, writeProofs } from './proofs.ts';
 
 /**
  * The body of a signature request. Nearly all requests are of this kind, and the host reads them without a compiler (`--jitless`), so every
- * field has a fixed place: CKA_ID (17 bytes), scheme (u8), hash (u8), hash of MGF1 (u8), salt length (u16), kind of secret (u8, 0: no proof),
- * number of digests (u16), the digests, and with a proof: salt (16 bytes), length of the MAC (u8), MAC, and the secret as what is left.
+ * field has a fixed place: CKA_ID (17 bytes), scheme (u8), hash (u8), hash of MGF1 (u8), salt length (u16), whether proofs follow (u8, 0 or 1),
+ * number of digests (u16), the digests, the proofs.
  */
 export interface SignRequest {
   readonly id: KeyId;
   readonly algorithm: SignatureAlgorithm;
   readonly digests: readonly Buffer[];
-  readonly proof: Proof | undefined;
+  readonly proofs: Proofs | undefined;
 }
 
 const schemes = ['RSA_PKCS1', 'RSA_PSS', 'ECDSA'] as const;
 const fixedBytes = keyIdLength + 8;
-const saltLength = 16;
 
-/** @throws {RangeError} where a digest or the salt has another length than it must have. */
-export function writeSign(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proof?: Proof): Buffer {
+/** @throws {RangeError} where a digest, a salt or a secret has another length than it may have. */
+export function writeSign(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs?: Proofs): Buffer {
   const digestLength = hashBytes[algorithm.hash];
-  const proofBytes = proof === undefined ? 0 : saltLength + 1 + proof.mac.length + proof.secret.length;
-  const body = Buffer.allocUnsafe(fixedBytes + digests.length * digestLength + proofBytes);
+  const end = proofs === undefined ? Buffer.alloc(0) : writeProofs(proofs);
+  const body = Buffer.allocUnsafe(fixedBytes + digests.length * digestLength + end.length);
   body.set(keyIdBytes(id), 0);
   body[keyIdLength] = schemes.indexOf(algorithm.scheme);
   body[keyIdLength + 1] = hashNames.indexOf(algorithm.hash);
   body[keyIdLength + 2] = algorithm.scheme === 'RSA_PSS' ? hashNames.indexOf(algorithm.mgfHash) : 0;
   body.writeUInt16BE(algorithm.scheme === 'RSA_PSS' ? algorithm.saltBytes : 0, keyIdLength + 3);
-  body[keyIdLength + 5] = proof === undefined ? 0 : secretKinds[proof.kind];
+  body[keyIdLength + 5] = proofs === undefined ? 0 : 1;
   body.writeUInt16BE(digests.length, keyIdLength + 6);
   let offset = fixedBytes;
   for (const digest of digests) {
@@ -37,13 +37,7 @@ export function writeSign(id: KeyId, algorithm: SignatureAlgorithm, digests: rea
     body.set(digest, offset);
     offset += digestLength;
   }
-  if (proof !== undefined) {
-    if (proof.salt.length !== saltLength) throw new RangeError('a salt has 16 bytes');
-    body.set(proof.salt, offset);
-    body.writeUInt8(proof.mac.length, offset + saltLength);
-    body.set(proof.mac, offset + saltLength + 1);
-    body.set(proof.secret, offset + saltLength + 1 + proof.mac.length);
-  }
+  body.set(end, offset);
   return body;
 }
 
@@ -52,26 +46,14 @@ export function readSign(body: Buffer): SignRequest {
   if (body.length < fixedBytes) throw new WireError('the frame ends early');
   const id = keyIdOf(body.subarray(0, keyIdLength));
   const algorithm = readAlgorithm(body);
-  const kind = body[keyIdLength + 5] ?? 0;
+  const hasProofs = body[keyIdLength + 5] !== 0;
   const count = body.readUInt16BE(keyIdLength + 6);
   const digestLength = hashBytes[algorithm.hash];
   const end = fixedBytes + count * digestLength;
-  if (end > body.length || (kind === 0 && end !== body.length)) throw new WireError('a request of another length than its digests');
+  if (end > body.length || (!hasProofs && end !== body.length)) throw new WireError('a request of another length than its digests');
   const digests: Buffer[] = [];
   for (let offset = fixedBytes; offset < end; offset += digestLength) digests.push(body.subarray(offset, offset + digestLength));
-  return { id, algorithm, digests, proof: kind === 0 ? undefined : readProof(secretKindOf(kind), body, end) };
-}
-
-function readProof(kind: SecretKind, body: Buffer, offset: number): Proof {
-  const macStart = offset + saltLength + 1;
-  const secretStart = macStart + body.readUInt8(macStart - 1);
-  if (secretStart > body.length) throw new WireError('the frame ends early');
-  return {
-    kind,
-    salt: body.subarray(offset, offset + saltLength),
-    mac: body.subarray(macStart, secretStart),
-    secret: body.subarray(secretStart),
-  };
+  return { id, algorithm, digests, proofs: hasProofs ? readProofs(body, end) : undefined };
 }
 
 function readAlgorithm(body: Buffer): SignatureAlgorithm {
@@ -93,9 +75,4 @@ function hashAt(body: Buffer, offset: number): HashName {
   const hash = hashNames[body[offset] ?? hashNames.length];
   if (hash === undefined) throw new WireError('an unknown hash');
   return hash;
-}
-
-function secretKindOf(code: number): SecretKind {
-  if (code !== secretKinds.PASSWORD) throw new WireError('an unknown kind of secret');
-  return 'PASSWORD';
 }

@@ -1,0 +1,72 @@
+import type { KeepAliveClient, KeyReference } from './keep-alive-client.ts';
+
+const calls = 400;
+const activationFailed = 202;
+/** Beyond this, chance explains a difference once in a thousand times. */
+const notable = 3.3;
+
+interface Sample {
+  readonly name: string;
+  readonly times: number[];
+}
+
+/** Whether 2/202 takes the same time, whatever was wrong: medians, and Welch's t of each kind against a wrong password. */
+export async function refusalTimes(client: KeepAliveClient): Promise<string[]> {
+  const key = await client.create('PASSWORD', { transactionId: 'T-1' });
+  const superseded = await client.otp(key);
+  await client.otp(key);
+  const foreign = await client.create('PASSWORD');
+  const kinds: readonly (readonly [string, KeyReference])[] = [
+    ['a wrong password', { ...key, password: 'wrong' }],
+    ['a superseded OTP', { ...key, password: superseded }],
+    ["another key's password", { ...key, password: foreign['password'] ?? '' }],
+    ['a wrong transaction', { ...key, transactionId: 'T-2' }],
+  ];
+  const samples: Sample[] = kinds.map(([name]) => ({ name, times: [] }));
+  for (let call = 0; call < calls; call += kinds.length) {
+    // The order changes, so that what comes after a success is not always the same kind.
+    for (let place = 0; place < kinds.length; place += 1) {
+      const index = (place + call / kinds.length) % kinds.length;
+      const reference = kinds[index]?.[1] ?? key;
+      const started = performance.now();
+      const minor = await client.sign(reference);
+      samples[index]?.times.push(performance.now() - started);
+      if (minor !== activationFailed) throw new Error(`a refusal was answered ${minor}`);
+    }
+    // Four failures: the right secret ends the count before it locks.
+    if ((await client.sign(key)) !== 0) throw new Error('the right password was refused');
+  }
+  const [first] = samples;
+  if (first === undefined) return [];
+  return samples.map((sample) => {
+    const t = welch(sample.times, first.times);
+    const verdict =
+      sample === first
+        ? ''
+        : `, t ${t.toFixed(2)} against ${first.name} (${Math.abs(t) < notable ? 'no difference to be seen' : 'a difference'})`;
+    return `2/202 for ${sample.name}, ${sample.times.length} calls: mean ${mean(sample.times).toFixed(2)} ms, median ${median(sample.times).toFixed(2)} ms${verdict}`;
+  });
+}
+
+/** Welch's t statistic, without the slowest twentieth: pauses of the machine are no message. */
+function welch(left: readonly number[], right: readonly number[]): number {
+  const [a, b] = [trimmed(left), trimmed(right)];
+  return (mean(a) - mean(b)) / Math.sqrt(variance(a) / a.length + variance(b) / b.length);
+}
+
+function trimmed(values: readonly number[]): number[] {
+  return values.toSorted((left, right) => left - right).slice(0, Math.ceil(values.length * 0.95));
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function variance(values: readonly number[]): number {
+  const center = mean(values);
+  return values.reduce((sum, value) => sum + (value - center) ** 2, 0) / (values.length - 1);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

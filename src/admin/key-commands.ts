@@ -1,0 +1,48 @@
+import type { Audit } from '../audit/audit.ts';
+import type { AdministrationEntry } from '../audit/record.ts';
+import { parseKeyReferenceId } from '../keys/key-record.ts';
+import type { Keyring } from '../keys/keyring.ts';
+import { Refusal } from '../result-codes.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { findKeyView } from './key-view.ts';
+import type { RequestOf } from './protocol.ts';
+import { CommandRefused, type Done } from './refused.ts';
+
+export interface KeyCommands {
+  readonly store: StateStore;
+  readonly keys: Keyring;
+  readonly audit: Audit;
+}
+
+/** Gives a locked key all its attempts again. @throws {CommandRefused} */
+export async function unlockKey(
+  { store, keys, audit }: KeyCommands,
+  { reference }: RequestOf<'key unlock'>,
+  entry: AdministrationEntry,
+): Promise<Done> {
+  return audit.administer({ ...entry, key: reference }, async (settlement) => {
+    const { tenant } = await findKeyView(store, reference);
+    await keys.unlock(parseKeyReferenceId(reference), settlement({ key: reference, tenant }));
+    return { value: { result: await findKeyView(store, reference) } };
+  });
+}
+
+/** Destroys a key whose secret is lost; certificate and record stay. @throws {CommandRefused} */
+export async function removeKey(
+  { store, keys, audit }: KeyCommands,
+  { reference }: RequestOf<'key remove'>,
+  entry: AdministrationEntry,
+): Promise<Done> {
+  return audit.administer({ ...entry, key: reference }, async (settlement) => {
+    const { tenant, state } = await findKeyView(store, reference);
+    const ended = new CommandRefused(`reference: the private key of ${reference} is destroyed already; its state is ${state}`);
+    if (state === 'REMOVED' || state === 'CONSUMED') throw ended;
+    try {
+      await keys.removeAsOperator(parseKeyReferenceId(reference), settlement({ key: reference, tenant }));
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'KEY_STATE') throw ended;
+      throw error;
+    }
+    return { value: { result: await findKeyView(store, reference) } };
+  });
+}

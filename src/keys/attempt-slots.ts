@@ -1,0 +1,71 @@
+import type { KeyId } from '../token/key-id.ts';
+import { TokenUnavailable } from '../token/token.ts';
+import { checkNotLocked, remainingAttempts, type KeyRecord } from './key-record.ts';
+
+interface InFlight {
+  attempts: number;
+  /** Woken, all of them, when an attempt has been settled. */
+  waiting: Set<() => void>;
+}
+
+/** No more attempts on a key are in flight than it has left; the others wait, until their deadline. */
+export class AttemptSlots {
+  readonly #inFlight = new Map<KeyId, InFlight>();
+
+  /** Whether attempts on the key are in flight or wait. */
+  isBusy(key: KeyRecord): boolean {
+    return this.#inFlight.has(key.id);
+  }
+
+  /**
+   * Answers the function that ends the attempt. `deadlineMs`: of the monotonic clock.
+   * @throws {Refusal} KEY_LOCKED
+   * @throws {TokenUnavailable} when the attempts before it have not ended by then
+   */
+  async take(key: KeyRecord, atOnce: number, deadlineMs: number): Promise<() => void> {
+    for (;;) {
+      checkNotLocked(key, Date.now());
+      const state = this.#inFlight.get(key.id) ?? { attempts: 0, waiting: new Set() };
+      if (state.attempts < Math.min(atOnce, remainingAttempts(key, Date.now()))) {
+        state.attempts += 1;
+        this.#inFlight.set(key.id, state);
+        return () => {
+          state.attempts -= 1;
+          this.#wakeAll(state);
+          this.#dropIfIdle(key, state);
+        };
+      }
+      if (!(await wokenBefore(deadlineMs, state.waiting))) {
+        this.#dropIfIdle(key, state);
+        throw new TokenUnavailable('the attempts on this key that came before have not ended in time');
+      }
+    }
+  }
+
+  #wakeAll({ waiting }: InFlight): void {
+    const all = [...waiting];
+    waiting.clear();
+    for (const wake of all) wake();
+  }
+
+  #dropIfIdle(key: KeyRecord, state: InFlight): void {
+    if (state.attempts === 0 && state.waiting.size === 0) this.#inFlight.delete(key.id);
+  }
+}
+
+async function wokenBefore(deadlineMs: number, waiting: Set<() => void>): Promise<boolean> {
+  return new Promise<boolean>((resolve) => {
+    const wake = (): void => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+    const timer = setTimeout(
+      () => {
+        waiting.delete(wake);
+        resolve(false);
+      },
+      Math.max(0, deadlineMs - performance.now()),
+    );
+    waiting.add(wake);
+  });
+}

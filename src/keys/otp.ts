@@ -1,0 +1,53 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { OtpRow } from '../state/schema.ts';
+import type { Token } from '../token/token.ts';
+import type { OtpAction } from './credentials.ts';
+import { bindingText, type DigestBinding } from './digest-binding.ts';
+import type { KeyRecord } from './key-record.ts';
+import { otpKinds } from './reserved.ts';
+
+/** Contract §6. */
+const digits = 8;
+const validMs = 300_000;
+const attempts = 3;
+
+const values = 10 ** digits;
+/** The largest multiple of `values` below 2^32: numbers from there on would favour some passwords. */
+const fairBelow = Math.floor(2 ** 32 / values) * values;
+const drawnBytes = 32;
+
+/** Makes a one-time password, and what the store keeps of it. */
+export async function makeOtp(
+  token: Pick<Token, 'random' | 'makeMac'>,
+  key: KeyRecord,
+  action: OtpAction,
+  binding: DigestBinding,
+): Promise<{ text: string; row: OtpRow }> {
+  const text = await drawOtp(token);
+  const salt = randomBytes(16);
+  const mac = await token.makeMac(key.id, otpKinds[action], salt, Buffer.from(text));
+  return {
+    text,
+    row: {
+      reference: key.reference,
+      action,
+      otp_id: randomUUID(),
+      salt,
+      mac,
+      bound_digests: bindingText(binding),
+      attempts_left: attempts,
+      reserved_until: null,
+      expires_at: Date.now() + validMs,
+    },
+  };
+}
+
+async function drawOtp(token: Pick<Token, 'random'>): Promise<string> {
+  for (;;) {
+    const bytes = Buffer.from(await token.random(drawnBytes));
+    for (let offset = 0; offset < bytes.length; offset += 4) {
+      const number = bytes.readUInt32BE(offset);
+      if (number < fairBelow) return String(number % values).padStart(digits, '0');
+    }
+  }
+}

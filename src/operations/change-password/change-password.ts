@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { requiredSecret } from '../../keys/credentials.ts';
+import { Refusal } from '../../result-codes.ts';
+import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
+import { Text } from '../fields/values.ts';
+import { operation } from '../operation.ts';
+
+const characters = { min: 8, max: 128 } as const;
+
+const NewPassword = Text.transform((text) => text.normalize('NFC')).refine((text) => {
+  const { length } = Array.from(text);
+  return length >= characters.min && length <= characters.max;
+}, `a password has ${characters.min} to ${characters.max} characters`);
+
+/** Gives a key another password, which works from the answer on (contract §6). */
+export const changePassword = operation({
+  path: 'pki/changePassword',
+  role: 'keys',
+  spelling: 'majorCode',
+  takesIdempotencyKey: false,
+  summary: 'Gives a key another password.',
+  request: z.strictObject({ keyReference: KeyReference, password: NewPassword, requestID: Text.optional() }),
+  example: { keyReference: exampleReference, password: 'a longer pass phrase' },
+  answer: z.strictObject({}),
+  async run({ keyReference, password }, { caller, keys, audit }) {
+    audit.key = keyReference.reference;
+    checkKeyReference(keyReference);
+    if (keyReference.password?.normalize('NFC') === password) {
+      throw new Refusal('FIELDS_INCONSISTENT', {
+        at: '/password',
+        message: 'the new password is the one that is given as the current one',
+      });
+    }
+    const key = await keys.find(caller.tenant, keyReference.reference);
+    keys.checkUsable(key, 'changePassword');
+    if (key.protocol !== 'PASSWORD') {
+      throw new Refusal('UNSUPPORTED', { at: '/keyReference', message: `a key of ${key.protocol} has no password; keys of PASSWORD have` });
+    }
+    await keys.changePassword(key, requiredSecret(key, 'CHANGE_PASSWORD', keyReference), password);
+    return {};
+  },
+});

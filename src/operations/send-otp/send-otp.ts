@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { otpActions, type OtpAction } from '../../keys/credentials.ts';
+import { parseKeyReferenceId, type KeyRecord } from '../../keys/key-record.ts';
+import { otpUses } from '../../keys/keyring.ts';
+import { Refusal } from '../../result-codes.ts';
+import { boundDigests, SignerData } from '../fields/bound-digests.ts';
+import { exampleReference } from '../fields/key-reference.ts';
+import { Sha1Hex, Text } from '../fields/values.ts';
+import { operation } from '../operation.ts';
+
+const SendOtpRequest = z.strictObject({
+  action: z.enum(otpActions),
+  signerData: SignerData,
+  keyReference: Sha1Hex.transform((text) => parseKeyReferenceId(text)),
+  requestID: Text.optional(),
+});
+
+/** Makes a one-time password that authorises one action on a key (contract §6), and answers it or has it delivered, as the tenant wants. */
+export const sendOtp = operation({
+  path: 'pki/sendOTP',
+  role: 'keys',
+  spelling: 'majorCode',
+  takesIdempotencyKey: true,
+  summary: 'Makes a one-time password that authorises one action on a key.',
+  request: SendOtpRequest,
+  example: {
+    action: 'SIGN',
+    keyReference: exampleReference.reference,
+    signerData: {
+      digest: [{ id: 'contract', digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue: 'n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=' }],
+    },
+  },
+  answer: z.strictObject({
+    password: z
+      .string()
+      .optional()
+      .describe('the one-time password: eight digits; absent where the tenant has it delivered to the subscriber'),
+  }),
+  async run({ action, signerData, keyReference }, { caller, config, keys, audit, deliver }) {
+    audit.key = keyReference;
+    const tenant = config.tenants[caller.tenant];
+    // The list of the other actions is there and says nothing.
+    const digests = action === 'SIGN' ? boundDigests(signerData, { allowSha1: tenant?.allowSha1 ?? false }) : [];
+    audit.digests.push(...digests.map(({ hash, value }) => `${hash}:${Buffer.from(value).toString('hex')}`));
+    const key = await keys.find(caller.tenant, keyReference);
+    keys.checkUsable(key, otpUses[action]);
+    checkFitsProtocol(key, action);
+    const isDelivered = tenant?.otpDelivery === 'MESSAGE';
+    if (isDelivered && deliver === undefined) throw new Error('one-time passwords are to be delivered, and no gateway is configured');
+    const password = await keys.makeOtp(key, { action, digests, deliver: isDelivered ? deliver : undefined });
+    return password === undefined ? {} : { password };
+  },
+});
+
+/** @throws {Refusal} UNSUPPORTED */
+function checkFitsProtocol({ protocol }: KeyRecord, action: OtpAction): void {
+  if (action === 'CHANGE_PASSWORD' && protocol !== 'PASSWORD') {
+    throw new Refusal('UNSUPPORTED', {
+      at: '/action',
+      message: `a key of ${protocol} has no password to change; SIGN and REVOKE are offered`,
+    });
+  }
+  if (action === 'SIGN' && protocol === 'SINGLE_USE') {
+    throw new Refusal('UNSUPPORTED', { at: '/action', message: 'a key of SINGLE_USE signs with its authToken; REVOKE is offered' });
+  }
+}

@@ -1,0 +1,35 @@
+import type { Transaction } from 'kysely';
+import { isPostgresql } from '../migrations/dialect.ts';
+import type { KeyPoolRow, Schema } from '../schema.ts';
+import { announce, finishCreation } from './key-journal.ts';
+
+/** A key that was made ahead waits from this commit on. @throws as `finishCreation` */
+export async function fillPool(db: Transaction<Schema>, row: KeyPoolRow): Promise<void> {
+  await finishCreation(db, row.key_id);
+  await db.insertInto('key_pool').values(row).execute();
+}
+
+/**
+ * Takes the oldest key of a type, which is then like one whose creation has begun: a crash before it has an owner destroys it. So it is handed
+ * out once, to one taker.
+ */
+export async function takeFromPool(
+  db: Transaction<Schema>,
+  { keyType, now }: { keyType: string; now: number },
+): Promise<KeyPoolRow | undefined> {
+  const oldest = db.selectFrom('key_pool').selectAll().where('key_type', '=', keyType).orderBy('created_at').orderBy('key_id').limit(1);
+  const row = await (isPostgresql(db) ? oldest.forUpdate().skipLocked() : oldest).executeTakeFirst();
+  if (row === undefined) return undefined;
+  await db.deleteFrom('key_pool').where('key_id', '=', row.key_id).execute();
+  await announce(db, { key_id: row.key_id, intent: 'CREATE', created_at: now });
+  return row;
+}
+
+export async function poolLevels(db: Transaction<Schema>): Promise<{ key_type: string; keys: number }[]> {
+  const rows = await db
+    .selectFrom('key_pool')
+    .select(['key_type', ({ fn }) => fn.countAll<number | string>().as('keys')])
+    .groupBy('key_type')
+    .execute();
+  return rows.map(({ key_type, keys }) => ({ key_type, keys: Number(keys) }));
+}

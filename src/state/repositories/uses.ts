@@ -1,0 +1,95 @@
+import type { Transaction } from 'kysely';
+import type { OtpRow, Schema } from '../schema.ts';
+import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt, type Counters, type LockRule } from './attempts.ts';
+import { changeKeyState } from './keys.ts';
+import { reserveOtp, settleOtp, type OtpFate } from './otps.ts';
+
+/** What is to be reserved before the token is asked. */
+export interface UseReservation {
+  readonly reference: string;
+  readonly rule: LockRule;
+  /** When it is given up. */
+  readonly until: number;
+  /** States of the key in which it may be used so. */
+  readonly states: readonly string[];
+  /** Attempts on the key that may be in flight at once, over all instances; absent: they are not counted here. */
+  readonly atOnce?: number | undefined;
+  /** The action whose open one-time password is reserved too. */
+  readonly otpAction?: string | undefined;
+}
+
+/**
+ * Reserves an attempt, and the open one-time password that it may be, in one commit. Undefined where other attempts have what this one needs, or the
+ * key is not in use, is locked, or has no attempts left.
+ */
+export async function reserveUse(db: Transaction<Schema>, use: UseReservation): Promise<{ otp: OtpRow | undefined } | undefined> {
+  const { reference, otpAction, rule, until, states, atOnce } = use;
+  const otp = otpAction === undefined ? undefined : await reserveOtp(db, { reference, action: otpAction, now: rule.now, until });
+  if (otp === 'busy') return undefined;
+  if (atOnce === undefined || (await reserveAttempt(db, { reference, rule, until, states, atOnce }))) return { otp };
+  if (otp !== undefined) await settleOtp(db, { otpId: otp.otp_id, fate: 'kept' });
+  return undefined;
+}
+
+/** A change of the key that is committed with the attempt that allows it. */
+export type KeyChange =
+  /** Out of use: its destruction on the token is announced. */
+  | { readonly kind: 'end'; readonly to: 'CONSUMED' | 'REMOVED'; readonly from: readonly string[] }
+  | {
+      readonly kind: 'password';
+      readonly from: readonly string[];
+      readonly replaces: Uint8Array;
+      readonly salt: Uint8Array;
+      readonly mac: Uint8Array;
+      readonly stretched: number;
+    };
+
+export interface UseSettlement {
+  readonly reference: string;
+  readonly rule: LockRule;
+  /** Whether the attempt was counted in the store. */
+  readonly reserved: boolean;
+  /** `fault`: the service itself failed, and nothing counts. */
+  readonly verdict: 'right' | 'wrong' | 'fault';
+  readonly otp?: { readonly otpId: string; readonly fate: OtpFate } | undefined;
+  readonly change?: KeyChange | undefined;
+}
+
+/** What the secret was right for is not to be had any more. The text is what tells this failure of a commit from others. */
+export const useIsLost = 'somebody else was faster with the key or its one-time password';
+
+/**
+ * Settles an attempt: counters, one-time password and what was asked for, in one commit. Answers the counters; none after a fault.
+ * @throws {Error} `useIsLost`; then nothing of the commit is done
+ */
+export async function settleUse(db: Transaction<Schema>, settlement: UseSettlement): Promise<Counters | undefined> {
+  const { reference, rule, reserved, verdict, otp, change } = settlement;
+  if (otp !== undefined && !(await settleOtp(db, otp))) throw new Error(useIsLost);
+  if (change !== undefined && !(await changeKey(db, reference, rule.now, change))) throw new Error(useIsLost);
+  if (verdict === 'fault') {
+    if (reserved) await giveBackAttempt(db, reference);
+    return undefined;
+  }
+  const count = verdict === 'right' ? recordSuccess : recordFailure;
+  return count(db, { reference, rule, reserved });
+}
+
+async function changeKey(db: Transaction<Schema>, reference: string, now: number, change: KeyChange): Promise<boolean> {
+  const { from } = change;
+  if (change.kind === 'end') return changeKeyState(db, { reference, from, to: change.to, destroys: true, now });
+  const row = await db
+    .updateTable('keys')
+    .set({ secret_salt: change.salt, secret_mac: change.mac, secret_stretched: change.stretched })
+    .where('reference', '=', reference)
+    .where('state', 'in', from)
+    .where('secret_mac', '=', change.replaces)
+    .returning('key_id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** For a store that one process has: what was in flight went down with the process before. */
+export async function endReservations(db: Transaction<Schema>): Promise<void> {
+  await db.updateTable('keys').set({ reserved: 0, reserved_until: null }).where('reserved', '>', 0).execute();
+  await db.updateTable('otps').set({ reserved_until: null }).where('reserved_until', 'is not', null).execute();
+}

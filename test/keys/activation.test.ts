@@ -1,0 +1,224 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tenantId } from '../../src/clients/caller.ts';
+import type { GivenSecret } from '../../src/keys/credentials.ts';
+import { tokenCustody, type KeyCustody } from '../../src/keys/custody.ts';
+import type { KeyRecord } from '../../src/keys/key-record.ts';
+import { stateOf } from '../../src/keys/key-record.ts';
+import { Keyring, type KeyringOptions } from '../../src/keys/keyring.ts';
+import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { TokenUnavailable } from '../../src/token/token.ts';
+import { certificateRow } from '../support/certificate-row.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { recordingLog } from '../support/silent-log.ts';
+
+const tenant = tenantId('demo');
+const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
+const never = async (): Promise<never> => new Promise<never>(() => undefined);
+
+let scratch: ScratchToken;
+let token: TokenClient;
+let store: StateStore;
+
+beforeAll(async () => {
+  scratch = scratchToken();
+  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  await token.start();
+  store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+});
+
+afterAll(async () => {
+  await token.stop();
+  await store.close();
+  scratch.remove();
+});
+
+/** A service of its own, as a restart makes one; its custody may fail. */
+const keyring = (custody: Partial<KeyCustody> = {}, options: KeyringOptions = {}): Keyring =>
+  new Keyring(store, token, { ...tokenCustody(token), ...custody }, options);
+const given = (member: GivenSecret['member'], secret: string | undefined): GivenSecret => ({
+  member,
+  bytes: Buffer.from(secret ?? ''),
+  transactionId: undefined,
+});
+
+async function newKey(keys: Keyring, protocol: 'PASSWORD' | 'OTP' | 'SINGLE_USE'): Promise<{ key: KeyRecord; own: GivenSecret }> {
+  const { reference, secret } = await keys.create({
+    tenant,
+    type: 'P-256',
+    protocol,
+    subscriber: {},
+    issue: async () => Promise.resolve({ row: certificateRow() }),
+  });
+  const own = protocol === 'SINGLE_USE' ? given('authToken', secret.authToken) : given('password', secret.password);
+  return { key: await keys.find(tenant, reference), own };
+}
+
+const sign = async (keys: Keyring, key: KeyRecord, own: GivenSecret): Promise<number> =>
+  (await keys.sign(key, own, toBeSigned, async (values) => Promise.resolve(values))).length;
+const isOnToken = async ({ id }: KeyRecord): Promise<boolean> => (await token.listKeys()).some((key) => key.id === id);
+
+describe('a single-use key', () => {
+  it('whose destruction a kill prevented is consumed, and gone after the next start', async () => {
+    const killed = keyring({ destroy: never });
+    const { key, own } = await newKey(killed, 'SINGLE_USE');
+    void sign(killed, key, own);
+    await expect.poll(async () => (await store.run('findKey', key.reference))?.state).toBe('CONSUMED');
+    expect(await isOnToken(key)).toBe(true);
+    const next = keyring();
+    await next.recover();
+    expect(await isOnToken(key)).toBe(false);
+    await expect(sign(next, await next.find(tenant, key.reference), own)).rejects.toMatchObject({ code: 'KEY_STATE' });
+  });
+
+  it('whose signature a kill kept from leaving makes its one signature after the next start', async () => {
+    const killed = keyring();
+    const { key, own } = await newKey(killed, 'SINGLE_USE');
+    const { promise: signed, resolve } = Promise.withResolvers<undefined>();
+    void killed.sign(key, own, toBeSigned, async () => {
+      resolve(undefined);
+      return never();
+    });
+    await signed;
+    const next = keyring();
+    await next.recover();
+    const record = await next.find(tenant, key.reference);
+    expect(await sign(next, record, own)).toBe(1);
+    await expect(sign(next, record, own)).rejects.toMatchObject({ code: 'KEY_STATE' });
+    expect(await isOnToken(key)).toBe(false);
+  });
+
+  it('is not consumed by a signature that fails afterwards', async () => {
+    const keys = keyring();
+    const { key, own } = await newKey(keys, 'SINGLE_USE');
+    await expect(keys.sign(key, own, toBeSigned, async () => Promise.reject(new Error('no time-stamp')))).rejects.toThrow('no time-stamp');
+    expect(stateOf(key, Date.now())).toBe('ACTIVE');
+    expect(await sign(keys, key, own)).toBe(1);
+  });
+});
+
+describe('a one-time password', () => {
+  const digests = [{ id: 'd', hash: 'sha256', value: new Uint8Array(32) }] as const;
+
+  it('is given back by a signature that fails afterwards, and used up by one that does not', async () => {
+    const keys = keyring();
+    const { key } = await newKey(keys, 'OTP');
+    const otp = given('password', await keys.makeOtp(key, { action: 'SIGN', digests }));
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      await expect(keys.sign(key, otp, toBeSigned, async () => Promise.reject(new Error('no time-stamp')))).rejects.toThrow();
+    }
+    expect(await sign(keys, key, otp)).toBe(1);
+    await expect(sign(keys, key, otp)).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+  });
+
+  it('goes to the owner where it is delivered, and is withdrawn where nobody takes it', async () => {
+    const keys = keyring();
+    const { key } = await newKey(keys, 'OTP');
+    const texts: string[] = [];
+    const take = async (_to: object, text: string): Promise<void> => {
+      texts.push(text);
+      return Promise.resolve();
+    };
+    expect(await keys.makeOtp(key, { action: 'SIGN', digests, deliver: take })).toBeUndefined();
+    expect(await sign(keys, key, given('password', texts[0]))).toBe(1);
+    let lost = '';
+    const refuse = async (_to: object, text: string): Promise<void> => {
+      lost = text;
+      return Promise.reject(new Error('no gateway'));
+    };
+    await expect(keys.makeOtp(key, { action: 'SIGN', digests, deliver: refuse })).rejects.toThrow('no gateway');
+    await expect(sign(keys, key, given('password', lost))).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+  });
+
+  it('counts an attempt that a kill cut short', async () => {
+    const killed = keyring({ verify: never });
+    const { key } = await newKey(killed, 'OTP');
+    await killed.makeOtp(key, { action: 'SIGN', digests });
+    const left = async (): Promise<number | undefined> => {
+      // What the reservation answers, given back at once.
+      const rule = { failuresInRow: 5, lockMs: 1, failuresSinceSuccess: 20, now: Date.now() };
+      const reserved = await store.run('reserveUse', {
+        reference: key.reference,
+        rule,
+        until: rule.now + 1000,
+        states: ['ACTIVE'],
+        atOnce: 5,
+        otpAction: 'SIGN',
+      });
+      const otp = reserved?.otp;
+      if (otp === undefined) return undefined;
+      await store.run('settleUse', {
+        reference: key.reference,
+        rule,
+        reserved: true,
+        verdict: 'fault',
+        otp: { otpId: otp.otp_id, fate: 'kept' },
+      });
+      return otp.attempts_left;
+    };
+    expect(await left()).toBe(2);
+    void killed.verifySecret(key, given('password', 'wrong'));
+    await expect.poll(left).toBeUndefined();
+    await keyring().recover();
+    expect(await left()).toBe(1);
+  });
+});
+
+describe('yesterday’s copy of the state store', () => {
+  it('revives no key that was consumed or removed since, and revives an old password', async () => {
+    const path = join(scratch.directory, 'restored.sqlite');
+    const before = await openSqliteStore(path);
+    const first = new Keyring(before, token, tokenCustody(token));
+    const made = await Promise.all([newKey(first, 'SINGLE_USE'), newKey(first, 'PASSWORD'), newKey(first, 'PASSWORD')]);
+    await before.close();
+    copyFileSync(path, `${path}.yesterday`);
+
+    const today = await openSqliteStore(path);
+    const keys = new Keyring(today, token, tokenCustody(token));
+    const [consumed, removed, changed] = await Promise.all(made.map(async ({ key }) => keys.find(tenant, key.reference)));
+    if (consumed === undefined || removed === undefined || changed === undefined) throw new Error('three keys were made');
+    await sign(keys, consumed, made[0].own);
+    await keys.remove(removed, made[1].own);
+    await keys.changePassword(changed, made[2].own, 'another password');
+    await expect(sign(keys, changed, made[2].own)).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+    await today.close();
+
+    const copy = await openSqliteStore(`${path}.yesterday`);
+    const restored = new Keyring(copy, token, tokenCustody(token));
+    const outcomes = await Promise.allSettled(
+      made.map(async ({ key, own }) => sign(restored, await restored.find(tenant, key.reference), own)),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    await copy.close();
+  });
+});
+
+describe('a token that does not answer', () => {
+  it('keeps nobody waiting for longer than the time that attempts are given', async () => {
+    const hung = keyring({ verify: never }, { attemptWaitMs: 100 });
+    const { key } = await newKey(hung, 'PASSWORD');
+    const inFlight = Array.from({ length: 5 }, async () => hung.verifySecret(key, given('password', 'wrong')));
+    const outcomes = await Promise.allSettled(Array.from({ length: 3 }, async () => hung.verifySecret(key, given('password', 'late'))));
+    expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason instanceof TokenUnavailable)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    void Promise.allSettled(inFlight);
+  });
+
+  it('lets a key be removed: its private key goes when the token is back', async () => {
+    let isAway = true;
+    const keys = keyring({
+      destroy: async (id) => (isAway ? Promise.reject(new TokenUnavailable('away')) : token.destroyKey(id)),
+    });
+    const { key, own } = await newKey(keys, 'PASSWORD');
+    await keys.remove(key, own);
+    expect([stateOf(key, Date.now()), await isOnToken(key)]).toEqual(['REMOVED', true]);
+    isAway = false;
+    await expect.poll(async () => isOnToken(key), { timeout: 10_000 }).toBe(false);
+    await expect.poll(async () => store.run('journal'), { timeout: 10_000 }).toEqual([]);
+  });
+});

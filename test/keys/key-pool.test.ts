@@ -1,0 +1,176 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tenantId } from '../../src/clients/caller.ts';
+import type { KeyType } from '../../src/config/profile.ts';
+import { tokenCustody } from '../../src/keys/custody.ts';
+import type { PoolOptions } from '../../src/keys/key-pool.ts';
+import { Keyring } from '../../src/keys/keyring.ts';
+import { mostWanted } from '../../src/keys/pool-levels.ts';
+import { openSqliteStore, openStateStore, type StateStore } from '../../src/state/state-store.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { KeyId } from '../../src/token/key-id.ts';
+import { certificateRow } from '../support/certificate-row.ts';
+import { ScratchPostgresql } from '../support/postgresql.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { recordingLog } from '../support/silent-log.ts';
+
+let scratch: ScratchToken;
+let token: TokenClient;
+let count = 0;
+
+beforeAll(async () => {
+  scratch = scratchToken();
+  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  await token.start();
+});
+
+afterAll(async () => {
+  await token.stop();
+  scratch.remove();
+});
+
+const newPath = (): string => {
+  count += 1;
+  return join(scratch.directory, `state-${count}.sqlite`);
+};
+const onToken = async (): Promise<KeyId[]> => (await token.listKeys()).map(({ id }) => id);
+const request = { tenant: tenantId('demo'), type: 'P-256', protocol: 'OTP', subscriber: {} } as const;
+
+/** Makes a key whose certificate nobody looks at; answers its CKA_ID. */
+async function create(keys: Keyring): Promise<KeyId> {
+  const { reference } = await keys.create({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
+  return (await keys.find(request.tenant, reference)).id;
+}
+
+interface Pooled {
+  readonly keys: Keyring;
+  readonly levels: Map<KeyType, number>;
+  readonly wanted: boolean[];
+  readonly log: ReturnType<typeof recordingLog>;
+}
+
+function pooled(store: StateStore, target: number, changes: Partial<PoolOptions> = {}): Pooled {
+  const levels = new Map<KeyType, number>();
+  const wanted: boolean[] = [];
+  const log = recordingLog();
+  const pool: PoolOptions = {
+    targets: () => new Map([['P-256', target]]),
+    isTokenBusy: () => false,
+    levelIs: (type, keys) => levels.set(type, keys),
+    wanted: (_type, wasReady) => wanted.push(wasReady),
+    log,
+    startPauseMs: 0,
+    ...changes,
+  };
+  return { keys: new Keyring(store, token, tokenCustody(token), { pool }), levels, wanted, log };
+}
+
+const full = async ({ keys, levels }: Pooled, target: number): Promise<void> => {
+  keys.startPool();
+  await expect.poll(() => levels.get('P-256'), { timeout: 20_000 }).toBe(target);
+};
+
+describe('the pool of keys', () => {
+  it('is filled, gives each key once, and says where there is none', async () => {
+    const store = await openSqliteStore(newPath());
+    const one = pooled(store, 3);
+    await full(one, 3);
+    one.keys.stopPool();
+    const ready = await onToken();
+    const made = await Promise.all(Array.from({ length: 5 }, async () => create(one.keys)));
+    expect(new Set(made).size).toBe(5);
+    expect(made.filter((id) => ready.includes(id))).toHaveLength(3);
+    expect(one.wanted.filter(Boolean)).toHaveLength(3);
+    expect(one.levels.get('P-256')).toBe(0);
+    expect(one.log.lines.filter((line) => line.includes('no key was ready'))).toHaveLength(1);
+    expect(await store.run('journal')).toEqual([]);
+    await store.close();
+  });
+
+  it('is there after a restart, whose recovery leaves it alone', async () => {
+    const path = newPath();
+    let store = await openSqliteStore(path);
+    const before = pooled(store, 2);
+    await full(before, 2);
+    before.keys.stopPool();
+    await store.close();
+    store = await openSqliteStore(path);
+    const after = pooled(store, 2);
+    expect((await after.keys.recover()).finished).toBe(0);
+    await create(after.keys);
+    expect(after.wanted).toEqual([true]);
+    await store.close();
+  });
+
+  it('loses the key that was taken when a crash came before its record: it is destroyed, not handed out again', async () => {
+    const store = await openSqliteStore(newPath());
+    const one = pooled(store, 1);
+    await full(one, 1);
+    one.keys.stopPool();
+    const row = await store.run('takeFromPool', { keyType: 'P-256', now: Date.now() });
+    expect(await onToken()).toContain(row?.key_id);
+    const next = pooled(store, 1);
+    expect((await next.keys.recover()).finished).toBe(1);
+    expect(await onToken()).not.toContain(row?.key_id);
+    expect(await store.run('poolLevels')).toEqual([]);
+    await store.close();
+  });
+
+  it('hands no key out again when yesterday’s copy of the store is restored', async () => {
+    const path = newPath();
+    let store = await openSqliteStore(path);
+    const one = pooled(store, 1);
+    await full(one, 1);
+    one.keys.stopPool();
+    await store.close();
+    copyFileSync(path, `${path}.yesterday`);
+    store = await openSqliteStore(path);
+    const owned = await create(pooled(store, 1).keys);
+    await store.close();
+    store = await openSqliteStore(`${path}.yesterday`);
+    const restored = pooled(store, 1);
+    const made = await create(restored.keys);
+    expect(made).not.toBe(owned);
+    expect(await onToken()).toContain(owned);
+    expect(restored.log.lines.join('\n')).toContain('handed out before');
+    await store.close();
+  });
+
+  it('gives each key to one of two instances on one PostgreSQL', async () => {
+    const server = await ScratchPostgresql.start();
+    try {
+      const config = await server.newDatabase();
+      const stores = [await openStateStore(config, recordingLog()), await openStateStore(config, recordingLog())];
+      const instances = stores.map((store) => pooled(store, 6));
+      for (const instance of instances) instance.keys.startPool();
+      await expect.poll(() => instances.map(({ levels }) => (levels.get('P-256') ?? 0) >= 6), { timeout: 20_000 }).toEqual([true, true]);
+      for (const { keys } of instances) keys.stopPool();
+      const made = await Promise.all(Array.from({ length: 10 }, async (_, index) => create((instances[index % 2] as Pooled).keys)));
+      expect(new Set(made).size).toBe(10);
+      expect(instances.flatMap(({ wanted }) => wanted).filter(Boolean).length).toBeGreaterThanOrEqual(6);
+      for (const store of stores) await store.close();
+    } finally {
+      await server.remove();
+    }
+  });
+
+  it('makes first what is scarcest, and while the token is in use only what is asked for and scarce', () => {
+    const targets = new Map<KeyType, number>([
+      ['P-256', 8],
+      ['RSA-2048', 8],
+      ['P-384', 0],
+    ]);
+    const levels = (ec: number, rsa: number): Map<KeyType, number> =>
+      new Map([
+        ['P-256', ec],
+        ['RSA-2048', rsa],
+      ]);
+    const both = new Set<KeyType>(['P-256', 'RSA-2048']);
+    expect(mostWanted(levels(5, 0), targets, undefined)).toBe('RSA-2048');
+    expect(mostWanted(levels(8, 9), targets, undefined)).toBeUndefined();
+    expect(mostWanted(levels(5, 4), targets, both)).toBeUndefined();
+    expect(mostWanted(levels(3, 0), targets, both)).toBe('RSA-2048');
+    expect(mostWanted(levels(3, 0), targets, new Set(['P-256']))).toBe('P-256');
+  });
+});

@@ -1,0 +1,21 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** CKA_ID of every private key on a quickstart's token, hexadecimal, as pkcs11-tool lists them. */
+export function privateKeysOnToken(quickstartDirectory: string): string[] {
+  const listing = execFileSync(
+    'pkcs11-tool',
+    [
+      ...['--module', '/usr/lib/softhsm/libsofthsm2.so', '--token-label', 'signetd'],
+      ...['--login', '--pin', readFileSync(join(quickstartDirectory, 'token', 'pin'), 'utf8').trim()],
+      ...['--list-objects', '--type', 'privkey'],
+    ],
+    {
+      env: { ...process.env, SOFTHSM2_CONF: join(quickstartDirectory, 'token', 'softhsm2.conf') },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  return [...listing.matchAll(/^\s+ID:\s+([0-9a-f]+)$/gm)].map((match) => match[1] ?? '');
+}
