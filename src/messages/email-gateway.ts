@@ -33,7 +33,7 @@ export class EmailGateway implements Gateway {
     const id = randomUUID();
     const deadline = AbortSignal.timeout(1000 * totalTimeoutSeconds);
     try {
-      const { response = '' } = await this.#transport.sendMail({
+      const info: unknown = await this.#transport.sendMail({
         envelope: { from, to: [to] },
         from: { name: fromName ?? '', address: from },
         to: { name: '', address: to },
@@ -46,6 +46,7 @@ export class EmailGateway implements Gateway {
         disableUrlAccess: true,
         signal: deadline,
       });
+      const response = responseIn(info);
       return this.#attempt(id, true, { code: codeIn(response), response });
     } catch (error) {
       const fault = faultOf(error);
@@ -87,6 +88,11 @@ function faultOf(error: unknown): Reply {
   const code = typeof responseCode === 'number' && responseCode >= 200 && responseCode <= 599 ? responseCode : undefined;
   if (typeof response === 'string' && response !== '') return { code, response };
   return { code, response: error instanceof Error ? error.message : String(error) };
+}
+
+/** The server's last reply. */
+function responseIn(info: unknown): string {
+  return typeof info === 'object' && info !== null && 'response' in info && typeof info.response === 'string' ? info.response : '';
 }
 
 function codeIn(response: string): number | undefined {

@@ -37,7 +37,7 @@ export class SmsGateway implements Gateway {
       ...(this.#basic === undefined ? [] : [Buffer.from(this.#basic, 'utf8').toString('base64'), ...formsOf(passwordIn(this.#basic))]),
     ];
     try {
-      this.#template.fill(this.#values('+33600000000', 'text', randomUUID()));
+      this.#template.requestFor(this.#values('+33600000000', 'text', randomUUID()));
     } catch (error) {
       throw new ConfigError(`messages.sms: a secret cannot stand in its place: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -46,7 +46,7 @@ export class SmsGateway implements Gateway {
   async send(to: string, text: string): Promise<Attempt> {
     const id = randomUUID();
     try {
-      const answer = await this.#exchange.exchange(this.#template.fill(this.#values(to, text, id)), this.#basic);
+      const answer = await this.#exchange.exchange(this.#template.requestFor(this.#values(to, text, id)), this.#basic);
       return this.#attempt(id, answer);
     } catch (error) {
       if (!(error instanceof ExchangeFailed)) throw error;

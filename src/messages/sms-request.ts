@@ -13,13 +13,6 @@ export interface SmsRequest {
 export type PlaceholderValues = ReadonlyMap<string, string>;
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
-type JsonTemplate =
-  | null
-  | boolean
-  | number
-  | readonly JsonTemplate[]
-  | { readonly text: readonly TemplatePart[] }
-  | ReadonlyMap<string, JsonTemplate>;
 
 /**
  * The configured request, taken apart once. Each value is encoded for the place where it stands: percent-encoded in a path and a query, a field's value
@@ -55,7 +48,7 @@ export class SmsRequestTemplate {
   }
 
   /** @throws {RangeError} where a value cannot stand in its place */
-  fill(values: PlaceholderValues): SmsRequest {
+  requestFor(values: PlaceholderValues): SmsRequest {
     const query = fillTemplate(this.#query, values, percentEncoded);
     const path = fillTemplate(this.#path, values, pathEncoded);
     const url = new URL(`${this.#origin}${path}${query === '' ? '' : `?${query}`}`);
@@ -88,22 +81,22 @@ function formBody(form: Readonly<Record<string, string>>): (values: PlaceholderV
 }
 
 function jsonBody(json: Json): (values: PlaceholderValues) => string {
-  const template = jsonTemplate(json);
-  return (values) => JSON.stringify(filled(template, values));
+  const filled = jsonFiller(json);
+  return (values) => JSON.stringify(filled(values));
 }
 
-function jsonTemplate(json: Json): JsonTemplate {
-  if (typeof json === 'string') return { text: parseTemplate(json, placeholdersIn.body) };
-  if (typeof json !== 'object' || json === null) return json;
-  if (isList(json)) return json.map(jsonTemplate);
-  return new Map(Object.entries(json).map(([name, value]) => [name, jsonTemplate(value)]));
-}
-
-function filled(template: JsonTemplate, values: PlaceholderValues): Json {
-  if (typeof template !== 'object' || template === null) return template;
-  if (template instanceof Map) return Object.fromEntries([...template].map(([name, value]) => [name, filled(value, values)]));
-  if ('text' in template) return fillTemplate(template.text, values);
-  return isList(template) ? template.map((one) => filled(one, values)) : null;
+function jsonFiller(json: Json): (values: PlaceholderValues) => Json {
+  if (typeof json === 'string') {
+    const parts = parseTemplate(json, placeholdersIn.body);
+    return (values) => fillTemplate(parts, values);
+  }
+  if (typeof json !== 'object' || json === null) return () => json;
+  if (isList(json)) {
+    const fillers = json.map(jsonFiller);
+    return (values) => fillers.map((filler) => filler(values));
+  }
+  const members = Object.entries(json).map(([name, value]) => ({ name, filler: jsonFiller(value) }));
+  return (values) => Object.fromEntries(members.map(({ name, filler }) => [name, filler(values)]));
 }
 
 function isList<T>(value: readonly T[] | object): value is readonly T[] {

@@ -14,8 +14,9 @@ describe('the examples of docs/messages.md', () => {
     expect(sections).toHaveLength(4);
     for (const { sms } of sections) {
       if (sms === undefined) continue;
-      const values = new Map(['phoneNumber', 'phoneDigits', 'text', 'id', 'secret.key'].map((name) => [name, '33600000000']));
-      expect(new SmsRequestTemplate(sms).fill(values).url.hostname).toMatch(/gateway\.example$/);
+      const names = ['phoneNumber', 'phoneDigits', 'text', 'id', 'secret.key'];
+      const values = new Map(names.map((name): [string, string] => [name, '33600000000']));
+      expect(new SmsRequestTemplate(sms).requestFor(values).url.hostname).toMatch(/gateway\.example$/);
     }
   });
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, describe, expect, it } from 'vitest';
 import { EmailGateway } from '../../src/messages/email-gateway.ts';
@@ -106,19 +106,18 @@ const usualHeaders = new Set([
 ]);
 
 describe('a server that refuses', () => {
-  const refusing =
-    (error: Error) =>
-    (...args: [...unknown[], (fault: Error) => void]): void => {
-      const callback = args.at(-1);
-      if (typeof callback === 'function') callback(error);
+  const refusal = (responseCode: number, text: string): ((...args: [unknown, unknown, (fault: Error) => void]) => void) => {
+    return (_what, _session, callback) => {
+      callback(failing(responseCode, text));
     };
+  };
 
   it.each<[string, SMTPServerOptions, string, RegExp]>([
-    ['the password', { onAuth: refusing(failing(535, 'authentication failed')) }, '535', /authentication failed/],
-    ['a sender', { onMailFrom: refusing(failing(553, 'not this sender')) }, '553', /not this sender/],
-    ['a recipient for good', { onRcptTo: refusing(failing(550, 'no such mailbox')) }, '550', /no such mailbox/],
-    ['a recipient for now (greylisting)', { onRcptTo: refusing(failing(451, 'greylisted')) }, '451', /greylisted/],
-    ['a connection', { onConnect: refusing(failing(554, 'not from there')) }, '554', /not from there/],
+    ['the password', { onAuth: refusal(535, 'authentication failed') }, '535', /authentication failed/],
+    ['a sender', { onMailFrom: refusal(553, 'not this sender') }, '553', /not this sender/],
+    ['a recipient for good', { onRcptTo: refusal(550, 'no such mailbox') }, '550', /no such mailbox/],
+    ['a recipient for now (greylisting)', { onRcptTo: refusal(451, 'greylisted') }, '451', /greylisted/],
+    ['a connection', { onConnect: (_session, callback) => callback(failing(554, 'not from there')) }, '554', /not from there/],
   ])('%s is answered with its code and words', async (_what, options, code, words) => {
     const { config, mail } = await standIns.smtp(options);
     const { accepted, answer, outcome } = await gatewayTo(config).send('zoe@example.org', 'a text');

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SmsConfig } from '../../src/config/sms-config.ts';
 import { SmsRequestTemplate } from '../../src/messages/sms-request.ts';
@@ -41,7 +41,7 @@ describe('whatever the text is', () => {
     const template = templateOf({ url: 'https://gateway.example/x', body: { json } });
     fc.assert(
       fc.property(wellFormed, (text) => {
-        expect(JSON.parse(template.fill(values(text)).body ?? '')).toEqual({
+        expect(JSON.parse(template.requestFor(values(text)).body ?? '')).toEqual({
           to: ['+33612345678'],
           message: { text: `<${text}>`, n: 5, yes: true, nothing: null, fixed: 'a' },
           twice: text + text,
@@ -57,7 +57,7 @@ describe('whatever the text is', () => {
     });
     fc.assert(
       fc.property(wellFormed, (text) => {
-        const body = template.fill(values(text)).body ?? '';
+        const body = template.requestFor(values(text)).body ?? '';
         expect(body).toMatch(/^[!-~]*$/);
         expect([...new URLSearchParams(body)]).toEqual([
           ['To', '+33612345678'],
@@ -72,7 +72,7 @@ describe('whatever the text is', () => {
     const template = templateOf({ method: 'GET', url: 'https://gateway.example:8443/send/{{phoneDigits}}?key=k&text={{text}}&last=1' });
     fc.assert(
       fc.property(wellFormed, (text) => {
-        const { url } = template.fill(values(text));
+        const { url } = template.requestFor(values(text));
         expect(url.href).toMatch(/^[!-~]+$/);
         expect([url.origin, url.pathname, url.hash, url.username]).toEqual(['https://gateway.example:8443', '/send/33612345678', '', '']);
         expect([...url.searchParams]).toEqual([
@@ -90,7 +90,7 @@ describe('whatever a secret is', () => {
     const template = templateOf({ url: 'https://gateway.example/x', headers: { 'X-Key': '{{secret.token}}' } });
     fc.assert(
       fc.property(hostile, (token) => {
-        const fill = (): string | undefined => template.fill(values('text', token)).headers['X-Key'];
+        const fill = (): string | undefined => template.requestFor(values('text', token)).headers['X-Key'];
         if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(token)) expect(fill()).toBe(token);
         else expect(fill).toThrow(RangeError);
       }),
@@ -101,7 +101,7 @@ describe('whatever a secret is', () => {
     const template = templateOf({ url: 'https://gateway.example/a/{{secret.token}}/b' });
     fc.assert(
       fc.property(wellFormed, (token) => {
-        const fill = (): URL => template.fill(values('text', token)).url;
+        const fill = (): URL => template.requestFor(values('text', token)).url;
         if (/^\.*$/.test(token)) {
           expect(fill).toThrow(RangeError);
           return;
