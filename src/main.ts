@@ -27,6 +27,7 @@ import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
+import { messageMetrics } from './telemetry/message-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
@@ -94,7 +95,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     keptAnswers,
     context: (caller, details) => ({ ...valid, caller, keys, token, audit: details, deliver: otpDelivery(valid, caller) }),
   });
-  let messages = new Messenger(config.messages, store, log);
+  const messenger = { store, log, metrics: messageMetrics(metrics.registry) };
+  let messages = new Messenger(config.messages, messenger);
   let current = apiOptions({ config, authorities, messages });
   const api = createApi(current, () => current);
   const health = {
@@ -136,7 +138,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       {
         prepare: async (next) => {
           const opened = await openAuthorities(token, next.certificateAuthorities);
-          const nextMessages = new Messenger(next.messages, store, log);
+          const nextMessages = new Messenger(next.messages, messenger);
           return () => {
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;

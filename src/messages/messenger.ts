@@ -4,6 +4,7 @@ import { Refusal } from '../result-codes.ts';
 import { outcomeSteps } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { MessageMetrics } from '../telemetry/message-metrics.ts';
 import { EmailGateway } from './email-gateway.ts';
 import type { Attempt, Gateway, GatewayAnswer } from './gateway.ts';
 import { SmsGateway } from './sms-gateway.ts';
@@ -30,20 +31,25 @@ interface Way {
   readonly to: string;
 }
 
+/** What a messenger works with. */
+export interface MessengerSurroundings {
+  readonly store: Pick<StateStore, 'commit'>;
+  readonly log: Logger;
+  readonly metrics: MessageMetrics;
+}
+
 /** Sends messages to subscribers: SMS first, and e-mail where the SMS gateway fails (contract §7). */
 export class Messenger {
   readonly #gateways: Readonly<Record<Channel, Gateway | undefined>>;
-  readonly #store: Pick<StateStore, 'commit'>;
-  readonly #log: Logger;
+  readonly #surroundings: MessengerSurroundings;
 
   /** @throws {ConfigError} where a gateway cannot work by its configuration */
-  constructor(config: MessagesConfig | undefined, store: Pick<StateStore, 'commit'>, log: Logger) {
+  constructor(config: MessagesConfig | undefined, surroundings: MessengerSurroundings) {
     this.#gateways = {
       sms: config?.sms === undefined ? undefined : new SmsGateway(config.sms),
       email: config?.email === undefined ? undefined : new EmailGateway(config.email),
     };
-    this.#store = store;
-    this.#log = log;
+    this.#surroundings = surroundings;
   }
 
   /**
@@ -51,13 +57,16 @@ export class Messenger {
    * @throws {Refusal} FIELD_INVALID where only SMS is left and the text is too long; MESSAGE_NOT_SENT with the answers of the gateways
    */
   async send(recipient: Recipient, text: string): Promise<SenderResponses> {
+    const { log, metrics } = this.#surroundings;
     const attempts: Attempt[] = [];
     const lines = text.replaceAll(/\r\n?/g, '\n');
     for (const { channel, gateway, to } of this.#ways(recipient, lines)) {
+      const started = performance.now();
       const attempt = await gateway.send(to, lines);
+      metrics.asked(channel, attempt.accepted, performance.now() - started);
       attempts.push(attempt);
       if (attempt.accepted) return answerOf(attempts);
-      this.#log.warn('a gateway did not take a message', { channel, url: attempt.answer.url, outcome: attempt.outcome });
+      log.warn('a gateway did not take a message', { channel, url: attempt.answer.url, outcome: attempt.outcome });
     }
     throw new Refusal('MESSAGE_NOT_SENT', {
       message: attempts.length > 1 ? 'no gateway took the message' : 'the gateway did not take the message',
@@ -68,7 +77,7 @@ export class Messenger {
   /** Keeps that a message was sent, and the outcome of its request, in one commit. */
   async settle(answer: SenderResponses): Promise<void> {
     const steps = [...auditSteps('a message was sent'), ...(await outcomeSteps({ answer }))];
-    if (steps.length > 0) await this.#store.commit(steps);
+    if (steps.length > 0) await this.#surroundings.store.commit(steps);
   }
 
   /** Connections are closed; messages on their way get to their end. */

@@ -3,6 +3,8 @@ import { MessagesConfig } from '../../src/config/messages-config.ts';
 import { Messenger, type Recipient, type SenderResponses } from '../../src/messages/messenger.ts';
 import { deliverOtp } from '../../src/messages/otp-message.ts';
 import { Refusal } from '../../src/result-codes.ts';
+import { messageMetrics } from '../../src/telemetry/message-metrics.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { answerJson, bodyOf, StandIns, type ReceivedMail } from './stand-ins.ts';
 
@@ -16,7 +18,12 @@ afterAll(async () => {
 const log = recordingLog();
 const phoneNumber = '+33612345678';
 const emailAddress = 'zoe@example.org';
-const noStore = { commit: async (): Promise<never> => Promise.reject(new Error('nothing is stored here')) };
+const metrics = new Metrics();
+const surroundings = {
+  log,
+  metrics: messageMetrics(metrics.registry),
+  store: { commit: async (): Promise<never> => Promise.reject(new Error('nothing is stored here')) },
+};
 
 interface Both {
   readonly messenger: Messenger;
@@ -44,7 +51,7 @@ async function gateways(status: number | undefined, refusesMail = false): Promis
       : {},
   );
   const messages = MessagesConfig.parse({ sms: standIns.smsConfig(origin), email: config });
-  const messenger = new Messenger(messages, noStore, log);
+  const messenger = new Messenger(messages, surroundings);
   messengers.push(messenger);
   return { messenger, sms, mail };
 }
@@ -81,6 +88,16 @@ describe('a message', () => {
     expect(mail).toHaveLength(0);
   });
 
+  it('is counted for each gateway that was asked', async () => {
+    metrics.registry.resetMetrics();
+    const { messenger } = await gateways(500);
+    await messenger.send({ phoneNumber, emailAddress }, 'a text');
+    const { text } = await metrics.exposition();
+    expect(text).toContain('signetd_messages_total{channel="sms",outcome="refused"} 1');
+    expect(text).toContain('signetd_messages_total{channel="email",outcome="taken"} 1');
+    expect(text).toContain('signetd_message_seconds_count{channel="email"} 1');
+  });
+
   it('for an SMS has 1,600 characters at most; a longer one goes by e-mail, or is refused', async () => {
     const { messenger, sms, mail } = await gateways(202);
     await messenger.send({ phoneNumber, emailAddress }, '😀'.repeat(1600));
@@ -95,7 +112,7 @@ describe('a message', () => {
   it('has nowhere to go without a gateway for the addresses that are known', async () => {
     const { config } = await standIns.smtp();
     for (const messages of [undefined, MessagesConfig.parse({ email: config })]) {
-      const messenger = new Messenger(messages, noStore, log);
+      const messenger = new Messenger(messages, surroundings);
       messengers.push(messenger);
       const refusal = await refusalOf(messenger.send({ phoneNumber }, 'x'));
       expect([refusal.code, refusal.answer]).toEqual(['MESSAGE_NOT_SENT', {}]);
