@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { auditCostLine, measureAuditCost } from './audit-cost.ts';
 import { startBareServer } from './bare-server-process.ts';
 import { compiled } from './compile.ts';
+import { jsonCostLines } from './json-cost.ts';
 import { keyTypes, measureCeiling, measureLoad, type KeyType, type Load, type Target } from './native-tools.ts';
 import { reportKeys } from './key-figures.ts';
 import { readQuickstart, type Quickstart } from './quickstart-description.ts';
@@ -97,7 +98,8 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   say('with the audit log and without it, in turns');
   const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
   const keys = await reportKeys(quickstart, say);
-  for (const line of [...tokenLayer, '', ...report(measured, bare), '', ...auditCosts.map(auditCostLine), '', ...keys]) console.log(line);
+  const parts = [tokenLayer, report(measured, bare), auditCosts.map(auditCostLine), jsonCostLines(), keys];
+  for (const line of parts.flatMap((part) => [...part, ''])) console.log(line);
 }
 
 const quickstart = readQuickstart();

@@ -4,6 +4,10 @@
  * would cost more than the server it measures.
  *
  * With --pids it also says how much CPU each of these processes used while it counted.
+ *
+ * With --rate requests come in an open loop: so many a second, whatever becomes of those before. What finds no free connection waits in the client
+ * and is told apart. 503 and 429 are counted as refusals then, not as errors, and
+ * their Retry-After is heeded.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -36,7 +40,7 @@ typedef struct {
   SSL *ssl;
   Phase phase;
   size_t written;
-  double begun;
+  double begun, rests_until;
   Part part;
   char line[MAX_HEAD]; /* the head, or one line of the chunked framing */
   size_t line_length, remaining;
@@ -48,7 +52,7 @@ typedef struct {
 static struct {
   const char *host, *port, *path, *certificate, *key, *authority, *body_file, *expected;
   int connections;
-  double seconds, warm_up;
+  double seconds, warm_up, rate;
   long pids[MAX_PIDS];
   int pid_count;
 } options = {.connections = 8, .seconds = 5, .warm_up = 2, .expected = ""};
@@ -61,8 +65,15 @@ static size_t request_length;
 
 static uint64_t answered, errors, reconnections;
 static char first_error[256], row_error[256]; /* of those counted, and of the failures in a row */
-static double *latencies;
-static size_t latency_capacity;
+static double *latencies, *refusal_latencies;
+static size_t latency_capacity, refusal_capacity;
+static uint64_t refused, refused_503, refused_429;
+
+/* Of the open loop: when it began, how many requests were sent since, and the connections that have nothing to do. */
+static double open_since;
+static uint64_t sent;
+static Connection **idle, **resting;
+static int idle_count, resting_count;
 
 static void fail(const char *what) {
   fprintf(stderr, "load: %s\n", what);
@@ -122,6 +133,19 @@ static void note_answer(double latency) {
   latencies[answered++] = latency;
 }
 
+static void note_refusal(int status, double latency) {
+  failures_in_a_row = 0;
+  if (!counting) return;
+  if (refused == refusal_capacity) {
+    refusal_capacity = refusal_capacity == 0 ? 65536 : 2 * refusal_capacity;
+    refusal_latencies = realloc(refusal_latencies, refusal_capacity * sizeof *refusal_latencies);
+    if (refusal_latencies == NULL) fail("out of memory");
+  }
+  refusal_latencies[refused++] = latency;
+  if (status == 503) refused_503++;
+  else refused_429++;
+}
+
 static void watch(Connection *connection, int wants_write, int operation) {
   struct epoll_event event = {.events = EPOLLIN | (wants_write ? EPOLLOUT : 0), .data.ptr = connection};
   if (operation == EPOLL_CTL_MOD && connection->wants_write == wants_write) return;
@@ -159,6 +183,12 @@ static void close_connection(Connection *connection) {
 }
 
 static void reopen(Connection *connection) {
+  for (int index = 0; index < idle_count; index++) {
+    if (idle[index] == connection) idle[index--] = idle[--idle_count];
+  }
+  for (int index = 0; index < resting_count; index++) {
+    if (resting[index] == connection) resting[index--] = resting[--resting_count];
+  }
   close_connection(connection);
   if (draining) return;
   if (failures_in_a_row > MAX_FAILURES_IN_A_ROW) {
@@ -169,7 +199,39 @@ static void reopen(Connection *connection) {
   open_connection(connection);
 }
 
+/* How many requests have come in the open loop and were not sent yet. */
+static uint64_t backlog(void) {
+  uint64_t arrived = (uint64_t)((now() - open_since) * options.rate);
+  return arrived > sent ? arrived - sent : 0;
+}
+
+/* A client that heeds Retry-After leaves the connection alone until then. */
+static int rests(Connection *connection) {
+  if (now() >= connection->rests_until) return 0;
+  connection->phase = RESTING;
+  resting[resting_count++] = connection;
+  return 1;
+}
+
+static void wake_rested(void) {
+  double moment = now();
+  for (int index = 0; index < resting_count; index++) {
+    if (resting[index]->rests_until > moment) continue;
+    idle[idle_count++] = resting[index];
+    resting[index--] = resting[--resting_count];
+  }
+}
+
 static void begin_request(Connection *connection) {
+  if (options.rate > 0 && !draining) {
+    if (rests(connection)) return;
+    if (backlog() == 0) {
+      connection->phase = RESTING;
+      idle[idle_count++] = connection;
+      return;
+    }
+    sent++;
+  }
   connection->written = 0;
   connection->part = HEAD;
   connection->line_length = connection->body_length = 0;
@@ -211,6 +273,8 @@ static void read_head(Connection *connection) {
   connection->part = MALFORMED;
   if (sscanf(head, "HTTP/1.%*1[01] %3d", &connection->status) != 1) return;
   connection->closes = starts_with(field(head, "Connection"), "close");
+  const char *retry = field(head, "Retry-After");
+  if (retry != NULL) connection->rests_until = now() + strtod(retry, NULL);
   if (starts_with(field(head, "Transfer-Encoding"), "chunked")) {
     connection->part = CHUNK_SIZE;
   } else if (length != NULL) {
@@ -281,7 +345,8 @@ static void finish(Connection *connection) {
   if (options.expected[0] == '\0') expected = 1;
   char what[32];
   snprintf(what, sizeof what, "status %d", connection->status);
-  if (connection->status == 200 && expected) note_answer(now() - connection->begun);
+  if (options.rate > 0 && (connection->status == 503 || connection->status == 429)) note_refusal(connection->status, now() - connection->begun);
+  else if (connection->status == 200 && expected) note_answer(now() - connection->begun);
   else note_error(what, connection->body_length > 0 ? connection->body : "", connection->body_length);
   if (failures_in_a_row > MAX_FAILURES_IN_A_ROW || connection->closes || connection->part == BODY_TO_END) reopen(connection);
   else begin_request(connection);
@@ -400,7 +465,17 @@ static void serve_until(double end, const Connection *connections) {
       for (int index = 0; index < options.connections; index++) busy += connections[index].phase != RESTING;
       if (busy == 0) return;
     }
-    int count = epoll_wait(poller, events, 256, (int)(left * 1000) + 1);
+    int wait = (int)(left * 1000) + 1;
+    if (options.rate > 0 && !draining) {
+      wait = 1;
+      wake_rested();
+      while (idle_count > 0 && backlog() > 0) {
+        Connection *connection = idle[--idle_count];
+        begin_request(connection);
+        advance(connection);
+      }
+    }
+    int count = epoll_wait(poller, events, 256, wait);
     if (count < 0 && errno != EINTR) fail("epoll_wait");
     for (int index = 0; index < count; index++) advance(events[index].data.ptr);
   }
@@ -412,25 +487,36 @@ static int compare(const void *left, const void *right) {
 }
 
 /* In milliseconds; 0 if nothing was answered. The latencies are sorted. */
+static double percentile_of(const double *sorted, size_t length, double share) {
+  if (length == 0) return 0;
+  size_t rank = (size_t)(share * (double)length);
+  return 1000 * sorted[rank < length ? rank : length - 1];
+}
+
 static double percentile(double share) {
-  if (answered == 0) return 0;
-  size_t rank = (size_t)(share * (double)answered);
-  return 1000 * latencies[rank < answered ? rank : answered - 1];
+  return percentile_of(latencies, answered, share);
 }
 
 static void run(void) {
   Connection *connections = calloc((size_t)options.connections, sizeof *connections);
   double watched[MAX_PIDS];
-  if (connections == NULL) fail("out of memory");
+  idle = calloc((size_t)options.connections, sizeof *idle);
+  resting = calloc((size_t)options.connections, sizeof *resting);
+  if (connections == NULL || idle == NULL || resting == NULL) fail("out of memory");
+  open_since = now();
   for (int index = 0; index < options.connections; index++) open_connection(&connections[index]);
   serve_until(now() + options.warm_up, connections);
 
   for (int index = 0; index < options.pid_count; index++) watched[index] = cpu_of(options.pids[index]);
   double start = now(), cpu = own_cpu();
   uint64_t reconnected = reconnections;
+  /* What waited for the connections to open is no load of this time. */
+  open_since = start;
+  sent = 0;
   counting = 1;
   serve_until(start + options.seconds, connections);
   counting = 0;
+  uint64_t unsent = options.rate > 0 ? backlog() : 0;
   double elapsed = now() - start;
   cpu = own_cpu() - cpu;
   reconnected = reconnections - reconnected;
@@ -448,6 +534,11 @@ static void run(void) {
   printf("{\"connections\":%d,\"seconds\":%.3f,\"requests\":%lu,\"requestsPerSecond\":%.2f,\"errors\":%lu,\"firstError\":\"%s\",\"reconnections\":%lu,",
          options.connections, elapsed, answered, (double)answered / elapsed, errors, first_error, reconnected);
   printf("\"p50Milliseconds\":%.3f,\"p99Milliseconds\":%.3f,\"maxMilliseconds\":%.3f,", percentile(0.5), percentile(0.99), percentile(1));
+  if (options.rate > 0) {
+    if (refused > 0) qsort(refusal_latencies, refused, sizeof *refusal_latencies, compare);
+    printf("\"openLoop\":{\"sent\":%lu,\"unsent\":%lu,\"refused503\":%lu,\"refused429\":%lu,\"refusedP50Milliseconds\":%.3f,\"refusedP99Milliseconds\":%.3f},",
+           sent, unsent, refused_503, refused_429, percentile_of(refusal_latencies, refused, 0.5), percentile_of(refusal_latencies, refused, 0.99));
+  }
   printf("\"cpuSeconds\":%.3f,\"cpuSecondsPerRequest\":%.9f,\"processes\":[", cpu, answered == 0 ? 0 : cpu / (double)answered);
   for (int index = 0; index < options.pid_count; index++) {
     if (watched[index] < 0) printf("%s{\"pid\":%ld,\"cpuSeconds\":null}", index == 0 ? "" : ",", options.pids[index]);
@@ -466,6 +557,7 @@ int main(int count, char **arguments) {
       {"cert", required_argument, NULL, 'c'},      {"key", required_argument, NULL, 'k'},         {"ca", required_argument, NULL, 'a'},
       {"body-file", required_argument, NULL, 'b'}, {"connections", required_argument, NULL, 'n'}, {"seconds", required_argument, NULL, 's'},
       {"warmup", required_argument, NULL, 'w'},    {"expect", required_argument, NULL, 'e'},      {"pids", required_argument, NULL, 'i'},
+      {"rate", required_argument, NULL, 'r'},
       {0},
   };
   int option;
@@ -482,14 +574,15 @@ int main(int count, char **arguments) {
     else if (option == 'w') options.warm_up = atof(optarg);
     else if (option == 'e') options.expected = optarg;
     else if (option == 'i') read_pids(optarg);
+    else if (option == 'r') options.rate = atof(optarg);
     else return 2;
   }
   int complete = options.host && options.port && options.path && options.certificate && options.key && options.authority && options.body_file;
   int sensible = options.connections >= 1 && options.connections <= MAX_CONNECTIONS && options.seconds > 0 && options.seconds <= 600 &&
-                 options.warm_up >= 0 && options.warm_up <= 600;
+                 options.warm_up >= 0 && options.warm_up <= 600 && options.rate >= 0;
   if (!complete || !sensible) {
     fputs("usage: load --host H --port P --path /P --cert C --key K --ca A --body-file F [--connections 8] [--seconds 5] [--warmup 2]\n"
-          "            [--expect TEXT] [--pids 1,2]\n", stderr);
+          "            [--expect TEXT] [--pids 1,2] [--rate 10000]\n", stderr);
     return 2;
   }
   signal(SIGPIPE, SIG_IGN);

@@ -26,6 +26,17 @@ const Load = z.object({
   /** Of the load generator itself. */
   cpuSeconds: z.number(),
   cpuSecondsPerRequest: z.number(),
+  /** Of an open loop: what was sent, what found no free connection, and what was refused, with the time until it was. */
+  openLoop: z
+    .object({
+      sent: z.int(),
+      unsent: z.int(),
+      refused503: z.int(),
+      refused429: z.int(),
+      refusedP50Milliseconds: z.number(),
+      refusedP99Milliseconds: z.number(),
+    })
+    .optional(),
   processes: z.array(z.object({ pid: z.int(), cpuSeconds: z.number().nullable() })),
 });
 export type Load = z.output<typeof Load>;
@@ -49,7 +60,10 @@ export async function measureCeiling(token: ScratchToken, type: KeyType, length:
 }
 
 /** What the load generator gets out of an HTTPS server. */
-export async function measureLoad(target: Target, length: { connections: number; seconds: number; warmup: number }): Promise<Load> {
+export async function measureLoad(
+  target: Target,
+  length: { connections: number; seconds: number; warmup: number; rate?: number },
+): Promise<Load> {
   const options = {
     host: target.url.hostname.replace(/^\[|\]$/g, ''),
     port: target.url.port || '443',

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { KeepAliveClient, KeyReference } from './keep-alive-client.ts';
 
 const calls = 400;
@@ -24,9 +25,8 @@ export async function refusalTimes(client: KeepAliveClient): Promise<string[]> {
   ];
   const samples: Sample[] = kinds.map(([name]) => ({ name, times: [] }));
   for (let call = 0; call < calls; call += kinds.length) {
-    // The order changes, so that what comes after a success is not always the same kind.
-    for (let place = 0; place < kinds.length; place += 1) {
-      const index = (place + call / kinds.length) % kinds.length;
+    // In no fixed order, so that what comes before a kind is not always the same.
+    for (const index of shuffled(kinds.length)) {
       const reference = kinds[index]?.[1] ?? key;
       const started = performance.now();
       const minor = await client.sign(reference);
@@ -46,6 +46,12 @@ export async function refusalTimes(client: KeepAliveClient): Promise<string[]> {
         : `, t ${t.toFixed(2)} against ${first.name} (${Math.abs(t) < notable ? 'no difference to be seen' : 'a difference'})`;
     return `2/202 for ${sample.name}, ${sample.times.length} calls: mean ${mean(sample.times).toFixed(2)} ms, median ${median(sample.times).toFixed(2)} ms${verdict}`;
   });
+}
+
+function shuffled(length: number): number[] {
+  return Array.from({ length }, (_, index) => ({ index, place: randomInt(2 ** 32) }))
+    .toSorted((left, right) => left.place - right.place)
+    .map(({ index }) => index);
 }
 
 /** Welch's t statistic, without the slowest twentieth: pauses of the machine are no message. */

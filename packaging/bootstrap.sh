@@ -160,7 +160,7 @@ install_modules() {
 # --- dist ---
 
 build_current() {
-  [ -f dist/.built ] && [ -z "$(find src native-config/isolation tsconfig.json tsconfig.build.json package-lock.json -newer dist/.built)" ]
+  [ -f dist/.built ] && [ -z "$(find src native native-config/isolation tsconfig.json tsconfig.build.json package-lock.json -newer dist/.built)" ]
 }
 
 build_dist() {
@@ -171,6 +171,8 @@ build_dist() {
   mkdir -p dist
   cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack \
     -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'
+  cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack -I "$runtime_directory/include/node" \
+    -o dist/service-manager.node native/service-manager.c >&2 9>&- || fail 'the build of the link to the service manager failed'
   mv -f var/build-started dist/.built
 }
 

@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { AdminSocket } from './admin/admin-socket.ts';
@@ -13,7 +12,9 @@ import type { KeyType } from './config/profile.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
-import { callerOf, createApiListener } from './http/mtls-listener.ts';
+import { Guard } from './http/guard.ts';
+import { limitServer } from './http/limited-server.ts';
+import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
@@ -25,15 +26,27 @@ import { deliverOtp } from './messages/otp-message.ts';
 import type { Deliver } from './keys/otp-delivery.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
+import { Draining } from './service/draining.ts';
+import { addressOf, listen } from './service/listen.ts';
+import { listenFds } from './service/listen-fds.ts';
+import { serviceManager } from './service/service-manager.ts';
+import { Watchdog } from './service/watchdog.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { messageMetrics } from './telemetry/message-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
+import { auditMetrics } from './telemetry/audit-metrics.ts';
+import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { processMetrics } from './telemetry/process-metrics.ts';
+import { requestMetrics } from './telemetry/request-metrics.ts';
+import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
 import { missingKeyTypes } from './token/wire/probe-report.ts';
 
+/** What the last checkpoint, the token host and the database may take after the last answer. */
+const closingSeconds = 10;
 const readinessMs = 2000;
 
 /** The daemon: wires the rooms together and decides nothing. */
@@ -47,6 +60,11 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       hangUp();
     });
   });
+  const manager = serviceManager(process.env, process.pid, (reason) => {
+    log.warn('the service manager takes no message', { reason });
+  });
+  const sockets = listenFds(process.env, process.pid, Object.keys(config.listeners));
+  manager.status('starting: waiting for the token and the state store');
   const store = await openStateStore(config.state, log);
   const metrics = new Metrics();
   const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
@@ -75,16 +93,19 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
   warnOfReadableFiles(config, log);
 
-  let draining = false;
+  const threads = new WorkThreads();
+  const guard = new Guard(config.limits, threads, clientOf);
+  const requests = requestMetrics(metrics.registry);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
   const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
+    guard,
     jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
     documentsMax: valid.config.limits.documentsMax,
     log,
-    draining: () => draining,
+    draining: () => draining.refusing,
     busySeconds: () => token.busySeconds,
     callerOf: async (request) => {
       const caller = await callerOf(request, clients);
@@ -92,16 +113,23 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     },
     admit: (caller, role, cut) => clients.admit(caller, role, cut),
     audit,
+    metrics: requests,
     keptAnswers,
-    context: (caller, details) => ({ ...valid, caller, keys, token, audit: details, deliver: otpDelivery(valid, caller) }),
+    context: (caller, details) => ({ ...valid, caller, keys, token, threads, audit: details, deliver: otpDelivery(valid, caller) }),
   });
   const messenger = { store, log, metrics: messageMetrics(metrics.registry) };
   let messages = new Messenger(config.messages, messenger);
   let current = apiOptions({ config, authorities, messages });
   const api = createApi(current, () => current);
+  processMetrics(metrics.registry);
+  auditMetrics(metrics.registry, () => audit.status);
+  authorityMetrics(
+    metrics.registry,
+    () => new Map([...validAuthorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
+  );
   const health = {
     async ready(): Promise<Record<string, string>> {
-      const faults: Record<string, string> = draining ? { service: 'it stops' } : {};
+      const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
       const [authority] = validAuthorities.values();
       // Nobody takes these bytes for a certificate: they are no ASN.1.
       await Promise.all([
@@ -128,6 +156,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
   });
   const apiServer = apiListener.server;
+  limitServer(apiServer, config.limits, api, guard.malformed);
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
   const publicServer = config.listeners.public === undefined ? undefined : createPublicServer(config.listeners.public);
   const reloader = new Reloader({
@@ -143,6 +172,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
             validConfig = next;
+            guard.use(next.limits);
             messages = nextMessages;
             current = apiOptions({ config: next, authorities: opened, messages });
           };
@@ -156,6 +186,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     ],
     announce: (state) => {
       log.debug(`configuration: ${state}`);
+      if (state === 'reloading') manager.reloading('reading the configuration anew');
+      else manager.ready(servingStatus(reloader));
     },
   });
   const administration: AdminContext = {
@@ -163,40 +195,57 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     config: () => reloader.config,
   };
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runCommand(administration, request, uid));
-  await listen(apiServer, config.listeners.api);
-  await listen(operationsServer, config.listeners.operations);
-  if (publicServer !== undefined && config.listeners.public !== undefined) await listen(publicServer, config.listeners.public);
-  hangUp = () => void reloadBySignal(administration);
-  startOver.resolve();
-  log.info('ready', {
-    api: config.listeners.api.port,
-    operations: config.listeners.operations.port,
-    public: config.listeners.public?.port,
+  const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
+  const draining = new Draining(servers);
+  const vitalSigns = [
+    { name: 'database thread', check: async () => store.answer() },
+    {
+      name: 'token client',
+      check: () => {
+        token.checkSupervised();
+      },
+    },
+  ];
+  const watchdog = new Watchdog(manager, vitalSigns, (name, reason) => {
+    log.error('a part of the service is dead', { name, reason });
   });
-
   const stop = async (): Promise<void> => {
-    if (draining) return;
-    draining = true;
-    log.info('stopping');
-    const servers = [apiServer, operationsServer, ...(publicServer === undefined ? [] : [publicServer])];
-    const closed = Promise.all([...servers.map(close), adminSocket.close()]);
-    const timer = setTimeout(() => {
-      for (const server of servers) server.closeAllConnections();
-    }, reloader.config.limits.drainSeconds * 1000);
-    await closed;
-    clearTimeout(timer);
+    if (draining.begun) return;
+    log.info('stopping', { unanswered: draining.unanswered });
+    const { drainSeconds } = reloader.config.limits;
+    watchdog.stop();
+    manager.stopping('answering what has come', drainSeconds + closingSeconds);
+    const administrationEnded = adminSocket.close();
+    const cutOff = await draining.end(drainSeconds);
+    if (cutOff > 0) log.error('requests were cut off', { requests: cutOff });
+    await administrationEnded;
     apiListener.refusals.stop();
     keys.stopPool();
     keys.destruction.stopSweeping();
     keptAnswers.stop();
     messages.close();
     await audit.stop();
+    await threads.stop();
     await token.stop();
     await store.close();
     log.info('stopped');
     process.exit(0);
   };
+  // Before anybody can connect: from then on a stop has something to lose.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
+  await listen(apiServer, config.listeners.api, sockets.get('api'));
+  await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
+  if (publicServer !== undefined && config.listeners.public !== undefined)
+    await listen(publicServer, config.listeners.public, sockets.get('public'));
+  hangUp = () => void reloadBySignal(administration);
+  startOver.resolve();
+  log.info('ready', {
+    api: addressOf(apiServer),
+    operations: addressOf(operationsServer),
+    public: publicServer === undefined ? undefined : addressOf(publicServer),
+  });
+  watchdog.start();
+  manager.ready(servingStatus(reloader));
 }
 
 /** A tenant whose keys the token cannot make would only find out by its first request. */
@@ -250,24 +299,9 @@ async function inTime(work: Promise<unknown> | undefined): Promise<void> {
   await Promise.race([work, late]);
 }
 
-async function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-/** Finishes the requests that run; idle connections are closed at once. */
-async function close(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
+function servingStatus({ last }: Reloader): string {
+  const faults = last?.faults ?? [];
+  return faults.length === 0 ? 'serving' : `serving; the last reload failed: ${faults.join('; ')}`;
 }
 
 const { values } = parseArgs({ options: { config: { type: 'string', default: '/etc/signetd/signetd.yaml' } } });

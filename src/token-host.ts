@@ -1,20 +1,49 @@
 import { parseArgs } from 'node:util';
 import { ConfigError, loadTokenConfig } from './config/config.ts';
-import { HostStartError, runHost } from './token/host/host.ts';
+import { serviceManager } from './service/service-manager.ts';
+import { Watchdog } from './service/watchdog.ts';
+import { HostStartError, runHost, type RunningHost } from './token/host/host.ts';
 import { exitCodes } from './token/host/greeting.ts';
 
-/** The token host: the process that holds the PKCS#11 module. `--with-parent`: ends when its standard input does. */
-const { values } = parseArgs({ options: { config: { type: 'string' }, 'with-parent': { type: 'boolean', default: false } } });
+function say(level: 'error' | 'warn', message: string): void {
+  process.stderr.write(`${JSON.stringify({ level, message })}\n`);
+}
+
+/**
+ * The token host: the process that holds the PKCS#11 module. `--with-parent`: ends when its standard input does. `--for-group`: its group may use
+ * the token too, as where the daemon is another user.
+ */
+const { values } = parseArgs({
+  options: {
+    config: { type: 'string' },
+    'with-parent': { type: 'boolean', default: false },
+    'for-group': { type: 'boolean', default: false },
+  },
+});
 if (values['with-parent']) {
   process.stdin.on('end', () => process.exit(0));
   process.stdin.on('error', () => process.exit(0));
   process.stdin.resume();
 }
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(0));
+let host: RunningHost | undefined;
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.on(signal, () => {
+    if (host === undefined) process.exit(0);
+    host.retire('it is stopped');
+  });
+}
 try {
-  await runHost(loadTokenConfig(values.config ?? '/etc/signetd/signetd.yaml'));
+  const manager = serviceManager(process.env, process.pid, (reason) => {
+    say('warn', `the service manager takes no message: ${reason}`);
+  });
+  const config = loadTokenConfig(values.config ?? '/etc/signetd/signetd.yaml');
+  manager.status('starting: logging in to the token');
+  host = await runHost(config, { socketMode: values['for-group'] ? 0o660 : 0o600 });
+  // Calls of the module have deadlines of their own; what is left to watch is this thread.
+  new Watchdog(manager, [], () => undefined).start();
+  manager.ready(`serving token "${config.label}" on ${config.threads} threads`);
 } catch (error) {
-  process.stderr.write(`${JSON.stringify({ level: 'error', message: error instanceof Error ? error.message : String(error) })}\n`);
+  say('error', error instanceof Error ? error.message : String(error));
   process.exit(
     error instanceof HostStartError ? error.exitCode : error instanceof ConfigError ? exitCodes.configurationWrong : exitCodes.startFailed,
   );

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import type { AdminConfig } from '../config/admin-config.ts';
-import { JsonError, parseStrictJson } from '../http/strict-json.ts';
+import { JsonError } from '../http/json-scanner.ts';
+import { parseStrictJson } from '../http/strict-json.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { ProofsOfUser } from './proof-of-user.ts';
 import { adminProtocol, AdminRequest, requestMaxBytes, type AdminAnswer } from './protocol.ts';
@@ -98,10 +99,13 @@ async function serve(socket: Socket, proofs: ProofsOfUser, run: RunCommand): Pro
   socket.end(`${JSON.stringify(answer)}\n`);
 }
 
+/** No command has more. */
+const maxCommandValues = 10_000;
+
 async function answerTo(line: Buffer, uid: number, run: RunCommand): Promise<AdminAnswer> {
   let request: AdminRequest;
   try {
-    const parsed = AdminRequest.safeParse(parseStrictJson(line));
+    const parsed = AdminRequest.safeParse(parseStrictJson(line, { valuesMax: maxCommandValues }));
     if (!parsed.success) {
       return { outcome: 'refused', faults: parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'command'}: ${message}`) };
     }

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { LimitsConfig } from './limits-config.ts';
 import { AdminConfig } from './admin-config.ts';
-import { apiConnectionLimits, ClientRevocationLists, connectionLimits } from './connection-config.ts';
+import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
+import { fileOrCredential } from './credential-file.ts';
 import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
@@ -38,7 +40,7 @@ export const TokenConfig = z.strictObject({
     .default(24 * 3600),
   /** `spawn`: the daemon starts and restarts the host. `external`: somebody else does (systemd); the daemon connects. */
   host: z.enum(['spawn', 'external']).default('external'),
-  socketPath: FilePath.default('/run/signetd/token.sock'),
+  socketPath: FilePath.default('/run/signetd-token/token.sock'),
   /** Further environment of the host, such as SOFTHSM2_CONF. */
   environment: z.record(z.string(), z.string()).default({}),
 });
@@ -93,6 +95,7 @@ export const Config = z.strictObject({
       host: z.string().default('0.0.0.0'),
       port: Port.default(8443),
       certificate: FilePath,
+      /** A file, or `credential:<name>` for one that systemd hands over. */
       key: FilePath,
       clientCertificateAuthority: FilePath,
       clientRevocationLists: ClientRevocationLists,
@@ -114,17 +117,7 @@ export const Config = z.strictObject({
       .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),
   }),
   paths: z.strictObject({ signRoot: PathPrefix.default('/sign') }).prefault({}),
-  limits: z
-    .strictObject({
-      jsonBodyMaxBytes: z
-        .int()
-        .positive()
-        .default(64 * 1024 * 1024),
-      documentsMax: z.int().positive().default(100),
-      drainSeconds: z.number().nonnegative().default(30),
-      ...apiConnectionLimits,
-    })
-    .prefault({}),
+  limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
   keyPool: KeyPool.prefault({}),
@@ -192,7 +185,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
       api: {
         ...api,
         certificate: resolve(base, api.certificate),
-        key: resolve(base, api.key),
+        key: fileOrCredential(base, api.key),
         clientCertificateAuthority: resolve(base, api.clientCertificateAuthority),
         clientRevocationLists: api.clientRevocationLists.map((file) => resolve(base, file)),
       },

@@ -21,15 +21,6 @@ export function connectionLimits(defaults: { readonly connectionsMax: number; re
   };
 }
 
-const Seconds = z.number().positive().max(3600);
-
-/** The same of the API's listener, among the limits of the service. */
-export const apiConnectionLimits = {
-  connectionsMax: z.int().positive().default(4096).describe('Open connections; further ones are closed before any TLS.'),
-  handshakeTimeoutSeconds: Seconds.default(10).describe('Seconds that a TLS handshake may take.'),
-  keepAliveTimeoutSeconds: Seconds.default(60).describe('Seconds that a connection may rest between two requests before it is closed.'),
-};
-
 export const ClientRevocationLists = z
   .array(z.string().min(1))
   .default([])

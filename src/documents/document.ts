@@ -1,4 +1,5 @@
 import type { HashName } from '../token/signature-algorithm.ts';
+import type { LongAnswer } from './long-answer.ts';
 
 /** A document of a request, read: its content, or (rawSignature) its digest. */
 export interface InputDocument {
@@ -17,7 +18,7 @@ export interface EvidenceDocument {
   readonly ID: string;
   readonly fileName?: string;
   readonly mimeType: string;
-  readonly base64Data: { readonly base64Value: string };
+  readonly base64Data: { readonly base64Value: string | LongAnswer };
 }
 
 /** What a format made of one document. */
@@ -26,6 +27,11 @@ export interface Evidence {
   readonly mimeType: string;
   /** The format's usual ending, such as `.p7s`; it is added to the name of the document. */
   readonly ending: string;
+}
+
+/** Evidence ready to leave. */
+export interface FinishedEvidence extends Omit<Evidence, 'content'> {
+  readonly base64: string | LongAnswer;
 }
 
 /** Bytes of UTF-8 in a file name, in requests and answers: what file systems take. */
@@ -39,13 +45,11 @@ export function evidenceFileName(fileName: string, ending: string): string {
 }
 
 /** The evidence as it leaves with outputMode BASE_64. */
-export function evidenceDocument(document: Pick<InputDocument, 'id' | 'fileName'>, evidence: Evidence): EvidenceDocument {
+export function evidenceDocument(document: Pick<InputDocument, 'id' | 'fileName'>, evidence: FinishedEvidence): EvidenceDocument {
   return {
     ID: document.id,
     ...(document.fileName === undefined ? {} : { fileName: evidenceFileName(document.fileName, evidence.ending) }),
     mimeType: evidence.mimeType,
-    base64Data: {
-      base64Value: Buffer.from(evidence.content.buffer, evidence.content.byteOffset, evidence.content.length).toString('base64'),
-    },
+    base64Data: { base64Value: evidence.base64 },
   };
 }

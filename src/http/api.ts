@@ -1,29 +1,41 @@
-import type { IncomingMessage } from 'node:http';
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Audit } from '../audit/audit.ts';
 import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
 import { RegistrationEnded, type Admission } from '../clients/admission.ts';
 import type { Caller, Role } from '../clients/caller.ts';
+import { jsonPieces } from '../documents/long-answer.ts';
 import type { KeptAnswers } from '../idempotency/kept-answers.ts';
+import { withFewDocuments } from '../operations/limit-sizes.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
+import { asRequest } from '../telemetry/current-request.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { RequestMetrics } from '../telemetry/request-metrics.ts';
 import { TokenBusy } from '../token/token.ts';
 import { admitted } from './admitted.ts';
+import type { Ticket } from './admission.ts';
 import { resultObject, resultOf, success } from './answer.ts';
+import { parseBigJson, type SharedBody } from './big-json.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { mountDocumentation } from './documentation/mount.ts';
+import { earlyAnswerHeaders, rest } from './early-answer.ts';
+import type { Guard } from './guard.ts';
+import { JsonError, TooManyValues } from './json-scanner.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { recorded, type Ending } from './recorded.ts';
 import { idempotencyKeyOf, repeatable } from './repeatable.ts';
-import { send } from './send.ts';
-import { JsonError, parseStrictJson } from './strict-json.ts';
+import { checkShape } from './request-shape.ts';
+import { sendPieces } from './send.ts';
+import { parseStrictJson } from './strict-json.ts';
 
 export interface ApiOptions {
   readonly operations: readonly Operation[];
   readonly signRoot: string;
   readonly jsonBodyMaxBytes: number;
+  /** What it takes of whom. */
+  readonly guard: Guard;
   readonly documentsMax: number;
   readonly log: Logger;
   /** Whether the service stops: new work is refused. */
@@ -35,6 +47,7 @@ export interface ApiOptions {
   /** A request of that client on its way: what takes its registration away waits for it. `cut` ends its connection. */
   admit(caller: Caller, role: Role, cut: () => void): Admission;
   readonly audit: Audit;
+  readonly metrics?: RequestMetrics;
   readonly keptAnswers: Pick<KeptAnswers, 'once'>;
   /** Everything else that an operation needs. */
   context(caller: Caller, audit: AuditDetails): Context;
@@ -44,7 +57,7 @@ export interface ApiOptions {
  * Mounts the table of operations. The order of checks is the contract's (§2): each step below is one of its words. A request goes by what
  * `current` gives when it comes, whatever a reload changes meanwhile; operations and their paths are those of the start.
  */
-export function createApi(options: ApiOptions, current: () => ApiOptions = () => options): Express {
+export function createApi(options: ApiOptions, current: () => ApiOptions = () => options): RequestListener {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   for (const operation of options.operations) {
@@ -64,7 +77,7 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
       next(error);
       return;
     }
-    if (error instanceof Problem) sendProblem(response, error);
+    if (error instanceof Problem) sendEarly(request, response, error, options.guard);
     else if (error instanceof StoreUnavailable) sendProblem(response, storeAway(error, request.path, options.log));
     else if (error instanceof URIError) sendProblem(response, new Problem(400, 'the path is not percent-encoded UTF-8'));
     else {
@@ -72,13 +85,44 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
       sendProblem(response, new Problem(500, message));
     }
   });
-  return app;
+  return (request, response) => {
+    options.guard.malformed.follow(request, response);
+    try {
+      checkShape(request);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      sendProblem(response, error);
+      return;
+    }
+    const { traceparent } = request.headers;
+    asRequest(typeof traceparent === 'string' ? traceparent : undefined, () => {
+      app(request, response);
+    });
+  };
+}
+
+/** An answer that may leave before the body has come. After one with Retry-After, the connection rests for as long as it says. */
+function sendEarly(request: Request, response: Response, problem: Problem, { refusals }: Guard): void {
+  const headers: Record<string, string> = { ...earlyAnswerHeaders(request, problem) };
+  const seconds = headers['Retry-After'];
+  if (seconds !== undefined && headers['Connection'] === undefined) {
+    const restMs = refusals.restMs();
+    headers['Retry-After'] = String(Math.max(Number(seconds), Math.ceil(restMs / 1000)));
+    response.once('finish', () => {
+      rest(request, restMs);
+    });
+  }
+  sendProblem(response, new Problem(problem.status, problem.message, { members: problem.members, headers }));
 }
 
 async function handle(operation: Operation, options: ApiOptions, request: Request, response: Response): Promise<void> {
   if (options.draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
   const busy = options.busySeconds();
   if (busy !== undefined) throw overloaded(busy);
+  const ticket = options.guard.admission.admit(options.guard.clientOf(request));
+  response.once('close', () => {
+    ticket.release();
+  });
   const address = request.socket.remoteAddress;
   const caller = await options.callerOf(request);
   if (caller === undefined) {
@@ -93,14 +137,15 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
   const admission = options.admit(caller, operation.role, () => request.socket.destroy());
   await admitted(admission, response, async () => {
     const ending = await recorded(options, { operation, caller, address }, async (audited) =>
-      carryOut(operation, options, request, { caller, audited, admission }),
+      carryOut(operation, options, request, { caller, audited, admission, ticket, response }),
     );
     if (ending instanceof Problem) throw ending;
     const { result, echo, answer } = ending;
-    const text = JSON.stringify({ result: resultObject(operation.spelling, result), ...echo, ...answer });
+    const pieces = jsonPieces({ result: resultObject(operation.spelling, result), ...echo, ...answer });
     // The record may have waited for the disk.
     await stillAdmitted(admission);
-    send(response, 200, 'application/json', text);
+    options.guard.refusals.served();
+    await sendPieces(response, 'application/json', pieces);
   });
 }
 
@@ -121,13 +166,15 @@ interface Requesting {
   readonly caller: Caller;
   readonly audited: AuditedRequest;
   readonly admission: Admission;
+  readonly ticket: Ticket;
+  readonly response: Response;
 }
 
 async function carryOut(
   operation: Operation,
   options: ApiOptions,
   request: Request,
-  { caller, audited, admission }: Requesting,
+  { caller, audited, admission, ticket, response }: Requesting,
 ): Promise<Ending | Problem> {
   let echo: Ending['echo'] = {};
   const refused = (error: unknown): Ending | Problem => {
@@ -139,10 +186,12 @@ async function carryOut(
     return { result: resultOf(error, operation.path, options.log), answer: error instanceof Refusal ? error.answer : {}, echo };
   };
   try {
-    checkBodyHeaders(request, options.jsonBodyMaxBytes);
-    const bytes = await readBody(request, options.jsonBodyMaxBytes);
+    const { limits } = options.guard;
+    checkBodyHeaders(request, limits.jsonBodyMaxBytes);
+    if (request.headers.expect !== undefined) response.writeContinue();
+    const bytes = await readBody(request, limits.jsonBodyMaxBytes, ticket);
     const idempotencyKey = operation.takesIdempotencyKey ? idempotencyKeyOf(request) : undefined;
-    const body = parseBody(bytes);
+    const body = withFewDocuments(await parseBody(bytes, options.guard), limits.documentsMax);
     const { requestID } = body;
     if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
     const context = options.context(caller, audited);
@@ -171,11 +220,12 @@ function overloaded(retryAfterSeconds: number): Problem {
   });
 }
 
-function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
+async function parseBody(bytes: Buffer | SharedBody, { limits, threads }: Guard): Promise<Readonly<Record<string, unknown>>> {
+  const json = { valuesMax: limits.jsonValuesMax };
   try {
-    return parseStrictJson(bytes);
+    return Buffer.isBuffer(bytes) ? parseStrictJson(bytes, json) : await parseBigJson(bytes, json, threads);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    throw new Problem(400, error.message, { members: { position: error.position } });
+    throw new Problem(error instanceof TooManyValues ? 413 : 400, error.message, { members: { position: error.position } });
   }
 }

@@ -1,13 +1,11 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Audit } from '../audit/audit.ts';
 import type { Caller } from '../clients/caller.ts';
 import type { ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { Problem, problemBody, sendProblem } from './problem.ts';
 import { Admission, spkiBehind } from './tls/admission.ts';
 import { GuardedServer } from './tls/guarded-server.ts';
 import { readTlsMaterial } from './tls/material.ts';
@@ -35,6 +33,11 @@ const maxHeaderBytes = 16 * 1024;
 export async function callerOf(request: IncomingMessage, clients: ClientRegistry): Promise<Caller | undefined> {
   const spki = spkiBehind(request.socket);
   return spki === undefined ? undefined : clients.find(spki);
+}
+
+/** What tells the client of a connection from others, whether it is registered or not. */
+export function clientOf(request: IncomingMessage): string {
+  return spkiBehind(request.socket) ?? '';
 }
 
 /**
@@ -66,14 +69,9 @@ export function createApiListener(
     rejectUnauthorized: false,
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: 1000 * limits.handshakeTimeoutSeconds,
-    keepAliveTimeout: 1000 * limits.keepAliveTimeoutSeconds,
-    // A connection that never sends a request is idle, too.
-    headersTimeout: 1000 * limits.keepAliveTimeoutSeconds,
-    connectionsCheckingInterval: 1000,
     maxHeaderSize: maxHeaderBytes,
   };
   const server = new GuardedServer(options, maySpeak);
-  server.maxConnections = limits.connectionsMax;
 
   server.on('secureConnection', (socket) => {
     const reason = admission.admit(socket);
@@ -91,13 +89,6 @@ export function createApiListener(
   });
 
   server.on('request', handler);
-  // Without these two, Node answers by itself, and in plain text.
-  server.on('checkContinue', (request, response) => {
-    response.writeContinue();
-    handler(request, response);
-  });
-  server.on('checkExpectation', refuseExpectation);
-  server.on('clientError', answerUnreadable);
   return { server, tls: new ReloadableTls(server, admission, material, log), refusals, connections: async () => connectionsOf(server) };
 }
 
@@ -113,21 +104,4 @@ async function connectionsOf(server: Server): Promise<number> {
 /** OpenSSL's or Node's name of the fault: a fixed text, whatever the client sent. */
 function handshakeFault({ code }: NodeJS.ErrnoException): string {
   return code !== undefined && /^[A-Z][A-Z0-9_]{2,79}$/.test(code) ? code : 'failed';
-}
-
-function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  sendProblem(response, new Problem(417, 'the one expectation that is met is 100-continue'));
-}
-
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-  const body = problemBody({ status, message: 'this is no HTTP/1.1 request', members: {} });
-  const phrase = status === 431 ? 'Request Header Fields Too Large' : status === 408 ? 'Request Timeout' : 'Bad Request';
-  socket.end(
-    `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-API-Version: 1.0.0\r\nConnection: close\r\n\r\n${body}`,
-  );
 }

@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import helmet from 'helmet';
+import { currentRequest } from '../telemetry/current-request.ts';
 
 /** Semantic version of the interface (contract §10). */
 export const apiVersion = '1.0.0';
@@ -32,6 +33,12 @@ export function pageSender(styleHash: string): (response: ServerResponse, page: 
   };
 }
 
+/** What the logs call the request. */
+function requestId(): readonly string[] {
+  const known = currentRequest();
+  return known === undefined ? [] : ['X-Request-Id', known.request];
+}
+
 /** Sends a whole answer: status, type, further headers, body. */
 export function send(
   response: ServerResponse,
@@ -42,5 +49,42 @@ export function send(
 ): void {
   const more = Object.entries(headers).flat();
   const length = String(Buffer.byteLength(body));
-  response.writeHead(status, [...interfaceHeaders, 'Content-Type', mediaType, 'Content-Length', length, ...more]).end(body);
+  response.writeHead(status, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', length, ...more]).end(body);
+}
+
+/** What is encrypted at a time. */
+const sliceBytes = 128 * 1024;
+
+/** Sends an answer of status 200. Long pieces go in slices, as fast as the client takes them: to encrypt all at once would hold up everybody else. */
+export async function sendPieces(response: ServerResponse, mediaType: string, pieces: readonly (string | Uint8Array)[]): Promise<void> {
+  const [first] = pieces;
+  if (pieces.length === 1 && typeof first === 'string') {
+    send(response, 200, mediaType, first);
+    return;
+  }
+  const length = pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length), 0);
+  response.writeHead(200, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', String(length)]);
+  for (const piece of pieces) {
+    if (typeof piece === 'string') response.write(piece);
+    else await sendSlices(response, piece);
+  }
+  response.end();
+}
+
+async function sendSlices(response: ServerResponse, bytes: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < bytes.length && !response.destroyed; offset += sliceBytes) {
+    // A copy: the bytes may lie in memory that threads share.
+    if (!response.write(Buffer.from(bytes.subarray(offset, offset + sliceBytes)))) await taken(response);
+  }
+}
+
+/** Until the client has taken what was sent, or has gone. */
+async function taken(response: ServerResponse): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
 }

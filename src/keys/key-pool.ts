@@ -48,6 +48,8 @@ export class KeyPool {
   readonly #levels: PoolLevels;
   #lastUseMs = -Infinity;
   #warnedMs = -Infinity;
+  /** Callers for whom a key is being made at this moment. */
+  #callersMaking = 0;
   #isRunning = false;
   #isUnmarkable = false;
   #wake: (() => void) | undefined;
@@ -80,6 +82,16 @@ export class KeyPool {
       if (!(await this.#claim(id, row))) continue;
       this.#options.wanted(type, true);
       return { id, publicKeyInfo: row.public_key };
+    }
+  }
+
+  /** Makes a key for a caller who found none ready. The pool waits meanwhile: it would only take the token's time. */
+  async makingForCaller<T>(make: () => Promise<T>): Promise<T> {
+    this.#callersMaking += 1;
+    try {
+      return await make();
+    } finally {
+      this.#callersMaking -= 1;
     }
   }
 
@@ -132,7 +144,7 @@ export class KeyPool {
           this.#options.targets(),
           this.#isAtRest() ? undefined : this.#levels.askedLately(),
         );
-        if (type !== undefined && !this.#options.isTokenBusy()) {
+        if (type !== undefined && this.#callersMaking === 0 && !this.#options.isTokenBusy()) {
           await this.#makeOne(type);
           pauseMs = 0;
         } else if (type !== undefined) {

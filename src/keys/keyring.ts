@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
+import type { KeyType } from '../config/profile.ts';
 import type { InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
-import { newKeyId, parseKeyId } from '../token/key-id.ts';
+import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Token } from '../token/token.ts';
@@ -81,7 +82,7 @@ export class Keyring {
     const id = ahead?.id ?? newKeyId('caller');
     if (ahead === undefined) await this.#journal.announce(id, 'CREATE');
     try {
-      const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#custody.create(id, request.type));
+      const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#make(id, request.type));
       const [{ row }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(this.#token, id, request)]);
       const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns) });
       const created = { reference: parseKeyReferenceId(row.sha1), secret };
@@ -92,6 +93,11 @@ export class Keyring {
       await this.destruction.undoCreation(id);
       throw error;
     }
+  }
+
+  async #make(id: KeyId, type: KeyType): Promise<Uint8Array> {
+    const make = async (): Promise<Uint8Array> => this.#custody.create(id, type);
+    return this.#pool === undefined ? make() : this.#pool.makingForCaller(make);
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { LongText } from '../documents/long-text.ts';
 
 /** Types of the schema language in words of JSON. */
 const typeNames: Readonly<Record<string, string>> = {
@@ -17,7 +18,8 @@ const unitNames: Readonly<Record<string, string>> = { string: 'characters', arra
 export function issueText(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `this must be ${typeNames[issue.expected] ?? issue.expected}`;
+      if (issue.input instanceof LongText) return issue.expected === 'string' ? 'this text is too long' : wrongType(issue.expected);
+      return wrongType(issue.expected);
     case 'invalid_value':
       return `this must be one of ${issue.values.map(String).join(', ')}`;
     case 'too_small':
@@ -34,6 +36,10 @@ export function issueText(issue: z.core.$ZodRawIssue): string {
     case 'custom':
       return 'this has a wrong form';
   }
+}
+
+function wrongType(expected: string): string {
+  return `this must be ${typeNames[expected] ?? expected}`;
 }
 
 function bound(relation: string, limit: number | bigint, origin: string): string {

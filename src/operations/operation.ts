@@ -6,7 +6,9 @@ import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
 import type { Messenger } from '../messages/messenger.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
+import { limitSizes } from './limit-sizes.ts';
 import { parseRequest } from './parse-request.ts';
 
 /** What an operation may use: who asks, and the rooms below. */
@@ -21,6 +23,8 @@ export interface Context {
   readonly deliver?: Deliver | undefined;
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
+  /** For work that would hold up the event loop. */
+  readonly threads: WorkThreads;
   /** What the audit log is told of this request beside its outcome. */
   readonly audit: AuditDetails;
 }
@@ -59,6 +63,7 @@ export interface Operation extends Omit<OperationDescription<unknown, object>, '
 
 /** One entry of the table of operations. */
 export function operation<Request, Answer extends object>(description: OperationDescription<Request, Answer>): Operation {
+  limitSizes(description.request);
   return {
     ...description,
     async handle(body, context) {

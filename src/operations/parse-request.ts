@@ -1,8 +1,11 @@
 import type { z } from 'zod';
+import { LongText } from '../documents/long-text.ts';
 import { Refusal } from '../result-codes.ts';
 import { issueText } from './issue-text.ts';
 
 type Path = readonly PropertyKey[];
+
+const maxStepCharacters = 128;
 
 /**
  * Checks a request against its schema. A missing field is told before a wrong one, and members that no table names come last (contract §2, order
@@ -26,7 +29,12 @@ export function parseRequest<T>(schema: z.ZodType<T>, body: Readonly<Record<stri
 
 /** JSON Pointer (RFC 6901) of a path. */
 export function pointer(path: Path): string {
-  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return path.map((step) => `/${shown(String(step)).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+/** No field has a name of such length: of one that a client made up, an answer repeats the beginning alone. */
+function shown(step: string): string {
+  return step.length <= maxStepCharacters ? step : `${step.slice(0, maxStepCharacters).toWellFormed()}…`;
 }
 
 function unknownMember(path: Path): Refusal {
@@ -44,7 +52,7 @@ function valueAt(value: unknown, path: Path): unknown {
 
 /** A member named `__proto__` is an own property after JSON.parse, and one that schema libraries step over. */
 function pathOfPrototypeMember(value: unknown, path: Path): Path | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
+  if (typeof value !== 'object' || value === null || value instanceof LongText) return undefined;
   if (Object.hasOwn(value, '__proto__')) return [...path, '__proto__'];
   for (const [name, member] of Object.entries(value)) {
     const found = typeof member === 'object' ? pathOfPrototypeMember(member, [...path, name]) : undefined;

@@ -56,6 +56,8 @@ export function writeConfig(ports: Ports, authority: AuthorityEntry | undefined,
         { certificateAuthority: 'issuing', profile: { keyType, defaultValidityMinutes: 60, maxValidityMinutes: 1440 } },
       ]),
     ),
+    // So high that the quickstart can be loaded.
+    limits: { requestsPerSecond: 1_000_000, requestsBurst: 1_000_000, requestsMaxPerClient: 1024 },
     log: { level: 'info' },
   };
   writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, {

@@ -16,6 +16,7 @@ export interface Opening {
 export type ToDatabase =
   | ({ readonly kind: 'work' } & Work)
   | { readonly kind: 'changes'; readonly id: number }
+  | { readonly kind: 'ping'; readonly id: number }
   | { readonly kind: 'close' };
 
 /** What it gets. Changes reach it before the answer to its question. */
@@ -23,6 +24,7 @@ export type FromDatabase =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'log'; readonly message: string }
+  | { readonly kind: 'pong'; readonly id: number }
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'changes'; readonly id: number; readonly changes: readonly Change[] }
   | { readonly kind: 'noChanges'; readonly id: number; readonly fault: FaultKind; readonly reason: string };
@@ -46,6 +48,8 @@ try {
       void database.close().then(() => {
         main.close();
       });
+    } else if (message.kind === 'ping') {
+      send({ kind: 'pong', id: message.id });
     } else if (message.kind === 'changes') {
       void look(database, message.id);
     } else if (database.read !== undefined && message.steps.every(({ name }) => readOnlyOperations.has(name))) {

@@ -27,6 +27,8 @@ export interface StateStore {
   refresh(): Promise<void>;
   /** For caches. The callback is called with rows that this or another instance changed; on a store that is not shared, never. */
   onChange(listener: (change: Change) => void): void;
+  /** Resolves when the database thread takes its turn, whether the database itself answers or not. @throws {Error} where the thread has ended */
+  answer(): Promise<void>;
   close(): Promise<void>;
 }
 

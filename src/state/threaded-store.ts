@@ -83,6 +83,10 @@ export class ThreadedStore implements StateStore {
     this.#listeners.push(listener);
   }
 
+  async answer(): Promise<void> {
+    await this.#ask((id) => ({ kind: 'ping', id }));
+  }
+
   async close(): Promise<void> {
     const exited = new Promise<void>((resolve) => {
       this.#worker.once('exit', () => {
@@ -125,6 +129,8 @@ export class ThreadedStore implements StateStore {
         if ('values' in outcome) pending?.resolve(outcome.values);
         else pending?.reject(errorOf(outcome.fault, outcome.reason));
       }
+    } else if (message.kind === 'pong') {
+      this.#settled(message.id)?.resolve(undefined);
     } else if (message.kind === 'changes') {
       for (const change of message.changes) for (const listener of this.#listeners) listener(change);
       this.#settled(message.id)?.resolve(undefined);

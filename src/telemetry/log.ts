@@ -1,4 +1,5 @@
 import winston from 'winston';
+import { currentRequest } from './current-request.ts';
 
 /** What may be said to the log. Never a secret, a document or an OTP. */
 export interface Logger {
@@ -29,7 +30,7 @@ export function createLog(level: string): LeveledLog {
     (name: string) =>
     (message: string, fields: Record<string, unknown> = {}): void => {
       // winston formats a line before it looks whether anybody wants it.
-      if (logger.isLevelEnabled(name)) logger.log({ ...fields, level: name, message });
+      if (logger.isLevelEnabled(name)) logger.log({ ...currentRequest(), ...fields, level: name, message });
     };
   return { error: say('error'), warn: say('warn'), info: say('info'), debug: say('debug'), setLevel: (name) => void (logger.level = name) };
 }

@@ -1,8 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { durationBuckets } from './duration-buckets.ts';
 
 const seconds = (milliseconds: number): number => milliseconds / 1000;
-/** From 100 µs, doubling 15 times: a token in memory and a slow HSM on the network fit the same buckets. */
-const durationBuckets = Array.from({ length: 16 }, (_, power) => 1e-4 * 2 ** power);
 
 /** What is measured of the token: how long requests wait for it apart from how long it works on them. */
 export interface TokenMetrics {

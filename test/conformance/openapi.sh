@@ -10,6 +10,8 @@ trap 'npm run --silent quickstart:stop || true; rm -rf "$SIGNETD_QUICKSTART_DIRE
 
 npm run --silent quickstart >"$SIGNETD_QUICKSTART_DIRECTORY/output"
 of() { jq -r ".$1" "$SIGNETD_QUICKSTART_DIRECTORY/quickstart.json"; }
-"$schemathesis" run "$(of baseUrl)/openapi.json" --tls-verify "$(of caCertificate)" --request-cert "$(of clientCertificate)" \
+# It keeps notes in the directory that it is started in.
+in_scratch() { (cd "$SIGNETD_QUICKSTART_DIRECTORY" && "$@"); }
+in_scratch "$schemathesis" run "$(of baseUrl)/openapi.json" --tls-verify "$(of caCertificate)" --request-cert "$(of clientCertificate)" \
   --request-cert-key "$(of clientKey)" --exclude-checks negative_data_rejection,positive_data_acceptance \
   --max-time "$seconds" --max-examples 50 --continue-on-failure --no-color

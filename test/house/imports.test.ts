@@ -28,7 +28,9 @@ const rooms: readonly (readonly string[])[] = [
   ['xml/'],
   ['asn1/'],
   ['image/'],
+  ['threads/'],
   ['config/'],
+  ['service/'],
   ['telemetry/'],
   ['result-codes.ts'],
 ];

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-const units = ['signetd.service', 'signetd-token.service'] as const;
+const units = [
+  'signetd.service',
+  'signetd-token.service',
+  'signetd-api.socket',
+  'signetd-operations.socket',
+  'signetd-public.socket',
+] as const;
 let directory: string;
 
 /** The units name programs of the installed package; here each stands for one that any system has. */

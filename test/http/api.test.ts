@@ -5,13 +5,17 @@ import { z } from 'zod';
 import { noAudit } from '../../src/audit/audit.ts';
 import { Admission } from '../../src/clients/admission.ts';
 import { tenantId, type Caller } from '../../src/clients/caller.ts';
+import { LimitsConfig } from '../../src/config/limits-config.ts';
 import { createApi } from '../../src/http/api.ts';
+import { Guard } from '../../src/http/guard.ts';
 import { operation, type Context } from '../../src/operations/operation.ts';
 import { Refusal, resultCodes } from '../../src/result-codes.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
 import { TokenBusy, TokenUnavailable } from '../../src/token/token.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { recordingLog } from '../support/silent-log.ts';
 
+const threads = new WorkThreads();
 let server: Server | undefined;
 afterEach(() => {
   server?.close();
@@ -53,6 +57,7 @@ async function answerTo(
       }),
     ],
     signRoot: '/sign',
+    guard: new Guard(LimitsConfig.parse({ jsonBodyMaxBytes: 1000 }), threads, () => 'client'),
     jsonBodyMaxBytes: 1000,
     documentsMax: 100,
     log,

@@ -1,8 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonError, parseStrictJson } from '../../src/http/strict-json.ts';
+import { JsonError, TooManyValues } from '../../src/http/json-scanner.ts';
+import { parseStrictJson } from '../../src/http/strict-json.ts';
 
-const parse = (text: string): unknown => parseStrictJson(Buffer.from(text, 'utf8'));
+const limits = { valuesMax: 1000 };
+
+const parse = (text: string): unknown => parseStrictJson(Buffer.from(text, 'utf8'), limits);
 const nested = (depth: number): string => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 
 describe('strict JSON', () => {
@@ -39,11 +42,11 @@ describe('strict JSON', () => {
     expect(() => parse('\ufeff{}')).toThrow('byte order mark');
     for (const bad of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xe2, 0x82]]) {
       const bytes = Buffer.concat([Buffer.from('{"é":"'), Buffer.from(bad), Buffer.from('"}')]);
-      expect(() => parseStrictJson(bytes)).toThrow(expect.objectContaining({ message: 'not valid UTF-8' }) as Error);
+      expect(() => parseStrictJson(bytes, limits)).toThrow(expect.objectContaining({ message: 'not valid UTF-8' }) as Error);
     }
     const [start] = [Buffer.from('{"é":"x')];
     try {
-      parseStrictJson(Buffer.concat([start, Buffer.from([0xff]), Buffer.from('"}')]));
+      parseStrictJson(Buffer.concat([start, Buffer.from([0xff]), Buffer.from('"}')]), limits);
     } catch (error) {
       expect((error as JsonError).position).toBe(start.length);
     }
@@ -53,6 +56,26 @@ describe('strict JSON', () => {
     expect(parse(nested(64))).toBeTypeOf('object');
     expect(() => parse(nested(65))).toThrow('deeper than 64');
     expect(() => parse(`{"a":${'['.repeat(10_000_000)}`)).toThrow('deeper than 64');
+  });
+
+  it('takes no more values than the limit', () => {
+    expect(() => parse(`{"a":[${'1,'.repeat(997)}1]}`)).not.toThrow();
+    expect(() => parse(`{"a":[${'1,'.repeat(998)}1]}`)).toThrow(TooManyValues);
+    expect(() => parse(`{"a":[${'[],'.repeat(10_000_000)}1]}`)).toThrow(TooManyValues);
+  });
+
+  it('looks at each byte a fixed number of times, however the escapes lie', () => {
+    // One escape at the end: whoever searches it again from each string takes minutes.
+    const strings = Array.from({ length: 900 }, () => `"${'a'.repeat(1000)}"`);
+    const lately = Buffer.from(`{"a":[${strings.join(',')}],"b":"${'a'.repeat(5_000_000)}\\n"}`);
+    const never = Buffer.from(lately.toString().replace('\\n', 'n'));
+    const time = (bytes: Buffer): number => {
+      const start = performance.now();
+      parseStrictJson(bytes, limits);
+      return performance.now() - start;
+    };
+    time(never);
+    expect(time(lately)).toBeLessThan(10 * Math.max(5, time(never)));
   });
 
   it('takes the numbers at the edge, whole numbers with an exponent, and escapes of every kind', () => {
@@ -117,7 +140,7 @@ describe('strict JSON', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         try {
-          parseStrictJson(Buffer.from(bytes));
+          parseStrictJson(Buffer.from(bytes), limits);
         } catch (error) {
           expect(error).toBeInstanceOf(JsonError);
         }

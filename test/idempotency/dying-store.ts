@@ -38,6 +38,10 @@ export class DyingStore implements StateStore {
     return results;
   }
 
+  async answer(): Promise<void> {
+    return this.#store.answer();
+  }
+
   async refresh(): Promise<void> {
     return this.#store.refresh();
   }

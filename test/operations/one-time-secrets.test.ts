@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { call, certificateRequest, codeOf, contentDocument, directory, textOf } from '../support/api.ts';
 import { keyIdOf, queryState } from '../support/quickstart-state.ts';
@@ -54,6 +54,15 @@ describe('a secret of one use', () => {
     const codes = await atOnce({ reference, password: 'wrong' });
     expect([codes.filter((code) => code === '2/202').length, codes.filter((code) => code === '2/203').length]).toEqual([5, parallel - 5]);
     expect(queryState('select * from otps where reference = ?', reference)).toEqual([]);
+  });
+
+  it('gives its one signature again to a repetition with the same Idempotency-Key', async () => {
+    const keyReference = await newKey('SINGLE_USE');
+    const body = { keyReference, parameters: { rawSignature: {} }, inputDocuments: [contentDocument('x')] };
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const [first, second] = [await call(client, 'signature/sign', body, headers), await call(client, 'signature/sign', body, headers)];
+    expect([codeOf(first), second.text]).toEqual(['0/0', first.text]);
+    expect(codeOf(await call(client, 'signature/sign', body, { 'Idempotency-Key': randomUUID() }))).toBe('2/204');
   });
 
   it('sets nothing free when it is right and the document is not: the OTP is used up, the single-use key is not', async () => {

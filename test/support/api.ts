@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import type { Description } from '../../src/quickstart/configuration.ts';
+import { rememberSecrets } from './suite-logs.ts';
 
 export const directory = inject('quickstartDirectory');
 export const description = JSON.parse(readFileSync(join(directory, 'quickstart.json'), 'utf8')) as Description;
@@ -52,6 +53,7 @@ export async function send(
   options: RequestOptions & { readonly path: string },
   body?: string | Buffer,
 ): Promise<ApiAnswer> {
+  rememberSecrets(body);
   return new Promise((resolve, reject) => {
     const sent = request(`${description.baseUrl}${options.path}`, { agent: agentFor(client), method: 'POST', ...options }, (response) => {
       const chunks: Buffer[] = [];
@@ -59,6 +61,7 @@ export async function send(
       response.on('error', reject);
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString('utf8');
+        rememberSecrets(text);
         const isJson = response.headers['content-type']?.includes('json') ?? false;
         resolve({
           status: response.statusCode ?? 0,

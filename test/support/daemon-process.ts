@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { randomInt } from 'node:crypto';
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { QuickstartEnvironment } from './quickstart-environment.ts';
+import { logFile } from './suite-logs.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const readyPollMs = 20;
@@ -50,7 +51,9 @@ export class DaemonProcess {
 
   /** Starts it and waits until it is ready. */
   async start(): Promise<void> {
-    this.#child = spawn(process.execPath, ['dist/main.js', '--config', this.#configFile], { stdio: 'ignore' });
+    const log = openSync(logFile(), 'a');
+    this.#child = spawn(process.execPath, ['dist/main.js', '--config', this.#configFile], { stdio: ['ignore', log, log] });
+    closeSync(log);
     await this.ready();
   }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Description } from '../../src/quickstart/configuration.ts';
+import { collectLog } from './suite-logs.ts';
 
 export interface QuickstartEnvironment {
   readonly directory: string;
@@ -29,6 +30,7 @@ export function quickstartEnvironment(): QuickstartEnvironment {
     description: () => JSON.parse(readFileSync(join(directory, 'quickstart.json'), 'utf8')) as Description,
     remove: () => {
       run('stop');
+      collectLog(join(directory, 'daemon.log'));
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -1,6 +1,31 @@
 import { expect, it } from 'vitest';
 import { call, description } from '../support/api.ts';
 
+const metrics = async (): Promise<string> => (await fetch(`${description.opsUrl}/metrics`)).text();
+
+it('/metrics counts requests by operation and outcome, and tells of process, audit log and authorities', async () => {
+  const ask = async (): Promise<unknown> => call('other', 'pki/checkKey', { keyReference: { reference: '0'.repeat(40) } });
+  const counted = (text: string): number =>
+    Number(/^signetd_requests_total\{operation="pki\/checkKey",outcome="2\/201"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+  await ask();
+  const before = counted(await metrics());
+  await ask();
+  const text = await metrics();
+  expect(counted(text)).toBeGreaterThan(before);
+  for (const line of [
+    /^signetd_request_duration_seconds_bucket\{le="0.0001",operation="pki\/checkKey"\} \d+$/m,
+    /^signetd_build_info\{version="\d+\.\d+\.\d+",node="24\.\d+\.\d+"\} 1$/m,
+    /^signetd_event_loop_delay_seconds\{quantile="0.99"\} [\d.e-]+$/m,
+    /^signetd_audit_writable 1$/m,
+    /^signetd_audit_lag_seconds [\d.e-]+$/m,
+    /^signetd_audit_checkpoint_age_seconds [\d.e-]+$/m,
+    /^signetd_authority_certificate_expiry_seconds\{authority="issuing"\} [1-9]\d+$/m,
+    /^process_resident_memory_bytes [1-9]\d+$/m,
+  ]) {
+    expect(text).toMatch(line);
+  }
+});
+
 it('/metrics of the operations listener parts what requests waited for the token from what it worked', async () => {
   const reading = async (): Promise<string> => (await fetch(`${description.opsUrl}/metrics`)).text();
   const count = (text: string, name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);

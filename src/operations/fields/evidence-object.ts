@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import type { LongAnswer } from '../../documents/long-answer.ts';
+
+/** Long evidence leaves as the bytes of its base64. */
+const Base64Value: z.ZodType<string | LongAnswer> = z.base64();
 
 /** Interface, Evidence object. */
 export const EvidenceObject = z.strictObject({
@@ -6,6 +10,6 @@ export const EvidenceObject = z.strictObject({
     ID: z.string().describe('the ID of the document that was signed'),
     fileName: z.string().optional().describe("the name of the document with the format's ending; only where the document had one"),
     mimeType: z.string(),
-    base64Data: z.strictObject({ base64Value: z.base64() }),
+    base64Data: z.strictObject({ base64Value: Base64Value }),
   }),
 });

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import { maxFileNameBytes, type InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
 import { notOffered } from './not-offered.ts';
-import { Base64, digestFields, MediaType, Text } from './values.ts';
+import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from './values.ts';
 
 const FileName = Text.refine(
   (name) => name.length > 0 && name !== '.' && name !== '..' && !/[/\\\p{Cc}]/u.test(name) && Buffer.byteLength(name) <= maxFileNameBytes,
@@ -16,16 +17,17 @@ export const InputDocumentField = z.strictObject({
   ID: Text.min(1).describe('names the document in the answer; each once'),
   fileName: FileName.optional().describe('the answer has it with the ending of the format'),
   mimeType: MediaType.optional().describe('media type of the document'),
-  plainData: z.strictObject({ plainValue: Text }).optional().describe('text, signed as UTF-8'),
+  plainData: z.strictObject({ plainValue: PlainContent }).optional().describe('text, signed as UTF-8'),
   filePathData: z.strictObject({ filePath: Text }).optional().meta(notOffered),
   base64Data: z.strictObject({ base64Value: Base64 }).optional().describe('bytes'),
   FTMData: z.strictObject({ fileSize: z.int().nonnegative(), fileID: Text }).optional().meta(notOffered),
   digest: z.strictObject(digestFields).optional().describe('instead of content, with rawSignature'),
-  password: Text.optional().describe('opens an encrypted PDF'),
+  password: Secret.optional().describe('opens an encrypted PDF'),
 });
 export type InputDocumentField = z.output<typeof InputDocumentField>;
 
-export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document');
+/** The configuration says how many are taken (`limits.documentsMax`); this is what it can say at most. */
+export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document').max(documentsAbsoluteMax);
 
 /** What the format asked for can use: a digest instead of content, a password that opens the content. */
 interface Allowed {
@@ -33,15 +35,14 @@ interface Allowed {
   readonly passwordAllowed: boolean;
 }
 
+/** Told before anything of the documents is compared. @throws {Refusal} FIELD_INVALID */
+export function checkDocumentCount(documents: readonly InputDocumentField[], { documentsMax }: { readonly documentsMax: number }): void {
+  if (documents.length <= documentsMax) return;
+  throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${documentsMax} documents a request` });
+}
+
 /** Contract §4 and §5. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
-export function checkDocuments(
-  documents: readonly InputDocumentField[],
-  limits: { readonly documentsMax: number },
-  { digestAllowed, passwordAllowed }: Allowed,
-): void {
-  if (documents.length > limits.documentsMax) {
-    throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${limits.documentsMax} documents a request` });
-  }
+export function checkDocuments(documents: readonly InputDocumentField[], { digestAllowed, passwordAllowed }: Allowed): void {
   const ids = new Set<string>();
   for (const [index, document] of documents.entries()) {
     const at = `/inputDocuments/${index}`;
@@ -98,7 +99,7 @@ export function readDocuments(documents: readonly InputDocumentField[]): InputDo
       if (hash === undefined) throw new Error('checkDocuments lets no unknown hash pass');
       return { id: ID, fileName, source: { digest: { hash, value: digest.digestValue } } };
     }
-    const content = base64Data?.base64Value ?? Buffer.from(plainData?.plainValue ?? '', 'utf8');
+    const content = base64Data?.base64Value ?? plainData?.plainValue ?? new Uint8Array();
     return { id: ID, fileName, source: { content } };
   });
 }

@@ -1,20 +1,14 @@
 import { z } from 'zod';
 import { parseKeyReferenceId } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
-import { Sha1Hex, Text } from './values.ts';
-
-const maxSecretCharacters = 1024;
-
-/** No key has an empty secret, or one so long: such a one is a caller's mistake, and costs no attempt. */
-export const Secret = Text.min(1, 'a secret is not empty').max(maxSecretCharacters);
-export const TransactionId = Text.min(1, 'a transaction has a name').max(maxSecretCharacters);
+import { Secret, Sha1Hex } from './values.ts';
 
 /** Interface, Key reference. */
 export const KeyReference = z.strictObject({
   reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)).describe('names the key: SHA-1 of its certificate, hexadecimal'),
   authToken: Secret.optional(),
   password: Secret.optional(),
-  transactionId: TransactionId.optional(),
+  transactionId: Secret.optional(),
 });
 export type KeyReference = z.output<typeof KeyReference>;
 

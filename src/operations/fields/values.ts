@@ -1,9 +1,23 @@
 import { z } from 'zod';
+import { LongText } from '../../documents/long-text.ts';
+import { maybeLong } from './long-values.ts';
 
 const maxMediaTypeCharacters = 255;
 
 /** A string without lone surrogates: what could not be written as UTF-8 again. */
 export const Text = z.string().refine((text) => text.isWellFormed(), 'text with a lone surrogate');
+
+/** Entries of a list in a request, documents and their digests apart. */
+export const maxListEntries = 64;
+
+/** A secret is short. What is long is refused before it goes to the token. */
+export const maxSecretBytes = 1024;
+
+/** No secret of ours is empty: such a one is a caller's mistake, and costs no attempt. */
+export const Secret = Text.min(1, 'a secret is not empty').refine(
+  (text) => Buffer.byteLength(text) <= maxSecretBytes,
+  `a secret has at most ${maxSecretBytes} bytes`,
+);
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const parameter = `;[ \\t]*${token}=(?:${token}|"(?:[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\x20-\\x7e])*")[ \\t]*`;
@@ -15,14 +29,23 @@ export const MediaType = z
   .refine((text) => text.length <= maxMediaTypeCharacters && mediaTypeForm.test(text), 'not a media type such as application/pdf');
 
 /** Strict base64 (RFC 4648 §4): padded, no other characters, no stray bits. */
-export const Base64 = z
-  .string()
+export const Base64 = maybeLong()
   .transform((text, context): Uint8Array => {
-    const bytes = Buffer.from(text, 'base64');
-    if (bytes.toString('base64') !== text) context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
-    return bytes;
+    if (text instanceof LongText && text.kind === 'base64') return text.bytes;
+    const bytes = text instanceof LongText ? undefined : Buffer.from(text, 'base64');
+    if (bytes !== undefined && bytes.toString('base64') === text) return bytes;
+    context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
+    return z.NEVER;
   })
   .describe('base64 (RFC 4648, padded, no line breaks)');
+
+/** Text that is content: its UTF-8. */
+export const PlainContent = maybeLong().transform((text, context): Uint8Array => {
+  if (text instanceof LongText ? text.kind === 'text' : text.isWellFormed())
+    return text instanceof LongText ? text.bytes : Buffer.from(text);
+  context.addIssue({ code: 'custom', message: 'text with a lone surrogate' });
+  return z.NEVER;
+});
 
 export const ObjectIdentifier = z
   .string()

@@ -10,10 +10,15 @@ import { operation } from '../operation.ts';
 /** Line breaks and tabs are text; what else controls a terminal or a protocol is none. */
 const controls = /[^\P{Cc}\t\n\r]/u;
 
+const { email: maxCharacters } = messageMaxCharacters;
+
 const Message = Text.min(1, 'a message is not empty')
-  .refine((text) => Array.from(text).length <= messageMaxCharacters.email, `at most ${messageMaxCharacters.email} characters`)
-  .refine((text) => !controls.test(text), 'text has no control characters but tabs and line breaks')
-  .meta({ maxLength: messageMaxCharacters.email })
+  .superRefine((text, context) => {
+    // Code points, of which each has two units at most: a text that is far too long is not taken apart.
+    if (text.length > 2 * maxCharacters || Array.from(text).length > maxCharacters) context.addIssue(`at most ${maxCharacters} characters`);
+    else if (controls.test(text)) context.addIssue('text has no control characters but tabs and line breaks');
+  })
+  .meta({ maxLength: maxCharacters })
   .describe('the text; by SMS at most 1,600 characters');
 
 const SenderResponse = z.strictObject({

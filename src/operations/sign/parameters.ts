@@ -13,6 +13,11 @@ import {
 
 const ValueChoice = z.enum(['OCSP', 'CRL', 'BOTH']);
 
+/** What holds the field, or the field itself, is wrong and not missing. */
+function isOfProviders(path: readonly PropertyKey[] = []): boolean {
+  return path[0] === 'XP7Providers' && (path.length === 1 || path[1] === 'CXP7Parameters');
+}
+
 const XP7Signature = z
   .strictObject({
     XP7Format: z.enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7']).describe('CXP_7 is CAdES, the one offered by this version'),
@@ -43,10 +48,12 @@ const XP7Signature = z
       .optional()
       .describe('parameters of the formats; only those of XP7Format count'),
   })
-  .superRefine(({ XP7Format, XP7Providers }, context) => {
+  .refine(({ XP7Format, XP7Providers }) => XP7Format !== 'CXP_7' || XP7Providers?.CXP7Parameters !== undefined, {
     // Attached and detached are different deliveries: signetd does not guess which one was meant.
-    if (XP7Format !== 'CXP_7' || XP7Providers?.CXP7Parameters !== undefined) return;
-    context.addIssue({ code: 'custom', path: ['XP7Providers', 'CXP7Parameters', 'detached'], message: 'required with XP7Format CXP_7' });
+    path: ['XP7Providers', 'CXP7Parameters', 'detached'],
+    message: 'required with XP7Format CXP_7',
+    // A missing field is told before wrong ones, so it is looked for beside those.
+    when: ({ value, issues }) => typeof value === 'object' && value !== null && !issues.some(({ path }) => isOfProviders(path)),
   });
 export type XP7Signature = z.output<typeof XP7Signature>;
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Base64, Text } from '../fields/values.ts';
+import { Base64, maxListEntries, Text } from '../fields/values.ts';
 import { UrlSource } from './enumerations.ts';
 
-const Source = z.strictObject({ URLSource: UrlSource.optional(), clientURL: z.array(Text).optional() });
+const Source = z.strictObject({ URLSource: UrlSource.optional(), clientURL: z.array(Text).max(maxListEntries).optional() });
 /** Where CRLs and OCSP answers come from. */
 export const RevocationSources = z.strictObject({ CRL: Source.optional(), OCSP: Source.optional() });
 

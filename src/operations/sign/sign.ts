@@ -4,11 +4,11 @@ import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
 import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
-import { cmsFormat } from '../../signatures/cms/cms.ts';
-import type { SignatureFormat, SignerChain } from '../../signatures/format.ts';
-import { rawFormat } from '../../signatures/raw/raw.ts';
+import type { SignerChain } from '../../signatures/format.ts';
+import type { ThreadedFormat } from '../../signatures/threaded-format.ts';
+import { cms, raw } from '../../signatures/threaded-formats.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
+import { checkDocumentCount, checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { EvidenceObject } from '../fields/evidence-object.ts';
@@ -49,8 +49,9 @@ export const sign = operation({
   answer: SignAnswer,
   async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
     context.audit.key = keyReference.reference;
+    checkDocumentCount(inputDocuments, context.config.limits);
     const requested = requestedSignature(parameters, { allowSha1: context.config.tenants[context.caller.tenant]?.allowSha1 ?? false });
-    checkDocuments(inputDocuments, context.config.limits, { digestAllowed: requested.kind === 'raw', passwordAllowed: false });
+    checkDocuments(inputDocuments, { digestAllowed: requested.kind === 'raw', passwordAllowed: false });
     checkOutput(optionalInputs);
     checkKeyReference(keyReference);
     const rawAlgorithm = requested.kind === 'raw' ? rawAlgorithmAsked(requested.raw) : undefined;
@@ -66,7 +67,7 @@ export const sign = operation({
       const algorithm = cmsAlgorithm(requested.options, key);
       return signAll(
         documents,
-        cmsFormat,
+        cms,
         documents.map(() => ({ algorithm, detached: requested.detached })),
         { key, given, signer, context },
       );
@@ -80,7 +81,7 @@ export const sign = operation({
       return { algorithm };
     });
     checkOneAlgorithm(algorithms.map(({ algorithm }) => algorithm));
-    return signAll(documents, rawFormat, algorithms, { key, given, signer, context });
+    return signAll(documents, raw, algorithms, { key, given, signer, context });
   },
 });
 
@@ -94,28 +95,26 @@ interface Signing {
 /** prepare, let the token sign, complete: each document on its own, and all or none delivered. */
 async function signAll<Parameters extends { readonly algorithm: SignatureAlgorithm }, State>(
   documents: readonly InputDocument[],
-  format: SignatureFormat<Parameters, State>,
+  format: ThreadedFormat<Parameters, State>,
   parameters: readonly Parameters[],
   { key, given, signer, context }: Signing,
 ): Promise<SignAnswer> {
   const moment = { now: new Date() };
-  const prepared = documents.map((document, index) => format.prepare(document, at(parameters, index), signer, moment));
+  const prepared = await format.prepare({ documents, parameters, signer, moment }, context.threads);
   context.audit.digests.push(...prepared.map(({ digest, algorithm }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`));
   // One message to the token: all documents of a call are signed with one algorithm.
   const { algorithm } = at(prepared, 0);
   const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents };
-  const evidence = await context.keys.sign(key, given, toBeSigned, async (values) =>
-    Promise.resolve(
-      documents.map((document, index) => ({
-        document: evidenceDocument(document, format.complete(at(prepared, index), at(values, index), signer)),
-      })),
-    ),
-  );
-  return {
-    evidenceObject: at(evidence, 0),
-    evidenceObjects: evidence,
-    optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
-  };
+  // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
+  return context.keys.sign<SignAnswer>(key, given, toBeSigned, async (values) => {
+    const finished = await format.complete({ prepared, values, signer }, documents, context.threads);
+    const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index)) }));
+    return {
+      evidenceObject: at(evidence, 0),
+      evidenceObjects: evidence,
+      optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
+    };
+  });
 }
 
 function signerOf(key: KeyRecord, { caller, config, authorities }: Context): SignerChain {

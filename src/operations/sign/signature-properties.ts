@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { ObjectIdentifier, Sha1Hex, Text } from '../fields/values.ts';
+import { maxListEntries, ObjectIdentifier, Secret, Sha1Hex, Text } from '../fields/values.ts';
 import { notOffered } from '../fields/not-offered.ts';
 import { Digest, RsaVersion, UrlSource } from './enumerations.ts';
 
 const TimeStamp = z.strictObject({
   URLSource: UrlSource.optional().describe('where the address of the authority comes from'),
-  clientURL: z.array(Text).optional().describe('addresses of authorities; at least one with CLIENT'),
+  clientURL: z.array(Text).max(maxListEntries).optional().describe('addresses of authorities; at least one with CLIENT'),
   digestAlg: Digest.optional().describe('hash that is time-stamped; absent: SHA_256'),
   policyOID: ObjectIdentifier.optional().describe('time-stamp policy'),
-  credentials: z.strictObject({ userName: Text, password: Text }).optional().describe('HTTP credentials at the authority'),
+  credentials: z.strictObject({ userName: Text, password: Secret }).optional().describe('HTTP credentials at the authority'),
   nonce: z.boolean().optional().describe('whether a nonce keeps old answers out'),
 });
 
@@ -36,7 +36,7 @@ const SignedProperties = z.strictObject({
         .optional(),
     })
     .optional(),
-  signerRole: z.strictObject({ claimedRoles: z.strictObject({ claimedRole: z.array(Text).optional() }) }).optional(),
+  signerRole: z.strictObject({ claimedRoles: z.strictObject({ claimedRole: z.array(Text).max(maxListEntries).optional() }) }).optional(),
 });
 
 /** Members that envelopedXAdESSignature and XP7Signature share. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Text } from '../fields/values.ts';
+import { maxListEntries, Text } from '../fields/values.ts';
 import { Canonicalisation, Position, XadesVersion } from './enumerations.ts';
 
 const NamespaceBinding = z.strictObject({ namespaceURI: Text, prefix: Text });
@@ -13,7 +13,7 @@ const rootElement = { signatureElementName: Text.optional(), signatureElementNS:
 const inDocument = {
   signedNode: Text.optional(),
   xpathSignaturePosition: Text.optional(),
-  xpathSignaturePositionNS: z.array(NamespaceBinding).optional(),
+  xpathSignaturePositionNS: z.array(NamespaceBinding).max(maxListEntries).optional(),
   xpathTransformation: Text.optional(),
   xpathTransformationNS: NamespaceBinding.optional(),
   signaturePosition: Position.optional(),

@@ -39,6 +39,7 @@ export class TokenClient implements Token {
   readonly #supervisor: HostSupervisor;
   #nextId = 1;
   #stopped = false;
+  #supervised = false;
   /** Why no further host is started. */
   #refusal: HostRefusedError | undefined;
   #probe: ProbeReport | undefined;
@@ -80,7 +81,8 @@ export class TokenClient implements Token {
 
   /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once where the host says that no start will do. */
   async start(): Promise<void> {
-    void this.#supervisor.run();
+    this.#supervised = true;
+    void this.#supervise();
     const deadline = Date.now() + startTimeoutMs;
     while (!this.#dispatcher.connected) {
       if (this.#refusal !== undefined) throw this.#refusal;
@@ -93,6 +95,11 @@ export class TokenClient implements Token {
     this.#stopped = true;
     this.#dispatcher.close();
     await this.#supervisor.stop();
+  }
+
+  /** @throws {Error} where nobody looks after the host any more, and not because another start would do no good */
+  checkSupervised(): void {
+    if (!this.#supervised && this.#refusal === undefined && !this.#stopped) throw new Error('nobody connects to the token host any more');
   }
 
   /** What the token can do, as its last host found out at its start. */
@@ -157,6 +164,14 @@ export class TokenClient implements Token {
 
   async listKeys(): Promise<readonly TokenKey[]> {
     return values(ok(await this.#request('listKeys', Buffer.alloc(0)))).map((id) => ({ id: keyIdOf(id) }));
+  }
+
+  async #supervise(): Promise<void> {
+    try {
+      await this.#supervisor.run();
+    } finally {
+      this.#supervised = false;
+    }
   }
 
   async #request(operation: OperationName, body: Uint8Array): Promise<Answer> {

@@ -101,8 +101,9 @@ export class Executor {
       }
       case operations.destroyKey: {
         const id = readOnlyId(body);
+        const kept = this.#keys.get(id);
         this.#keys.remove(id);
-        destroyKeys(this.#session, id, this.#probed.rules.profile);
+        destroyKeys(this.#session, id, this.#probed.rules.profile, kept);
         this.#keys.tellRemoved(id);
         return ok(nothing);
       }

@@ -26,11 +26,21 @@ export class HostStartError extends Error {
   }
 }
 
+export interface HostOptions {
+  /** Who may use the token: 0600 the own user alone, 0660 the own group too. */
+  readonly socketMode: 0o600 | 0o660;
+}
+
+export interface RunningHost {
+  /** Finishes what has been sent, and ends the process. */
+  retire(reason: string): void;
+}
+
 /**
  * Starts the threads and watches their calls. Its own thread never calls PKCS#11, so it can end the process when a call hangs:
  * nothing in Node can end a thread that is inside a native call.
  */
-export async function runHost(config: TokenConfig): Promise<void> {
+export async function runHost(config: TokenConfig, { socketMode }: HostOptions): Promise<RunningHost> {
   process.umask(0o077);
   const { profile, pin, modulePath } = prepare(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
@@ -46,6 +56,7 @@ export async function runHost(config: TokenConfig): Promise<void> {
       modulePath,
       label: config.label,
       socketPath,
+      socketMode,
       callStarts,
       served,
       profile,
@@ -62,8 +73,13 @@ export async function runHost(config: TokenConfig): Promise<void> {
   if (shared === undefined) throw new Error('a host without threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
-  await greet(config.socketPath, { protocol: 4, threads: sockets, probe }, retirement);
+  await greet(config.socketPath, socketMode, { protocol: 4, threads: sockets, probe }, retirement);
   watchUse(config, new Int32Array(served), retirement);
+  return {
+    retire(reason) {
+      retirement.begin(reason, config.callTimeoutSeconds * 1000);
+    },
+  };
 }
 
 /** What a thread tells when it serves. */
@@ -95,7 +111,7 @@ async function startThread(input: ThreadInput, workers: Worker[], retirement: Re
 }
 
 /** Tells whoever connects where the threads listen. The connection stays open: its end says that the host is gone. */
-async function greet(socketPath: string, greeting: Greeting, retirement: Retirement): Promise<void> {
+async function greet(socketPath: string, socketMode: number, greeting: Greeting, retirement: Retirement): Promise<void> {
   rmSync(socketPath, { force: true });
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -106,7 +122,7 @@ async function greet(socketPath: string, greeting: Greeting, retirement: Retirem
   await new Promise<void>((resolve) => {
     server.listen(socketPath, resolve);
   });
-  chmodSync(socketPath, 0o600);
+  chmodSync(socketPath, socketMode);
 }
 
 /** A process that has lived long or served much makes room for a new one: modules lose memory. */

@@ -126,9 +126,14 @@ function finishHalfMade(session: Session, key: Handle, profile: ModuleProfile): 
   return id;
 }
 
-/** Destroys every private key with this identifier, every HMAC key of the service but the one that secrets are checked with, and what a kill left of either. */
-export function destroyKeys(session: Session, id: KeyId, profile: ModuleProfile): void {
+/**
+ * Destroys every private key with this identifier, every HMAC key of the service but the one that secrets are checked with, and what a kill left of either.
+ * A caller's key whose handle is kept is one object, since identifiers are never used twice: it is destroyed without a search, which takes long on a full token.
+ */
+export function destroyKeys(session: Session, id: KeyId, profile: ModuleProfile, kept?: Handle): void {
   const { module, handle } = session;
+  const isOneObject = keyOwner(id) === 'caller' && !profile.publicKey.onToken && !profile.idAfterGeneration;
+  if (kept !== undefined && isOneObject && destroyIfStillThere(session, id, kept)) return;
   const classes = [pkcs11js.CKO_PRIVATE_KEY];
   if (keyOwner(id) === 'service' && id !== macKeyId) classes.push(pkcs11js.CKO_SECRET_KEY);
   if (profile.publicKey.onToken) classes.push(pkcs11js.CKO_PUBLIC_KEY);
@@ -139,12 +144,15 @@ export function destroyKeys(session: Session, id: KeyId, profile: ModuleProfile)
   }
 }
 
-/** Destroys a key by the handle that it was made with, if that handle still means this key. */
-export function destroyIfStillThere(session: Session, id: KeyId, key: Handle): void {
+/** Destroys a key by its handle, if that handle still means this key. Answers whether it did. */
+export function destroyIfStillThere(session: Session, id: KeyId, key: Handle): boolean {
   try {
-    if (idBytesOf(session, key)?.equals(Buffer.from(id, 'hex')) === true) session.module.C_DestroyObject(session.handle, key);
+    if (idBytesOf(session, key)?.equals(Buffer.from(id, 'hex')) !== true) return false;
+    session.module.C_DestroyObject(session.handle, key);
+    return true;
   } catch (error) {
     if (!handleIsStale(pkcs11Code(error))) throw error;
+    return false;
   }
 }
 

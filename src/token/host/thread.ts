@@ -20,6 +20,7 @@ export interface ThreadInput {
   readonly modulePath: string;
   readonly label: string;
   readonly socketPath: string;
+  readonly socketMode: number;
   readonly profile: ModuleProfile;
   /** How many threads the host has. */
   readonly threads: number;
@@ -109,7 +110,7 @@ function start(): void {
     serve(socket, executor);
   });
   server.listen(input.socketPath, () => {
-    chmodSync(input.socketPath, 0o600);
+    chmodSync(input.socketPath, input.socketMode);
     send({ kind: 'ready', keys: known, macKey, probed });
   });
 }

@@ -1,0 +1,91 @@
+/**
+ * Overload: ten times what the service serves, in an open loop, against a service of its own. Argument: seconds, 60 where there is none. It shows
+ * the goodput beside the peak, how long the accepted and the refused waited, and the rate right after.
+ */
+import { randomBytes } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+import { measureLoad, type Load, type Target } from './native-tools.ts';
+import { projectRoot, readQuickstart } from './quickstart-description.ts';
+import { ServiceClient } from './service-client.ts';
+import { signetdPids } from './signetd-processes.ts';
+
+const seconds = Number(process.argv[2] ?? 60);
+const times = 10;
+const connections = 1000;
+const goodputGoal = 0.8;
+const limits = { requestsMax: 256, requestsMaxPerClient: 256, handshakeTimeoutSeconds: 60 };
+
+function quickstart(directory: string, program: 'quickstart' | 'stop'): void {
+  execFileSync(process.execPath, [join(projectRoot, 'dist', 'quickstart', `${program}.js`)], {
+    env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory },
+    stdio: 'ignore',
+  });
+}
+
+/** Somebody else may have taken the ports in the meantime, for a moment. */
+function startAgain(directory: string, attempts = 5): void {
+  try {
+    quickstart(directory, 'quickstart');
+  } catch (error) {
+    if (attempts === 1) throw error;
+    startAgain(directory, attempts - 1);
+  }
+}
+
+async function startService(directory: string): Promise<Target> {
+  quickstart(directory, 'quickstart');
+  quickstart(directory, 'stop');
+  const file = join(directory, 'signetd.yaml');
+  const config = z.looseObject({ limits: z.record(z.string(), z.number()) }).parse(parse(readFileSync(file, 'utf8')));
+  writeFileSync(file, stringify({ ...config, limits: { ...config.limits, ...limits } }));
+  startAgain(directory);
+  const description = readQuickstart(directory);
+  if (description === undefined) throw new Error('the quickstart left no description');
+  const service = new ServiceClient(description, description.clients.other);
+  const bodyFile = join(directory, 'request.json');
+  const inputDocuments = [{ ID: 'd', base64Data: { base64Value: randomBytes(768).toString('base64') } }];
+  writeFileSync(bodyFile, JSON.stringify({ keyReference: await service.createKey(), parameters: { rawSignature: {} }, inputDocuments }), {
+    mode: 0o600,
+  });
+  const { caCertificate } = description;
+  const url = service.urlOf('signature/sign');
+  return { url, client: service.client, caCertificate, bodyFile, expected: '"resultMajor":0', pids: signetdPids(directory) };
+}
+
+function line(
+  name: string,
+  { requestsPerSecond, p50Milliseconds, p99Milliseconds, errors, openLoop, seconds: taken, firstError }: Load,
+): string {
+  const served = `${name}: ${requestsPerSecond.toFixed(0)}/s served, p50 ${p50Milliseconds.toFixed(1)} ms, p99 ${p99Milliseconds.toFixed(1)} ms`;
+  const failures = errors === 0 ? '' : `; ERRORS ${errors}: ${firstError}`;
+  if (openLoop === undefined) return served + failures;
+  const { sent, unsent, refused503, refused429, refusedP50Milliseconds, refusedP99Milliseconds } = openLoop;
+  return (
+    `${served}; ${(sent / taken).toFixed(0)}/s sent, ${(unsent / taken).toFixed(0)}/s found no free connection; refused: 503 ${(refused503 / taken).toFixed(0)}/s, ` +
+    `429 ${(refused429 / taken).toFixed(0)}/s, after p50 ${refusedP50Milliseconds.toFixed(1)} ms, p99 ${refusedP99Milliseconds.toFixed(1)} ms${failures}`
+  );
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-overload-'));
+try {
+  const target = await startService(directory);
+  const peak = await measureLoad(target, { connections: 32, seconds: 10, warmup: 3 });
+  console.log(line('peak, 32 connections', peak));
+  const rate = times * peak.requestsPerSecond;
+  const over = await measureLoad(target, { connections, seconds, warmup: 15, rate });
+  console.log(line(`${times} times as much (${rate.toFixed(0)}/s), ${connections} connections`, over));
+  const after = await measureLoad(target, { connections: 32, seconds: 5, warmup: 0 });
+  console.log(line('at once after it, 32 connections', after));
+  const goodput = over.requestsPerSecond / peak.requestsPerSecond;
+  console.log(
+    `goodput / peak: ${goodput.toFixed(2)} (goal ${goodputGoal}); recovery: ${(after.requestsPerSecond / peak.requestsPerSecond).toFixed(2)}`,
+  );
+} finally {
+  quickstart(directory, 'stop');
+  rmSync(directory, { recursive: true, force: true });
+}

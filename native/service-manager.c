@@ -1,0 +1,87 @@
+/*
+ * What Node lacks for a service under systemd: a datagram to the service manager's socket. It has to come from the main process itself,
+ * for a unit with NotifyAccess=main takes it from nobody else. sd_notify(3) has the protocol.
+ */
+#define _GNU_SOURCE
+#define NAPI_VERSION 8
+#include <errno.h>
+#include <fcntl.h>
+#include <node_api.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { MESSAGE_MAX = 4096 };
+
+/* The event loop waits for the service manager no longer than this. */
+static const struct timeval SEND_TIMEOUT = {.tv_sec = 0, .tv_usec = 500000};
+
+/* Sends one datagram. Returns 0 or an errno. */
+static int send_datagram(const char *path, size_t path_length, const char *message, size_t length) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (path_length < 2 || path_length >= sizeof address.sun_path) return ENAMETOOLONG;
+  if (path[0] != '/' && path[0] != '@') return EAFNOSUPPORT;
+  memcpy(address.sun_path, path, path_length);
+  socklen_t address_length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + path_length);
+  /* An abstract name begins with a zero byte and has none at its end. */
+  if (path[0] == '@') address.sun_path[0] = '\0';
+  else address_length += 1;
+
+  int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return errno;
+  int outcome = 0;
+  if (setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &SEND_TIMEOUT, sizeof SEND_TIMEOUT) < 0 ||
+      sendto(descriptor, message, length, MSG_NOSIGNAL, (const struct sockaddr *)&address, address_length) < 0) {
+    outcome = errno;
+  }
+  close(descriptor);
+  return outcome;
+}
+
+static napi_value throw_errno(napi_env env, int number) {
+  napi_throw_error(env, NULL, strerror(number));
+  return NULL;
+}
+
+/* send(path, message): both strings. Throws where the message could not be sent. */
+static napi_value js_send(napi_env env, napi_callback_info info) {
+  napi_value arguments[2];
+  size_t count = 2;
+  char path[sizeof((struct sockaddr_un *)0)->sun_path + 1];
+  char message[MESSAGE_MAX + 1];
+  size_t path_length = 0;
+  size_t length = 0;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 2 ||
+      napi_get_value_string_utf8(env, arguments[0], path, sizeof path, &path_length) != napi_ok ||
+      napi_get_value_string_utf8(env, arguments[1], message, sizeof message, &length) != napi_ok) {
+    return throw_errno(env, EINVAL);
+  }
+  /* What does not fit is cut by the call above: it is not sent in part. */
+  if (length >= MESSAGE_MAX) return throw_errno(env, EMSGSIZE);
+  int outcome = send_datagram(path, path_length, message, length);
+  return outcome == 0 ? NULL : throw_errno(env, outcome);
+}
+
+/* closeOnExec(fd): keeps a descriptor that was handed over at the start from this process's children. */
+static napi_value js_close_on_exec(napi_env env, napi_callback_info info) {
+  napi_value argument;
+  size_t count = 1;
+  int32_t descriptor = -1;
+  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+      napi_get_value_int32(env, argument, &descriptor) != napi_ok) {
+    return throw_errno(env, EINVAL);
+  }
+  return fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 ? throw_errno(env, errno) : NULL;
+}
+
+NAPI_MODULE_INIT() {
+  const napi_property_descriptor properties[] = {
+    {"send", NULL, js_send, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"closeOnExec", NULL, js_close_on_exec, NULL, NULL, NULL, napi_enumerable, NULL},
+  };
+  if (napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties) != napi_ok) return NULL;
+  return exports;
+}

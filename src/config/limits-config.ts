@@ -1,0 +1,46 @@
+import { z } from 'zod';
+
+const mebibyte = 1024 * 1024;
+export const documentsAbsoluteMax = 10_000;
+const Count = z.int().positive();
+const Seconds = z.number().positive().max(3600);
+
+/** What callers may ask of the service, each alone and all together (docs/operating.md, Limits). */
+export const LimitsConfig = z
+  .strictObject({
+    jsonBodyMaxBytes: Count.default(64 * mebibyte).describe('Bytes of a JSON body; more is 413.'),
+    jsonValuesMax: Count.max(1_000_000)
+      .default(10_000)
+      .describe('Values in a JSON body: objects, lists, texts, numbers; more is 413. Each costs memory of many times its bytes.'),
+    documentsMax: Count.max(documentsAbsoluteMax).default(100).describe('Documents in a request; more is 1/102.'),
+    bodiesMaxBytes: Count.default(512 * mebibyte).describe('Bytes of all bodies in memory; beyond it requests are 503.'),
+    bodiesMaxBytesPerClient: Count.default(192 * mebibyte).describe(
+      "Bytes of one client's bodies in memory; beyond it its requests are 429.",
+    ),
+    requestsMax: Count.default(1024).describe('Requests that are worked on at the same time; beyond it they are 503.'),
+    requestsMaxPerClient: Count.default(256).describe("One client's requests at the same time; beyond it they are 429."),
+    requestsPerSecond: Count.default(100).describe("One client's requests per second over time; beyond it they are 429."),
+    requestsBurst: Count.default(200).describe("One client's requests that may come at once after a rest."),
+    connectionsMax: Count.default(4096).describe('Open connections; further ones are closed before any TLS.'),
+    handshakeTimeoutSeconds: Seconds.default(10).describe('Seconds that a TLS handshake may take.'),
+    headersTimeoutSeconds: Seconds.default(10).describe('Seconds that the head of a request may take; longer is 408.'),
+    requestTimeoutSeconds: Seconds.default(120).describe('Seconds that a whole request may take, head and body; longer is 408.'),
+    keepAliveTimeoutSeconds: Seconds.default(60).describe('Seconds that a connection may rest between two requests before it is closed.'),
+    stalledTimeoutSeconds: Seconds.default(150).describe(
+      'Seconds without a byte in either direction after which a connection with a request on its way is closed.',
+    ),
+    drainSeconds: z.number().nonnegative().default(30).describe('Seconds that running requests have at a stop.'),
+  })
+  .refine(({ bodiesMaxBytesPerClient, jsonBodyMaxBytes }) => bodiesMaxBytesPerClient >= jsonBodyMaxBytes, {
+    path: ['bodiesMaxBytesPerClient'],
+    message: 'at least jsonBodyMaxBytes: no body of that size could come otherwise',
+  })
+  .refine(({ bodiesMaxBytes, bodiesMaxBytesPerClient }) => bodiesMaxBytes >= bodiesMaxBytesPerClient, {
+    path: ['bodiesMaxBytes'],
+    message: 'at least bodiesMaxBytesPerClient',
+  })
+  .refine(({ headersTimeoutSeconds, requestTimeoutSeconds }) => requestTimeoutSeconds >= headersTimeoutSeconds, {
+    path: ['requestTimeoutSeconds'],
+    message: 'at least headersTimeoutSeconds, which is a part of it',
+  });
+export type LimitsConfig = z.output<typeof LimitsConfig>;

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http';
+import type { LimitsConfig } from '../config/limits-config.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
+import { Admission } from './admission.ts';
+import { MalformedRequests } from './malformed.ts';
+import { RefusalPace } from './refusal-pace.ts';
+
+/** What stands between the connections and the operations: limits, and what is refused before it costs anything. */
+export class Guard {
+  limits: LimitsConfig;
+  readonly threads: WorkThreads;
+  readonly admission: Admission;
+  readonly malformed = new MalformedRequests();
+  readonly refusals = new RefusalPace();
+  /** What tells the client of a request from others, whether it is registered or not. */
+  readonly clientOf: (request: IncomingMessage) => string;
+
+  constructor(limits: LimitsConfig, threads: WorkThreads, clientOf: (request: IncomingMessage) => string) {
+    this.limits = limits;
+    this.threads = threads;
+    this.admission = new Admission(limits);
+    this.clientOf = clientOf;
+  }
+
+  /** Goes by other limits from the next request on; those of connections stay as they were at the start. */
+  use(limits: LimitsConfig): void {
+    this.limits = limits;
+    this.admission.use(limits);
+  }
+}

@@ -1,0 +1,29 @@
+import type { Server } from 'node:net';
+import { native } from './native.ts';
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Listens on the socket that the service manager holds, else at the address. @throws {Error} where it cannot */
+export async function listen(server: Server, { host, port }: ListenAddress, fd: number | undefined): Promise<void> {
+  // Else a token host started by this process would keep the port open after its end.
+  if (fd !== undefined) native().closeOnExec(fd);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    const listening = (): void => {
+      server.off('error', reject);
+      resolve();
+    };
+    if (fd === undefined) server.listen(port, host, listening);
+    else server.listen({ fd }, listening);
+  });
+}
+
+/** Where a server listens, for the log. */
+export function addressOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') return address ?? 'nowhere';
+  return `${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
+}

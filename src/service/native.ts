@@ -1,0 +1,21 @@
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+/** What `native/service-manager.c` exports. */
+interface Native {
+  /** Sends a datagram of at most 4,095 bytes to a Unix socket; `@` begins an abstract name. @throws {Error} where it is not taken within 0.5 s */
+  send(path: string, message: string): void;
+  /** Keeps a file descriptor from the children of this process. @throws {Error} where it is none */
+  closeOnExec(fd: number): void;
+}
+
+/** Built by packaging/bootstrap.sh. */
+const file = fileURLToPath(new URL('../../dist/service-manager.node', import.meta.url));
+let loaded: Native | undefined;
+
+/** Loaded when first needed: a service that nobody supervises does without. @throws {Error} where it is not built */
+export function native(): Native {
+  // A native module has no types of its own: the C source beside it is what this interface says.
+  loaded ??= createRequire(import.meta.url)(file) as Native;
+  return loaded;
+}

@@ -1,0 +1,61 @@
+import type { ServiceManager } from './service-manager.ts';
+
+/** A part of the service that has to be well. The check throws, or never returns, where it is not. */
+export interface VitalSign {
+  readonly name: string;
+  check(): Promise<void> | void;
+}
+
+/** Pings in the time that the manager allows: one or two may come late. */
+const pingsInTime = 4;
+
+/**
+ * Tells the manager that the service is alive as long as its event loop turns and every vital sign answers. While one does not, no ping is sent,
+ * and the manager restarts the service when its time is over.
+ */
+export class Watchdog {
+  readonly #manager: ServiceManager;
+  readonly #signs: readonly VitalSign[];
+  readonly #failed: (name: string, reason: string) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #checking = false;
+
+  constructor(manager: ServiceManager, signs: readonly VitalSign[], failed: (name: string, reason: string) => void) {
+    this.#manager = manager;
+    this.#signs = signs;
+    this.#failed = failed;
+  }
+
+  start(): void {
+    const { watchdogMs } = this.#manager;
+    if (watchdogMs === undefined) return;
+    this.#timer = setInterval(() => {
+      void this.#round();
+    }, watchdogMs / pingsInTime);
+    void this.#round();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #round(): Promise<void> {
+    // A check that does not come back keeps every later ping back.
+    if (this.#checking) return;
+    this.#checking = true;
+    const outcomes = await Promise.all(this.#signs.map(async (sign) => this.#well(sign)));
+    this.#checking = false;
+    if (outcomes.every(Boolean) && this.#timer !== undefined) this.#manager.alive();
+  }
+
+  async #well(sign: VitalSign): Promise<boolean> {
+    try {
+      await sign.check();
+      return true;
+    } catch (error) {
+      this.#failed(sign.name, error instanceof Error ? error.message : String(error));
+      return false;
+    }
+  }
+}

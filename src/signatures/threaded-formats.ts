@@ -1,0 +1,8 @@
+import { moduleFile } from '../config/module-file.ts';
+import { cmsFormat } from './cms/cms.ts';
+import { rawFormat } from './raw/raw.ts';
+import { ThreadedFormat } from './threaded-format.ts';
+
+/** The formats as operations use them. */
+export const raw = new ThreadedFormat(rawFormat, moduleFile('./raw/raw-thread', import.meta.url));
+export const cms = new ThreadedFormat(cmsFormat, moduleFile('./cms/cms-thread', import.meta.url));

@@ -1,0 +1,145 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { BootedSystemd, whyNotBootable } from '../support/booted-systemd.ts';
+import { Load } from '../support/load.ts';
+import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+
+const restarts = 2;
+const reason = whyNotBootable();
+const environment = quickstartEnvironment();
+const material = mkdtempSync(join(tmpdir(), 'signetd-material-'));
+const machine = new BootedSystemd();
+
+/** What an operator does by docs/operating.md, with the material of a quickstart. */
+const installation = `
+set -eu
+umask 077
+install -m 0640 -g signetd /srv/signetd.yaml /etc/signetd/
+cp -r /srv/tls /srv/pki /etc/signetd/ && rm /etc/signetd/tls/*.key
+chmod -R u=rwX,g=rX,o= /etc/signetd/tls /etc/signetd/pki && chgrp -R signetd /etc/signetd/tls /etc/signetd/pki
+systemd-creds encrypt --with-key=host --name=pin /srv/token/pin /etc/credstore.encrypted/signetd.pin
+systemd-creds encrypt --with-key=host --name=tls-key /srv/tls/server.key /etc/credstore.encrypted/signetd.tls-key
+install -d -o signetd -g signetd -m 0700 /var/lib/signetd
+install -o signetd -g signetd -m 0600 /srv/state.sqlite /var/lib/signetd/
+install -d -o signetd -g signetd -m 0750 /var/log/signetd
+cp -r /srv/audit /var/log/signetd/ && chown -R signetd:signetd /var/log/signetd
+install -d -o signetd-token -g signetd -m 0700 /var/lib/signetd-token
+cp -r /srv/token/tokens /var/lib/signetd-token/ && chown -R signetd-token:signetd /var/lib/signetd-token/tokens
+printf '%s\\n' 'directories.tokendir = /var/lib/signetd-token/tokens' 'objectstore.backend = file' >/etc/softhsm2.conf
+chmod 0644 /etc/softhsm2.conf
+mkdir -m 0755 -p /etc/systemd/system/signetd-token.service.d
+printf '%s\\n' '[Service]' 'Environment=SOFTHSM2_CONF=/etc/softhsm2.conf' >/etc/systemd/system/signetd-token.service.d/softhsm.conf
+chmod 0644 /etc/systemd/system/signetd-token.service.d/softhsm.conf
+systemctl mask systemd-networkd-wait-online.service
+systemctl daemon-reload
+systemctl enable --now signetd-token.service signetd.service
+`;
+
+beforeAll(async () => {
+  if (reason !== undefined) return;
+  environment.start();
+  environment.stop();
+  const { configFile } = environment.description();
+  cpSync(environment.directory, material, { recursive: true });
+  writeFileSync(
+    join(material, 'signetd.yaml'),
+    configured(readFileSync(configFile, 'utf8').replaceAll(environment.directory, '/etc/signetd')),
+  );
+  await machine.boot(material);
+});
+
+afterAll(async () => {
+  await machine.remove();
+  rmSync(material, { recursive: true, force: true });
+  if (reason === undefined) environment.remove();
+});
+
+/** The quickstart's configuration for two users, sockets and credentials. */
+function configured(text: string): string {
+  const config = parse(text) as Record<string, Record<string, Record<string, unknown>>>;
+  const { listeners, token, certificateAuthorities, tenants } = config;
+  return stringify({
+    listeners: { ...listeners, api: { ...listeners?.['api'], key: 'credential:tls-key', port: 8443 }, operations: { port: 9443 } },
+    token: { profile: 'softhsm2', label: token?.['label'], pin: 'credential:pin' },
+    certificateAuthorities,
+    tenants,
+  });
+}
+
+describe.skipIf(reason !== undefined)('the units on a booted systemd', () => {
+  it('start the token host and the daemon', async () => {
+    machine.run('sh', '-c', installation);
+    expect(machine.property('signetd.service', 'StatusText')).toBe('serving');
+    expect(machine.property('signetd-token.service', 'StatusText')).toMatch(/^serving token /);
+    expect(machine.run('curl', '--silent', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
+  });
+
+  it('lose no request in a restart under load', async () => {
+    const { signRoot, clients, caCertificate } = environment.description();
+    const files = clients['other'];
+    if (files === undefined) throw new Error('no client');
+    const url = `https://127.0.0.1:8443${signRoot}`;
+    const load = new Load({ url, ca: caCertificate, ...files, callers: 16, pauseMs: 20 }, machine.inItsNetwork);
+    await load.busy();
+    for (let restart = 0; restart < restarts; restart += 1) machine.run('systemctl', 'restart', 'signetd.service');
+    machine.run('systemctl', 'restart', 'signetd-token.service');
+    const { requests, failures } = await load.end();
+    expect(failures).toEqual([]);
+    expect(requests).toBeGreaterThan(16 * restarts);
+  });
+
+  it.each([
+    ['signetd', '/run/credentials/signetd-token.service/pin'],
+    ['signetd', '/etc/credstore.encrypted/signetd.pin'],
+    ['signetd', '/var/lib/signetd-token/tokens'],
+    ['signetd-token', '/run/credentials/signetd.service/tls-key'],
+    ['signetd-token', '/var/lib/signetd/state.sqlite'],
+    ['signetd-token', '/var/log/signetd/audit'],
+  ])('keep from user %s what is in %s', (user, path) => {
+    // What the other one may not have is there.
+    machine.run('test', '-e', path);
+    const { status, output } = machine.try('setpriv', `--reuid=${user}`, '--regid=signetd', '--clear-groups', 'ls', '-R', path);
+    const { output: text } = machine.try('setpriv', `--reuid=${user}`, '--regid=signetd', '--clear-groups', 'cat', path);
+    expect([status, output, text]).toEqual([2, expect.stringContaining('Permission denied'), expect.stringContaining('Permission denied')]);
+  });
+
+  it('reload the configuration, or keep the old one whole and say why', async () => {
+    const pid = machine.property('signetd.service', 'MainPID');
+    machine.run('systemctl', 'reload', 'signetd.service');
+    await machine.until('the reload is done', () => journalOf('signetd.service').includes('the configuration is reloaded'));
+    machine.run('sh', '-c', 'echo "surplus: 1" >>/etc/signetd/signetd.yaml');
+    machine.run('systemctl', 'reload', 'signetd.service');
+    await machine.until('the reload has failed', () => machine.property('signetd.service', 'StatusText').includes('surplus'));
+    expect(machine.property('signetd.service', 'MainPID')).toBe(pid);
+    expect(machine.run('curl', '--silent', 'http://127.0.0.1:9443/health/ready')).toContain('"ready"');
+    machine.run('sed', '-i', '$d', '/etc/signetd/signetd.yaml');
+    machine.run('systemctl', 'reload', 'signetd.service');
+    await machine.until('the fault is mended', () => machine.property('signetd.service', 'StatusText') === 'serving');
+  });
+
+  it.each(['signetd.service', 'signetd-token.service'])('restart a %s that hangs', async (unit) => {
+    const pid = machine.property(unit, 'MainPID');
+    machine.run('kill', '-STOP', pid);
+    await machine.until('the watchdog has ended it', () => journalOf(unit).includes('Watchdog timeout'));
+    await machine.until(
+      'it serves again',
+      () => machine.property(unit, 'StatusText').startsWith('serving') && machine.property(unit, 'MainPID') !== pid,
+    );
+    await machine.until('it is ready', () =>
+      machine.try('curl', '--silent', 'http://127.0.0.1:9443/health/ready').output.includes('"ready"'),
+    );
+  });
+
+  it('stop within a moment, and let the sockets start the daemon again', async () => {
+    machine.run('systemctl', 'stop', 'signetd.service');
+    expect(machine.property('signetd.service', 'Result')).toBe('success');
+    expect(machine.run('curl', '--silent', '--retry', '0', 'http://127.0.0.1:9443/health/live')).toContain('"live"');
+  });
+});
+
+function journalOf(unit: string): string {
+  return machine.run('journalctl', '--no-pager', '--output=cat', `--unit=${unit}`);
+}
