@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { AdminSocket } from './admin/admin-socket.ts';
 import { runCommand, type AdminContext } from './admin/commands.ts';
 import { reloadBySignal } from './admin/reload.ts';
@@ -7,6 +6,7 @@ import { openAudit } from './audit/open-audit.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
 import type { Caller } from './clients/caller.ts';
 import { ClientRegistry } from './clients/registry.ts';
+import { programArguments } from './config/arguments.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import type { KeyType } from './config/profile.ts';
 import { Reloader } from './config/reloader.ts';
@@ -304,16 +304,16 @@ function servingStatus({ last }: Reloader): string {
   return faults.length === 0 ? 'serving' : `serving; the last reload failed: ${faults.join('; ')}`;
 }
 
-const { values } = parseArgs({ options: { config: { type: 'string', default: '/etc/signetd/signetd.yaml' } } });
+const { config: configPath } = programArguments('signetd', {});
 // State, sockets and logs are for this user alone.
 process.umask(0o077);
 try {
-  const config = loadConfig(values.config);
+  const config = loadConfig(configPath);
   const log = createLog(config.log.level);
   process.on('unhandledRejection', (error) => {
     log.error('a promise was not waited for', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   });
-  await run(config, values.config, log);
+  await run(config, configPath, log);
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error);
   process.stderr.write(`signetd cannot start: ${text}\n`);

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { programArguments } from './config/arguments.ts';
 import { ConfigError, loadTokenConfig } from './config/config.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
@@ -9,18 +9,12 @@ function say(level: 'error' | 'warn', message: string): void {
   process.stderr.write(`${JSON.stringify({ level, message })}\n`);
 }
 
-/**
- * The token host: the process that holds the PKCS#11 module. `--with-parent`: ends when its standard input does. `--for-group`: its group may use
- * the token too, as where the daemon is another user.
- */
-const { values } = parseArgs({
-  options: {
-    config: { type: 'string' },
-    'with-parent': { type: 'boolean', default: false },
-    'for-group': { type: 'boolean', default: false },
-  },
+/** The token host: the process that holds the PKCS#11 module. */
+const { config: configPath, flags } = programArguments('token-host', {
+  'with-parent': 'end when standard input does',
+  'for-group': 'let the group of this process use the token, as where the daemon is another user',
 });
-if (values['with-parent']) {
+if (flags['with-parent']) {
   process.stdin.on('end', () => process.exit(0));
   process.stdin.on('error', () => process.exit(0));
   process.stdin.resume();
@@ -36,9 +30,9 @@ try {
   const manager = serviceManager(process.env, process.pid, (reason) => {
     say('warn', `the service manager takes no message: ${reason}`);
   });
-  const config = loadTokenConfig(values.config ?? '/etc/signetd/signetd.yaml');
+  const config = loadTokenConfig(configPath);
   manager.status('starting: logging in to the token');
-  host = await runHost(config, { socketMode: values['for-group'] ? 0o660 : 0o600 });
+  host = await runHost(config, { socketMode: flags['for-group'] ? 0o660 : 0o600 });
   // Calls of the module have deadlines of their own; what is left to watch is this thread.
   new Watchdog(manager, [], () => undefined).start();
   manager.ready(`serving token "${config.label}" on ${config.threads} threads`);

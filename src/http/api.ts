@@ -7,6 +7,7 @@ import type { Caller, Role } from '../clients/caller.ts';
 import { jsonPieces } from '../documents/long-answer.ts';
 import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { withFewDocuments } from '../operations/limit-sizes.ts';
+import { interfacePaths } from '../operations/interface-paths.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
@@ -69,6 +70,11 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
       });
   }
   mountDocumentation(app, options, current);
+  for (const path of interfacePaths) {
+    app.all(`${options.signRoot}/${path}`, (_request, response) => {
+      sendProblem(response, new Problem(404, 'this version does not offer this operation of the interface'));
+    });
+  }
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });

@@ -3,7 +3,7 @@ import { givenSecret } from '../../keys/credentials.ts';
 import { remainingAttempts, stateOf } from '../../keys/key-record.ts';
 import { keyStates } from '../../keys/states.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
-import { Sha1Hex, Text, TransactionId } from '../fields/values.ts';
+import { Secret, Sha1Hex, Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Tells the state of a key, and whether a secret is its secret (contract §6). A wrong one is counted, and still a success. */
@@ -16,7 +16,7 @@ export const checkKey = operation({
   request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
   example: { keyReference: exampleReference },
   answer: z.strictObject({
-    keyReference: z.strictObject({ reference: Sha1Hex, transactionId: TransactionId.optional().describe('as in the request') }),
+    keyReference: z.strictObject({ reference: Sha1Hex, transactionId: Secret.optional().describe('as in the request') }),
     state: z.enum(keyStates).describe('the state of the key'),
     certificate: z.base64().describe('the certificate, DER'),
     notAfter: z.int().describe('end of the certificate, milliseconds since 1970 (UTC)'),

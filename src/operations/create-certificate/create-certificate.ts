@@ -10,7 +10,7 @@ import type { CreatedKey } from '../../keys/new-key.ts';
 import { Refusal } from '../../result-codes.ts';
 import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
-import { Secret, Sha1Hex, Text, TransactionId } from '../fields/values.ts';
+import { Secret, Sha1Hex, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 
 const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']);
@@ -19,7 +19,7 @@ const CreateCertificateRequest = z.strictObject({
   certificationRequestInfo: z.strictObject({
     signatureActivationProtocol: z.enum(activationProtocols),
     validityPeriod: z.int().positive().optional(),
-    transactionId: TransactionId.optional(),
+    transactionId: Secret.optional(),
     JWT: z.strictObject({ token: Text, password: Secret.optional() }).optional(),
     PKCS10: Pkcs10.optional(),
   }),
@@ -52,7 +52,7 @@ export const createCertificate = operation({
       reference: Sha1Hex.describe('SHA-1 of the certificate: names the key from now on'),
       password: z.string().optional().describe('the secret of a key of PASSWORD, shown this once'),
       authToken: z.string().optional().describe('the secret of a key of SINGLE_USE, shown this once'),
-      transactionId: TransactionId.optional().describe('the transaction of the request'),
+      transactionId: Secret.optional().describe('the transaction of the request'),
     }),
     certificate: z.base64().describe('the certificate in the format asked for'),
     certificateFormat: CertificateFormat,

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { parseKeyReferenceId } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
-import { Secret, Sha1Hex, TransactionId } from './values.ts';
+import { Secret, Sha1Hex } from './values.ts';
 
 /** Interface, Key reference. */
 export const KeyReference = z.strictObject({
   reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)).describe('names the key: SHA-1 of its certificate, hexadecimal'),
   authToken: Secret.optional(),
   password: Secret.optional(),
-  transactionId: TransactionId.optional(),
+  transactionId: Secret.optional(),
 });
 export type KeyReference = z.output<typeof KeyReference>;
 

@@ -19,11 +19,6 @@ export const Secret = Text.min(1, 'a secret is not empty').refine(
   `a secret has at most ${maxSecretBytes} bytes`,
 );
 
-export const TransactionId = Text.min(1, 'a transaction has a name').refine(
-  (text) => Buffer.byteLength(text) <= maxSecretBytes,
-  `the name of a transaction has at most ${maxSecretBytes} bytes`,
-);
-
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const parameter = `;[ \\t]*${token}=(?:${token}|"(?:[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\x20-\\x7e])*")[ \\t]*`;
 const mediaTypeForm = new RegExp(`^${token}/${token}[ \\t]*(?:${parameter})*$`);

@@ -17,7 +17,7 @@ const sweepMs = 100;
 /** A queue is full when waiting would take this share of the deadline: what is let in is served in time. */
 const fullShare = 0.8;
 /** Longer than the margin of a request: the host's own deadline comes first. */
-const silenceMarginMs = 2000;
+const silenceMarginMs = 3000;
 const quickGuessMs = 1;
 const slowGuessMs = 500;
 

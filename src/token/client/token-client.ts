@@ -27,7 +27,7 @@ import type { TokenClientLog } from './repeated-messages.ts';
 
 /** Not sent again: the first of two could have made a key already. */
 const creations: ReadonlySet<OperationName> = new Set(['createKey', 'createMessageKey']);
-const marginMs = 1000;
+const marginMs = 2000;
 const connectPollMs = 10;
 /** A start is more than one call: the process, the module, the login, the walk over the keys. */
 const startTimeoutMs = 30_000;

@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util';
+import { version } from '../telemetry/version.ts';
+
+/** sysexits.h, EX_USAGE. */
+const usageExitCode = 64;
+
+type Flags = Readonly<Record<string, string>>;
+
+/**
+ * The command line of a program of the service: `--config FILE`, `--help`, `--version`, and flags of its own with what they mean. Ends the process
+ * after help and version, and with exit code 64 for arguments that it does not know.
+ */
+export function programArguments<F extends Flags>(
+  program: string,
+  flags: F,
+): { config: string; flags: Readonly<Record<keyof F, boolean>> } {
+  const usage = [
+    `usage: ${program} [--config FILE]${Object.keys(flags)
+      .map((name) => ` [--${name}]`)
+      .join('')}`,
+    '  --config FILE  the configuration; /etc/signetd/signetd.yaml if absent',
+    ...Object.entries(flags).map(([name, meaning]) => `  --${name}  ${meaning}`),
+    '  --help, --version',
+    '',
+  ].join('\n');
+  try {
+    const { values } = parseArgs({
+      options: {
+        config: { type: 'string', default: '/etc/signetd/signetd.yaml' },
+        help: { type: 'boolean', default: false },
+        version: { type: 'boolean', default: false },
+        ...Object.fromEntries(Object.keys(flags).map((name) => [name, { type: 'boolean', default: false } as const])),
+      },
+    });
+    if (values.help || values.version) {
+      process.stdout.write(values.help ? usage : `${program} ${version()}\n`);
+      process.exit(0);
+    }
+    const given = new Map(Object.entries(values));
+    const chosen = Object.fromEntries(Object.keys(flags).map((name) => [name, given.get(name) === true]));
+    // An entry for each of the flags.
+    return { config: values.config, flags: chosen as Record<keyof F, boolean> };
+  } catch (error) {
+    process.stderr.write(`${program}: ${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    process.exit(usageExitCode);
+  }
+}
