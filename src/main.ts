@@ -7,6 +7,7 @@ import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
 import { Revocations } from './certificates/revocations.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
+import type { Caller } from './clients/caller.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { programArguments } from './config/arguments.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
@@ -24,6 +25,9 @@ import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring, type KeyringOptions } from './keys/keyring.ts';
+import { Messenger } from './messages/messenger.ts';
+import { deliverOtp } from './messages/otp-message.ts';
+import type { Deliver } from './keys/otp-delivery.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { Draining } from './service/draining.ts';
@@ -34,6 +38,7 @@ import { Watchdog } from './service/watchdog.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
+import { messageMetrics } from './telemetry/message-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { auditMetrics } from './telemetry/audit-metrics.ts';
 import { authorityMetrics } from './telemetry/authority-metrics.ts';
@@ -104,7 +109,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const requests = requestMetrics(metrics.registry);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
-  const apiOptions = (valid: Pick<Context, 'config' | 'authorities'>): ApiOptions => ({
+  const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
     guard,
@@ -121,9 +126,20 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     audit,
     metrics: requests,
     keptAnswers,
-    context: (caller, details) => ({ ...valid, caller, keys, token, revocations, threads, audit: details }),
+    context: (caller, details) => ({
+      ...valid,
+      caller,
+      keys,
+      token,
+      revocations,
+      threads,
+      audit: details,
+      deliver: otpDelivery(valid, caller),
+    }),
   });
-  let current = apiOptions({ config, authorities });
+  const messenger = { store, log, metrics: messageMetrics(metrics.registry) };
+  let messages = new Messenger(config.messages, messenger);
+  let current = apiOptions({ config, authorities, messages });
   const api = createApi(current, () => current);
   processMetrics(metrics.registry);
   auditMetrics(metrics.registry, () => audit.status);
@@ -175,13 +191,15 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
         prepare: async (next) => {
           const opened = await openAuthorities(token, next.certificateAuthorities);
           checkProfiles(next.tenants, opened);
+          const nextMessages = new Messenger(next.messages, messenger);
           return () => {
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
             void crls.use(opened, next.certificateAuthorities);
             validConfig = next;
             guard.use(next.limits);
-            current = apiOptions({ config: next, authorities: opened });
+            messages = nextMessages;
+            current = apiOptions({ config: next, authorities: opened, messages });
           };
         },
       },
@@ -231,6 +249,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     keys.stopPool();
     keys.destruction.stopSweeping();
     keptAnswers.stop();
+    messages.close();
     await audit.stop();
     await threads.stop();
     await token.stop();
@@ -288,6 +307,14 @@ function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, number>
 
 function keysOf(authorities: Config['certificateAuthorities']): string[] {
   return Object.values(authorities).map(({ keyId }) => keyId);
+}
+
+/** How one-time passwords reach the subscribers of a caller's tenant, in the tenant's words. */
+function otpDelivery({ config, messages }: Pick<Context, 'config' | 'messages'>, { tenant }: Caller): Deliver | undefined {
+  const text = config.tenants[tenant]?.otpText ?? config.messages?.otpText;
+  return text === undefined || config.messages === undefined
+    ? undefined
+    : async (subscriber, otp) => deliverOtp(messages, text, subscriber, otp);
 }
 
 /** Whoever asks whether the service is ready wants to know soon. */

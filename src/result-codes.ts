@@ -18,6 +18,7 @@ export const resultCodes = {
   ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },
   CERTIFICATE_STATUS_REFUSED: { major: 2, minor: 234, text: 'the certificate is not valid at this time' },
   STORE_FULL: { major: 2, minor: 243, text: 'the disk cannot be written' },
+  MESSAGE_NOT_SENT: { major: 2, minor: 251, text: 'no channel for this subscriber, or the gateway refused' },
   TOKEN_UNAVAILABLE: { major: 2, minor: 291, text: 'the token is down or did not answer in time; it is safe to repeat the request' },
   INTERNAL: { major: 2, minor: 299, text: 'a defect of the service' },
 } as const satisfies Record<string, ResultCode>;
@@ -35,6 +36,8 @@ export type ResultName = keyof typeof resultCodes;
 export interface RefusalDetail {
   readonly at?: string;
   readonly message?: string;
+  /** What is answered beside the result, as the operation's description says. */
+  readonly answer?: object;
   readonly cause?: unknown;
 }
 
@@ -43,6 +46,8 @@ export class Refusal extends Error {
   readonly code: ResultName;
   /** JSON Pointer of the field that is wrong, where one is. */
   readonly at: string | undefined;
+  /** Members of the answer beside the result. */
+  readonly answer: object;
 
   constructor(code: ResultName, detail: RefusalDetail = {}) {
     const text = detail.message ?? resultCodes[code].text;
@@ -50,5 +55,6 @@ export class Refusal extends Error {
     this.name = 'Refusal';
     this.code = code;
     this.at = detail.at;
+    this.answer = detail.answer ?? {};
   }
 }

@@ -21,6 +21,7 @@ const changeable = [
   'listeners.api.clientRevocationLists',
   'listeners.api.key',
   'log.level',
+  'messages',
   'tenants',
 ] as const;
 

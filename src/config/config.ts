@@ -7,6 +7,7 @@ import { LimitsConfig } from './limits-config.ts';
 import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
+import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -54,6 +55,7 @@ const Tenant = z.strictObject({
   allowSha1: z.boolean().default(false),
   /** What sendOTP does with a one-time password: answer it, or send it to the subscriber of the key. */
   otpDelivery: z.enum(['RESPONSE', 'MESSAGE']).default('RESPONSE'),
+  otpText: OtpText.optional().describe("What the tenant's subscribers read instead of messages.otpText."),
 });
 
 const Audit = z.strictObject({
@@ -116,6 +118,7 @@ export const Config = z.strictObject({
   audit: Audit.prefault({}),
   certificateAuthorities: z.record(AuthorityName, CertificateAuthority),
   admin: AdminConfig.prefault({}),
+  messages: MessagesConfig.optional().describe('Gateways for messages to subscribers. Absent: nothing is sent.'),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
   log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
 });
@@ -134,8 +137,8 @@ export function loadConfig(path: string): Config {
         `${path}: tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured`,
     );
   const undelivered = Object.entries(config.tenants).find(([, { otpDelivery }]) => otpDelivery === 'MESSAGE');
-  if (undelivered !== undefined) {
-    faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: this version has no gateway for messages; RESPONSE is offered`);
+  if (undelivered !== undefined && config.messages === undefined) {
+    faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: MESSAGE needs a gateway, and there is no section messages`);
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
@@ -192,6 +195,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
+    ...(config.messages === undefined ? {} : { messages: absoluteMessages(config.messages, base) }),
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [name, absoluteAuthority(authority, base)]),
     ),

@@ -62,6 +62,7 @@ export function absoluteState(state: StateConfig, base: string): StateConfig {
   };
 }
 
-function absoluteReference(reference: string, base: string): string {
+/** A `file:` reference with an absolute path. */
+export function absoluteReference(reference: string, base: string): string {
   return reference.startsWith('file:') ? `file:${resolve(base, reference.slice('file:'.length))}` : reference;
 }

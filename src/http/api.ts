@@ -9,6 +9,7 @@ import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { withFewDocuments } from '../operations/limit-sizes.ts';
 import { interfacePaths } from '../operations/interface-paths.ts';
 import type { Context, Operation } from '../operations/operation.ts';
+import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import { asRequest } from '../telemetry/current-request.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -188,7 +189,7 @@ async function carryOut(
     // Nobody knows a business outcome then.
     if (error instanceof StoreUnavailable) return storeAway(error, operation.path, options.log);
     if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
-    return { result: resultOf(error, operation.path, options.log), answer: {}, echo };
+    return { result: resultOf(error, operation.path, options.log), answer: error instanceof Refusal ? error.answer : {}, echo };
   };
   try {
     const { limits } = options.guard;

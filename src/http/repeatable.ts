@@ -56,7 +56,7 @@ export async function repeatable(
         told(
           'answer' in outcome
             ? { result: success, answer: outcome.answer, echo }
-            : { result: resultOf(outcome.refusal, operation.path, log), answer: {}, echo },
+            : { result: resultOf(outcome.refusal, operation.path, log), answer: outcome.refusal.answer, echo },
         ),
     });
     if (isRepeated) audited.repeats(ending);

@@ -219,11 +219,13 @@ export class Keyring {
     if (deliver === undefined) return text;
     try {
       await deliver(key.subscriber, text);
-      return undefined;
     } catch (error) {
       await this.#store.run('withdrawOtp', row.otp_id);
       throw error;
     }
+    const delivered = await outcomeSteps({ answer: {}, until: row.expires_at });
+    if (delivered.length > 0) await this.#store.commit(delivered);
+    return undefined;
   }
 
   /** The store has another state of the key: it counts from the return on, for requests on their way too. */

@@ -6,6 +6,7 @@ import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
+import type { Messenger } from '../messages/messenger.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { limitSizes } from './limit-sizes.ts';
@@ -17,6 +18,8 @@ export interface Context {
   readonly config: Config;
   readonly keys: Keyring;
   readonly token: Token;
+  /** How texts reach people. */
+  readonly messages: Messenger;
   /** How a one-time password reaches the owner of a key, where a gateway is configured. */
   readonly deliver?: Deliver | undefined;
   /** The certificate authorities by their configured names. */

@@ -3,9 +3,19 @@ import { checkKey } from './check-key/check-key.ts';
 import { createCertificate } from './create-certificate/create-certificate.ts';
 import type { Operation } from './operation.ts';
 import { removeKey } from './remove-key/remove-key.ts';
+import { sendMessage } from './send-message/send-message.ts';
 import { sendOtp } from './send-otp/send-otp.ts';
 import { revokeCertificate } from './revoke-certificate/revoke-certificate.ts';
 import { sign } from './sign/sign.ts';
 
 /** Every operation of the API. */
-export const operations: readonly Operation[] = [sign, createCertificate, revokeCertificate, sendOtp, changePassword, checkKey, removeKey];
+export const operations: readonly Operation[] = [
+  sign,
+  createCertificate,
+  revokeCertificate,
+  sendMessage,
+  sendOtp,
+  changePassword,
+  checkKey,
+  removeKey,
+];

@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import type { PublicationUrls } from '../config/profile.ts';
+import { messagesSection, type GatewayPorts } from './gateway-settings.ts';
 import { adminSocketPath, clientFiles, layout, tokenSocketPath } from './layout.ts';
 import { loopback } from './ports.ts';
 import { clients, tlsFiles } from './tls-material.ts';
@@ -26,7 +27,7 @@ export type AuthorityEntries = Readonly<Record<'issuing' | 'root', AuthorityEntr
 const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
 
 /** Writes the service's configuration; before the CA exists, what the token host needs of it is there already. */
-export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefined): void {
+export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefined, gateways?: GatewayPorts): void {
   const config = {
     listeners: {
       api: {
@@ -52,6 +53,7 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
     state: { path: layout.state },
     audit: { directory: layout.audit },
     admin: { socketPath: adminSocketPath() },
+    ...(gateways === undefined ? {} : { messages: messagesSection(gateways) }),
     certificateAuthorities: authorities ?? {},
     tenants: Object.fromEntries(
       Object.entries(keyTypes).map(([tenant, keyType]) => [
@@ -69,10 +71,11 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
 }
 
 /** Adds what the configuration of a quickstart lacks that an earlier version made. */
-export function completeConfig(): void {
+export function completeConfig(gateways: GatewayPorts): void {
   const known: unknown = parse(readFileSync(layout.config, 'utf8'));
-  if (typeof known === 'object' && known !== null && !('admin' in known)) {
-    appendFileSync(layout.config, stringify({ admin: { socketPath: adminSocketPath() } }));
+  if (typeof known !== 'object' || known === null) return;
+  for (const [name, section] of Object.entries({ admin: { socketPath: adminSocketPath() }, messages: messagesSection(gateways) })) {
+    if (!(name in known)) appendFileSync(layout.config, stringify({ [name]: section }));
   }
 }
 
@@ -92,6 +95,8 @@ export interface Description {
   readonly clientKey: string;
   readonly clients: Readonly<Record<string, { readonly certificate: string; readonly key: string }>>;
   readonly trustAnchors: readonly string[];
+  /** What the SMTP receiver and the SMS gateway got, one JSON file a message. An environment of an earlier version has none. */
+  readonly outboxDirectory?: string;
   readonly configFile: string;
 }
 
@@ -107,6 +112,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     clientKey: app.key,
     clients: Object.fromEntries(Object.keys(clients).map((name) => [name, clientFiles(name)])),
     trustAnchors: [rootCertificate],
+    outboxDirectory: layout.outbox,
     configFile: layout.config,
   };
 }

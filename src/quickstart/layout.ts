@@ -27,6 +27,15 @@ export const layout = {
   tls: inside('tls'),
   pki: inside('pki'),
   first: inside('first-signature'),
+  outbox: inside('outbox'),
+  gateways: {
+    directory: inside('gateways'),
+    ports: inside('gateways', 'ports.json'),
+    pid: inside('gateways', 'gateways.pid'),
+    log: inside('gateways', 'gateways.log'),
+    smtpPassword: inside('gateways', 'smtp-password'),
+    smsToken: inside('gateways', 'sms-token'),
+  },
 } as const;
 
 export const clientFiles = (name: string): { certificate: string; key: string } => ({

@@ -15,6 +15,8 @@ import {
 import { isReady, runningPid, startDaemon, stopDaemon } from './daemon.ts';
 import { makeDevelopmentToken } from './development-token.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
+import { ensureGateways, stopGateways } from './gateway-process.ts';
+import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
 import { clientFiles, layout } from './layout.ts';
 import { freePort, isFree } from './ports.ts';
 import { clients, makeTlsMaterial } from './tls-material.ts';
@@ -39,6 +41,7 @@ async function quickstart(): Promise<void> {
 /** The description is written last: without it, what lies there is the rest of a set-up that was cut short. */
 async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<number> {
   await stopDaemon();
+  await stopGateways();
   rmSync(layout.directory, { recursive: true, force: true });
   mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
   await step('making a development token (SoftHSM)', makeDevelopmentToken);
@@ -49,9 +52,10 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
   const authorities = await step('making a root and an issuing CA on the token', async () => makeAuthorities(publicUrlOf(publicPort)));
   writeConfig({ api: 0, operations: 0, public: publicPort }, authorities);
   await step('registering the clients', registerClients);
+  const gateways = await step('starting an SMTP receiver and an SMS gateway', ensureGateways);
   try {
-    const { ports, pid } = await step('starting the service', async () => startOnFreePorts(authorities, publicPort));
-    writeFileSync(layout.description, `${JSON.stringify(describe(ports, rootCertificate), undefined, 2)}\n`);
+    const { ports, pid } = await step('starting the service', async () => startOnFreePorts(authorities, publicPort, gateways));
+    writeDescription(describe(ports, rootCertificate));
     return pid;
   } catch (error) {
     if (attempt === portAttempts || (await isFree(publicPort))) throw error;
@@ -60,13 +64,17 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
 }
 
 /** A port that was free a moment ago may be another program's by the time the service wants it: then the next ones are tried. */
-async function startOnFreePorts(authorities: AuthorityEntries, publicPort: number): Promise<{ ports: Ports; pid: number }> {
+async function startOnFreePorts(
+  authorities: AuthorityEntries,
+  publicPort: number,
+  gateways: GatewayPorts,
+): Promise<{ ports: Ports; pid: number }> {
   let from: Omit<Ports, 'public'> = firstPorts;
   for (let attempt = 1; ; attempt += 1) {
     const api = await freePort(from.api, [publicPort]);
     const operations = await freePort(from.operations, [api, publicPort]);
     const ports = { api, operations, public: publicPort };
-    writeConfig(ports, authorities);
+    writeConfig(ports, authorities, gateways);
     try {
       return { ports, pid: await startDaemon(describe(ports, rootCertificate).opsUrl) };
     } catch (error) {
@@ -86,6 +94,10 @@ async function registerClients(): Promise<void> {
   await store.close();
 }
 
+function writeDescription(description: Description): void {
+  writeFileSync(layout.description, `${JSON.stringify(description, undefined, 2)}\n`);
+}
+
 function readDescription(): Description {
   // Our own file, written by `describe`.
   return JSON.parse(readFileSync(layout.description, 'utf8')) as Description;
@@ -96,6 +108,7 @@ async function ensureRunning(description: Description): Promise<number> {
   const running = runningPid();
   if (running !== undefined && (await isReady(description.opsUrl, running))) {
     say(`signetd runs already (process ${running})`);
+    if (hasGateways()) await ensureGateways();
     return running;
   }
   for (const url of [description.baseUrl, description.opsUrl, description.publicUrl]) {
@@ -107,7 +120,8 @@ async function ensureRunning(description: Description): Promise<number> {
       );
     }
   }
-  completeConfig();
+  completeConfig(await ensureGateways());
+  if (description.outboxDirectory === undefined) writeDescription({ ...description, outboxDirectory: layout.outbox });
   return step('starting the service', async () => startDaemon(description.opsUrl));
 }
 
@@ -134,6 +148,7 @@ signetd is running at ${description.baseUrl} (process ${pid}, log ${layout.log})
     CAdES: ${first.cmsVerdict}
     raw:   ${first.rawVerdict}
 
+  Messages that it sends, by SMS and e-mail, arrive as files in ${description.outboxDirectory ?? layout.outbox}.
   What a caller needs is in ${layout.description}.
 
   Next: read docs/api.md, change the request and send it again, look at ${description.opsUrl}/health/ready,

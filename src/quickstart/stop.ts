@@ -1,8 +1,11 @@
 import { stopDaemon } from './daemon.ts';
+import { stopGateways } from './gateway-process.ts';
 
 /** `npm run quickstart:stop` */
 try {
-  process.stdout.write((await stopDaemon()) ? 'signetd has stopped; its data is kept.\n' : 'signetd does not run.\n');
+  const hasStopped = await stopDaemon();
+  await stopGateways();
+  process.stdout.write(hasStopped ? 'signetd has stopped; its data is kept.\n' : 'signetd does not run.\n');
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

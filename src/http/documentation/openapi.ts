@@ -96,7 +96,7 @@ function operationObject(operation: Operation): OpenApiOperation {
     requestBody: { required: true, content: { 'application/json': { schema: withoutDialect(request), example: operation.example } } },
     responses: {
       '200': {
-        description: 'The outcome. Members beside `result` and `requestID` are there after a success alone.',
+        description: 'The outcome. Members beside `result` and `requestID` are there after a success; `senderResponses` after 2/251, too.',
         content: { 'application/json': { schema: answerSchema(operation) } },
       },
       ...Object.fromEntries(problems),

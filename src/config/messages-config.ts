@@ -1,0 +1,59 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { EmailConfig } from './email-config.ts';
+import { placeholdersOf, TemplateError } from './message-template.ts';
+import { SmsConfig } from './sms-config.ts';
+import { absoluteReference } from './state-config.ts';
+
+/** The text that brings a one-time password to its owner. */
+export const OtpText = z
+  .string()
+  .min(1)
+  .max(1000)
+  .superRefine((text, context) => {
+    try {
+      if (placeholdersOf(text, ['otp']).includes('otp')) return;
+      context.addIssue({ code: 'custom', message: '{{otp}} is missing, which stands for the one-time password' });
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error;
+      context.addIssue({ code: 'custom', message: error.message });
+    }
+  });
+
+/** How messages reach subscribers. */
+export const MessagesConfig = z
+  .strictObject({
+    sms: SmsConfig.optional().describe('The HTTP gateway that takes SMS. Absent: no SMS is sent.'),
+    email: EmailConfig.optional().describe('The SMTP server that takes e-mail. Absent: no e-mail is sent.'),
+    otpText: OtpText.default('Your one-time password is {{otp}}. It is valid for 5 minutes. Give it to nobody.').describe(
+      'What a subscriber reads where sendOTP delivers the one-time password; {{otp}} stands for it. A tenant can have its own.',
+    ),
+  })
+  .refine(({ sms, email }) => sms !== undefined || email !== undefined, 'sms or email is needed, or both');
+export type MessagesConfig = z.output<typeof MessagesConfig>;
+
+/** The same with absolute paths. */
+export function absoluteMessages({ sms, email, otpText }: MessagesConfig, base: string): MessagesConfig {
+  const reference = <T extends string | undefined>(value: T): T | string => (value === undefined ? value : absoluteReference(value, base));
+  const file = <T extends string | undefined>(value: T): T | string => (value === undefined ? value : resolve(base, value));
+  return {
+    otpText,
+    ...(sms === undefined
+      ? {}
+      : {
+          sms: {
+            ...sms,
+            certificateAuthority: file(sms.certificateAuthority),
+            secrets: Object.fromEntries(Object.entries(sms.secrets).map(([name, value]) => [name, absoluteReference(value, base)])),
+            ...(sms.basicAuthentication === undefined
+              ? {}
+              : {
+                  basicAuthentication: { ...sms.basicAuthentication, password: absoluteReference(sms.basicAuthentication.password, base) },
+                }),
+          },
+        }),
+    ...(email === undefined
+      ? {}
+      : { email: { ...email, certificateAuthority: file(email.certificateAuthority), password: reference(email.password) } }),
+  };
+}

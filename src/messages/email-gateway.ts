@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { createTransport } from 'nodemailer';
+import type { EmailConfig } from '../config/email-config.ts';
+import { readSecret } from '../config/secret-reference.ts';
+import { readAuthority } from './authority-file.ts';
+import type { Attempt, Gateway } from './gateway.ts';
+import { formsOf, printable } from './printable.ts';
+
+/** Connections that nobody needs any more end by themselves, those of an earlier configuration too. */
+const idleSeconds = 60;
+
+/** Sends e-mail through one SMTP server, over connections that are kept. */
+export class EmailGateway implements Gateway {
+  readonly #config: EmailConfig;
+  readonly #transport: ReturnType<typeof poolTo>;
+  readonly #url: string;
+  readonly #messageId: RegExp;
+  readonly #hidden: readonly string[];
+
+  /** @throws {ConfigError} where the password or the authority cannot be read */
+  constructor(config: EmailConfig) {
+    const password = config.password === undefined ? undefined : readSecret(config.password);
+    this.#config = config;
+    this.#transport = poolTo(config, password);
+    const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+    this.#url = `${config.security === 'TLS' ? 'smtps' : 'smtp'}://${host}:${config.port}`;
+    this.#messageId = new RegExp(config.messageIdPattern, 'u');
+    this.#hidden = password === undefined ? [] : [...formsOf(password), Buffer.from(password, 'utf8').toString('base64')];
+  }
+
+  async send(to: string, text: string): Promise<Attempt> {
+    const { from, fromName, subject, totalTimeoutSeconds } = this.#config;
+    const id = randomUUID();
+    const deadline = AbortSignal.timeout(1000 * totalTimeoutSeconds);
+    try {
+      const info: unknown = await this.#transport.sendMail({
+        envelope: { from, to: [to] },
+        from: { name: fromName ?? '', address: from },
+        to: { name: '', address: to },
+        subject,
+        text,
+        messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1)}>`,
+        // RFC 3834: whoever is on holiday does not answer.
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+        signal: deadline,
+      });
+      const response = responseIn(info);
+      return this.#attempt(id, true, { code: codeIn(response), response });
+    } catch (error) {
+      const fault = faultOf(error);
+      const late = deadline.aborted ? `no answer within ${totalTimeoutSeconds} s` : undefined;
+      return this.#attempt(id, false, late === undefined ? fault : { code: undefined, response: late });
+    }
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  #attempt(id: string, accepted: boolean, { code, response }: Reply): Attempt {
+    const freeText = printable(response, this.#hidden);
+    const messageID = accepted ? printable(this.#messageId.exec(response)?.[1] ?? '', this.#hidden) : undefined;
+    return {
+      accepted,
+      answer: {
+        date: Date.now(),
+        ...(code === undefined ? {} : { responseCode: String(code) }),
+        url: this.#url,
+        ...(messageID === undefined ? {} : { messageID }),
+        ...(freeText === undefined ? {} : { freeText }),
+        ID: id,
+      },
+      outcome: code === undefined ? 'no answer' : `SMTP ${code}`,
+    };
+  }
+}
+
+interface Reply {
+  readonly code: number | undefined;
+  readonly response: string;
+}
+
+/** What the server said; where it said nothing, what went wrong. */
+function faultOf(error: unknown): Reply {
+  const { response, responseCode } = error instanceof Error ? (error as Error & { response?: unknown; responseCode?: unknown }) : {};
+  const code = typeof responseCode === 'number' && responseCode >= 200 && responseCode <= 599 ? responseCode : undefined;
+  if (typeof response === 'string' && response !== '') return { code, response };
+  return { code, response: error instanceof Error ? error.message : String(error) };
+}
+
+/** The server's last reply. */
+function responseIn(info: unknown): string {
+  return typeof info === 'object' && info !== null && 'response' in info && typeof info.response === 'string' ? info.response : '';
+}
+
+function codeIn(response: string): number | undefined {
+  const digits = /^[2-5]\d\d/.exec(response)?.[0];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function poolTo(config: EmailConfig, password: string | undefined): ReturnType<typeof createTransport> {
+  const { host, port, security, user, certificateAuthority, connectTimeoutSeconds, replyTimeoutSeconds, connectionsMax } = config;
+  return createTransport({
+    pool: true,
+    host,
+    port,
+    secure: security === 'TLS',
+    requireTLS: security === 'STARTTLS',
+    ignoreTLS: security === 'NONE',
+    ...(user === undefined || password === undefined ? {} : { auth: { user, pass: password } }),
+    tls: {
+      minVersion: 'TLSv1.2',
+      ...(certificateAuthority === undefined ? {} : { ca: readAuthority(certificateAuthority, 'messages.email') }),
+    },
+    connectionTimeout: 1000 * connectTimeoutSeconds,
+    greetingTimeout: 1000 * connectTimeoutSeconds,
+    dnsTimeout: 1000 * connectTimeoutSeconds,
+    socketTimeout: 1000 * replyTimeoutSeconds,
+    maxConnections: connectionsMax,
+    maxResponseSize: 65_536,
+    // A connection that ends while a message is on its way may have ended before the server had it, most of all one that was kept.
+    maxRequeues: 1,
+    idleTimeout: 1000 * idleSeconds,
+  });
+}

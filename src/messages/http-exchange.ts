@@ -1,0 +1,82 @@
+import { Agent as PlainAgent, request as plainRequest, type IncomingMessage } from 'node:http';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import type { HttpAnswer } from './sms-answer.ts';
+import type { SmsRequest } from './sms-request.ts';
+
+/** The exchange did not come to its end. The message says why, and nothing of what was sent. */
+export class ExchangeFailed extends Error {}
+
+export interface ExchangeOptions {
+  /** PEM; absent: the authorities that Node trusts. */
+  readonly certificateAuthority: string | undefined;
+  readonly totalTimeoutSeconds: number;
+  readonly answerMaxBytes: number;
+  readonly connectionsMax: number;
+}
+
+/**
+ * HTTP requests to one gateway, over TLS 1.2 or 1.3 with a checked certificate where its URL says https. Redirects are answers as others are. Each has a
+ * connection of its own: one that was kept could end while a message goes over it, and nobody knew whether it was sent.
+ */
+export class HttpExchange {
+  readonly #options: ExchangeOptions;
+  readonly #plain: PlainAgent;
+  readonly #tls: TlsAgent;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    const settings = { keepAlive: false, maxSockets: options.connectionsMax };
+    this.#plain = new PlainAgent(settings);
+    this.#tls = new TlsAgent({ ...settings, ca: options.certificateAuthority, minVersion: 'TLSv1.2' });
+  }
+
+  /** @throws {ExchangeFailed} */
+  async exchange({ method, url, headers, body }: SmsRequest, basic: string | undefined): Promise<HttpAnswer> {
+    const { totalTimeoutSeconds } = this.#options;
+    const bytes = body === undefined ? undefined : Buffer.from(body, 'utf8');
+    const deadline = AbortSignal.timeout(1000 * totalTimeoutSeconds);
+    try {
+      return await new Promise<HttpAnswer>((resolve, reject) => {
+        const options = {
+          method,
+          headers: {
+            'Accept-Encoding': 'identity',
+            ...headers,
+            ...(bytes === undefined ? {} : { 'Content-Length': bytes.length }),
+          },
+          ...(basic === undefined ? {} : { auth: basic }),
+          signal: deadline,
+        };
+        const take = (response: IncomingMessage): void => {
+          this.#read(response).then(resolve, reject);
+        };
+        const sent =
+          url.protocol === 'https:'
+            ? tlsRequest(url, { ...options, agent: this.#tls }, take)
+            : plainRequest(url, { ...options, agent: this.#plain }, take);
+        sent.once('error', reject);
+        sent.end(bytes);
+      });
+    } catch (error) {
+      if (deadline.aborted) throw new ExchangeFailed(`no answer within ${totalTimeoutSeconds} s`, { cause: error });
+      if (error instanceof ExchangeFailed) throw error;
+      throw new ExchangeFailed(error instanceof Error ? error.message || 'no connection' : 'no connection', { cause: error });
+    }
+  }
+
+  async #read(response: IncomingMessage): Promise<HttpAnswer> {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of response) {
+      // Node's HTTP parser hands over bytes where no encoding is set.
+      const bytes = chunk as Buffer;
+      length += bytes.length;
+      if (length > this.#options.answerMaxBytes) {
+        response.destroy();
+        throw new ExchangeFailed(`an answer of more than ${this.#options.answerMaxBytes} bytes`);
+      }
+      chunks.push(bytes);
+    }
+    return { status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') };
+  }
+}

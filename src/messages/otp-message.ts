@@ -1,0 +1,18 @@
+import { fillTemplate, parseTemplate } from '../config/message-template.ts';
+import { Refusal } from '../result-codes.ts';
+import type { Messenger, Recipient } from './messenger.ts';
+
+/**
+ * Brings a one-time password to its owner, in the words of the configuration. What gateways answered stays here: their words may hold the password,
+ * which the caller is not to read.
+ * @throws {Refusal} MESSAGE_NOT_SENT
+ */
+export async function deliverOtp(messenger: Messenger, template: string, recipient: Recipient, otp: string): Promise<void> {
+  const text = fillTemplate(parseTemplate(template, ['otp']), new Map([['otp', otp]]));
+  try {
+    await messenger.send(recipient, text);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal('MESSAGE_NOT_SENT', { message: error.message });
+  }
+}

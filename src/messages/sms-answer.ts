@@ -1,0 +1,61 @@
+import type { AnswerPart, SmsConfig } from '../config/sms-config.ts';
+
+/** What a regular expression of the operator's looks at: one that goes through it again and again shall not hold the service up. */
+const patternCharacters = 4096;
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** The answer of the gateway, read as the configuration says. Nothing of it is trusted: texts are as they came. */
+export interface SmsAnswer {
+  readonly accepted: boolean;
+  readonly code: string;
+  readonly messageId: string | undefined;
+  readonly text: string;
+}
+
+/** With `codes`, an answer that has no readable code is a refusal. */
+export function readSmsAnswer({ status, body }: HttpAnswer, config: SmsConfig['answer']): SmsAnswer {
+  const json = parsed(body);
+  const read = (part: AnswerPart): string | undefined => readPart(part, body, json);
+  const code = read(config.code);
+  const rightStatus = config.statuses === undefined ? status >= 200 && status <= 299 : config.statuses.includes(status);
+  const rightCode = config.codes === undefined || config.codes.includes(config.code === undefined ? String(status) : (code ?? ''));
+  return {
+    accepted: rightStatus && rightCode,
+    code: code ?? String(status),
+    messageId: read(config.messageId),
+    text: config.text === undefined ? body : (read(config.text) ?? ''),
+  };
+}
+
+function readPart(part: AnswerPart, body: string, json: unknown): string | undefined {
+  if (part === undefined) return undefined;
+  const { pattern, jsonPointer } = part;
+  if (pattern !== undefined) return new RegExp(pattern, 'u').exec(body.slice(0, patternCharacters))?.[1];
+  const value = jsonPointer === undefined ? undefined : pointed(json, jsonPointer);
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+}
+
+/** RFC 6901 §4; undefined where nothing is. */
+function pointed(json: unknown, pointer: string): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((value, token) => {
+      if (Array.isArray(value)) return /^(?:0|[1-9]\d{0,8})$/.test(token) ? value[Number(token)] : undefined;
+      if (typeof value !== 'object' || value === null) return undefined;
+      return Object.entries(value).find(([name]) => name === token)?.[1];
+    }, json);
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

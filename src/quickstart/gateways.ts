@@ -1,0 +1,24 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { gatewaySecrets, readGatewayPorts, smtpUser } from './gateway-settings.ts';
+import { layout } from './layout.ts';
+import { startSmsGateway } from './sms-gateway.ts';
+import { startSmtpReceiver } from './smtp-receiver.ts';
+import { tlsFiles } from './tls-material.ts';
+
+/** The quickstart's stand-ins for gateways, in a process of their own. It says that both serve by writing its process id. */
+async function run(): Promise<void> {
+  process.umask(0o077);
+  const { smtp, sms } = readGatewayPorts();
+  const tls = { certificate: readFileSync(tlsFiles.server, 'utf8'), key: readFileSync(tlsFiles.serverKey, 'utf8') };
+  const { smtpPassword, smsToken } = gatewaySecrets();
+  await startSmtpReceiver({ port: smtp, ...tls, user: smtpUser, password: smtpPassword, directory: layout.outbox });
+  await startSmsGateway({ port: sms, ...tls, token: smsToken, directory: layout.outbox });
+  writeFileSync(layout.gateways.pid, `${process.pid}\n`);
+}
+
+try {
+  await run();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
