@@ -16,7 +16,6 @@ import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
 import { Guard } from './http/guard.ts';
-import { limitServer } from './http/limited-server.ts';
 import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
@@ -168,6 +167,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const apiListener = createApiListener(config.listeners.api, config.limits, api, {
     log,
     audit,
+    malformed: guard.malformed,
     refused: (code) => refusedClients.refused(code),
   });
   const refusedClients = listenerMetrics(metrics.registry, {
@@ -176,7 +176,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
   });
   const apiServer = apiListener.server;
-  limitServer(apiServer, config.limits, api, guard.malformed);
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
   const publicServer =
     config.listeners.public === undefined

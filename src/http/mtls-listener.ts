@@ -7,6 +7,8 @@ import type { ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Admission, spkiBehind } from './tls/admission.ts';
+import { limitServer } from './limited-server.ts';
+import type { MalformedRequests } from './malformed.ts';
 import { GuardedServer } from './tls/guarded-server.ts';
 import { readTlsMaterial } from './tls/material.ts';
 import { Refusals } from './tls/refusals.ts';
@@ -23,6 +25,8 @@ export interface ApiListener {
 export interface Witnesses {
   readonly log: Logger;
   readonly audit: Pick<Audit, 'refuseClient'>;
+  /** Answers what is no HTTP. */
+  readonly malformed: MalformedRequests;
   /** Told of each refusal by its code. */
   readonly refused?: (code: string) => void;
 }
@@ -48,7 +52,7 @@ export function createApiListener(
   config: Config['listeners']['api'],
   limits: Config['limits'],
   handler: RequestListener,
-  { log, audit, refused }: Witnesses,
+  { log, audit, malformed, refused }: Witnesses,
 ): ApiListener {
   const material = readTlsMaterial(config);
   const admission = new Admission(material.trust);
@@ -89,6 +93,7 @@ export function createApiListener(
   });
 
   server.on('request', handler);
+  limitServer(server, limits, handler, malformed);
   return { server, tls: new ReloadableTls(server, admission, material, log), refusals, connections: async () => connectionsOf(server) };
 }
 

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate, setTimeout as delayMs } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { ckr } from '../../src/token/pkcs11-faults.ts';
@@ -45,6 +45,11 @@ afterAll(async () => {
   // The loop never waits for the token, whatever that does. A shared machine is allowed ten times the goal.
   expect(p99Ms).toBeLessThan(500);
 });
+
+// A host that starts probes the token by the same calls: a fault that is meant for a request must not meet the probe.
+beforeEach(async () => {
+  await vi.waitUntil(() => token.ready, { timeout: 30_000 });
+}, 40_000);
 
 afterEach(() => {
   module.disarm();
@@ -164,6 +169,15 @@ it('a host that is stopped has no deadline of its own: it is replaced', async ()
   await expect(sign()).rejects.toThrow(TokenUnavailable);
   expect(await untilServed()).toBeLessThan(20_000);
   expect(token.hostPid).not.toBe(hostPid);
+}, 60_000);
+
+it('a token that fails once at the probe of a host: that start fails, and the next host serves', async () => {
+  const from = log.lines.length;
+  process.kill(token.hostPid ?? 0, 'SIGKILL');
+  module.arm(`C_SignInit error ${ckr.DEVICE_ERROR}`);
+  expect(await untilServed()).toBeLessThan(20_000);
+  expect(module.armed).toBe(false);
+  expect(log.lines.slice(from).some((line) => line.includes('exit code 70'))).toBe(true);
 }, 60_000);
 
 describe('a token that goes on misbehaving', () => {

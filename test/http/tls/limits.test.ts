@@ -41,7 +41,7 @@ describe('limits of the API listener', () => {
   });
 
   it('closes idle connections, after a request and before the first', async () => {
-    listener = await scratchListener({ keepAliveTimeoutSeconds: 0.2 });
+    listener = await scratchListener({ keepAliveTimeoutSeconds: 0.2, headersTimeoutSeconds: 0.2 });
     const [used, unused] = [await OpenConnection.open(listener.port, client), await OpenConnection.open(listener.port, client)];
     expect(await used.send()).toContain('200 OK');
     await Promise.all([used.closed(), unused.closed()]);

@@ -8,6 +8,7 @@ import { expect, it } from 'vitest';
 import { noAudit } from '../../../src/audit/audit.ts';
 import { ClientRegistry, registerClient } from '../../../src/clients/registry.ts';
 import { Config } from '../../../src/config/config.ts';
+import { MalformedRequests } from '../../../src/http/malformed.ts';
 import { callerOf, createApiListener } from '../../../src/http/mtls-listener.ts';
 import { openSqliteStore } from '../../../src/state/state-store.ts';
 import { recordingLog } from '../../support/silent-log.ts';
@@ -29,7 +30,7 @@ it('a registration counts from the next request on, on connections that are open
         response.end(`${name} ${tenant} ${[...roles].join()} served`);
       });
     },
-    { log: recordingLog(), audit: noAudit },
+    { log: recordingLog(), malformed: new MalformedRequests(), audit: noAudit },
   );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Config } from '../../../src/config/config.ts';
+import { MalformedRequests } from '../../../src/http/malformed.ts';
 import { createApiListener, type ApiListener } from '../../../src/http/mtls-listener.ts';
 import { ScratchAuthority, type CertificateFiles } from '../../support/scratch-authority.ts';
 import { recordingLog } from '../../support/silent-log.ts';
@@ -70,14 +71,16 @@ export async function scratchListener(
   const log = recordingLog();
   const audited: string[] = [];
   const served: string[] = [];
+  const malformed = new MalformedRequests();
   const listener = createApiListener(
     config,
     Config.shape.limits.parse(limits),
     (request, response) => {
+      malformed.follow(request, response);
       served.push(request.url ?? '');
       response.end('served');
     },
-    { log, audit: { refuseClient: (reason) => audited.push(reason) } },
+    { log, malformed, audit: { refuseClient: (reason) => audited.push(reason) } },
   );
   listener.server.listen(0, '127.0.0.1');
   await once(listener.server, 'listening');

@@ -86,7 +86,6 @@ describe('the running service', () => {
   it('answers 404 on the public listener until it has something to serve', async () => {
     for (const [method, path] of [
       ['GET', '/'],
-      ['GET', '/pki/issuing.crl'],
       ['POST', '/ocsp/issuing'],
       ['POST', '/tsa'],
       ['GET', '/health/live'],
