@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { hasGateways, makeGatewaySecrets, readGatewayPorts, type GatewayPorts } from './gateway-settings.ts';
 import { layout, projectDirectory } from './layout.ts';
-import { freePort, isFree } from './ports.ts';
+import { firstPorts, freePort, isFree } from './ports.ts';
 
 const startSeconds = 20;
 const stopSeconds = 5;
@@ -29,7 +29,7 @@ export async function ensureGateways(): Promise<GatewayPorts> {
 }
 
 async function startOnFreePorts(): Promise<GatewayPorts> {
-  let from: GatewayPorts = { smtp: 2525, sms: 9080 };
+  let from: GatewayPorts = firstPorts;
   for (let attempt = 1; ; attempt += 1) {
     const ports = { smtp: await freePort(from.smtp), sms: await freePort(from.sms) };
     writeFileSync(layout.gateways.ports, JSON.stringify(ports));

@@ -2,6 +2,19 @@ import { createServer } from 'node:net';
 
 export const loopback = '127.0.0.1';
 
+/**
+ * Where the search for free ports begins, and, by SIGNETD_QUICKSTART_PORT, elsewhere: environments that are made, stopped and started beside others, as
+ * the tests have, begin far from them.
+ */
+export const firstPorts = portsFrom(process.env['SIGNETD_QUICKSTART_PORT']);
+
+function portsFrom(text: string | undefined): Readonly<Record<'api' | 'operations' | 'public' | 'smtp' | 'sms', number>> {
+  if (text === undefined) return { api: 8443, operations: 9443, public: 8080, smtp: 2525, sms: 9080 };
+  const first = Number(text);
+  if (!Number.isInteger(first) || first < 1 || first > 64_000) throw new Error('SIGNETD_QUICKSTART_PORT is a port from 1 to 64000');
+  return { api: first, operations: first + 2, public: first + 4, smtp: first + 6, sms: first + 8 };
+}
+
 /** Whether nobody listens on a port of the loopback address. */
 export async function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -18,11 +18,10 @@ import { signFirstDocument, type FirstSignature } from './first-signature.ts';
 import { ensureGateways, stopGateways } from './gateway-process.ts';
 import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
 import { clientFiles, layout } from './layout.ts';
-import { freePort, isFree } from './ports.ts';
+import { firstPorts, freePort, isFree } from './ports.ts';
 import { clients, makeTlsMaterial } from './tls-material.ts';
 
 const portAttempts = 10;
-const firstPorts: Ports = { api: 8443, operations: 9443, public: 8080 };
 
 /** `npm run quickstart`: a running service with a first signature, everything under var/quickstart/. */
 async function quickstart(): Promise<void> {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,9 +18,11 @@ export interface QuickstartEnvironment {
 /** A quickstart of its own in a temporary directory, made by the very program that users run. */
 export function quickstartEnvironment(): QuickstartEnvironment {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-quickstart-'));
+  // Far from those of others: while it is stopped, nobody else takes its ports. Below those that the kernel gives to outgoing connections.
+  const port = String(10 * randomInt(1000, 2000));
   const run = (script: string): string =>
     execFileSync(process.execPath, [`dist/quickstart/${script}.js`], {
-      env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory },
+      env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory, SIGNETD_QUICKSTART_PORT: port },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     });
