@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { AdminSocket } from './admin/admin-socket.ts';
 import { runCommand, type AdminContext } from './admin/commands.ts';
 import { reloadBySignal } from './admin/reload.ts';
@@ -7,13 +6,14 @@ import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
 import { Revocations } from './certificates/revocations.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
-import type { Caller } from './clients/caller.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { programArguments } from './config/arguments.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
-import type { KeyType } from './config/profile.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
+import { checkKeyTypes, keyOptions, keysOf, poolTargets } from './daemon/key-options.ts';
+import { otpDelivery } from './daemon/otp-delivery.ts';
+import { readinessFaults } from './daemon/readiness.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
 import { Guard } from './http/guard.ts';
 import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
@@ -23,10 +23,8 @@ import { publishedPki } from './http/published-pki.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
-import { Keyring, type KeyringOptions } from './keys/keyring.ts';
+import { Keyring } from './keys/keyring.ts';
 import { Messenger } from './messages/messenger.ts';
-import { deliverOtp } from './messages/otp-message.ts';
-import type { Deliver } from './keys/otp-delivery.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
 import { Draining } from './service/draining.ts';
@@ -47,11 +45,9 @@ import { requestMetrics } from './telemetry/request-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
-import { missingKeyTypes } from './token/wire/probe-report.ts';
 
 /** What the last checkpoint, the token host and the database may take after the last answer. */
 const closingSeconds = 10;
-const readinessMs = 2000;
 
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: LeveledLog): Promise<void> {
@@ -147,21 +143,14 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     () => new Map([...validAuthorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
   );
   const health = {
-    async ready(): Promise<Record<string, string>> {
-      const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
-      const [authority] = validAuthorities.values();
-      // Nobody takes these bytes for a certificate: they are no ASN.1.
-      await Promise.all([
-        inTime(authority?.sign(Buffer.from('readiness'))).catch(() => {
-          faults['token'] = 'it does not sign';
-        }),
-        inTime(store.run('probe')).catch(() => {
-          faults['state'] = 'it takes no writes';
-        }),
-      ]);
-      if (!audit.status.writable) faults['audit'] = 'it takes no records';
-      return { ...faults, ...apiListener.tls.faults() };
-    },
+    ready: async () =>
+      readinessFaults({
+        isStopping: () => draining.begun,
+        signer: () => [...validAuthorities.values()][0],
+        store,
+        auditWritable: () => audit.status.writable,
+        listenerFaults: () => apiListener.tls.faults(),
+      }),
     warnings: () => apiListener.tls.warnings(),
   };
   const apiListener = createApiListener(config.listeners.api, config.limits, api, {
@@ -271,57 +260,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   });
   watchdog.start();
   manager.ready(servingStatus(reloader));
-}
-
-/** A tenant whose keys the token cannot make would only find out by its first request. */
-function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void {
-  if (probe === undefined) return;
-  const missing = missingKeyTypes(
-    probe,
-    Object.values(tenants).map(({ profile }) => profile.keyType),
-  );
-  const faults = Object.entries(tenants)
-    .filter(([, { profile }]) => missing.includes(profile.keyType))
-    .map(([name, { profile }]) => `tenants.${name}.profile.keyType: the token cannot use ${profile.keyType} keys`);
-  if (faults.length > 0) throw new ConfigError([...faults, ...probe.limits].join('\n'));
-}
-
-/** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
-function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
-  const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
-  const attemptWaitMs = 1000 * token.callTimeoutSeconds;
-  return {
-    configured: keysOf(certificateAuthorities),
-    attemptMaxMs,
-    attemptWaitMs,
-    ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }),
-  };
-}
-
-/** Keys are made ahead of the types that tenants' profiles ask for. */
-function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, number> {
-  const types = Object.values(tenants).map(({ profile }) => profile.keyType);
-  return new Map(types.map((type) => [type, keyPool.keysByType[type] ?? keyPool.keys]));
-}
-
-function keysOf(authorities: Config['certificateAuthorities']): string[] {
-  return Object.values(authorities).map(({ keyId }) => keyId);
-}
-
-/** How one-time passwords reach the subscribers of a caller's tenant, in the tenant's words. */
-function otpDelivery({ config, messages }: Pick<Context, 'config' | 'messages'>, { tenant }: Caller): Deliver | undefined {
-  const text = config.tenants[tenant]?.otpText ?? config.messages?.otpText;
-  return text === undefined || config.messages === undefined
-    ? undefined
-    : async (subscriber, otp) => deliverOtp(messages, text, subscriber, otp);
-}
-
-/** Whoever asks whether the service is ready wants to know soon. */
-async function inTime(work: Promise<unknown> | undefined): Promise<void> {
-  const late = delay(readinessMs, undefined, { ref: false }).then(() => {
-    throw new Error('no answer in time');
-  });
-  await Promise.race([work, late]);
 }
 
 function servingStatus({ last }: Reloader): string {

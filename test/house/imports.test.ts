@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 const rooms: readonly (readonly string[])[] = [
   ['main.ts', 'token-host.ts', 'cli.ts'],
   ['quickstart/'],
+  ['daemon/'],
   ['cli/'],
   ['admin/'],
   ['http/'],

@@ -1,0 +1,40 @@
+import { ConfigError, type Config } from '../config/config.ts';
+import type { KeyType } from '../config/profile.ts';
+import type { KeyringOptions } from '../keys/keyring.ts';
+import type { TokenClient } from '../token/client/token-client.ts';
+import { missingKeyTypes } from '../token/wire/probe-report.ts';
+
+/** A tenant whose keys the token cannot make would only find out by its first request. */
+export function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void {
+  if (probe === undefined) return;
+  const missing = missingKeyTypes(
+    probe,
+    Object.values(tenants).map(({ profile }) => profile.keyType),
+  );
+  const faults = Object.entries(tenants)
+    .filter(([, { profile }]) => missing.includes(profile.keyType))
+    .map(([name, { profile }]) => `tenants.${name}.profile.keyType: the token cannot use ${profile.keyType} keys`);
+  if (faults.length > 0) throw new ConfigError([...faults, ...probe.limits].join('\n'));
+}
+
+/** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
+export function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
+  const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
+  const attemptWaitMs = 1000 * token.callTimeoutSeconds;
+  return {
+    configured: keysOf(certificateAuthorities),
+    attemptMaxMs,
+    attemptWaitMs,
+    ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }),
+  };
+}
+
+/** Keys are made ahead of the types that tenants' profiles ask for. */
+export function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, number> {
+  const types = Object.values(tenants).map(({ profile }) => profile.keyType);
+  return new Map(types.map((type) => [type, keyPool.keysByType[type] ?? keyPool.keys]));
+}
+
+export function keysOf(authorities: Config['certificateAuthorities']): string[] {
+  return Object.values(authorities).map(({ keyId }) => keyId);
+}
