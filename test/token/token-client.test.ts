@@ -86,6 +86,15 @@ describe('keys on the token', () => {
     expect((await token.listKeys()).map((key) => key.id)).not.toContain(id);
     await expect(token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, [digest('sha256')])).rejects.toThrow(TokenUnavailable);
   });
+
+  it('lists keys page by page, each once', async () => {
+    const made = Array.from({ length: 3 }, () => newKeyId('service'));
+    for (const id of made) await token.createKey(id, 'P-256');
+    const whole = (await token.listKeys()).map(({ id }) => id);
+    expect(whole).toEqual(expect.arrayContaining(made));
+    for (const pageKeys of [1, 2, whole.length]) expect((await token.listKeys(pageKeys)).map(({ id }) => id)).toEqual(whole);
+    for (const id of made) await token.destroyKey(id);
+  });
 });
 
 describe("a caller's key", () => {

@@ -17,7 +17,15 @@ import {
 } from '../token.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
 import { maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
-import { readClaimOutcome, writeClaimKey, writeCreateKey, writeMakeMac, writeVerifyProof } from '../wire/messages.ts';
+import {
+  keysInAnswerMax,
+  readClaimOutcome,
+  writeClaimKey,
+  writeCreateKey,
+  writeListKeys,
+  writeMakeMac,
+  writeVerifyProof,
+} from '../wire/messages.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { writeSign } from '../wire/sign-message.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
@@ -162,8 +170,14 @@ export class TokenClient implements Token {
     return ok(await this.#request('random', new FieldWriter().u32(bytes).finish()));
   }
 
-  async listKeys(): Promise<readonly TokenKey[]> {
-    return values(ok(await this.#request('listKeys', Buffer.alloc(0)))).map((id) => ({ id: keyIdOf(id) }));
+  /** @param pageKeys how many the host is asked for at a time */
+  async listKeys(pageKeys = keysInAnswerMax): Promise<readonly TokenKey[]> {
+    const keys: TokenKey[] = [];
+    for (;;) {
+      const page = values(ok(await this.#request('listKeys', writeListKeys({ after: keys.at(-1)?.id, limit: pageKeys }))));
+      keys.push(...page.map((id) => ({ id: keyIdOf(id) })));
+      if (page.length < pageKeys) return keys;
+    }
   }
 
   async #supervise(): Promise<void> {

@@ -1,11 +1,11 @@
 import type { Handle } from 'pkcs11js';
-import { keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
+import { keyIdBytes, keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
 import type { ClaimOutcome, Proof, Proofs } from '../token.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
-import { macInput, readClaimKey, readCreateKey, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
+import { macInput, readClaimKey, readCreateKey, readListKeys, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
 import { readSign } from '../wire/sign-message.ts';
 import { claimKey } from './claim-key.ts';
 import type { KeyDirectory } from './key-directory.ts';
@@ -113,8 +113,14 @@ export class Executor {
       }
       case operations.random:
         return ok(this.#random(body));
-      case operations.listKeys:
-        return ok(new FieldWriter().list([...this.#keys.all()].map((id) => Buffer.from(id, 'hex'))).finish());
+      case operations.listKeys: {
+        const { after = '', limit } = readListKeys(body);
+        const page = [...this.#keys.all()]
+          .filter((id) => id > after)
+          .toSorted()
+          .slice(0, limit);
+        return ok(new FieldWriter().list(page.map(keyIdBytes)).finish());
+      }
       default: {
         const answer = this.#providerKeys.run(code, body) ?? answerReport(code, body, this.#session, this.#probed);
         if (answer === undefined) throw new WireError(`an unknown operation ${code}`);

@@ -69,3 +69,29 @@ function member<T>(values: readonly T[], index: number): T {
   if (value === undefined) throw new WireError('a value outside its list');
   return value;
 }
+
+/** Keys in one answer: with their lengths they fill most of a frame. */
+export const keysInAnswerMax = 40_000;
+
+/** Identifiers come in their order, a page at a time: those after one, or the first. */
+export interface ListKeys {
+  readonly after: KeyId | undefined;
+  readonly limit: number;
+}
+
+export function writeListKeys({ after, limit }: ListKeys): Buffer {
+  return new FieldWriter()
+    .u32(limit)
+    .bytes(after === undefined ? Buffer.alloc(0) : keyIdBytes(after))
+    .finish();
+}
+
+/** @throws {WireError} */
+export function readListKeys(body: Buffer): ListKeys {
+  const reader = new FieldReader(body);
+  const limit = reader.u32();
+  const after = reader.bytes();
+  reader.end();
+  if (limit < 1 || limit > keysInAnswerMax) throw new WireError(`a page of ${limit} keys`);
+  return { limit, after: after.length === 0 ? undefined : keyIdOf(after) };
+}
