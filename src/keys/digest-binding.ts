@@ -34,7 +34,15 @@ export function bindingOf(text: string | null): DigestBinding {
  */
 export function coversDocuments(binding: DigestBinding, documents: readonly InputDocument[]): boolean {
   if (binding === undefined) return true;
-  return documents.every(({ id, source }) => binding.some((entry) => entry.id === id && equal(entry.value, digestOf(source, entry.hash))));
+  return documents.every(({ id, source }) => {
+    // Once for each hash, however many entries the list has of this document.
+    const digests = new Map<HashName, Uint8Array | undefined>();
+    const digestBy = (hash: HashName): Uint8Array | undefined => {
+      if (!digests.has(hash)) digests.set(hash, digestOf(source, hash));
+      return digests.get(hash);
+    };
+    return binding.some((entry) => entry.id === id && equal(entry.value, digestBy(entry.hash)));
+  });
 }
 
 /** Whether every entry of the list is in the binding. */
