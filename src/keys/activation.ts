@@ -157,9 +157,9 @@ export class Activation {
     mark: SecretMark,
     otp: OtpRow | 'unasked' | undefined,
   ): Promise<Reserved<P>> {
-    const { secret } = key;
-    const ownSecret = secret?.stretched === true ? await this.#stretched.of(mark, given.bytes, secret.salt) : given.bytes;
-    return reserve<P>({ key, given, action, ownSecret, otp });
+    const { secret: own } = key;
+    const ownSecret = own?.stretched === true ? await this.#stretched.of(mark, given.bytes, own.salt) : given.bytes;
+    return reserve<P>({ key, own, given, action, ownSecret, otp });
   }
 
   /** The store decides, whatever this instance remembers of the key. */

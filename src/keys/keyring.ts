@@ -188,7 +188,8 @@ export class Keyring {
   async changePassword(key: KeyRecord, given: GivenSecret, password: string): Promise<void> {
     await this.#activation.activate(key, { use: 'changePassword', action: 'CHANGE_PASSWORD', given }, async (reserved) => {
       const outcome = await this.#custody.verify(reserved);
-      const { secret } = key;
+      // The one that was verified: another change may have given the record the next one meanwhile.
+      const { own: secret } = reserved;
       if (!outcome.verified || secret === undefined) return { verified: false };
       const right = { ...outcome, usesUp: true, finish: async () => Promise.resolve() };
       // A one-time password says nothing of the old password, which the new one may be.

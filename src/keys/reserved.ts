@@ -20,6 +20,8 @@ export interface PossibleSecret extends Proof {
 export interface Reserved<P extends OtpAction> {
   readonly [purposeOf]: P;
   readonly key: KeyRecord;
+  /** The key's own secret that the candidates were made of; the record may have another by the time that the token answers. */
+  readonly own: StoredSecret | undefined;
   readonly candidates: readonly PossibleSecret[];
   readonly also: Proof | undefined;
 }
@@ -32,6 +34,8 @@ export const otpKinds = {
 
 export interface Attempting {
   readonly key: KeyRecord;
+  /** The key's own secret as it was when the attempt began. */
+  readonly own: StoredSecret | undefined;
   readonly given: GivenSecret;
   readonly action: OtpAction;
   /** The key's own password as its MAC was made of it. */
@@ -41,22 +45,27 @@ export interface Attempting {
 }
 
 /** For activation alone. A one-time password that is not there is compared all the same, so that the time does not tell. */
-export function reserve<P extends OtpAction>({ key, given, action, ownSecret, otp }: Attempting): Reserved<P> {
+export function reserve<P extends OtpAction>({ key, own, given, action, ownSecret, otp }: Attempting): Reserved<P> {
   const candidates: PossibleSecret[] = [];
   if (given.member === 'transactionId') {
-    const alone = { key, candidates: [{ ...proof('TRANSACTION', key.transaction, given.bytes), binding: undefined }], also: undefined };
+    const alone = {
+      key,
+      own,
+      candidates: [{ ...proof('TRANSACTION', key.transaction, given.bytes), binding: undefined }],
+      also: undefined,
+    };
     return alone as Omit<Reserved<P>, typeof purposeOf> as Reserved<P>;
   }
   if (given.member === 'authToken') {
-    candidates.push({ ...proof('AUTH_TOKEN', key.secret, given.bytes), binding: undefined });
+    candidates.push({ ...proof('AUTH_TOKEN', own, given.bytes), binding: undefined });
   } else {
-    if (key.protocol === 'PASSWORD') candidates.push({ ...proof('PASSWORD', key.secret, ownSecret), binding: undefined });
+    if (key.protocol === 'PASSWORD') candidates.push({ ...proof('PASSWORD', own, ownSecret), binding: undefined });
     if (otp !== 'unasked') {
       const stored = otp === undefined ? undefined : { salt: otp.salt, mac: otp.mac, stretched: false };
       candidates.push({ ...proof(otpKinds[action], stored, given.bytes), binding: bindingOf(otp?.bound_digests ?? null) });
     }
   }
-  const attempt: Omit<Reserved<P>, typeof purposeOf> = { key, candidates, also: transactionProof(key, given.transactionId) };
+  const attempt: Omit<Reserved<P>, typeof purposeOf> = { key, own, candidates, also: transactionProof(key, given.transactionId) };
   return attempt as Reserved<P>;
 }
 

@@ -4,15 +4,25 @@ import { join } from 'node:path';
 
 /** CKA_ID of every private key on a quickstart's token, hexadecimal, as pkcs11-tool lists them. */
 export function privateKeysOnToken(quickstartDirectory: string): string[] {
+  const directory = join(quickstartDirectory, 'token');
+  return privateKeysOf({
+    label: 'signetd',
+    pin: readFileSync(join(directory, 'pin'), 'utf8').trim(),
+    softhsmConfig: join(directory, 'softhsm2.conf'),
+  });
+}
+
+/** The same of any SoftHSM token. */
+export function privateKeysOf({ label, pin, softhsmConfig }: { label: string; pin: string; softhsmConfig: string }): string[] {
   const listing = execFileSync(
     'pkcs11-tool',
     [
-      ...['--module', '/usr/lib/softhsm/libsofthsm2.so', '--token-label', 'signetd'],
-      ...['--login', '--pin', readFileSync(join(quickstartDirectory, 'token', 'pin'), 'utf8').trim()],
+      ...['--module', '/usr/lib/softhsm/libsofthsm2.so', '--token-label', label],
+      ...['--login', '--pin', pin],
       ...['--list-objects', '--type', 'privkey'],
     ],
     {
-      env: { ...process.env, SOFTHSM2_CONF: join(quickstartDirectory, 'token', 'softhsm2.conf') },
+      env: { ...process.env, SOFTHSM2_CONF: softhsmConfig },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     },
