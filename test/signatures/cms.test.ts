@@ -6,6 +6,7 @@ import type { Content } from '../../src/documents/content.ts';
 import { contentPieces } from '../../src/documents/content-pieces.ts';
 import { cmsFormat } from '../../src/signatures/cms/cms.ts';
 import { rawFormat } from '../../src/signatures/raw/raw.ts';
+import { usualProperties } from '../../src/signatures/signed-properties.ts';
 import { openssl } from '../support/openssl.ts';
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -20,6 +21,7 @@ const signer = {
 };
 const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
 const moment = { now: new Date('2026-01-02T03:04:05.678Z') };
+const parametersOf = (detached: boolean) => ({ algorithm, detached, properties: usualProperties, coSigning: 'NEVER' }) as const;
 const document = { id: 'd', fileName: undefined, source: { content: Buffer.from('content') } };
 const valueOf = (data: Uint8Array | undefined): Buffer =>
   sign('sha256', data ?? Buffer.alloc(0), { key: privateKey, dsaEncoding: 'ieee-p1363' });
@@ -29,7 +31,7 @@ const joined = (pieces: readonly Content[]): Buffer =>
 
 describe('cmsFormat with a software key', () => {
   it('prepares the same bytes for the same input and time, attributes in DER order', () => {
-    const [first, second] = [0, 1].map(() => cmsFormat.prepare(document, { algorithm, detached: true }, signer, moment));
+    const [first, second] = [0, 1].map(() => cmsFormat.prepare(document, parametersOf(true), signer, moment));
     expect(first).toEqual(second);
     const attributes = children(readAll(first?.dataToSign ?? new Uint8Array())).map(({ raw }) => Buffer.from(raw));
     expect(attributes).toEqual(attributes.toSorted((a, b) => a.compare(b)));
@@ -44,7 +46,7 @@ describe('cmsFormat with a software key', () => {
 
   it('completes with a right value, and refuses a wrong one', () => {
     for (const detached of [true, false]) {
-      const prepared = cmsFormat.prepare(document, { algorithm, detached }, signer, moment);
+      const prepared = cmsFormat.prepare(document, parametersOf(detached), signer, moment);
       const evidence = cmsFormat.complete(prepared, valueOf(prepared.dataToSign), signer, document);
       expect(
         openssl(
@@ -76,7 +78,7 @@ describe('cmsFormat with a software key', () => {
   });
 
   it('writes one encoding throughout: OpenSSL writes the same bytes again', () => {
-    const prepared = cmsFormat.prepare(document, { algorithm, detached: false }, signer, moment);
+    const prepared = cmsFormat.prepare(document, parametersOf(false), signer, moment);
     const content = joined(cmsFormat.complete(prepared, valueOf(prepared.dataToSign), signer, document).content);
     const again = openssl(['cms', '-cmsout', '-inform', 'DER', '-in', '{cms}', '-outform', 'PEM'], { cms: content });
     expect(Buffer.from(again.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64').equals(Buffer.from(content))).toBe(true);

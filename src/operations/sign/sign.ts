@@ -17,6 +17,7 @@ import { EvidenceObject } from '../fields/evidence-object.ts';
 import { ObjectIdentifier, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
+import { cmsParameters } from './cms-parameters.ts';
 import { requestedSignature } from './consistency.ts';
 import { SignatureParameters } from './parameters.ts';
 
@@ -67,10 +68,11 @@ export const sign = operation({
     if (requested.kind === 'cms') {
       checkTrustedAuthority(requested.options.trustedCA, signer.issuers);
       const algorithm = cmsAlgorithm(requested.options, key);
+      const asked = cmsParameters(requested, algorithm, key.certificate);
       return signAll(
         documents,
         cms,
-        documents.map(() => ({ algorithm, detached: requested.detached })),
+        documents.map(() => asked),
         { key, given, signer, context },
       );
     }
