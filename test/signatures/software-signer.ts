@@ -17,10 +17,12 @@ export interface SoftwareSigner extends SignerChain {
   readonly algorithm: SignatureAlgorithm;
 }
 
-export function softwareSigner(name: string, kind: 'rsa' | 'ec' = 'ec'): SoftwareSigner {
+export function softwareSigner(name: string, kind: 'rsa' | 'ec' = 'ec', serialNumber = '5'): SoftwareSigner {
   const { privateKey } =
     kind === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const pem = openssl(['req', '-x509', '-key', '{key}', '-subj', `/CN=${name}`, '-days', '2'], { key: keyPem(privateKey) });
+  const pem = openssl(['req', '-x509', '-key', '{key}', '-subj', `/CN=${name}`, '-days', '2', '-set_serial', serialNumber], {
+    key: keyPem(privateKey),
+  });
   const certificate = parseCertificateText(pem);
   const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const algorithm: SignatureAlgorithm = kind === 'ec' ? { scheme: 'ECDSA', hash: 'sha256' } : { scheme: 'RSA_PKCS1', hash: 'sha256' };

@@ -1,5 +1,6 @@
 import { BerCursor, type BerSpan } from '../../asn1/ber-cursor.ts';
 import { bytesBetween, type ByteSource } from '../../asn1/byte-source.ts';
+import * as der from '../../asn1/der.ts';
 import { objectIdentifierText } from '../../asn1/object-identifier.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { DerError } from '../../asn1/reader.ts';
@@ -21,6 +22,8 @@ const limits = { elementsMax: 2 ** 20, depthMax: 24 } as const;
 /** All that is not content is held in memory. */
 const partsMaxBytes = 16 * 1024 * 1024;
 const versionsMax = 5;
+const beginBytes = 32;
+const signedDataOid = der.oid(oids.signedData);
 
 const tags = {
   integer: 0x02,
@@ -33,16 +36,12 @@ const tags = {
   revocation: 0xa1,
 } as const;
 
-/** Whether the source begins as a ContentInfo with SignedData does. What follows may be anything. */
+/** Whether the source begins as a ContentInfo with SignedData does: a SEQUENCE of whatever length, with its identifier. What follows may be anything. */
 export function beginsAsSignedData(source: ByteSource): boolean {
-  try {
-    const cursor = new BerCursor(source, limits);
-    cursor.open(tags.sequence);
-    return readOid(source, cursor) === oids.signedData;
-  } catch (error) {
-    if (error instanceof DerError) return false;
-    throw error;
-  }
+  const begin = bytesBetween(source, 0, Math.min(source.bytes, beginBytes));
+  const first = begin[1] ?? 0;
+  const start = first <= 0x80 ? 2 : 2 + (first & 0x7f);
+  return begin[0] === tags.sequence && begin.subarray(start, start + signedDataOid.length).equals(signedDataOid);
 }
 
 /**
