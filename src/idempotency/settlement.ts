@@ -39,6 +39,6 @@ export class Settlement implements OutcomeKeeper {
     const { id } = this.#secrets;
     const claim = this.#claim;
     const where = await placed(this.#store, id, claim, await this.#secrets.seal(text));
-    return step('keepAnswer', { id, claim, ...where, until: Math.min(until, Date.now() + this.#keepMs) });
+    return step('keepAnswer', { id, claim, ...where, until: Math.min(until, this.#store.now() + this.#keepMs) });
   }
 }

@@ -14,11 +14,19 @@ export interface RecordUser {
   forget(key: KeyRecord): void;
 }
 
+/** Brings records up to date. */
+export interface RecordReader {
+  /** Reads the row again, whether a change was told or not. */
+  reread(record: KeyRecord): Promise<void>;
+  /** When this resolves, the record is as every change that was committed before the call left it. */
+  bringUpToDate(record: KeyRecord): Promise<void>;
+}
+
 /**
  * Records in memory, so that a request reads none; one object a key, since it holds the counters. Before a record is handed out the store is
  * asked what other instances changed, so that what they have committed decides at once.
  */
-export class KeyCache {
+export class KeyCache implements RecordReader {
   readonly #store: StateStore;
   readonly #user: RecordUser;
   /** By reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
@@ -49,9 +57,15 @@ export class KeyCache {
     return this.#records.get(reference);
   }
 
-  /** Reads the row again, whether a change was told or not. */
   async reread(record: KeyRecord): Promise<void> {
     record.isStale = true;
+    await this.#bringUpToDate(record);
+  }
+
+  async bringUpToDate(record: KeyRecord): Promise<void> {
+    await this.#store.refresh();
+    // One that had to go from the memory while it was in use is told of nothing.
+    if (this.#records.get(record.reference) !== record) record.isStale = true;
     await this.#bringUpToDate(record);
   }
 

@@ -17,7 +17,7 @@ import { passwordBytes, type GivenSecret, type OtpAction } from './credentials.t
 import type { KeyCustody } from './custody.ts';
 import { Destruction, type RecoveryOptions } from './destruction.ts';
 import { coversDigests, coversDocuments, type BoundDigest } from './digest-binding.ts';
-import { KeyCache } from './key-cache.ts';
+import { KeyCache, type RecordReader } from './key-cache.ts';
 import { checkUsable, parseKeyReferenceId, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
 import { keyRow, makeSecret, type CreatedKey, type NewKey } from './new-key.ts';
@@ -67,7 +67,11 @@ export class Keyring {
       options.pool === undefined
         ? undefined
         : new KeyPool({ store, custody, journal: this.#journal, destruction: this.destruction }, options.pool);
-    this.#activation = new Activation(store, async (key) => this.#cache.reread(key), { attemptMaxMs, waitMs: attemptWaitMs });
+    const records: RecordReader = {
+      reread: async (key) => this.#cache.reread(key),
+      bringUpToDate: async (key) => this.#cache.bringUpToDate(key),
+    };
+    this.#activation = new Activation(store, records, { attemptMaxMs, waitMs: attemptWaitMs });
     this.#cache = new KeyCache(store, this.#activation);
   }
 
@@ -211,12 +215,12 @@ export class Keyring {
     key: KeyRecord,
     { action, digests, deliver }: { action: OtpAction; digests: readonly BoundDigest[]; deliver?: Deliver | undefined },
   ): Promise<string | undefined> {
-    checkUsable(key, otpUses[action], Date.now());
+    checkUsable(key, otpUses[action], this.#store.now());
     const isForSigning = action === 'SIGN';
     if (isForSigning && !coversDigests(key.binding, digests)) throw new Refusal('DIGEST_NOT_AUTHORISED');
-    const { text, row } = await makeOtp(this.#token, key, action, isForSigning ? digests : undefined);
+    const { text, row } = await makeOtp(this.#token, key, action, { binding: isForSigning ? digests : undefined, now: this.#store.now() });
     const outcome = deliver === undefined ? await outcomeSteps({ answer: { password: text }, until: row.expires_at }) : [];
-    await this.#store.commit([step('putOtp', { otp: row, now: Date.now() }), ...auditSteps('a one-time password is open'), ...outcome]);
+    await this.#store.commit([step('putOtp', { otp: row, now: this.#store.now() }), ...auditSteps('a one-time password is open'), ...outcome]);
     if (deliver === undefined) return text;
     try {
       await deliver(key.subscriber, text);
@@ -234,9 +238,14 @@ export class Keyring {
     await this.#cache.reread(key);
   }
 
+  /** The time that locks and ends go by, on every instance the same; milliseconds since epoch. */
+  now(): number {
+    return this.#store.now();
+  }
+
   /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
   checkUsable(key: KeyRecord, use: Use): void {
-    checkUsable(key, use, Date.now());
+    checkUsable(key, use, this.#store.now());
   }
 
   /** What an operator does with a locked key: it has all its attempts again. `record` is committed with it. @throws {Refusal} KEY_UNKNOWN */
@@ -252,7 +261,7 @@ export class Keyring {
     const row = await this.#store.run('findKey', reference);
     if (row === undefined) throw new Refusal('KEY_UNKNOWN');
     const { from, to, destroys } = transitions.remove;
-    const change = step('changeKeyState', { reference, from, to, destroys, now: Date.now() });
+    const change = step('changeKeyState', { reference, from, to, destroys, now: this.#store.now() });
     const [isChanged] = await this.#store.commit([change, ...record]);
     if (!isChanged) throw new Refusal('KEY_STATE', { message: 'the key has ended before' });
     const key = this.#cache.cached(reference);

@@ -25,6 +25,11 @@ export interface StateStore {
    * @throws {StoreUnavailable}
    */
   refresh(): Promise<void>;
+  /**
+   * The time that locks, reservations and one-time passwords go by, in milliseconds since epoch: that of the database server, as each `refresh`
+   * learns it, so that instances whose clocks differ decide alike; without a server, that of this machine.
+   */
+  now(): number;
   /** For caches. The callback is called with rows that this or another instance changed; on a store that is not shared, never. */
   onChange(listener: (change: Change) => void): void;
   /** Resolves when the database thread takes its turn, whether the database itself answers or not. @throws {Error} where the thread has ended */

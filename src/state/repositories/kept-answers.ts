@@ -1,6 +1,9 @@
 import { sql, type Transaction } from 'kysely';
 import type { KeptAnswerPartRow, KeptAnswerRow, Schema } from '../schema.ts';
 
+/** The text of a commit's failure where somebody else has the request by now. */
+export const claimIsLost = 'the claim on a request has ended';
+
 /** Who claims a request, until when nobody else does. Times are milliseconds since epoch. */
 export interface Claim {
   readonly id: string;
@@ -57,7 +60,7 @@ export async function keepAnswer(
     .where('claim', '=', claim)
     .returning('id')
     .executeTakeFirst();
-  if (row === undefined) throw new Error('the claim on a request has ended');
+  if (row === undefined) throw new Error(claimIsLost);
 }
 
 /** The request ended with nothing to keep: the next one with its key runs anew. False where the claim had ended. */
