@@ -4,7 +4,8 @@ import type { Change } from '../state/database.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { changeableFields, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 
-const maxRecords = 10_000;
+/** Some 10,000 records of common size. */
+const recordsMaxBytes = 64 * 1024 * 1024;
 
 /** Whom the cache asks about its records, and tells. */
 export interface RecordUser {
@@ -32,9 +33,12 @@ export class KeyCache implements RecordReader {
   /** By reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
   readonly #records = new Map<KeyReferenceId, KeyRecord>();
   readonly #reading = new Map<KeyReferenceId, Promise<void>>();
+  readonly #maxBytes: number;
+  #bytes = 0;
   #changes = 0;
 
-  constructor(store: StateStore, user: RecordUser) {
+  constructor(store: StateStore, user: RecordUser, maxBytes = recordsMaxBytes) {
+    this.#maxBytes = maxBytes;
     this.#store = store;
     this.#user = user;
     store.onChange((change) => {
@@ -74,9 +78,13 @@ export class KeyCache implements RecordReader {
     const row = await this.#store.run('findKey', reference);
     if (row === undefined || row.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
     // Two look-ups at once end with one record.
-    const record = this.#records.get(reference) ?? recordOf(row, tenant);
+    const known = this.#records.get(reference);
+    const record = known ?? recordOf(row, tenant);
     if (this.#changes !== changes) record.isStale = true;
-    this.#records.set(reference, record);
+    if (known === undefined) {
+      this.#records.set(reference, record);
+      this.#bytes += record.weight;
+    }
     return record;
   }
 
@@ -110,13 +118,21 @@ export class KeyCache implements RecordReader {
   }
 
   #keep(record: KeyRecord): void {
+    const known = this.#records.get(record.reference);
+    if (known !== undefined && known !== record) return;
+    if (known === undefined) {
+      // It had to go while it was read, and was told of nothing since.
+      record.isStale = true;
+      this.#bytes += record.weight;
+    }
     this.#records.delete(record.reference);
     this.#records.set(record.reference, record);
-    if (this.#records.size <= maxRecords) return;
+    if (this.#bytes <= this.#maxBytes) return;
     for (const [reference, oldest] of this.#records) {
-      if (this.#user.isBusy(oldest)) continue;
+      if (oldest === record || this.#user.isBusy(oldest)) continue;
       this.#records.delete(reference);
-      return;
+      this.#bytes -= oldest.weight;
+      if (this.#bytes <= this.#maxBytes) return;
     }
   }
 

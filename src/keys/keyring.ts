@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
+import { DocumentDigests } from '../documents/document-digests.ts';
 import type { InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
@@ -9,6 +10,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Token } from '../token/token.ts';
@@ -23,6 +25,7 @@ import { KeyPool, type PoolOptions } from './key-pool.ts';
 import { keyRow, makeSecret, type CreatedKey, type NewKey } from './new-key.ts';
 import type { Deliver } from './otp-delivery.ts';
 import { makeOtp } from './otp.ts';
+import type { PossibleSecret, Reserved } from './reserved.ts';
 import { storedStatesFor, transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
 import { stretch } from './stretching.ts';
@@ -32,6 +35,8 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   readonly attemptMaxMs?: number;
   /** How long an attempt waits for those before it. */
   readonly attemptWaitMs?: number;
+  /** Where big documents are hashed; absent: on the event loop. */
+  readonly threads?: Pick<WorkThreads, 'run'>;
   /** Keys that are made ahead; absent: none are. */
   readonly pool?: PoolOptions;
 }
@@ -51,6 +56,7 @@ export class Keyring {
   readonly #journal: KeyJournal;
   readonly #activation: Activation;
   readonly #cache: KeyCache;
+  readonly #threads: Pick<WorkThreads, 'run'> | undefined;
   /** What goes from the token, now, later, or at the next start. */
   readonly destruction: Destruction;
   /** Keys that are made ahead. */
@@ -60,6 +66,7 @@ export class Keyring {
     const { abandonedMs = 600_000, attemptMaxMs = 120_000, attemptWaitMs = 30_000, configured = [] } = options;
     this.#store = store;
     this.#token = token;
+    this.#threads = options.threads;
     this.#custody = custody;
     this.#journal = storeKeyJournal(store);
     this.destruction = new Destruction(store, custody, this.#journal, { abandonedMs, configured });
@@ -116,15 +123,11 @@ export class Keyring {
     complete: (values: readonly Uint8Array[]) => Promise<T>,
   ): Promise<T> {
     this.#pool?.noteUse();
-    const allowed = coversDocuments(key.binding, documents);
     const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
     const result = await this.#activation.activate<'SIGN', T>(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
-      const outcome = await this.#custody.sign(
-        reserved,
-        algorithm,
-        digests,
-        (secret) => allowed && coversDocuments(secret.binding, documents),
-      );
+      const allowed = await this.#allowed(reserved, documents);
+      if (allowed === undefined) return { verified: false };
+      const outcome = await this.#custody.sign(reserved, algorithm, digests, (secret) => allowed.has(secret));
       if (!outcome.verified) return outcome;
       const { by, values } = outcome;
       if (values.length === 0) {
@@ -135,6 +138,25 @@ export class Keyring {
     });
     if (change !== undefined) await this.destruction.finish(key.id);
     return result;
+  }
+
+  /**
+   * Those of the possible secrets that let the documents be signed. Where it takes time to hash the documents, the secret is verified before:
+   * undefined where it is wrong, so that nothing is hashed for it.
+   */
+  async #allowed(reserved: Reserved<'SIGN'>, documents: readonly InputDocument[]): Promise<ReadonlySet<PossibleSecret> | undefined> {
+    const { key, candidates } = reserved;
+    const digests = new DocumentDigests(documents, this.#threads);
+    let asked = candidates;
+    if (digests.areBig && [key, ...candidates].some(({ binding }) => binding !== undefined)) {
+      const outcome = await this.#custody.verify(reserved);
+      if (!outcome.verified) return undefined;
+      asked = candidates.slice(outcome.by, outcome.by + 1);
+    }
+    const allowed = new Set<PossibleSecret>();
+    if (!(await coversDocuments(key.binding, documents, digests))) return allowed;
+    for (const secret of asked) if (await coversDocuments(secret.binding, documents, digests)) allowed.add(secret);
+    return allowed;
   }
 
   /**
@@ -220,7 +242,11 @@ export class Keyring {
     if (isForSigning && !coversDigests(key.binding, digests)) throw new Refusal('DIGEST_NOT_AUTHORISED');
     const { text, row } = await makeOtp(this.#token, key, action, { binding: isForSigning ? digests : undefined, now: this.#store.now() });
     const outcome = deliver === undefined ? await outcomeSteps({ answer: { password: text }, until: row.expires_at }) : [];
-    await this.#store.commit([step('putOtp', { otp: row, now: this.#store.now() }), ...auditSteps('a one-time password is open'), ...outcome]);
+    await this.#store.commit([
+      step('putOtp', { otp: row, now: this.#store.now() }),
+      ...auditSteps('a one-time password is open'),
+      ...outcome,
+    ]);
     if (deliver === undefined) return text;
     try {
       await deliver(key.subscriber, text);

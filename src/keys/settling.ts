@@ -69,11 +69,7 @@ export class Settling {
    * Nothing is written where nothing changes: a password that needed no reservation, on a key without failures.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED where what the secret was right for is gone by now
    */
-  async right(
-    key: KeyRecord,
-    reservation: Reservation | undefined,
-    { use, holding, usesUpOtp, change, outcome }: Gain,
-  ): Promise<void> {
+  async right(key: KeyRecord, reservation: Reservation | undefined, { use, holding, usesUpOtp, change, outcome }: Gain): Promise<void> {
     if (reservation === undefined && change === undefined && key.failuresSinceSuccess === 0) return;
     const fate = usesUpOtp ? 'used' : 'kept';
     const work = step('settleUse', { ...this.#settlement(key, reservation, 'right', fate), change, holding });

@@ -207,20 +207,23 @@ describe.each([
     expect(await signAround(key, otp, 'another password')).toBe('delivered');
   });
 
-  it.each(['first', 'second'] as const)('deliver nothing that is still put together when the key is revoked, at the %s use', async (use) => {
-    const key = await newKey('PASSWORD');
-    if (use === 'second') await sign(key.reference, key.own);
-    const started = Promise.withResolvers<undefined>();
-    const revoked = Promise.withResolvers<undefined>();
-    const signed = a.keys.sign(await a.keys.find(tenant, key.reference), key.own, toBeSigned, async (values) => {
-      started.resolve(undefined);
-      await revoked.promise;
-      return values;
-    });
-    const refused = expect(signed).rejects.toMatchObject({ code: 'KEY_STATE' });
-    await started.promise;
-    await changes.revocation(b, key);
-    revoked.resolve(undefined);
-    await refused;
-  });
+  it.each(['first', 'second'] as const)(
+    'deliver nothing that is still put together when the key is revoked, at the %s use',
+    async (use) => {
+      const key = await newKey('PASSWORD');
+      if (use === 'second') await sign(key.reference, key.own);
+      const started = Promise.withResolvers<undefined>();
+      const revoked = Promise.withResolvers<undefined>();
+      const signed = a.keys.sign(await a.keys.find(tenant, key.reference), key.own, toBeSigned, async (values) => {
+        started.resolve(undefined);
+        await revoked.promise;
+        return values;
+      });
+      const refused = expect(signed).rejects.toMatchObject({ code: 'KEY_STATE' });
+      await started.promise;
+      await changes.revocation(b, key);
+      revoked.resolve(undefined);
+      await refused;
+    },
+  );
 });

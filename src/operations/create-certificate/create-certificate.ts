@@ -62,7 +62,8 @@ export const createCertificate = operation({
   async run(request, context) {
     const pkcs10 = checkOffered(request);
     const { name, profile, issuer, authority, allowSha1 } = tenantOf(context);
-    const binding = request.signerData === undefined ? undefined : boundDigests(request.signerData, { allowSha1 });
+    const { documentsMax } = context.config.limits;
+    const binding = request.signerData === undefined ? undefined : boundDigests(request.signerData, { allowSha1, documentsMax });
     checkSubject(profile, pkcs10.subject);
     const subject = subjectName(pkcs10.subject);
     const { notBefore, notAfter } = validity(
