@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import fc from 'fast-check';
+import { array, assert, constantFrom, property, record, uint8Array } from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DocumentDigests } from '../../src/documents/document-digests.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
@@ -14,16 +14,16 @@ const document = (id: string, content: Uint8Array): InputDocument => ({ id, file
 const covers = async (binding: readonly BoundDigest[], documents: readonly InputDocument[]): Promise<boolean> =>
   coversDocuments(binding, documents, new DocumentDigests(documents, threads));
 
-const Entry = fc.record({
-  id: fc.constantFrom('a', 'b', ' a'),
-  hash: fc.constantFrom(...hashNames),
-  value: fc.uint8Array({ maxLength: 2 }),
+const Entry = record({
+  id: constantFrom('a', 'b', ' a'),
+  hash: constantFrom(...hashNames),
+  value: uint8Array({ maxLength: 2 }),
 });
 
 describe('a list of digests', () => {
   it('covers another list where each of its entries is in it, and is the same after it was stored', () => {
-    fc.assert(
-      fc.property(fc.array(Entry), fc.array(Entry), (binding, digests) => {
+    assert(
+      property(array(Entry), array(Entry), (binding, digests) => {
         const isIn = digests.every((digest) =>
           binding.some((entry) => entry.id === digest.id && entry.hash === digest.hash && Buffer.compare(entry.value, digest.value) === 0),
         );

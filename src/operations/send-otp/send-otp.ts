@@ -22,6 +22,7 @@ export const sendOtp = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
+  pace: 'otpsPerMinute',
   summary: 'Makes a one-time password that authorises one action on a key.',
   request: SendOtpRequest,
   example: {
