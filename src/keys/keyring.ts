@@ -5,10 +5,11 @@ import type { KeyType } from '../config/profile.ts';
 import { DocumentDigests } from '../documents/document-digests.ts';
 import type { InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
+import { tenantIsFull } from '../state/repositories/keys.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps } from '../state/settlement.ts';
-import { step, type Step } from '../state/step.ts';
+import { deciding, step, type Step } from '../state/step.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
@@ -87,21 +88,28 @@ export class Keyring {
     return this.#cache.find(tenant, reference);
   }
 
-  /** Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token. */
+  /**
+   * Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token.
+   * @throws {Refusal} ISSUANCE_REFUSED where the tenant has as many keys as it may; what `issue` refuses with
+   */
   async create(request: NewKey): Promise<CreatedKey> {
+    const { keysMax, tenant } = request;
+    // Most of those that are too many cost no key.
+    if (keysMax !== undefined && (await this.#store.run('countKeys', tenant)) >= keysMax) throw tooManyKeys(keysMax);
     const ahead = await this.#pool?.take(request.type);
     const id = ahead?.id ?? newKeyId('caller');
     if (ahead === undefined) await this.#journal.announce(id, 'CREATE');
     try {
       const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#make(id, request.type));
       const [{ row }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(this.#token, id, request)]);
-      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns) });
+      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns), keysMax });
       const created = { reference: parseKeyReferenceId(row.sha1), secret };
       const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
       await this.#store.commit([insert, ...auditSteps('the key and its certificate exist'), ...outcome]);
       return created;
     } catch (error) {
       await this.destruction.undoCreation(id);
+      if (keysMax !== undefined && error instanceof Error && error.message.includes(tenantIsFull)) throw tooManyKeys(keysMax);
       throw error;
     }
   }
@@ -230,7 +238,8 @@ export class Keyring {
   }
 
   /**
-   * Makes a one-time password for one action, which replaces an older one. With `deliver` it reaches the owner that way, and is not answered.
+   * Makes a one-time password for one action, which replaces an older one. With `deliver` it reaches the owner that way, and is not answered; where that
+   * fails, nothing has changed.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; DIGEST_NOT_AUTHORISED where the key does not allow the digests; what `deliver` refuses with
    */
   async makeOtp(
@@ -241,22 +250,12 @@ export class Keyring {
     const isForSigning = action === 'SIGN';
     if (isForSigning && !coversDigests(key.binding, digests)) throw new Refusal('DIGEST_NOT_AUTHORISED');
     const { text, row } = await makeOtp(this.#token, key, action, { binding: isForSigning ? digests : undefined, now: this.#store.now() });
-    const outcome = deliver === undefined ? await outcomeSteps({ answer: { password: text }, until: row.expires_at }) : [];
-    await this.#store.commit([
-      step('putOtp', { otp: row, now: this.#store.now() }),
-      ...auditSteps('a one-time password is open'),
-      ...outcome,
-    ]);
-    if (deliver === undefined) return text;
-    try {
-      await deliver(key.subscriber, text);
-    } catch (error) {
-      await this.#store.run('withdrawOtp', row.otp_id);
-      throw error;
-    }
-    const delivered = await outcomeSteps({ answer: {}, until: row.expires_at });
-    if (delivered.length > 0) await this.#store.commit(delivered);
-    return undefined;
+    // Until somebody has taken it, the one before it stays open.
+    await deliver?.(key.subscriber, text);
+    const answer = deliver === undefined ? { password: text } : {};
+    const outcome = await outcomeSteps({ answer, until: row.expires_at, whileOtp: row.otp_id });
+    await this.#store.commit([step('putOtp', { otp: row, now: this.#store.now() }), ...auditSteps('a one-time password is open'), ...outcome]);
+    return deliver === undefined ? text : undefined;
   }
 
   /** The store has another state of the key: it counts from the return on, for requests on their way too. */
@@ -276,7 +275,7 @@ export class Keyring {
 
   /** What an operator does with a locked key: it has all its attempts again. `record` is committed with it. @throws {Refusal} KEY_UNKNOWN */
   async unlock(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
-    const [counters] = await this.#store.commit([step('unlockKey', reference), ...record]);
+    const [counters] = await this.#store.commit([deciding(step('unlockKey', reference)), ...record]);
     if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
     const key = this.#cache.cached(reference);
     if (key !== undefined) setCounters(key, counters);
@@ -288,7 +287,7 @@ export class Keyring {
     if (row === undefined) throw new Refusal('KEY_UNKNOWN');
     const { from, to, destroys } = transitions.remove;
     const change = step('changeKeyState', { reference, from, to, destroys, now: this.#store.now() });
-    const [isChanged] = await this.#store.commit([change, ...record]);
+    const [isChanged] = await this.#store.commit([deciding(change), ...record]);
     if (!isChanged) throw new Refusal('KEY_STATE', { message: 'the key has ended before' });
     const key = this.#cache.cached(reference);
     if (key !== undefined) {
@@ -327,6 +326,10 @@ export class Keyring {
 
 /** What a one-time password for an action is good for. */
 export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE: 'revoke' } as const satisfies Record<OtpAction, Use>;
+
+function tooManyKeys(keysMax: number): Refusal {
+  return new Refusal('ISSUANCE_REFUSED', { message: `the tenant has ${keysMax} keys, and may have no more: remove those that are done with` });
+}
 
 function samePassword(): Refusal {
   return new Refusal('FIELDS_INCONSISTENT', { at: '/password', message: 'the new password is the one that the key has' });

@@ -17,7 +17,7 @@ export interface StateStore {
     name: N,
     ...argument: RepositoryArgument<N> extends undefined ? [] : [RepositoryArgument<N>]
   ): Promise<RepositoryResult<N>>;
-  /** Several operations in one transaction, in order: all of them, or none. @throws as `run` */
+  /** Several operations in one transaction, in order: all of them, or none; those after one that decides, where it did something. @throws as `run` */
   commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>>;
   /**
    * When this resolves, every change that was committed before the call, by whichever instance, has been handed to `onChange`: what a cache
