@@ -9,6 +9,7 @@ import { openStateStore, type StateStore } from '../../src/state/state-store.ts'
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { databases } from '../state/databases.ts';
 import { certificateRow } from '../support/certificate-row.ts';
+import { Gate } from '../support/gate.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
 
@@ -20,33 +21,6 @@ const given = (member: GivenSecret['member'], secret: string | undefined): Given
   bytes: Buffer.from(secret ?? ''),
   transactionId: undefined,
 });
-
-/** Holds back what passes it, once it is closed, until it is opened. */
-class Gate {
-  #arrived = Promise.withResolvers<undefined>();
-  #opened: PromiseWithResolvers<undefined> | undefined;
-
-  close(): void {
-    this.#arrived = Promise.withResolvers<undefined>();
-    this.#opened = Promise.withResolvers<undefined>();
-  }
-
-  /** Resolves when something waits. */
-  get arrived(): Promise<unknown> {
-    return this.#arrived.promise;
-  }
-
-  open(): void {
-    this.#opened?.resolve(undefined);
-    this.#opened = undefined;
-  }
-
-  async pass(): Promise<void> {
-    if (this.#opened === undefined) return;
-    this.#arrived.resolve(undefined);
-    await this.#opened.promise;
-  }
-}
 
 interface Instance {
   readonly store: StateStore;
