@@ -54,7 +54,9 @@ const Tenant = z.strictObject({
     .int()
     .positive()
     .optional()
-    .describe('Keys of the tenant on the token, those consumed and removed apart; beyond it createCertificate is 2/213. Absent: any number.'),
+    .describe(
+      'Keys of the tenant on the token, those consumed and removed apart; beyond it createCertificate is 2/213. Absent: any number.',
+    ),
   revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate wants the key's secret; the role alone is not enough."),
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),

@@ -35,7 +35,10 @@ export class Settlement implements OutcomeKeeper {
   }
 
   /** Keeps a text as the answer: until a moment, or while a one-time password is open, if it is worth nothing afterwards. */
-  async keeping(text: string, { until = Number.MAX_SAFE_INTEGER, whileOtp }: Pick<SettledAnswer, 'until' | 'whileOtp'> = {}): Promise<Step<'keepAnswer'>> {
+  async keeping(
+    text: string,
+    { until = Number.MAX_SAFE_INTEGER, whileOtp }: Pick<SettledAnswer, 'until' | 'whileOtp'> = {},
+  ): Promise<Step<'keepAnswer'>> {
     const { id } = this.#secrets;
     const claim = this.#claim;
     const where = await placed(this.#store, id, claim, await this.#secrets.seal(text));

@@ -254,7 +254,11 @@ export class Keyring {
     await deliver?.(key.subscriber, text);
     const answer = deliver === undefined ? { password: text } : {};
     const outcome = await outcomeSteps({ answer, until: row.expires_at, whileOtp: row.otp_id });
-    await this.#store.commit([step('putOtp', { otp: row, now: this.#store.now() }), ...auditSteps('a one-time password is open'), ...outcome]);
+    await this.#store.commit([
+      step('putOtp', { otp: row, now: this.#store.now() }),
+      ...auditSteps('a one-time password is open'),
+      ...outcome,
+    ]);
     return deliver === undefined ? text : undefined;
   }
 
@@ -328,7 +332,9 @@ export class Keyring {
 export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE: 'revoke' } as const satisfies Record<OtpAction, Use>;
 
 function tooManyKeys(keysMax: number): Refusal {
-  return new Refusal('ISSUANCE_REFUSED', { message: `the tenant has ${keysMax} keys, and may have no more: remove those that are done with` });
+  return new Refusal('ISSUANCE_REFUSED', {
+    message: `the tenant has ${keysMax} keys, and may have no more: remove those that are done with`,
+  });
 }
 
 function samePassword(): Refusal {

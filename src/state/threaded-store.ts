@@ -100,6 +100,7 @@ export class ThreadedStore implements StateStore {
         resolve();
       });
     });
+    this.#ended ??= new StoreUnavailable('it is closed');
     this.#worker.postMessage({ kind: 'close' } satisfies ToDatabase);
     await exited;
   }
