@@ -87,7 +87,7 @@ export class Keyring {
       const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns) });
       const created = { reference: parseKeyReferenceId(row.sha1), secret };
       const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
-      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist'), ...outcome]);
+      await this.#store.commit([insert, ...(request.steps ?? []), ...auditSteps('the key and its certificate exist'), ...outcome]);
       return created;
     } catch (error) {
       await this.destruction.undoCreation(id);

@@ -17,6 +17,7 @@ export interface Schema {
   kept_answers: KeptAnswerRow;
   kept_answer_parts: KeptAnswerPartRow;
   service_keys: ServiceKeyRow;
+  identity_tokens: IdentityTokenRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -215,4 +216,12 @@ export interface ServiceKeyRow {
   /** CKA_ID, hexadecimal. */
   key_id: string;
   created_at: number;
+}
+
+/** A token of an identity provider that made a certificate and makes no other. */
+export interface IdentityTokenRow {
+  /** Stands for its issuer and its identifier: a SHA-256, hexadecimal. */
+  id: string;
+  /** When nobody accepts it any more. */
+  ends_at: number;
 }

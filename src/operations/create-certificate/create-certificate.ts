@@ -4,6 +4,7 @@ import { distinguishedNameText } from '../../certificates/distinguished-name.ts'
 import { certificateExtensions } from '../../certificates/extensions.ts';
 import { certificateInFormat } from '../../certificates/formats.ts';
 import { issueCertificate, rehearse, validity } from '../../certificates/issue.ts';
+import { refusalOfUse } from '../../certificates/jwt/used-tokens.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
 import { checkSubject } from '../../certificates/subject-rules.ts';
@@ -13,6 +14,7 @@ import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
 import { Secret, Sha1Hex, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
+import { requestedSubject } from './requested-subject.ts';
 
 const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']);
 
@@ -60,11 +62,14 @@ export const createCertificate = operation({
     name: z.string().describe('the subject of the certificate (RFC 4514)'),
   }),
   async run(request, context) {
-    const pkcs10 = checkOffered(request);
+    checkOneSubject(request);
     const { name, profile, issuer, authority, allowSha1 } = tenantOf(context);
     const binding = request.signerData === undefined ? undefined : boundDigests(request.signerData, { allowSha1 });
-    checkSubject(profile, pkcs10.subject);
-    const subject = subjectName(pkcs10.subject);
+    const { requested: pkcs10, steps, judged } = await requestedSubject(request.certificationRequestInfo, context);
+    const subject = judged(() => {
+      checkSubject(profile, pkcs10.subject);
+      return subjectName(pkcs10.subject);
+    });
     const { notBefore, notAfter } = validity(
       profile,
       request.certificationRequestInfo.validityPeriod,
@@ -78,7 +83,9 @@ export const createCertificate = operation({
       notAfter,
     });
     // The whole certificate is made once before the key is, so that a request that is refused costs no key.
-    rehearse(issuer, profile.keyType, content);
+    judged(() => {
+      rehearse(issuer, profile.keyType, content);
+    });
     let der: Uint8Array = new Uint8Array();
     const { transactionId } = request.certificationRequestInfo;
     const answer = ({ reference, secret }: CreatedKey) => ({
@@ -87,13 +94,14 @@ export const createCertificate = operation({
       certificateFormat: request.certificateFormat,
       name: distinguishedNameText(subject),
     });
-    const created = await context.keys.create({
+    const making = context.keys.create({
       tenant: name,
       type: profile.keyType,
       protocol: request.certificationRequestInfo.signatureActivationProtocol,
       transactionId: request.certificationRequestInfo.transactionId,
       binding,
       subscriber: pkcs10.attributes.subscriber,
+      steps,
       async issue(publicKeyInfo) {
         const serialNumber = await context.token.random(16);
         der = await issueCertificate(issuer, { ...content(publicKeyInfo), subjectPublicKeyInfo: publicKeyInfo, serialNumber });
@@ -114,22 +122,17 @@ export const createCertificate = operation({
       },
       answer,
     });
+    const created = await making.catch((error: unknown) => {
+      throw refusalOfUse(error);
+    });
     return answer(created);
   },
 });
 
-/** @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
-function checkOffered({ certificationRequestInfo }: CreateCertificateRequest): z.output<typeof Pkcs10> {
-  const { JWT, PKCS10 } = certificationRequestInfo;
-  if ((JWT === undefined) === (PKCS10 === undefined)) {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: info, message: 'the subject comes from exactly one of JWT and PKCS10' });
-  }
-  if (PKCS10 === undefined) throw unsupported(`${info}/JWT`, 'PKCS10 is');
-  return PKCS10;
-}
-
-function unsupported(at: string, offered: string): Refusal {
-  return new Refusal('UNSUPPORTED', { at, message: `not offered by this version; ${offered}` });
+/** @throws {Refusal} FIELDS_INCONSISTENT */
+function checkOneSubject({ certificationRequestInfo: { JWT, PKCS10 } }: CreateCertificateRequest): void {
+  if ((JWT === undefined) !== (PKCS10 === undefined)) return;
+  throw new Refusal('FIELDS_INCONSISTENT', { at: info, message: 'the subject comes from exactly one of JWT and PKCS10' });
 }
 
 function tenantOf({ caller, config, authorities }: Context) {

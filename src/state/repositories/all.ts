@@ -16,6 +16,7 @@ import {
   releaseClaim,
   renewClaims,
 } from './kept-answers.ts';
+import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
@@ -52,11 +53,13 @@ export const repositories = {
   endReservations,
   fillPool,
   insertKey,
+  isIdentityTokenUsed,
   journal,
   keepAnswer,
   listKeys,
   poolLevels,
   probe,
+  pruneIdentityTokens,
   putOtp,
   recordFailure,
   releaseClaim,
@@ -76,6 +79,7 @@ export const repositories = {
   revoke,
   takeServiceKey,
   unlockKey,
+  useIdentityToken,
   withdrawOtp,
 };
 
@@ -87,6 +91,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'findCertificate',
   'findAnswerPart',
   'findKey',
+  'isIdentityTokenUsed',
   'journal',
   'listAuditRecords',
   'listClients',
