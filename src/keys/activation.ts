@@ -9,7 +9,7 @@ import type { GivenSecret, OtpAction } from './credentials.ts';
 import { checkUsable, lockRule, type KeyRecord } from './key-record.ts';
 import { KnownSecrets, type SecretMark } from './known-secrets.ts';
 import { reserve, type PossibleSecret, type Reserved } from './reserved.ts';
-import { Settling, type Reservation } from './settling.ts';
+import { Settling, type CommittedPurpose, type Reservation } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
 import { StretchedPasswords } from './stretching.ts';
 
@@ -31,6 +31,8 @@ export interface RightSecret<T> {
   readonly usesUp: boolean;
   /** Committed with the settlement. */
   readonly change?: KeyChange | undefined;
+  /** What the secret is for, where another room does it: committed with the settlement, so that both are done or neither. */
+  readonly purpose?: CommittedPurpose | undefined;
   /** Why the caller is refused although the secret is right: then it is settled, and nothing is finished. */
   readonly refusal?: Refusal | undefined;
   /** What is left to do. With a secret of one use it comes first: if it fails, the secret is given back. */
@@ -191,7 +193,7 @@ export class Activation {
   async #settleRight<P extends OtpAction, T>(
     key: KeyRecord,
     { use }: Asked<P>,
-    { usesUp, change, refusal }: RightSecret<T>,
+    { usesUp, change, purpose, refusal }: RightSecret<T>,
     {
       mark,
       secret,
@@ -200,8 +202,9 @@ export class Activation {
     }: { mark: SecretMark; secret: PossibleSecret; reservation?: Reservation; answer?: object | undefined },
   ): Promise<void> {
     const isOtp = secret.kind !== 'PASSWORD' && secret.kind !== 'AUTH_TOKEN';
-    const outcome = refusal !== undefined ? { refusal } : answer === undefined ? undefined : { answer };
-    await this.#settling.right(key, reservation, { use, usesUpOtp: isOtp && usesUp, change, outcome });
+    const settled = answer ?? purpose?.answer;
+    const outcome = refusal !== undefined ? { refusal } : settled === undefined ? undefined : { answer: settled };
+    await this.#settling.right(key, reservation, { use, usesUpOtp: isOtp && usesUp, change, purpose, outcome });
     if (change !== undefined) {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {

@@ -5,7 +5,7 @@ import { useIsLost, type KeyChange, type UseSettlement } from '../state/reposito
 import type { OtpRow } from '../state/schema.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps, type SettledOutcome } from '../state/settlement.ts';
-import { step } from '../state/step.ts';
+import { step, type Step } from '../state/step.ts';
 import { checkUsable, lockRule, setCounters, type KeyRecord } from './key-record.ts';
 import type { Use } from './states.ts';
 
@@ -14,12 +14,24 @@ export interface Reservation {
   readonly otp: OtpRow | undefined;
 }
 
+/** What another room does with a right secret, in the commit that settles it. */
+export interface CommittedPurpose {
+  readonly steps: readonly Step[];
+  /** For the audit log. */
+  readonly effect: string;
+  /** What the caller is answered. */
+  readonly answer: object;
+  /** Whether a commit failed because the steps could not be done any more: then nothing of it is done, and the secret is given back. */
+  isLost(error: unknown): boolean;
+}
+
 /** What a right secret leads to. */
 export interface Gain {
   readonly use: Use;
   /** The one-time password is used up. */
   readonly usesUpOtp: boolean;
   readonly change: KeyChange | undefined;
+  readonly purpose?: CommittedPurpose | undefined;
   /** What the caller is told, where that is known by now. */
   readonly outcome: SettledOutcome | undefined;
 }
@@ -51,14 +63,15 @@ export class Settling {
    * Nothing is written where nothing changes: a password that needed no reservation, on a key without failures.
    * @throws {Refusal} KEY_STATE, ACTIVATION_FAILED where somebody else was faster with what the secret was right for
    */
-  async right(key: KeyRecord, reservation: Reservation | undefined, { use, usesUpOtp, change, outcome }: Gain): Promise<void> {
-    if (reservation === undefined && change === undefined && key.failuresSinceSuccess === 0) return;
+  async right(key: KeyRecord, reservation: Reservation | undefined, { use, usesUpOtp, change, purpose, outcome }: Gain): Promise<void> {
+    if (reservation === undefined && change === undefined && purpose === undefined && key.failuresSinceSuccess === 0) return;
     const work = step('settleUse', { ...settlement(key, reservation, 'right', usesUpOtp ? 'used' : 'kept'), change });
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);
     try {
-      const [counters] = await this.#store.commit([work, ...auditSteps(effectOf(change, usesUpOtp)), ...kept]);
+      const [counters] = await this.#store.commit([work, ...(purpose?.steps ?? []), ...auditSteps(effectOf(change, purpose, usesUpOtp)), ...kept]);
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
+      if (purpose?.isLost(error) === true && reservation !== undefined) await this.giveBack(key, reservation);
       if (!(error instanceof Error && error.message.includes(useIsLost))) throw error;
       await this.#lost(key, reservation, use);
     }
@@ -90,8 +103,8 @@ function settlement(
   };
 }
 
-function effectOf(change: KeyChange | undefined, usesUpOtp: boolean): string {
+function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): string {
   const what =
-    change === undefined ? 'the secret was right' : change.kind === 'end' ? 'the key is out of use' : 'the key has another password';
+    purpose !== undefined ? purpose.effect : change === undefined ? 'the secret was right' : change.kind === 'end' ? 'the key is out of use' : 'the key has another password';
   return usesUpOtp ? `${what}; the one-time password is used up` : what;
 }
