@@ -68,7 +68,12 @@ export class Settling {
     const work = step('settleUse', { ...settlement(key, reservation, 'right', usesUpOtp ? 'used' : 'kept'), change });
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);
     try {
-      const [counters] = await this.#store.commit([work, ...(purpose?.steps ?? []), ...auditSteps(effectOf(change, purpose, usesUpOtp)), ...kept]);
+      const [counters] = await this.#store.commit([
+        work,
+        ...(purpose?.steps ?? []),
+        ...auditSteps(effectOf(change, purpose, usesUpOtp)),
+        ...kept,
+      ]);
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
       if (purpose?.isLost(error) === true && reservation !== undefined) await this.giveBack(key, reservation);
@@ -105,6 +110,12 @@ function settlement(
 
 function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): string {
   const what =
-    purpose !== undefined ? purpose.effect : change === undefined ? 'the secret was right' : change.kind === 'end' ? 'the key is out of use' : 'the key has another password';
+    purpose !== undefined
+      ? purpose.effect
+      : change === undefined
+        ? 'the secret was right'
+        : change.kind === 'end'
+          ? 'the key is out of use'
+          : 'the key has another password';
   return usesUpOtp ? `${what}; the one-time password is used up` : what;
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { AuditDetails } from '../../audit/audited-request.ts';
 import { ConfigError } from '../../config/config.ts';
 import type { IdentityProvider } from '../../config/identity-provider-config.ts';
+import { OutgoingHttp } from '../../outgoing/outgoing-http.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import type { Step } from '../../state/step.ts';
@@ -11,7 +12,6 @@ import { attributeTypeOfName, attributeTypeOfOid } from '../attribute-types.ts';
 import { claimsOf, parseCompact, refusedToken, type CompactToken, type ParseJson } from './compact.ts';
 import { requestedBy, type RequestedSubject } from './claim-mapping.ts';
 import { decryptToken, passwordIterations, passwordWithout, readDecryptionKeys } from './decrypt.ts';
-import { fetchDocument } from './fetch-document.ts';
 import { KeySet } from './key-set.ts';
 import { FetchedKeys, FileKeys, type ProviderKeys } from './provider-keys.ts';
 import { UsedTokens } from './used-tokens.ts';
@@ -115,7 +115,7 @@ export class IdentityProviders {
       keys: providers.flatMap(({ decryptionKeys }) => decryptionKeys),
       passwordIterationsMax: Math.max(...providers.map(({ config }) => config.passwordIterationsMax)),
     });
-    if (text.split('.').length !== 3) throw refusedToken('the encrypted token does not hold a signed one');
+    if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)) throw refusedToken('the encrypted token does not hold a signed one');
     return parseCompact(text, this.#parseJson);
   }
 }
@@ -134,9 +134,17 @@ function keysOf({ keys }: IdentityProvider, { log, parseJson }: IdentityProvider
   const certificateAuthority = file === undefined ? undefined : readFileSync(file, 'utf8');
   if (certificateAuthority?.includes('-----BEGIN CERTIFICATE-----') === false)
     throw new Error(`${file}: no certificate in PEM is in this file`);
-  const fetch = async (): Promise<Buffer> => fetchDocument(url, { certificateAuthority, timeoutSeconds, maxBytes });
+  // The operator named the server, wherever it is.
+  const http = new OutgoingHttp({ clientHosts: [], privateNetworks: everywhere, timeoutSeconds, connectionsMax: 1, certificateAuthority });
+  const headers = { Accept: 'application/jwk-set+json, application/json' };
+  const fetch = async (): Promise<Buffer> => {
+    const { body } = await http.fetch({ url: new URL(url), method: 'GET', headers, answerMaxBytes: maxBytes });
+    return Buffer.from(body);
+  };
   return new FetchedKeys(url, { fetch, read, log }, times);
 }
+
+const everywhere = ['0.0.0.0/0', '::/0'];
 
 /** @throws {ConfigError} */
 function checkAttributes(name: string, { claims }: IdentityProvider): void {
