@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
-import type { CertificateRow, KeyRow } from '../state/schema.ts';
+import type { CertificateRow, IssuingChainRow, KeyRow } from '../state/schema.ts';
 import type { Step } from '../state/step.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
@@ -11,6 +11,8 @@ import type { ActivationProtocol, KeyReferenceId, Subscriber } from './key-recor
 /** A certificate for a new key, as the certificates room issues it. */
 export interface IssuedCertificate {
   readonly row: CertificateRow;
+  /** What it was issued under. */
+  readonly issuers?: IssuingChainRow;
 }
 
 export interface NewKey {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { issuingChainRow } from '../../certificates/chains.ts';
 import { distinguishedNameText } from '../../certificates/distinguished-name.ts';
 import { certificateExtensions } from '../../certificates/extensions.ts';
 import { certificateInFormat } from '../../certificates/formats.ts';
@@ -118,6 +119,7 @@ export const createCertificate = operation({
             not_before: notBefore.getTime(),
             not_after: notAfter.getTime(),
           },
+          issuers: issuingChainRow(issuer),
         };
       },
       answer,

@@ -7,7 +7,7 @@ import * as activation from './0005-activation.ts';
 import * as keyPool from './0006-key-pool.ts';
 import * as audit from './0010-audit.ts';
 import * as revocation from './0011-revocation.ts';
-import * as identityTokens from './0015-identity-tokens.ts';
+import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
 
 /** Every migration, oldest first. They only go forward. */
 const migrations: Record<string, Migration> = {
@@ -19,7 +19,7 @@ const migrations: Record<string, Migration> = {
   '0006-key-pool': keyPool,
   '0010-audit': audit,
   '0011-revocation': revocation,
-  '0015-identity-tokens': identityTokens,
+  '0015-tokens-and-issuers': tokensAndIssuers,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

@@ -19,7 +19,7 @@ import {
 import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
+import { changeKeyState, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 import { putOtp, withdrawOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
@@ -46,6 +46,7 @@ export const repositories = {
   deleteLooseParts,
   endAllClaims,
   findAnswerPart,
+  findIssuingChain,
   findKey,
   findServiceKey,
   finishStep,
@@ -90,6 +91,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'crlState',
   'findCertificate',
   'findAnswerPart',
+  'findIssuingChain',
   'findKey',
   'isIdentityTokenUsed',
   'journal',
