@@ -84,7 +84,10 @@ export class Keyring {
     if (ahead === undefined) await this.#journal.announce(id, 'CREATE');
     try {
       const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#make(id, request.type));
-      const [{ row, issuers }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(this.#token, id, request)]);
+      const [{ row, issuers }, { secret, columns }] = await Promise.all([
+        request.issue(publicKeyInfo),
+        makeSecret(this.#token, id, request),
+      ]);
       const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns), issuers });
       const created = { reference: parseKeyReferenceId(row.sha1), secret };
       const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });

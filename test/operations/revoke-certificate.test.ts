@@ -127,6 +127,19 @@ describe('revokeCertificate', () => {
     expect(codeOf(await revoke(untied, { transactionId: 'T-1' }))).toBe('2/202');
   });
 
+  it('says of a locked key that it is locked, before it asks for what is lacking', async () => {
+    const { body } = await call('other', 'pki/createCertificate', certificateRequest({ transactionId: 'T-1' }));
+    const certificate = textOf(body['certificate']);
+    const attempt = async (more: object): Promise<string> => codeOf(await call('other', 'pki/revokeCertificate', { certificate, ...more }));
+    expect(await attempt({ authToken: 'x', transactionId: 'T-1' })).toBe('1/101');
+    for (const wrong of [{}, { password: 'wrong', transactionId: 'T-1' }, { transactionId: 'T-2' }, {}, { transactionId: 'T-2' }]) {
+      expect(await attempt(wrong)).toBe('2/202');
+    }
+    for (const lacking of [{ authToken: 'x', transactionId: 'T-1' }, {}, { password: textOf(body['keyReference']?.['password']) }]) {
+      expect(await attempt(lacking)).toBe('2/203');
+    }
+  });
+
   it('does not know certificates of another tenant, of strangers, and changed ones', async () => {
     const key = await newKey('other');
     expect(codeOf(await revoke(key, {}, 'app'))).toBe('2/211');
