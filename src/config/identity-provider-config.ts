@@ -5,20 +5,7 @@ import { absoluteReference, SecretReference } from './state-config.ts';
 const FilePath = z.string().min(1);
 
 /** Signatures that the holder of the public key cannot make (RFC 7518 §3.1, RFC 8037, RFC 9864). */
-export const tokenAlgorithms = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-] as const;
-export type TokenAlgorithm = (typeof tokenAlgorithms)[number];
+const tokenAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const;
 
 /** `{name}` is a claim, `{/address/country}` one inside another by its JSON Pointer (RFC 6901); what stands outside of braces stands as it is. */
 const Template = z

@@ -29,6 +29,10 @@ export function requestedBy(claims: Claims, mapping: ClaimMapping, defaultCountr
     return value === undefined ? [] : [{ identifier, identifierType, value }];
   });
   const email = textFrom(mapping.subjectAlternativeName.RFC822Name, claims);
+  const required = ['country', 'commonName'].find(
+    (field) => subject[field] === undefined && (field !== 'country' || defaultCountry === undefined),
+  );
+  if (required !== undefined) throw unfit(['subject', required], mapping, 'required, and no claim gives it');
   const parsed = Pkcs10.safeParse({
     subject: { country: defaultCountry, ...subject, ...(nameField.length === 0 ? {} : { fields: { nameField } }) },
     attributes: {
@@ -41,8 +45,11 @@ export function requestedBy(claims: Claims, mapping: ClaimMapping, defaultCountr
   });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const path = issue?.path.map(String) ?? [];
-  throw refusedToken(`the claims give no certificate: ${path.join('.')}${originOf(path, mapping)}: ${issue?.message}`);
+  throw unfit(issue?.path.map(String) ?? [], mapping, issue?.message ?? 'not as it should be');
+}
+
+function unfit(path: readonly string[], mapping: ClaimMapping, fault: string) {
+  return refusedToken(`the claims give no certificate: ${path.join('.')}${originOf(path, mapping)}: ${fault}`);
 }
 
 /** The claims that a field is made of, for a message. */
@@ -104,7 +111,7 @@ function claimAt(name: string, claims: Claims): unknown {
 function claimText(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value === 'string') return value;
-  if (Number.isSafeInteger(value)) return String(value);
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
   throw refusedToken(`the claim ${name} is neither text nor a whole number`);
 }
 

@@ -96,15 +96,8 @@ async function opened(
   }
 }
 
-function algorithmsOf(key: KeyObject): readonly string[] {
-  switch (key.asymmetricKeyType) {
-    case 'rsa':
-      return rsaAlgorithms;
-    case 'x25519':
-      return curveAlgorithms;
-    case 'ec':
-      return ['prime256v1', 'secp384r1', 'secp521r1'].includes(key.asymmetricKeyDetails?.namedCurve ?? '') ? curveAlgorithms : [];
-    default:
-      return [];
-  }
+function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): readonly string[] {
+  if (type === 'rsa') return rsaAlgorithms;
+  const isCurve = type === 'x25519' || (type === 'ec' && ['prime256v1', 'secp384r1', 'secp521r1'].includes(details?.namedCurve ?? ''));
+  return isCurve ? curveAlgorithms : [];
 }

@@ -1,19 +1,14 @@
-import { createHash, type KeyObject } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import type { AuditDetails } from '../../audit/audited-request.ts';
-import { ConfigError } from '../../config/config.ts';
 import type { IdentityProvider } from '../../config/identity-provider-config.ts';
-import { OutgoingHttp } from '../../outgoing/outgoing-http.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import type { Step } from '../../state/step.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { attributeTypeOfName, attributeTypeOfOid } from '../attribute-types.ts';
 import { claimsOf, parseCompact, refusedToken, type CompactToken, type ParseJson } from './compact.ts';
 import { requestedBy, type RequestedSubject } from './claim-mapping.ts';
-import { decryptToken, passwordIterations, passwordWithout, readDecryptionKeys } from './decrypt.ts';
-import { KeySet } from './key-set.ts';
-import { FetchedKeys, FileKeys, type ProviderKeys } from './provider-keys.ts';
+import { decryptToken, passwordIterations, passwordWithout } from './decrypt.ts';
+import { readProvider, type Provider } from './configured-providers.ts';
 import { UsedTokens } from './used-tokens.ts';
 import { verifyToken } from './verify-token.ts';
 
@@ -39,13 +34,6 @@ export interface IdentityProviderOptions {
   readonly parseJson: ParseJson;
 }
 
-interface Provider {
-  readonly name: string;
-  readonly config: IdentityProvider;
-  readonly keys: ProviderKeys;
-  readonly decryptionKeys: readonly KeyObject[];
-}
-
 /** The identity providers of all tenants: whose tokens name the subjects of certificates (contract §7). */
 export class IdentityProviders {
   readonly #parseJson: ParseJson;
@@ -61,12 +49,8 @@ export class IdentityProviders {
     this.#used = new UsedTokens(options.store);
     this.#providers = new Map(
       Object.entries(configured).map(([name, config]) => {
-        checkAttributes(name, config);
-        const at = `identityProviders.${name}`;
         const before = previous === undefined ? undefined : previous.#providers.get(name);
-        const keys = reading(`${at}.keys`, () => keysOf(config, options, before));
-        const decryptionKeys = reading(`${at}.decryptionKeys`, () => readDecryptionKeys(config.decryptionKeys));
-        return [name, { name, config, keys, decryptionKeys }];
+        return [name, readProvider(name, config, { ...options, previous: before })];
       }),
     );
   }
@@ -124,43 +108,4 @@ export class IdentityProviders {
 function signedAlone(token: CompactToken, { password }: GivenToken): CompactToken {
   if (password !== undefined) throw passwordWithout('the token is not encrypted');
   return token;
-}
-
-function keysOf({ keys }: IdentityProvider, { log, parseJson }: IdentityProviderOptions, previous: Provider | undefined): ProviderKeys {
-  const read = (document: Buffer): KeySet => new KeySet(document, parseJson);
-  if ('file' in keys) return new FileKeys(keys.file, read, log);
-  if (previous !== undefined && JSON.stringify(previous.config.keys) === JSON.stringify(keys)) return previous.keys;
-  const { url, certificateAuthority: file, timeoutSeconds, maxBytes, ...times } = keys;
-  const certificateAuthority = file === undefined ? undefined : readFileSync(file, 'utf8');
-  if (certificateAuthority?.includes('-----BEGIN CERTIFICATE-----') === false)
-    throw new Error(`${file}: no certificate in PEM is in this file`);
-  // The operator named the server, wherever it is.
-  const http = new OutgoingHttp({ clientHosts: [], privateNetworks: everywhere, timeoutSeconds, connectionsMax: 1, certificateAuthority });
-  const headers = { Accept: 'application/jwk-set+json, application/json' };
-  const fetch = async (): Promise<Buffer> => {
-    const { body } = await http.fetch({ url: new URL(url), method: 'GET', headers, answerMaxBytes: maxBytes });
-    return Buffer.from(body);
-  };
-  return new FetchedKeys(url, { fetch, read, log }, times);
-}
-
-const everywhere = ['0.0.0.0/0', '::/0'];
-
-/** @throws {ConfigError} */
-function checkAttributes(name: string, { claims }: IdentityProvider): void {
-  for (const identifier of Object.keys(claims.nameFields)) {
-    if ((attributeTypeOfName(identifier) ?? attributeTypeOfOid(identifier)) !== undefined) continue;
-    throw new ConfigError(
-      `identityProviders.${name}.claims.nameFields: the attribute "${identifier}" is none of RFC 4519, and no OID of an attribute that is text`,
-    );
-  }
-}
-
-/** @throws {ConfigError} */
-function reading<T>(at: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw new ConfigError(`${at}: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }

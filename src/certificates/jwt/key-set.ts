@@ -75,16 +75,10 @@ function verificationKey(value: unknown): VerificationKey[] {
 /** Whether a key is for an algorithm, by its type (RFC 7518 §3.1) and by its own word. */
 function isFor({ alg: own, key }: VerificationKey, alg: string): boolean {
   if (own !== undefined && own !== alg && !(isEdwards(own) && isEdwards(alg))) return false;
-  switch (key.asymmetricKeyType) {
-    case 'rsa':
-      return /^[RP]S(?:256|384|512)$/.test(alg);
-    case 'ec':
-      return algorithmsOfCurves[key.asymmetricKeyDetails?.namedCurve ?? ''] === alg;
-    case 'ed25519':
-      return isEdwards(alg);
-    default:
-      return false;
-  }
+  const type = key.asymmetricKeyType;
+  if (type === 'rsa') return /^[RP]S(?:256|384|512)$/.test(alg);
+  if (type === 'ec') return algorithmsOfCurves[key.asymmetricKeyDetails?.namedCurve ?? ''] === alg;
+  return type === 'ed25519' && isEdwards(alg);
 }
 
 /** Two names of one algorithm: RFC 8037 §3.1, RFC 9864 §2.2. */

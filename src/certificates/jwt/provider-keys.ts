@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import type { Logger } from '../../telemetry/log.ts';
-import { KeySet, type WantedKey } from './key-set.ts';
+import type { KeySet, WantedKey } from './key-set.ts';
 
 /** The keys cannot be had: the message says why, for the log. */
 export class KeysUnavailable extends Error {}
@@ -56,6 +56,15 @@ function versionOf(path: string): string {
   return [ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
+export interface KeySource {
+  readonly url: string;
+  /** Stands for all that decides what is fetched: a reload that leaves it as it was leaves the keys. */
+  readonly source: string;
+  readonly fetch: () => Promise<Buffer>;
+  readonly read: ReadKeySet;
+  readonly log: Logger;
+}
+
 export interface FetchTimes {
   readonly freshSeconds: number;
   readonly keptSeconds: number;
@@ -70,6 +79,8 @@ const retrySeconds = 5;
  * which is how providers rotate; strangers who name unknown keys make one fetch in a while.
  */
 export class FetchedKeys implements ProviderKeys {
+  /** As `KeySource.source`. */
+  readonly source: string;
   readonly #fetch: () => Promise<Buffer>;
   readonly #read: ReadKeySet;
   readonly #times: FetchTimes;
@@ -82,13 +93,9 @@ export class FetchedKeys implements ProviderKeys {
   #fetching: Promise<void> | undefined;
 
   /** `nowSeconds`: a clock that never goes back. */
-  constructor(
-    url: string,
-    { fetch, read, log }: { readonly fetch: () => Promise<Buffer>; readonly read: ReadKeySet; readonly log: Logger },
-    times: FetchTimes,
-    nowSeconds: () => number = () => performance.now() / 1000,
-  ) {
+  constructor({ url, source, fetch, read, log }: KeySource, times: FetchTimes, nowSeconds: () => number = () => performance.now() / 1000) {
     this.#url = url;
+    this.source = source;
     this.#fetch = fetch;
     this.#read = read;
     this.#log = log;

@@ -11,7 +11,7 @@ interface AskedSubject {
   /** For the commit that makes the key. */
   readonly steps: readonly Step[];
   /** Does what may refuse the subject: a refusal names what the request has, a field or the token. */
-  judged<T>(work: () => T): T;
+  readonly judged: <T>(work: () => T) => T;
 }
 
 /** @throws {Refusal} as `IdentityProviders.read` */

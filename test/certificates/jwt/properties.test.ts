@@ -219,7 +219,7 @@ describe('a key set that is fetched', () => {
       return world.isUp ? Promise.resolve(document) : Promise.reject(new Error('no connection'));
     };
     const read = (bytes: Buffer): KeySet => new KeySet(bytes, parseTokenJson);
-    const keys = new FetchedKeys('https://idp.example.org', { fetch, read, log: recordingLog() }, times, () => world.now);
+    const keys = new FetchedKeys({ url: 'https://idp.example.org', source: '', fetch, read, log: recordingLog() }, times, () => world.now);
     return { world, keys };
   }
 
