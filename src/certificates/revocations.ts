@@ -3,7 +3,7 @@ import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { changedMeanwhile, holdReason, type CertificateWithRevocation } from '../state/repositories/revocations.ts';
+import { holdReason, type CertificateWithRevocation } from '../state/repositories/revocations.ts';
 import { outcomeSteps } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
 import { reasonCode, type RevocationReason } from './revocation-reasons.ts';
@@ -13,13 +13,12 @@ export interface RevocationListener {
   changed(authority: string): void;
 }
 
-/** What is to be committed. Where `isLost`, a commit failed because somebody else was faster, and nothing of it is done. */
+/** What is to be committed, as it is or with more. */
 export interface RevocationChange {
   readonly steps: readonly Step[];
   /** For the audit log. */
   readonly effect: string;
   readonly answer: object;
-  isLost(error: unknown): boolean;
 }
 
 /** Revocation of the certificates that this service issued (contract §7). */
@@ -62,7 +61,7 @@ export class Revocations {
     const { sha1, authority } = certificate;
     const { date, ...change } = changeOf(certificate, asked);
     try {
-      await commit({ ...change, answer: answer(date), isLost: isChangedMeanwhile });
+      await commit({ ...change, answer: answer(date) });
     } catch (error) {
       if (error instanceof Refusal) throw error;
       const current = await this.#store.run('findCertificate', sha1);
@@ -95,10 +94,6 @@ function changeOf(
   const revocation = { sha1, heldSince, authority, serial_number: serialNumber, reason, revoked_at: now, not_after: notAfter };
   const effect = reason === holdReason ? 'the certificate is on hold' : 'the certificate is revoked';
   return { date: new Date(heldSince ?? now), steps: [step('revoke', revocation)], effect };
-}
-
-function isChangedMeanwhile(error: unknown): boolean {
-  return error instanceof Error && error.message.includes(changedMeanwhile);
 }
 
 function refused(message: string): Refusal {

@@ -56,6 +56,13 @@ const Tenant = z.strictObject({
     .max(16)
     .default([])
     .describe('Names of those whose tokens createCertificate takes from this tenant.'),
+  keysMax: z
+    .int()
+    .positive()
+    .optional()
+    .describe(
+      'Keys of the tenant on the token, those consumed and removed apart; beyond it createCertificate is 2/213. Absent: any number.',
+    ),
   revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate wants the key's secret; the role alone is not enough."),
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),

@@ -5,7 +5,8 @@ import type { Change } from '../state/database.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { changeableFields, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 
-const maxRecords = 10_000;
+/** Some 10,000 records of common size. */
+const recordsMaxBytes = 64 * 1024 * 1024;
 
 /** Whom the cache asks about its records, and tells. */
 export interface RecordUser {
@@ -15,11 +16,19 @@ export interface RecordUser {
   forget(key: KeyRecord): void;
 }
 
+/** Brings records up to date. */
+export interface RecordReader {
+  /** Reads the row again, whether a change was told or not. */
+  reread(record: KeyRecord): Promise<void>;
+  /** When this resolves, the record is as every change that was committed before the call left it. */
+  bringUpToDate(record: KeyRecord): Promise<void>;
+}
+
 /**
  * Records in memory, so that a request reads none; one object a key, since it holds the counters. Before a record is handed out the store is
  * asked what other instances changed, so that what they have committed decides at once.
  */
-export class KeyCache {
+export class KeyCache implements RecordReader {
   readonly #store: StateStore;
   readonly #user: RecordUser;
   /** By reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
@@ -27,9 +36,12 @@ export class KeyCache {
   readonly #reading = new Map<KeyReferenceId, Promise<void>>();
   /** What certificates were issued under, by the store's identifiers. */
   readonly #chains = new Map<string, IssuingChain>();
+  readonly #maxBytes: number;
+  #bytes = 0;
   #changes = 0;
 
-  constructor(store: StateStore, user: RecordUser) {
+  constructor(store: StateStore, user: RecordUser, maxBytes = recordsMaxBytes) {
+    this.#maxBytes = maxBytes;
     this.#store = store;
     this.#user = user;
     store.onChange((change) => {
@@ -52,9 +64,15 @@ export class KeyCache {
     return this.#records.get(reference);
   }
 
-  /** Reads the row again, whether a change was told or not. */
   async reread(record: KeyRecord): Promise<void> {
     record.isStale = true;
+    await this.#bringUpToDate(record);
+  }
+
+  async bringUpToDate(record: KeyRecord): Promise<void> {
+    await this.#store.refresh();
+    // One that had to go from the memory while it was in use is told of nothing.
+    if (this.#records.get(record.reference) !== record) record.isStale = true;
     await this.#bringUpToDate(record);
   }
 
@@ -64,9 +82,13 @@ export class KeyCache {
     if (row === undefined || row.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
     const issuers = row.issuing_chain === null ? undefined : await this.#issuersOf(row.issuing_chain);
     // Two look-ups at once end with one record.
-    const record = this.#records.get(reference) ?? recordOf(row, tenant, issuers);
+    const known = this.#records.get(reference);
+    const record = known ?? recordOf(row, tenant, issuers);
     if (this.#changes !== changes) record.isStale = true;
-    this.#records.set(reference, record);
+    if (known === undefined) {
+      this.#records.set(reference, record);
+      this.#bytes += record.weight;
+    }
     return record;
   }
 
@@ -111,13 +133,21 @@ export class KeyCache {
   }
 
   #keep(record: KeyRecord): void {
+    const known = this.#records.get(record.reference);
+    if (known !== undefined && known !== record) return;
+    if (known === undefined) {
+      // It had to go while it was read, and was told of nothing since.
+      record.isStale = true;
+      this.#bytes += record.weight;
+    }
     this.#records.delete(record.reference);
     this.#records.set(record.reference, record);
-    if (this.#records.size <= maxRecords) return;
+    if (this.#bytes <= this.#maxBytes) return;
     for (const [reference, oldest] of this.#records) {
-      if (this.#user.isBusy(oldest)) continue;
+      if (oldest === record || this.#user.isBusy(oldest)) continue;
       this.#records.delete(reference);
-      return;
+      this.#bytes -= oldest.weight;
+      if (this.#bytes <= this.#maxBytes) return;
     }
   }
 

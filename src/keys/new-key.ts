@@ -22,6 +22,8 @@ export interface NewKey {
   readonly transactionId?: string | undefined;
   readonly binding?: DigestBinding;
   readonly subscriber: Subscriber;
+  /** Keys that the tenant may have on the token; absent: any number. */
+  readonly keysMax?: number | undefined;
   /** Issues the certificate for the public key (SubjectPublicKeyInfo, DER). */
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
   /** What else is done in the commit that makes the key, or keeps it from being made. */

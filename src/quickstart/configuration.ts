@@ -75,13 +75,29 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
         },
       ]),
     ),
-    // So high that the quickstart can be loaded.
-    limits: { requestsPerSecond: 1_000_000, requestsBurst: 1_000_000, requestsMaxPerClient: 1024 },
+    limits: { ...highLimits, requestsMaxPerClient: 1024 },
     log: { level: 'info' },
   };
   writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, {
     mode: 0o600,
   });
+}
+
+/** So high that the quickstart can be loaded. */
+const highLimits = {
+  requestsPerSecond: 1_000_000,
+  requestsBurst: 1_000_000,
+  otpsPerMinute: 1_000_000,
+  messagesPerMinute: 1_000_000,
+};
+
+function addHighLimits(): void {
+  const text = readFileSync(layout.config, 'utf8');
+  const document = parseDocument(text);
+  const missing = Object.entries(highLimits).filter(([name]) => document.has('limits') && !document.hasIn(['limits', name]));
+  if (missing.length === 0) return;
+  for (const [name, limit] of missing) document.setIn(['limits', name], limit);
+  writeFileSync(layout.config, String(document));
 }
 
 /** Adds what the configuration of a quickstart lacks that an earlier version made. */
@@ -92,6 +108,7 @@ export function completeConfig(gateways: GatewayPorts): void {
     if (!(name in known)) appendFileSync(layout.config, stringify({ [name]: section }));
   }
   if (!('identityProviders' in known)) addIdentityProvider();
+  addHighLimits();
 }
 
 function addIdentityProvider(): void {

@@ -19,8 +19,8 @@ import {
 import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
-import { putOtp, withdrawOtp } from './otps.ts';
+import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
+import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
@@ -51,6 +51,7 @@ export const repositories = {
   findServiceKey,
   finishStep,
   changeKeyState,
+  countKeys,
   endReservations,
   fillPool,
   insertKey,
@@ -81,13 +82,13 @@ export const repositories = {
   takeServiceKey,
   unlockKey,
   useIdentityToken,
-  withdrawOtp,
 };
 
 export type RepositoryName = keyof typeof repositories;
 
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'countKeys',
   'crlState',
   'findCertificate',
   'findAnswerPart',

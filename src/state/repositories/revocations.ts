@@ -4,8 +4,7 @@ import type { CertificateRow, RevocationRow, Schema } from '../schema.ts';
 /** CRLReason certificateHold (RFC 5280 5.3.1): the one that can be taken back. */
 export const holdReason = 6;
 
-/** The text that tells this failure of a commit from others. */
-export const changedMeanwhile = 'the certificate was revoked, held or released meanwhile';
+const changedMeanwhile = 'the certificate was revoked, held or released meanwhile';
 
 /** A certificate with its revocation, if it has one. */
 export type CertificateWithRevocation = CertificateRow & { readonly reason: number | null; readonly revoked_at: number | null };
