@@ -115,6 +115,7 @@ function addIdentityProvider(): void {
   const config = parseDocument(readFileSync(layout.config, 'utf8'));
   config.set('identityProviders', identityProviderSection());
   for (const tenant of Object.keys(keyTypes)) {
+    if (!config.hasIn(['tenants', tenant, 'profile'])) continue;
     config.setIn(['tenants', tenant, 'identityProviders'], [identityProviderName]);
     config.setIn(['tenants', tenant, 'profile', 'subject', 'defaultCountry'], country);
   }

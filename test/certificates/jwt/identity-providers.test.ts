@@ -205,8 +205,11 @@ describe('keys over HTTPS', () => {
     const token = await tokenOf(key);
     await read(reader, token);
     server.stop();
-    await read(reader, token);
-    await expect.poll(() => log.lines.join('\n')).toContain('cannot be fetched');
+    const saidAfterReading = async (): Promise<string> => {
+      await read(reader, token);
+      return log.lines.join('\n');
+    };
+    await expect.poll(saidAfterReading).toContain('cannot be fetched');
     await read(reader, token);
     const reloaded = providers(at(url, { freshSeconds: 0.001 }), log, reader);
     await expect(read(reloaded, token)).resolves.toBeDefined();
