@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { chainFor } from '../../certificates/chains.ts';
 import { evidenceDocument, type InputDocument } from '../../documents/document.ts';
+import { evidenceBase64 } from '../../documents/evidence-base64.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -108,8 +109,9 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents };
   // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
   return context.keys.sign<SignAnswer>(key, given, toBeSigned, async (values) => {
-    const finished = await format.complete({ prepared, values, signer }, documents, context.threads);
-    const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index)) }));
+    const finished = await format.complete({ prepared, values, signer, documents }, context.threads);
+    const texts = await Promise.all(finished.map(async ({ content }) => evidenceBase64(content, context.threads)));
+    const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index), at(texts, index)) }));
     return {
       evidenceObject: at(evidence, 0),
       evidenceObjects: evidence,
