@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { TransferQuota } from '../../state/repositories/transfer-files.ts';
 import type { StateStore } from '../../state/state-store.ts';
-import { quotaReached } from './transfer-store.ts';
+import { quotaReached } from './transfer-parts.ts';
 
 /** A file whose size is not known takes its share of the quota in such pieces, each as large as all before it. */
 const growthMinBytes = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../paths/path-refusal.ts';
-import { fileIdForm, type TransferStoreParts } from './transfer-store.ts';
+import { fileIdForm, type TransferParts } from './transfer-parts.ts';
 
 const sweepEveryMs = 30_000;
 const strayEveryMs = 3_600_000;
@@ -9,11 +9,11 @@ const atOnce = 100;
 
 /** Removes from the disk what has ended, and what nobody knows. Several instances may do so at the same time. */
 export class Sweeper {
-  readonly #parts: TransferStoreParts;
+  readonly #parts: TransferParts;
   #timers: NodeJS.Timeout[] = [];
   #sweeping: Promise<void> | undefined;
 
-  constructor(parts: TransferStoreParts) {
+  constructor(parts: TransferParts) {
     this.#parts = parts;
   }
 

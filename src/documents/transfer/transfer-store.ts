@@ -5,33 +5,17 @@ import { join } from 'node:path';
 import type { TransferStoreConfig } from '../../config/documents-config.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { TransferFileRow } from '../../state/schema.ts';
-import type { StateStore } from '../../state/state-store.ts';
-import type { Logger } from '../../telemetry/log.ts';
-import type { TransferMetrics } from '../../telemetry/transfer-metrics.ts';
-import type { WorkThreads } from '../../threads/work-threads.ts';
 import type { Content } from '../content.ts';
 import { contentBytes } from '../content-pieces.ts';
 import { errorCode } from '../paths/path-refusal.ts';
 import { writePieces } from '../write-pieces.ts';
 import { Arrival } from './arrival.ts';
 import { Sweeper } from './sweeper.ts';
-
-/** A file's identifier: 256 random bits. It names the file on the disk too. */
-export const fileIdForm = /^[A-Za-z0-9_-]{43}$/;
+import { fileIdForm, quotaReached, type TransferParts } from './transfer-parts.ts';
 
 const renewEveryMs = 10_000;
 /** A file whose instance does not renew it for so long is given up. */
 const arrivingMs = 60_000;
-
-export interface TransferStoreParts {
-  readonly store: StateStore;
-  readonly config: TransferStoreConfig;
-  /** Name of this instance. */
-  readonly owner: string;
-  readonly threads: WorkThreads;
-  readonly log: Logger;
-  readonly metrics: TransferMetrics;
-}
 
 /** Whose a file is and what it is called. */
 export interface FileDescription {
@@ -59,19 +43,19 @@ export interface OpenTransfer {
  * and is removed. Instances that share a state store share the directory.
  */
 export class TransferStore {
-  readonly #parts: TransferStoreParts;
+  readonly #parts: TransferParts;
   readonly #sweeper: Sweeper;
   readonly #arriving = new Set<string>();
   readonly #renewing: NodeJS.Timeout;
 
-  private constructor(parts: TransferStoreParts) {
+  private constructor(parts: TransferParts) {
     this.#parts = parts;
     this.#sweeper = new Sweeper(parts);
     this.#renewing = setInterval(() => void this.#renew(), renewEveryMs).unref();
   }
 
   /** Makes the directory, and removes what an earlier run left. @throws {Error} where the directory cannot be used */
-  static async open(parts: TransferStoreParts): Promise<TransferStore> {
+  static async open(parts: TransferParts): Promise<TransferStore> {
     const { store, config, owner } = parts;
     await mkdir(config.directory, { recursive: true, mode: 0o700 });
     await store.run('endTransfersOf', store.isShared ? owner : undefined);
@@ -127,6 +111,11 @@ export class TransferStore {
     if (size === file.bytes) return { handle, file };
     await handle.close();
     throw new Error(`a file of the transfer store has ${size} bytes on the disk, and was stored with ${file.bytes}`);
+  }
+
+  /** Bytes of a file left, all of them. */
+  sent(bytes: number): void {
+    this.#parts.metrics.moved('out', bytes);
   }
 
   /** From the answer on nobody can fetch it. False where the tenant has no such file. */
@@ -187,10 +176,6 @@ export class TransferStore {
   #pathOf(id: string): string {
     return join(this.#parts.config.directory, id);
   }
-}
-
-export function quotaReached(): Refusal {
-  return new Refusal('STORE_FULL', { message: "the files of this tenant have reached the transfer store's quota; delete some, or wait until they expire" });
 }
 
 /** Errors of the file system mean here that the store's own disk fails. */
