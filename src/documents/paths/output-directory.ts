@@ -53,14 +53,14 @@ export class OutputDirectory {
   }
 
   /** Has a file written under a temporary name; `write` fills and syncs it. @throws {Refusal} STORE_FULL, FILE_ACCESS_DENIED */
-  async stage(write: (descriptor: number) => Promise<void>): Promise<void> {
+  async stage(write: (file: FileHandle) => Promise<void>): Promise<void> {
     const name = this.#names.take();
     try {
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
       const handle = await open(pathOfEntry(this.#place, name), flags, 0o600);
       this.#staged.push({ name, handle });
       await handle.chmod(this.#mode);
-      await write(handle.fd);
+      await write(handle);
     } catch (error) {
       throw refusalOf(error, this.#at, 'directory') ?? error;
     }

@@ -89,7 +89,7 @@ export class TransferStore {
   async keep(pieces: readonly Content[], description: FileDescription): Promise<StoredFile> {
     const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
     return this.#arrive(description, bytes, async ({ handle }) => {
-      const written = await writePieces(pieces, handle.fd, this.#parts.threads);
+      const written = await writePieces(pieces, handle, this.#parts.threads);
       return { bytes: written.bytes, sha256: written.sha256.toString('hex') };
     });
   }
