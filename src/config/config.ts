@@ -113,9 +113,7 @@ export const Config = z.strictObject({
       .optional()
       .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),
   }),
-  paths: z
-    .strictObject({ signRoot: PathPrefix.default('/sign'), ftmRoot: PathPrefix.default('/ftm') })
-    .prefault({}),
+  paths: z.strictObject({ signRoot: PathPrefix.default('/sign'), ftmRoot: PathPrefix.default('/ftm') }).prefault({}),
   limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),

@@ -15,7 +15,9 @@ export const AllowedDirectories = z
 /** Paths that callers may name (contract §4), and how files are read and written there. */
 export const DocumentsConfig = z.strictObject({
   readDirectories: AllowedDirectories.default([]).describe('Directories below which filePathData may name a file. Empty: none.'),
-  writeDirectories: AllowedDirectories.default([]).describe('Directories that outputDirectory may name, and those below them. Empty: none.'),
+  writeDirectories: AllowedDirectories.default([]).describe(
+    'Directories that outputDirectory may name, and those below them. Empty: none.',
+  ),
   writeMode: z
     .string()
     .regex(/^0?[0-6][0-6][0-6]$/, 'permission bits in octal without the right to execute, such as 0640')
@@ -34,7 +36,9 @@ export const TransferStoreConfig = z
       .default('/var/lib/signetd/files')
       .describe('Where the content lies. Instances that share a state store share this directory too.'),
     fileMaxBytes: Bytes.default(2 * gibibyte).describe('Bytes of a file; more is 413.'),
-    tenantMaxBytes: Bytes.default(20 * gibibyte).describe("Bytes of a tenant's files together, those on their way included; beyond it uploads are 507, and 2/243."),
+    tenantMaxBytes: Bytes.default(20 * gibibyte).describe(
+      "Bytes of a tenant's files together, those on their way included; beyond it uploads are 507, and 2/243.",
+    ),
     tenantMaxFiles: z.int().positive().default(100_000).describe("A tenant's files; beyond it uploads are 507, and 2/243."),
     keepSeconds: z
       .int()

@@ -25,7 +25,9 @@ export class Deliveries {
       try {
         if (!isKept) await delivery.undo();
       } catch (error) {
-        log.error('evidence of a request that failed could not be removed', { reason: error instanceof Error ? error.message : String(error) });
+        log.error('evidence of a request that failed could not be removed', {
+          reason: error instanceof Error ? error.message : String(error),
+        });
       } finally {
         await delivery.close();
       }

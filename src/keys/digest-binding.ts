@@ -33,16 +33,31 @@ export function bindingOf(text: string | null): DigestBinding {
  * Whether every document has its digest in the list under its ID. A document that is given as a digest is compared with entries of its own hash
  * alone.
  */
-export async function coversDocuments(binding: DigestBinding, documents: readonly InputDocument[], threads: WorkThreads | undefined): Promise<boolean> {
+export async function coversDocuments(
+  binding: DigestBinding,
+  documents: readonly InputDocument[],
+  threads: WorkThreads | undefined,
+): Promise<boolean> {
   if (binding === undefined) return true;
   for (const { id, source } of documents) {
-    if (!(await covers(binding.filter((entry) => entry.id === id), source, threads))) return false;
+    if (
+      !(await covers(
+        binding.filter((entry) => entry.id === id),
+        source,
+        threads,
+      ))
+    )
+      return false;
   }
   return true;
 }
 
 /** The document is hashed once for each hash, however many entries the list has of it. */
-async function covers(entries: readonly BoundDigest[], source: InputDocument['source'], threads: WorkThreads | undefined): Promise<boolean> {
+async function covers(
+  entries: readonly BoundDigest[],
+  source: InputDocument['source'],
+  threads: WorkThreads | undefined,
+): Promise<boolean> {
   for (const hash of new Set(entries.map((entry) => entry.hash))) {
     const digest = await digestOf(source, hash, threads);
     if (entries.some((entry) => entry.hash === hash && equal(entry.value, digest))) return true;
@@ -58,7 +73,11 @@ export function coversDigests(binding: DigestBinding, digests: readonly BoundDig
   );
 }
 
-async function digestOf(source: InputDocument['source'], hash: HashName, threads: WorkThreads | undefined): Promise<Uint8Array | undefined> {
+async function digestOf(
+  source: InputDocument['source'],
+  hash: HashName,
+  threads: WorkThreads | undefined,
+): Promise<Uint8Array | undefined> {
   if ('content' in source) return contentDigest(source.content, hash, threads);
   return source.digest.hash === hash ? source.digest.value : undefined;
 }

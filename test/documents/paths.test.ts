@@ -226,7 +226,8 @@ describe('a directory that evidence is written into', () => {
   });
 
   it('finds a number among many', async () => {
-    for (let number = 0; number < 60; number += 1) writeFileSync(join(allowed, number === 0 ? 'contract.pdf.p7s' : `contract.pdf (${number}).p7s`), '');
+    for (let number = 0; number < 60; number += 1)
+      writeFileSync(join(allowed, number === 0 ? 'contract.pdf.p7s' : `contract.pdf (${number}).p7s`), '');
     const directory = await open();
     await write(directory, 'evidence');
     const [name = ''] = await directory.publish([wanted]);
@@ -293,24 +294,27 @@ describe('a directory that evidence is written into', () => {
     expect(readFileSync(join(allowed, 'below', 'contract.pdf.p7s'), 'utf8')).toBe('of somebody else');
   });
 
-  it.skipIf(noSmallDisk)(`says STORE_FULL on a disk that is full or read-only, and leaves nothing${noSmallDisk === undefined ? '' : ` (${noSmallDisk})`}`, async () => {
-    const disk = new SmallDisk(256 * 1024);
-    try {
-      disk.fill(2);
-      const directory = await open(disk.directory, [disk.directory]);
-      await write(directory, 'x');
-      expect(await refusalOf(write(directory, 'x'.repeat(64 * 1024)))).toBe('STORE_FULL');
-      await directory.undo();
-      await directory.close();
-      expect(readdirSync(disk.directory)).toEqual(['filler']);
-      execFileSync('mount', ['-o', 'remount,ro', disk.directory]);
-      const second = await open(disk.directory, [disk.directory]);
-      expect(await refusalOf(write(second, 'x'))).toBe('STORE_FULL');
-      await second.close();
-    } finally {
-      disk.remove();
-    }
-  });
+  it.skipIf(noSmallDisk)(
+    `says STORE_FULL on a disk that is full or read-only, and leaves nothing${noSmallDisk === undefined ? '' : ` (${noSmallDisk})`}`,
+    async () => {
+      const disk = new SmallDisk(256 * 1024);
+      try {
+        disk.fill(2);
+        const directory = await open(disk.directory, [disk.directory]);
+        await write(directory, 'x');
+        expect(await refusalOf(write(directory, 'x'.repeat(64 * 1024)))).toBe('STORE_FULL');
+        await directory.undo();
+        await directory.close();
+        expect(readdirSync(disk.directory)).toEqual(['filler']);
+        execFileSync('mount', ['-o', 'remount,ro', disk.directory]);
+        const second = await open(disk.directory, [disk.directory]);
+        expect(await refusalOf(write(second, 'x'))).toBe('STORE_FULL');
+        await second.close();
+      } finally {
+        disk.remove();
+      }
+    },
+  );
 });
 
 describe('what a crash left', () => {

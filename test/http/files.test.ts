@@ -52,9 +52,11 @@ describe('the file transfer store', () => {
       const got = await new Promise<Buffer>((resolve, reject) => {
         request(`${description.baseUrl}/ftm/files/${idOf(stored)}`, { agent: agentFor('app') }, (response) => {
           const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-            resolve(Buffer.concat(chunks));
-          });
+          response
+            .on('data', (chunk: Buffer) => chunks.push(chunk))
+            .on('end', () => {
+              resolve(Buffer.concat(chunks));
+            });
         })
           .on('error', reject)
           .end();
@@ -134,7 +136,9 @@ describe('the file transfer store', () => {
 
   it('is in the audit log with its digest, without its name', async () => {
     const stored = await upload('app', 'audited content', { 'X-File-Name': 'secret-name.txt' });
-    const log = readdirSync(join(directory, 'audit')).map((name) => readFileSync(join(directory, 'audit', name), 'utf8')).join('');
+    const log = readdirSync(join(directory, 'audit'))
+      .map((name) => readFileSync(join(directory, 'audit', name), 'utf8'))
+      .join('');
     const line = log.split('\n').find((one) => one.includes('"files/upload"') && one.includes(String(stored.headers['x-request-id'])));
     expect(line).toContain('"sha256:');
     expect(line).toContain('"tenant":"demo"');
@@ -143,7 +147,11 @@ describe('the file transfer store', () => {
 
   it('is measured', async () => {
     const metrics = await (await fetch(`${description.opsUrl}/metrics`)).text();
-    for (const name of ['signetd_transfer_bytes_total{direction="in"}', 'signetd_transfer_files{tenant="demo"}', 'signetd_transfer_stored_bytes{tenant="demo"}']) {
+    for (const name of [
+      'signetd_transfer_bytes_total{direction="in"}',
+      'signetd_transfer_files{tenant="demo"}',
+      'signetd_transfer_stored_bytes{tenant="demo"}',
+    ]) {
       expect(metrics).toContain(name);
     }
     expect(metrics).toMatch(/signetd_requests_total\{operation="files\/upload",outcome="0\/0"\} [1-9]/);

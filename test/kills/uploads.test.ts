@@ -22,7 +22,12 @@ beforeAll(async () => {
   environment.start();
   environment.stop();
   const { clientCertificate, clientKey, caCertificate, configFile } = environment.description();
-  agent = new Agent({ keepAlive: true, ca: readFileSync(caCertificate), cert: readFileSync(clientCertificate), key: readFileSync(clientKey) });
+  agent = new Agent({
+    keepAlive: true,
+    ca: readFileSync(caCertificate),
+    cert: readFileSync(clientCertificate),
+    key: readFileSync(clientKey),
+  });
   const addresses = withOwnPorts(environment);
   ({ baseUrl } = addresses);
   daemon = new DaemonProcess(configFile, addresses.opsUrl);
@@ -89,7 +94,11 @@ it(`uploads cut by ${kills} × kill -9: what was acknowledged is whole, nothing 
   expect(cut).toBeGreaterThan(0);
   expect(acknowledged.size).toBeGreaterThan(0);
   for (const [fileID, { sha256 }] of acknowledged) {
-    expect(createHash('sha256').update(await download(fileID)).digest('hex')).toBe(sha256);
+    expect(
+      createHash('sha256')
+        .update(await download(fileID))
+        .digest('hex'),
+    ).toBe(sha256);
   }
   await daemon.kill();
   await daemon.start();

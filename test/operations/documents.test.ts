@@ -3,7 +3,19 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, codeOf, description, evidenceOf, messageOf, newKey, root, secretOf, textOf, type ApiAnswer, type TestKey } from '../support/api.ts';
+import {
+  call,
+  codeOf,
+  description,
+  evidenceOf,
+  messageOf,
+  newKey,
+  root,
+  secretOf,
+  textOf,
+  type ApiAnswer,
+  type TestKey,
+} from '../support/api.ts';
 import { file, idOf, upload } from '../support/files.ts';
 import { openssl } from '../support/openssl.ts';
 
@@ -23,7 +35,11 @@ beforeAll(async () => {
 const cades = (detached: boolean): object => ({
   XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached } } },
 });
-const pathDocument = (name: string, ID = 'd', more: object = {}): object => ({ ID, filePathData: { filePath: join(readable, name) }, ...more });
+const pathDocument = (name: string, ID = 'd', more: object = {}): object => ({
+  ID,
+  filePathData: { filePath: join(readable, name) },
+  ...more,
+});
 const outputTo = (outputMode: string, outputDirectory?: string): object => ({
   optionalInputs: { evidenceOutput: { outputMode, ...(outputDirectory === undefined ? {} : { outputDirectory }) } },
 });
@@ -33,7 +49,25 @@ const documentOf = ({ body }: ApiAnswer, index = 0) => body['evidenceObjects']?.
 const verifies = (signature: Buffer, content: Buffer | undefined): void => {
   const files = { sig: signature, root: readFileSync(root), ...(content === undefined ? {} : { content }) };
   const detached = content === undefined ? [] : ['-content', '{content}'];
-  openssl(['cms', '-verify', '-binary', '-inform', 'DER', '-in', '{sig}', ...detached, '-CAfile', '{root}', '-purpose', 'any', '-out', '/dev/null'], files);
+  openssl(
+    [
+      'cms',
+      '-verify',
+      '-binary',
+      '-inform',
+      'DER',
+      '-in',
+      '{sig}',
+      ...detached,
+      '-CAfile',
+      '{root}',
+      '-purpose',
+      'any',
+      '-out',
+      '/dev/null',
+    ],
+    files,
+  );
 };
 
 describe('documents in a request', () => {
@@ -70,7 +104,11 @@ describe('documents in a request', () => {
   });
 
   it('are covered by a key that is bound to their digests, or not', async () => {
-    const digestValue = execFileSync('sh', ['-c', 'openssl dgst -sha256 -binary "$1" | openssl base64 -A', 'sh', join(readable, 'big.bin')], { encoding: 'utf8' });
+    const digestValue = execFileSync(
+      'sh',
+      ['-c', 'openssl dgst -sha256 -binary "$1" | openssl base64 -A', 'sh', join(readable, 'big.bin')],
+      { encoding: 'utf8' },
+    );
     const created = await call('app', 'pki/createCertificate', {
       certificationRequestInfo: {
         signatureActivationProtocol: 'PASSWORD',
@@ -79,19 +117,47 @@ describe('documents in a request', () => {
       certificateFormat: 'CERTIFICATE',
       signerData: { digest: [{ id: 'd', digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue }] },
     });
-    const keyReference = { reference: textOf(created.body['keyReference']?.['reference']), password: textOf(created.body['keyReference']?.['password']) };
+    const keyReference = {
+      reference: textOf(created.body['keyReference']?.['reference']),
+      password: textOf(created.body['keyReference']?.['password']),
+    };
     expect(codeOf(await sign([pathDocument('big.bin')], { keyReference }))).toBe('0/0');
     expect(codeOf(await sign([pathDocument('small.txt')], { keyReference }))).toBe('2/205');
   });
 
   it.each<[string, () => object | Promise<object>, string, string]>([
     ['a path outside', () => ({ filePathData: { filePath: '/etc/hostname' } }), '2/241', '/inputDocuments/0/filePathData/filePath: '],
-    ['a path outside and missing', () => ({ filePathData: { filePath: '/etc/missing' } }), '2/241', '/inputDocuments/0/filePathData/filePath: '],
+    [
+      'a path outside and missing',
+      () => ({ filePathData: { filePath: '/etc/missing' } }),
+      '2/241',
+      '/inputDocuments/0/filePathData/filePath: ',
+    ],
     ['a relative path', () => ({ filePathData: { filePath: 'small.txt' } }), '2/241', '/inputDocuments/0/filePathData/filePath: '],
-    ['a path with NUL', () => ({ filePathData: { filePath: `${readable}/small.txt\0` } }), '2/241', '/inputDocuments/0/filePathData/filePath: '],
-    ['a path up and out', () => ({ filePathData: { filePath: `${readable}/../../write` } }), '2/241', '/inputDocuments/0/filePathData/filePath: '],
-    ['the write directory', () => ({ filePathData: { filePath: join(writable, 'x') } }), '2/241', '/inputDocuments/0/filePathData/filePath: '],
-    ['a missing file', () => ({ filePathData: { filePath: join(readable, 'missing') } }), '2/242', '/inputDocuments/0/filePathData/filePath: '],
+    [
+      'a path with NUL',
+      () => ({ filePathData: { filePath: `${readable}/small.txt\0` } }),
+      '2/241',
+      '/inputDocuments/0/filePathData/filePath: ',
+    ],
+    [
+      'a path up and out',
+      () => ({ filePathData: { filePath: `${readable}/../../write` } }),
+      '2/241',
+      '/inputDocuments/0/filePathData/filePath: ',
+    ],
+    [
+      'the write directory',
+      () => ({ filePathData: { filePath: join(writable, 'x') } }),
+      '2/241',
+      '/inputDocuments/0/filePathData/filePath: ',
+    ],
+    [
+      'a missing file',
+      () => ({ filePathData: { filePath: join(readable, 'missing') } }),
+      '2/242',
+      '/inputDocuments/0/filePathData/filePath: ',
+    ],
     ['an unknown fileID', () => ({ FTMData: { fileID: 'x', fileSize: 1 } }), '2/242', '/inputDocuments/0/FTMData/fileID: '],
     [
       "another tenant's file",
@@ -135,7 +201,11 @@ describe('documents in a request', () => {
 
 describe('evidence', () => {
   it('goes into a directory, under the name of the document with its ending, or a number', async () => {
-    const documents = [pathDocument('small.txt', 'a', { fileName: 'contract.txt' }), pathDocument('small.txt', 'b/c'), pathDocument('small.txt', 'b')];
+    const documents = [
+      pathDocument('small.txt', 'a', { fileName: 'contract.txt' }),
+      pathDocument('small.txt', 'b/c'),
+      pathDocument('small.txt', 'b'),
+    ];
     const first = await sign(documents, outputTo('FILE_PATH', `${writable}/`));
     expect(codeOf(first)).toBe('0/0');
     expect([0, 1, 2].map((index) => documentOf(first, index))).toEqual(
@@ -157,7 +227,11 @@ describe('evidence', () => {
     const { fileID, fileSize } = documentOf(answer)?.['FTMData'] ?? {};
     expect(Number(fileSize)).toBeGreaterThan(big.length);
     const got = await file('app', 'GET', textOf(fileID));
-    expect(got.headers).toMatchObject({ 'content-type': 'application/pkcs7-mime', 'x-file-name': 'big.bin.p7m', 'content-length': textOf(fileSize) });
+    expect(got.headers).toMatchObject({
+      'content-type': 'application/pkcs7-mime',
+      'x-file-name': 'big.bin.p7m',
+      'content-length': textOf(fileSize),
+    });
   });
 
   it('20 requests for one name give 20 files', async () => {

@@ -139,7 +139,8 @@ export class OutputDirectory {
   async #highest(fileName: string, ending: string): Promise<number> {
     const directory = pathOfEntry(this.#place, '');
     const numbers = (await readdir(directory)).map((name) => {
-      const between = name.startsWith(`${fileName} (`) && name.endsWith(`)${ending}`) ? name.slice(fileName.length + 2, -ending.length - 1) : '';
+      const between =
+        name.startsWith(`${fileName} (`) && name.endsWith(`)${ending}`) ? name.slice(fileName.length + 2, -ending.length - 1) : '';
       return /^[0-9]{1,6}$/.test(between) ? Number(between) : 0;
     });
     return numbers.reduce((highest, number) => Math.max(highest, number), 0);

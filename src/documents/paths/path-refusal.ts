@@ -2,7 +2,10 @@ import { Refusal } from '../../result-codes.ts';
 
 /** Contract §4: the same whether there is something at the path or not. */
 export function denied(at: string): Refusal {
-  return new Refusal('FILE_ACCESS_DENIED', { at, message: 'the path has to be absolute, and inside a directory that the configuration allows' });
+  return new Refusal('FILE_ACCESS_DENIED', {
+    at,
+    message: 'the path has to be absolute, and inside a directory that the configuration allows',
+  });
 }
 
 export function notFound(at: string, what: 'file' | 'directory'): Refusal {

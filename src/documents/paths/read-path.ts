@@ -21,7 +21,8 @@ export async function openForReading(path: string, allowed: readonly string[], a
   const { handle: place } = await findPlace(path, allowed, { at, what: 'file' });
   try {
     const { nlink } = checkRegular(await place.stat({ bigint: true }), at);
-    if (nlink > 1n) throw new Refusal('FILE_ACCESS_DENIED', { at, message: 'the file has further names (hard links), and one may be outside' });
+    if (nlink > 1n)
+      throw new Refusal('FILE_ACCESS_DENIED', { at, message: 'the file has further names (hard links), and one may be outside' });
     const handle = await reopen(place, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     try {
       return { handle, status: checkRegular(await handle.stat({ bigint: true }), at) };

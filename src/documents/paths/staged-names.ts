@@ -37,7 +37,10 @@ export class StagedNames {
           removed += 1;
         }
       } catch (error) {
-        log.warn('files that an earlier run left may be in a directory', { directory, reason: error instanceof Error ? error.message : String(error) });
+        log.warn('files that an earlier run left may be in a directory', {
+          directory,
+          reason: error instanceof Error ? error.message : String(error),
+        });
       }
     }
     if (removed > 0) log.warn('removed files that an earlier run had not finished', { files: removed });

@@ -27,7 +27,10 @@ function fileNameOf(request: IncomingMessage): string | undefined {
   const values = request.headersDistinct['x-file-name'];
   if (values === undefined) return undefined;
   const [value = ''] = values;
-  const fault = new Problem(400, 'X-File-Name is a file name of at most 255 bytes without path, as percent-encoded UTF-8, and is given once');
+  const fault = new Problem(
+    400,
+    'X-File-Name is a file name of at most 255 bytes without path, as percent-encoded UTF-8, and is given once',
+  );
   if (values.length !== 1 || !/^[\x21-\x7e]+$/.test(value)) throw fault;
   try {
     const name = decodeURIComponent(value);

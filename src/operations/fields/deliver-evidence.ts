@@ -130,9 +130,13 @@ function checkAnswerSize(evidence: readonly Evidence[], maxBytes: number): void 
 function textOf(pieces: readonly Content[]): string {
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
   try {
-    if (inMemory.length === pieces.length) return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(inMemory));
+    if (inMemory.length === pieces.length)
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(inMemory));
   } catch {
     // No UTF-8.
   }
-  throw new Refusal('UNSUPPORTED', { at: `${at}/outputMode`, message: 'the evidence is not UTF-8 text; BASE_64, FTM and FILE_PATH are offered' });
+  throw new Refusal('UNSUPPORTED', {
+    at: `${at}/outputMode`,
+    message: 'the evidence is not UTF-8 text; BASE_64, FTM and FILE_PATH are offered',
+  });
 }

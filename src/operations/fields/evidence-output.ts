@@ -27,6 +27,9 @@ export function checkOutput(inputs: OptionalInputs | undefined, { isText = false
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/outputDirectory`, message: 'only outputMode FILE_PATH writes into a directory' });
   }
   if (outputMode === 'PLAIN' && !isText) {
-    throw new Refusal('UNSUPPORTED', { at: `${at}/outputMode`, message: 'the evidence is not text; BASE_64, FTM and FILE_PATH are offered' });
+    throw new Refusal('UNSUPPORTED', {
+      at: `${at}/outputMode`,
+      message: 'the evidence is not text; BASE_64, FTM and FILE_PATH are offered',
+    });
   }
 }

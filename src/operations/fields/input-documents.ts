@@ -17,7 +17,10 @@ export const InputDocumentField = z.strictObject({
   fileName: FileName.optional().describe('the answer has it with the ending of the format'),
   mimeType: MediaType.optional().describe('media type of the document'),
   plainData: z.strictObject({ plainValue: PlainContent }).optional().describe('text, signed as UTF-8'),
-  filePathData: z.strictObject({ filePath: Text }).optional().describe('a file of the server, in a directory that its configuration allows'),
+  filePathData: z
+    .strictObject({ filePath: Text })
+    .optional()
+    .describe('a file of the server, in a directory that its configuration allows'),
   base64Data: z.strictObject({ base64Value: Base64 }).optional().describe('bytes'),
   FTMData: z
     .strictObject({ fileSize: z.int().nonnegative().describe('bytes'), fileID: Text })

@@ -51,14 +51,20 @@ export class OpenedDocuments {
     this.#handles.push(file.handle);
     this.#files.push({ file, at });
     const bytes = Number(file.status.size);
-    if (bytes > fileMaxBytes) throw new Refusal('UNSUPPORTED', { at, message: `the file has ${bytes} bytes; at most ${fileMaxBytes} are taken` });
+    if (bytes > fileMaxBytes)
+      throw new Refusal('UNSUPPORTED', { at, message: `the file has ${bytes} bytes; at most ${fileMaxBytes} are taken` });
     return this.#contentOf(file.handle, bytes);
   }
 
-  async #openTransfer({ fileID, fileSize }: { fileID: string; fileSize: number }, at: string, { caller, transfers }: Files): Promise<Content> {
+  async #openTransfer(
+    { fileID, fileSize }: { fileID: string; fileSize: number },
+    at: string,
+    { caller, transfers }: Files,
+  ): Promise<Content> {
     if (transfers === undefined) throw new Refusal('UNSUPPORTED', { at, message: 'this service has no file transfer store' });
     const opened = await transfers.openFile(caller.tenant, fileID);
-    if (opened === undefined) throw new Refusal('FILE_NOT_FOUND', { at: `${at}/fileID`, message: 'there is no such file in the transfer store' });
+    if (opened === undefined)
+      throw new Refusal('FILE_NOT_FOUND', { at: `${at}/fileID`, message: 'there is no such file in the transfer store' });
     this.#handles.push(opened.handle);
     if (opened.file.bytes !== fileSize) {
       throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/fileSize`, message: `the file has ${opened.file.bytes} bytes` });

@@ -10,7 +10,10 @@ export interface TransferQuota {
 type Arriving = Pick<TransferFileRow, 'id' | 'tenant' | 'owner' | 'bytes' | 'media_type' | 'file_name' | 'ends_at'>;
 
 /** A file begins to arrive: `bytes` of the tenant's share are its own from now on, until `ends_at` unless that is put off. False: the share has no room for it. */
-export async function beginTransfer(db: Transaction<Schema>, { quota, ...file }: Arriving & { readonly quota: TransferQuota }): Promise<boolean> {
+export async function beginTransfer(
+  db: Transaction<Schema>,
+  { quota, ...file }: Arriving & { readonly quota: TransferQuota },
+): Promise<boolean> {
   const { tenant, bytes } = file;
   await db
     .insertInto('transfer_shares')
@@ -55,7 +58,12 @@ export async function storeTransfer(
   db: Transaction<Schema>,
   { id, ...stored }: { readonly id: string; readonly bytes: number; readonly sha256: string; readonly ends_at: number },
 ): Promise<void> {
-  const row = await db.selectFrom('transfer_files').select(['tenant', 'bytes']).where('id', '=', id).where('state', '=', 'ARRIVING').executeTakeFirst();
+  const row = await db
+    .selectFrom('transfer_files')
+    .select(['tenant', 'bytes'])
+    .where('id', '=', id)
+    .where('state', '=', 'ARRIVING')
+    .executeTakeFirst();
   if (row === undefined) throw new Error('the file was given up while it arrived');
   await db
     .updateTable('transfer_files')
@@ -101,14 +109,24 @@ export async function endedTransfers(
   db: Transaction<Schema>,
   { now, limit }: { readonly now: number; readonly limit: number },
 ): Promise<string[]> {
-  await db.updateTable('transfer_files').set({ state: 'ENDED' }).where('state', 'in', ['STORED', 'ARRIVING']).where('ends_at', '<=', now).execute();
+  await db
+    .updateTable('transfer_files')
+    .set({ state: 'ENDED' })
+    .where('state', 'in', ['STORED', 'ARRIVING'])
+    .where('ends_at', '<=', now)
+    .execute();
   const rows = await db.selectFrom('transfer_files').select('id').where('state', '=', 'ENDED').limit(limit).execute();
   return rows.map(({ id }) => id);
 }
 
 /** The file is not on the disk any more, or is there in vain: the tenant has its share back. */
 export async function forgetTransfer(db: Transaction<Schema>, id: string): Promise<void> {
-  const row = await db.deleteFrom('transfer_files').where('id', '=', id).where('state', '!=', 'STORED').returning(['tenant', 'bytes']).executeTakeFirst();
+  const row = await db
+    .deleteFrom('transfer_files')
+    .where('id', '=', id)
+    .where('state', '!=', 'STORED')
+    .returning(['tenant', 'bytes'])
+    .executeTakeFirst();
   if (row !== undefined) await giveBackShare(db, row.tenant, row.bytes, 1);
 }
 
@@ -126,7 +144,12 @@ export async function transferShares(db: Transaction<Schema>): Promise<TransferS
 /** One statement decides: it waits for those of other instances. */
 async function takeShare(
   db: Transaction<Schema>,
-  { tenant, bytes, files, quota }: { readonly tenant: string; readonly bytes: number; readonly files: number; readonly quota: TransferQuota },
+  {
+    tenant,
+    bytes,
+    files,
+    quota,
+  }: { readonly tenant: string; readonly bytes: number; readonly files: number; readonly quota: TransferQuota },
 ): Promise<boolean> {
   const row = await db
     .updateTable('transfer_shares')
