@@ -15,8 +15,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { closing } from '../../src/documents/closing.ts';
 import { OutputDirectory } from '../../src/documents/paths/output-directory.ts';
 import { openForReading } from '../../src/documents/paths/read-path.ts';
 import { StagedNames } from '../../src/documents/paths/staged-names.ts';
@@ -47,7 +48,7 @@ afterEach(() => {
 async function read(path: string, lists: readonly string[] = [allowed]): Promise<string> {
   try {
     const { handle } = await openForReading(path, lists, '/x');
-    return await handle.readFile('utf8').finally(async () => handle.close());
+    return await closing(handle, async () => handle.readFile('utf8'));
   } catch (error) {
     if (error instanceof Refusal) return error.code;
     throw error;
@@ -143,9 +144,9 @@ describe('a path that is read', () => {
     const turn = join(base, 'turn');
     mkdirSync(join(outside, 'below'));
     writeFileSync(join(outside, 'below', 'deep'), 'secret');
-    let isOver = false;
+    const end = { isOver: false };
     const swap = async (): Promise<void> => {
-      while (!isOver) {
+      while (!end.isOver) {
         renameSync(join(allowed, 'below'), turn);
         symlinkSync(join(outside, 'below'), join(allowed, 'below'));
         await new Promise(setImmediate);
@@ -164,7 +165,7 @@ describe('a path that is read', () => {
     for (let round = 0; round < 300; round += 1) {
       outcomes.add(await read(join(allowed, round % 2 === 0 ? 'below/deep' : 'file')));
     }
-    isOver = true;
+    end.isOver = true;
     await swapping;
     outcomes.delete('');
     expect([...outcomes].filter((outcome) => !['inside', 'FILE_ACCESS_DENIED', 'FILE_NOT_FOUND'].includes(outcome))).toEqual([]);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TransferStoreConfig } from '../../src/config/documents-config.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
+import { closing } from '../../src/documents/closing.ts';
 import { TransferStore } from '../../src/documents/transfer/transfer-store.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
@@ -70,7 +71,7 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
   };
   const read = async (transfers: TransferStore, id: string, tenant = 'demo'): Promise<Buffer | undefined> => {
     const found = await transfers.openFile(tenant, id);
-    return found?.handle.readFile().finally(async () => found.handle.close());
+    return found === undefined ? undefined : closing(found.handle, async () => found.handle.readFile());
   };
   const shares = async (store: StateStore): Promise<unknown> => store.run('transferShares');
 

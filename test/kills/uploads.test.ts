@@ -68,9 +68,9 @@ async function download(fileID: string): Promise<Buffer> {
 it(`uploads cut by ${kills} × kill -9: what was acknowledged is whole, nothing else is there, the quota is right`, async () => {
   const acknowledged = new Map<string, { bytes: number; sha256: string }>();
   let cut = 0;
-  let isOver = false;
+  const end = { isOver: false };
   const worker = async (index: number): Promise<void> => {
-    while (!isOver) {
+    while (!end.isOver) {
       const content = randomBytes(randomInt(1, 4_000_000));
       try {
         const { fileID, fileSize } = await upload(content, index % 2 === 0);
@@ -88,7 +88,7 @@ it(`uploads cut by ${kills} × kill -9: what was acknowledged is whole, nothing 
       await daemon.start();
       await daemon.ready();
     }
-    isOver = true;
+    end.isOver = true;
   };
   await Promise.all([killer(), ...Array.from({ length: uploaders }, async (_, index) => worker(index))]);
   expect(cut).toBeGreaterThan(0);

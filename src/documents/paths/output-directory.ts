@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { link, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { Refusal } from '../../result-codes.ts';
+import { closing } from '../closing.ts';
 import { evidenceFileName } from '../document.ts';
 import { openEntry, pathOfEntry, reopen } from './descriptors.ts';
 import { errorCode, notFound, refusalOf } from './path-refusal.ts';
@@ -91,7 +92,7 @@ export class OutputDirectory {
     for (const { name, device, inode } of this.#written.splice(0)) {
       const entry = await openEntry(this.#place, name).catch(() => undefined);
       if (entry === undefined) continue;
-      const { dev, ino } = await entry.stat({ bigint: true }).finally(async () => entry.close());
+      const { dev, ino } = await closing(entry, async () => entry.stat({ bigint: true }));
       if (dev === device && ino === inode) await unlink(pathOfEntry(this.#place, name));
     }
     await this.#sync();

@@ -70,8 +70,8 @@ export const sign = operation({
       const signing = { opened, output, key, given, signer, context };
       if (requested.kind === 'cms') {
         const algorithm = cmsAlgorithm(requested.options, key);
-        const parameters = documents.map(() => ({ algorithm, detached: requested.detached }));
-        return await signAll(cms, parameters, signing);
+        const options = documents.map(() => ({ algorithm, detached: requested.detached }));
+        return await signAll(cms, options, signing);
       }
       const algorithms = documents.map((document, index) => {
         const digest = 'digest' in document.source ? document.source.digest.hash : undefined;
