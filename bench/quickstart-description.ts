@@ -12,6 +12,7 @@ const Description = z.object({
   baseUrl: z.url(),
   opsUrl: z.url(),
   signRoot: z.string(),
+  ftmRoot: z.string(),
   caCertificate: z.string(),
   clients: z.object({ app: Client, other: Client }),
   configFile: z.string(),
