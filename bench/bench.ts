@@ -106,7 +106,16 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   say('the transfer store');
   const transfers = await transferLines(quickstart, directory);
   say('a long CRL');
-  const parts = [tokenLayer, report(measured, bare), auditCosts.map(auditCostLine), commits, jsonCostLines(), keys, transfers, [measureCrl()]];
+  const parts = [
+    tokenLayer,
+    report(measured, bare),
+    auditCosts.map(auditCostLine),
+    commits,
+    jsonCostLines(),
+    keys,
+    transfers,
+    [measureCrl()],
+  ];
   for (const line of parts.flatMap((part) => [...part, ''])) console.log(line);
 }
 

@@ -78,7 +78,10 @@ async function measure(files: URL, agent: Agent, between: (fileID: string) => Pr
 }
 
 function residentBytes(pids: readonly number[]): number {
-  return pids.reduce((total, pid) => total + 1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0), 0);
+  return pids.reduce(
+    (total, pid) => total + 1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0),
+    0,
+  );
 }
 
 /** Upload and download of a large file beside a bare HTTPS server, and what the daemon's memory grows by over it and a detached CAdES. */
