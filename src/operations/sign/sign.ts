@@ -111,7 +111,7 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   context.audit.digests.push(...prepared.map(({ digest, algorithm }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`));
   // One message to the token: all documents of a call are signed with one algorithm.
   const { algorithm } = at(prepared, 0);
-  const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents, threads: context.threads };
+  const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents };
   // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
   return context.keys.sign<SignAnswer>(key, given, toBeSigned, async (values) => {
     const finished = await format.complete({ prepared, values, signer, documents }, context.threads);
