@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { auditCostLine, measureAuditCost } from './audit-cost.ts';
 import { startBareServer } from './bare-server-process.ts';
+import { reportCades } from './cades-file.ts';
 import { compiled } from './compile.ts';
 import { measureCrl } from './crl.ts';
 import { jsonCostLines } from './json-cost.ts';
@@ -103,6 +104,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   say('the state store on both databases');
   const commits = await stateCommitLines();
   const keys = await reportKeys(quickstart, say);
+  const cades = await reportCades(quickstart, say);
   say('the transfer store');
   const transfers = await transferLines(quickstart, directory);
   say('a long CRL');
@@ -113,6 +115,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
     commits,
     jsonCostLines(),
     keys,
+    cades,
     transfers,
     [measureCrl()],
   ];

@@ -96,7 +96,7 @@ export async function transferLines(quickstart: Quickstart, directory: string): 
     peak = Math.max(peak, residentBytes(pids));
   }, sampleMs);
   let signSeconds = Infinity;
-  const files = new URL(`${quickstart.ftmRoot}/files`, quickstart.baseUrl);
+  const files = new URL(`${quickstart.ftmRoot ?? '/ftm'}/files`, quickstart.baseUrl);
   const own = await measure(files, agentOf(app, quickstart.caCertificate), async (fileID) => {
     const parameters = { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } } };
     const inputDocuments = [{ ID: 'd', FTMData: { fileID, fileSize: fileBytes } }];

@@ -17,6 +17,7 @@ export const resultCodes = {
   CERTIFICATE_STATE: { major: 2, minor: 212, text: 'the state of the certificate does not allow this' },
   ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },
   CERTIFICATE_STATUS_REFUSED: { major: 2, minor: 234, text: 'the certificate is not valid at this time' },
+  EXISTING_SIGNATURE_INVALID: { major: 2, minor: 235, text: 'a signature that the document has does not hold' },
   FILE_ACCESS_DENIED: { major: 2, minor: 241, text: 'a path outside of the directories that the configuration allows' },
   FILE_NOT_FOUND: { major: 2, minor: 242, text: 'no such file or directory' },
   STORE_FULL: { major: 2, minor: 243, text: 'the disk cannot be written' },

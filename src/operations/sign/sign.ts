@@ -16,7 +16,16 @@ import { EvidenceObject } from '../fields/evidence-object.ts';
 import { openDocuments, type OpenedDocuments } from '../fields/open-documents.ts';
 import { ObjectIdentifier, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
+import {
+  checkDigestFits,
+  checkFitsKey,
+  checkOneAlgorithm,
+  checkTrustedAuthority,
+  cmsAlgorithm,
+  rawAlgorithmAsked,
+  withTokensAbility,
+} from './algorithm.ts';
+import { cmsParameters } from './cms-parameters.ts';
 import { requestedSignature } from './consistency.ts';
 import { SignatureParameters } from './parameters.ts';
 
@@ -63,15 +72,15 @@ export const sign = operation({
     const given = requiredSecret(key, 'SIGN', keyReference);
     const signer = signerOf(key, context, requested.kind === 'cms' ? requested.options.trustedCA : undefined);
     if (requested.kind === 'cms') checkTrustedAuthority(requested.options.trustedCA, signer.issuers);
+    const asked = requested.kind === 'cms' ? cmsParameters(requested, cmsAlgorithm(requested.options, key), key.certificate) : undefined;
     const opened = await openDocuments(inputDocuments, context);
     try {
       const output = await openOutput(optionalInputs, context);
       const { documents } = opened;
       const signing = { opened, output, key, given, signer, context };
-      if (requested.kind === 'cms') {
-        const algorithm = cmsAlgorithm(requested.options, key);
-        const options = documents.map(() => ({ algorithm, detached: requested.detached }));
-        return await signAll(cms, options, signing);
+      if (asked !== undefined) {
+        const all = documents.map(() => asked);
+        return await signAll(cms, all, signing);
       }
       const algorithms = documents.map((document, index) => {
         const digest = 'digest' in document.source ? document.source.digest.hash : undefined;
@@ -113,7 +122,7 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   const { algorithm } = at(prepared, 0);
   const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents };
   // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
-  return context.keys.sign<SignAnswer>(key, given, toBeSigned, async (values) => {
+  const finish = async (values: readonly Uint8Array[]): Promise<SignAnswer> => {
     const finished = await format.complete({ prepared, values, signer, documents }, context.threads);
     const delivered = await deliverEvidence(output, documents, finished, context);
     const evidence = delivered.map((document) => ({ document }));
@@ -122,7 +131,8 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
       evidenceObjects: evidence,
       optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
     };
-  });
+  };
+  return withTokensAbility(algorithm, async () => context.keys.sign<SignAnswer>(key, given, toBeSigned, finish));
 }
 
 function signerOf(key: KeyRecord, { caller, config, authorities }: Context, trustedCa: string | undefined): SignerChain {
