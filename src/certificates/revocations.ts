@@ -8,9 +8,10 @@ import { outcomeSteps } from '../state/settlement.ts';
 import { step } from '../state/step.ts';
 import { reasonCode, type RevocationReason } from './revocation-reasons.ts';
 
-/** Told of the authorities whose CRLs are out of date. */
+/** Told of each certificate that was revoked, held or released: CRLs and kept OCSP answers are out of date. */
 export interface RevocationListener {
-  changed(authority: string): void;
+  /** The serial number in hexadecimal. */
+  changed(authority: string, serialNumber: string): void;
 }
 
 /** Revocation of the certificates that this service issued (contract §7). */
@@ -67,8 +68,10 @@ export class Revocations {
         throw refused('somebody else revoked, held or released the certificate at this moment');
       }
       throw error;
+    } finally {
+      // Of a commit that failed nobody knows whether it was done.
+      this.#listener.changed(authority, serialNumber);
     }
-    this.#listener.changed(authority);
     return date;
   }
 }

@@ -43,15 +43,19 @@ export async function signedCertificate(signer: CertificateSigner, content: Cert
 }
 
 /**
- * SIGNED{} (RFC 5280 §4.1.1): what is to be signed, the algorithm, the value, which is verified under the signer's public key. It serves certificates
- * and CRLs alike. @throws {Error} when the signature does not verify.
+ * SIGNED{} (RFC 5280 §4.1.1): what is to be signed, the algorithm, the value, which is verified under the signer's public key. It serves certificates,
+ * CRLs and OCSP answers, which have `after` it. @throws {Error} when the signature does not verify.
  */
-export async function signedStructure(signer: Omit<CertificateSigner, 'name'>, tbs: Uint8Array): Promise<Uint8Array> {
+export async function signedStructure(
+  signer: Omit<CertificateSigner, 'name'>,
+  tbs: Uint8Array,
+  ...after: readonly Uint8Array[]
+): Promise<Uint8Array> {
   const { hash, identifier } = algorithms[signer.signatureAlgorithm];
   const value = await signer.sign(tbs);
   const key = createPublicKey({ key: Buffer.from(signer.subjectPublicKeyInfo), format: 'der', type: 'spki' });
   if (!verify(hash, tbs, key, value)) throw new Error("the new signature does not verify under the issuer's key");
-  return der.sequence(tbs, identifier, der.bitString(value));
+  return der.sequence(tbs, identifier, der.bitString(value), ...after);
 }
 
 /** AlgorithmIdentifier in DER. */

@@ -19,6 +19,7 @@ import {
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
+import { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 import { putOtp, withdrawOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
@@ -70,10 +71,14 @@ export const repositories = {
   crlState,
   findCertificate,
   giveUpCrl,
+  ocspResponders,
   publishCrl,
   publishedCrl,
   releaseHold,
+  retireOcspResponders,
   revoke,
+  serialStatuses,
+  takeOcspResponder,
   takeServiceKey,
   unlockKey,
   withdrawOtp,
@@ -90,6 +95,8 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'journal',
   'listAuditRecords',
   'listClients',
+  'ocspResponders',
+  'serialStatuses',
   'publishedCrl',
   'poolLevels',
   'listKeys',
