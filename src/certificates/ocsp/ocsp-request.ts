@@ -9,8 +9,8 @@ export const maxOcspRequestBytes = 8 * 1024;
 export const maxCertIds = 16;
 /** RFC 9654 2.1. */
 const maxNonceBytes = 128;
-/** 20 octets (RFC 5280 4.1.2.2) and the sign. */
-const maxSerialNumberBytes = 21;
+/** RFC 5280 4.1.2.2; an octet for the sign may come before. */
+const maxSerialNumberBytes = 20;
 
 /** CertID (RFC 6960 4.1.1): the certificate that is asked for. */
 export interface CertId {
@@ -93,7 +93,7 @@ function readCertId(element: DerElement): CertId {
   const issuerKeyHash = fields.next(tagOf.octetString).content;
   const serialNumber = fields.next(tagOf.integer);
   fields.end();
-  const { length } = serialNumber.content;
+  const length = serialNumber.content.length - (serialNumber.content[0] === 0 ? 1 : 0);
   if (length > maxSerialNumberBytes || !isWellFormedDer(serialNumber.raw)) throw new DerError('not a serial number', serialNumber.start);
   if (hash !== undefined && (issuerNameHash.length !== hash.bytes || issuerKeyHash.length !== hash.bytes))
     throw new DerError('a hash of another length', element.start);

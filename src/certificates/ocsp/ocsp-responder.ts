@@ -80,8 +80,8 @@ export class OcspResponder {
 
   #answer(request: OcspRequest): OcspAnswer | Promise<OcspAnswer> {
     const { certIds, nonce } = request;
-    // RFC 6960 §2.3, RFC 5019 2.2.3: nothing is known of any of them.
-    if (!certIds.some((certId) => this.#hashes.matches(certId))) return unsignedAnswer('unauthorized');
+    // RFC 6960 §2.3, 4.2.2.2: of another authority's certificate nobody takes this responder's word, and of an answer that has one, none at all.
+    if (!certIds.every((certId) => this.#hashes.matches(certId))) return unsignedAnswer('unauthorized');
     const [certId] = certIds;
     if (certId === undefined || certIds.length > 1 || nonce !== undefined) return this.#freshAnswer(request);
     return this.#tools.store.isShared ? this.#tools.store.refresh().then(() => this.#keptAnswer(certId)) : this.#keptAnswer(certId);
@@ -125,10 +125,9 @@ export class OcspResponder {
   }
 
   async #responses(certIds: readonly CertId[]): Promise<{ responses: SingleResponse[]; extendedRevoke: boolean; isIssued: boolean }> {
-    const own = certIds.filter((certId) => this.#hashes.matches(certId));
     const rows = await this.#tools.store.run('serialStatuses', {
       authority: this.#authority,
-      serialNumbers: [...new Set(own.flatMap((certId) => storedForms(textOf(certId))))],
+      serialNumbers: [...new Set(certIds.flatMap((certId) => storedForms(textOf(certId))))],
     });
     const issued = new Set(rows.map(({ serial_number: serialNumber }) => serialNumberText(serialNumber)));
     const revoked = new Map<string, CertStatus>();
@@ -137,13 +136,11 @@ export class OcspResponder {
       revoked.set(serialNumberText(serialNumber), { kind: 'revoked', revokedAt: new Date(revokedAt), reason });
     }
     const isKnown = (text: string): boolean => issued.has(text) || this.#options.issuedAuthorities.has(text);
-    const missing = own.filter((certId) => !isKnown(textOf(certId)));
+    const missing = certIds.filter((certId) => !isKnown(textOf(certId)));
     const ofMissing: CertStatus = this.#options.config.neverIssued === 'revoked' ? neverIssued : { kind: 'unknown' };
     const responses = certIds.map((certId): SingleResponse => {
       const text = textOf(certId);
-      const status: CertStatus = !own.includes(certId)
-        ? { kind: 'unknown' }
-        : (revoked.get(text) ?? (isKnown(text) ? { kind: 'good' } : ofMissing));
+      const status = revoked.get(text) ?? (isKnown(text) ? { kind: 'good' } : ofMissing);
       return { certId: certId.der, status };
     });
     return { responses, extendedRevoke: missing.length > 0 && ofMissing.kind === 'revoked', isIssued: missing.length === 0 };

@@ -13,7 +13,7 @@ export type CertStatus =
   | { readonly kind: 'good' }
   /** `reason`: CRLReason. */
   | { readonly kind: 'revoked'; readonly revokedAt: Date; readonly reason: number }
-  /** Its issuer is not this one, or it was never issued. */
+  /** It was never issued. */
   | { readonly kind: 'unknown' };
 
 export interface SingleResponse {
