@@ -3,14 +3,12 @@
  * the goodput beside the peak, how long the accepted and the refused waited, and the rate right after.
  */
 import { randomBytes } from 'node:crypto';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { measureLoad, type Load, type Target } from './native-tools.ts';
-import { projectRoot, readQuickstart } from './quickstart-description.ts';
+import { quickstart, restartWith } from './own-quickstart.ts';
 import { ServiceClient } from './service-client.ts';
 import { signetdPids } from './signetd-processes.ts';
 
@@ -20,32 +18,13 @@ const connections = 1000;
 const goodputGoal = 0.8;
 const limits = { requestsMax: 256, requestsMaxPerClient: 256, handshakeTimeoutSeconds: 60 };
 
-function quickstart(directory: string, program: 'quickstart' | 'stop'): void {
-  execFileSync(process.execPath, [join(projectRoot, 'dist', 'quickstart', `${program}.js`)], {
-    env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory },
-    stdio: 'ignore',
-  });
-}
-
-/** Somebody else may have taken the ports in the meantime, for a moment. */
-function startAgain(directory: string, attempts = 5): void {
-  try {
-    quickstart(directory, 'quickstart');
-  } catch (error) {
-    if (attempts === 1) throw error;
-    startAgain(directory, attempts - 1);
-  }
-}
-
 async function startService(directory: string): Promise<Target> {
   quickstart(directory, 'quickstart');
-  quickstart(directory, 'stop');
-  const file = join(directory, 'signetd.yaml');
-  const config = z.looseObject({ limits: z.record(z.string(), z.number()) }).parse(parse(readFileSync(file, 'utf8')));
-  writeFileSync(file, stringify({ ...config, limits: { ...config.limits, ...limits } }));
-  startAgain(directory);
-  const description = readQuickstart(directory);
-  if (description === undefined) throw new Error('the quickstart left no description');
+  const WithLimits = z.looseObject({ limits: z.record(z.string(), z.number()) });
+  const description = restartWith(directory, (config) => {
+    const before = WithLimits.parse(config);
+    return { ...before, limits: { ...before.limits, ...limits } };
+  });
   const service = new ServiceClient(description, description.clients.other);
   const bodyFile = join(directory, 'request.json');
   const inputDocuments = [{ ID: 'd', base64Data: { base64Value: randomBytes(768).toString('base64') } }];
