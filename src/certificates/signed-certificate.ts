@@ -1,4 +1,4 @@
-import { createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 
@@ -53,9 +53,19 @@ export async function signedStructure(
 ): Promise<Uint8Array> {
   const { hash, identifier } = algorithms[signer.signatureAlgorithm];
   const value = await signer.sign(tbs);
-  const key = createPublicKey({ key: Buffer.from(signer.subjectPublicKeyInfo), format: 'der', type: 'spki' });
-  if (!verify(hash, tbs, key, value)) throw new Error("the new signature does not verify under the issuer's key");
+  if (!verify(hash, tbs, publicKeyOf(signer), value)) throw new Error("the new signature does not verify under the issuer's key");
   return der.sequence(tbs, identifier, der.bitString(value), ...after);
+}
+
+/** Reading a key costs as much as verifying with it, and a signer signs often. */
+const publicKeys = new WeakMap<Uint8Array, KeyObject>();
+
+function publicKeyOf({ subjectPublicKeyInfo }: Pick<CertificateSigner, 'subjectPublicKeyInfo'>): KeyObject {
+  const known = publicKeys.get(subjectPublicKeyInfo);
+  if (known !== undefined) return known;
+  const key = createPublicKey({ key: Buffer.from(subjectPublicKeyInfo), format: 'der', type: 'spki' });
+  publicKeys.set(subjectPublicKeyInfo, key);
+  return key;
 }
 
 /** AlgorithmIdentifier in DER. */

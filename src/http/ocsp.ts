@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { maxOcspRequestBytes } from '../certificates/ocsp/ocsp-request.ts';
-import { errorResponse } from '../certificates/ocsp/ocsp-response.ts';
 import type { OcspAnswer } from '../certificates/ocsp/ocsp-responder.ts';
 import { isUnchanged } from './conditional-request.ts';
 import { requestInPath } from './ocsp-path.ts';
@@ -10,11 +9,11 @@ import type { PublicHandler } from './published-pki.ts';
 /** Who answers OCSP requests. */
 interface Responder {
   answer(request: Uint8Array): OcspAnswer | Promise<OcspAnswer>;
+  answerText(text: string, decode: (text: string) => Uint8Array | undefined): OcspAnswer | Promise<OcspAnswer>;
 }
 
 const path = /^\/ocsp\/([a-z0-9][a-z0-9-]{0,63})(\/.*)?$/s;
 const requestType = 'application/ocsp-request';
-const malformed: OcspAnswer = { der: errorResponse('malformedRequest'), outcome: 'malformedRequest' };
 
 /** `/ocsp/{ca}` by GET and POST (RFC 6960 appendix A). `answered` is told how each request ended. */
 export function ocsp(find: (authority: string) => Responder | undefined, answered: (answer: OcspAnswer) => void): PublicHandler {
@@ -44,8 +43,7 @@ export function ocsp(find: (authority: string) => Responder | undefined, answere
       );
       return true;
     }
-    const asked = requestInPath(rest);
-    const answer = asked === undefined ? malformed : responder.answer(asked);
+    const answer = responder.answerText(rest, requestInPath);
     if (answer instanceof Promise) void answer.then(send);
     else send(answer);
     return true;
@@ -79,29 +77,44 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array | Problem>
   });
 }
 
+const typeHeaders = ['Content-Type', 'application/ocsp-response', 'X-Content-Type-Options', 'nosniff'];
+
 /** RFC 5019 §6.2: what caches need, for an answer to GET that others may have as well. */
-function sendAnswer(request: IncomingMessage, response: ServerResponse, { der, cacheable }: OcspAnswer): void {
-  const body = ['Content-Type', 'application/ocsp-response', 'Content-Length', String(der.length), 'X-Content-Type-Options', 'nosniff'];
+function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: OcspAnswer): void {
+  const { der, cacheable } = answer;
   const end = request.method === 'HEAD' ? undefined : der;
+  const length = ['Content-Length', String(der.length)];
   if (cacheable === undefined || request.method === 'POST') {
-    response.writeHead(200, [...body, 'Cache-Control', 'no-store', ...closing(request)]).end(end);
+    response.writeHead(200, [...typeHeaders, ...length, 'Cache-Control', 'no-store', ...closing(request)]).end(end);
     return;
   }
-  const { thisUpdate, nextUpdate, digest, maxAgeSeconds } = cacheable;
-  const now = Date.now();
-  const remainingSeconds = Math.max(0, Math.floor((nextUpdate.getTime() - now) / 1000));
-  const maxAge = Math.min(maxAgeSeconds, remainingSeconds);
-  const etag = `"${digest}"`;
-  const caching = [
-    ...['ETag', etag, 'Last-Modified', thisUpdate.toUTCString(), 'Expires', new Date(now + maxAge * 1000).toUTCString()],
-    ...['Cache-Control', `public, max-age=${maxAge}, no-transform, must-revalidate`, ...closing(request)],
-  ];
-  if (isUnchanged(request, etag, thisUpdate)) response.writeHead(304, caching).end();
-  else response.writeHead(200, [...body, ...caching]).end(end);
+  const caching = cachingHeaders(answer, cacheable);
+  if (isUnchanged(request, cacheable.etag, cacheable.thisUpdate)) response.writeHead(304, [...caching, ...closing(request)]).end();
+  else response.writeHead(200, [...typeHeaders, ...length, ...caching, ...closing(request)]).end(end);
 }
 
+/** The headers of kept answers, which are the same for a second. */
+const written = new WeakMap<OcspAnswer, { readonly second: number; readonly headers: readonly string[] }>();
+
+function cachingHeaders(answer: OcspAnswer, cacheable: NonNullable<OcspAnswer['cacheable']>): readonly string[] {
+  const second = Math.floor(Date.now() / 1000);
+  const known = written.get(answer);
+  if (known?.second === second) return known.headers;
+  const { thisUpdate, nextUpdate, etag, maxAgeSeconds } = cacheable;
+  const maxAge = Math.max(0, Math.min(maxAgeSeconds, Math.floor(nextUpdate.getTime() / 1000) - second));
+  const headers = [
+    ...['ETag', etag, 'Last-Modified', thisUpdate.toUTCString(), 'Expires', new Date((second + maxAge) * 1000).toUTCString()],
+    ...['Cache-Control', `public, max-age=${maxAge}, no-transform, must-revalidate`],
+  ];
+  written.set(answer, { second, headers });
+  return headers;
+}
+
+const none: readonly string[] = [];
+
 /** A body that comes with a GET is not read, so the connection cannot go on. */
-function closing({ method, headers }: IncomingMessage): string[] {
+function closing({ method, headers }: IncomingMessage): readonly string[] {
+  if (method === 'POST') return none;
   const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-  return method !== 'POST' && hasBody ? ['Connection', 'close'] : [];
+  return hasBody ? ['Connection', 'close'] : none;
 }

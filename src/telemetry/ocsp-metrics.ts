@@ -18,7 +18,10 @@ export function ocspMetrics(registry: Registry, ends: () => ReadonlyMap<string, 
       for (const [authority, endsMs] of ends()) expiry.set({ authority }, Math.round((endsMs - Date.now()) / 1000));
     },
   });
+  const counted = new Map<string, Counter.Internal>();
   return ({ outcome }) => {
-    requests.inc({ outcome });
+    const known = counted.get(outcome) ?? requests.labels({ outcome });
+    counted.set(outcome, known);
+    known.inc();
   };
 }

@@ -11,7 +11,7 @@ interface Kept<T> {
 export class KeptAnswers<T> {
   readonly #certificatesMax: number;
   /** By certificate, then by the way in which it was asked for: a few hash functions, with or without parameters. */
-  readonly #kept = new Map<string, Map<string, Promise<Kept<T>> | Kept<T>>>();
+  readonly #kept = new Map<string, Map<number, Promise<Kept<T>> | Kept<T>>>();
 
   constructor(certificatesMax: number) {
     this.#certificatesMax = certificatesMax;
@@ -22,7 +22,7 @@ export class KeptAnswers<T> {
   }
 
   /** The kept answer, or the one that somebody else has begun, or the one that `make` makes. `make` says undefined for how long where it is not kept. */
-  get(certificate: string, form: string, make: () => Promise<{ answer: T; untilMs: number | undefined }>): T | Promise<T> {
+  get(certificate: string, form: number, make: () => Promise<{ answer: T; untilMs: number | undefined }>): T | Promise<T> {
     const known = this.#kept.get(certificate)?.get(form);
     if (known instanceof Promise) return known.then(({ answer }) => answer);
     if (known !== undefined && known.untilMs > Date.now()) {
@@ -41,8 +41,8 @@ export class KeptAnswers<T> {
     this.#kept.clear();
   }
 
-  async #make(certificate: string, form: string, make: () => Promise<{ answer: T; untilMs: number | undefined }>): Promise<T> {
-    const forms = this.#kept.get(certificate) ?? new Map<string, Promise<Kept<T>> | Kept<T>>();
+  async #make(certificate: string, form: number, make: () => Promise<{ answer: T; untilMs: number | undefined }>): Promise<T> {
+    const forms = this.#kept.get(certificate) ?? new Map<number, Promise<Kept<T>> | Kept<T>>();
     const making = make().then(({ answer, untilMs }) => ({ answer, untilMs: untilMs ?? 0 }));
     forms.set(form, making);
     this.#kept.set(certificate, forms);
@@ -59,7 +59,7 @@ export class KeptAnswers<T> {
     }
   }
 
-  #drop(certificate: string, forms: Map<string, unknown>, form: string): void {
+  #drop(certificate: string, forms: Map<number, unknown>, form: number): void {
     forms.delete(form);
     if (forms.size === 0 && this.#kept.get(certificate) === forms) this.#kept.delete(certificate);
   }

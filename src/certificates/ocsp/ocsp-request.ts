@@ -2,6 +2,7 @@ import { oids } from '../../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
 import { isWellFormedDer } from '../../asn1/well-formed.ts';
+import { serialNumberText } from './serial-number.ts';
 
 /** A real request has a hundred octets or two. */
 export const maxOcspRequestBytes = 8 * 1024;
@@ -20,8 +21,8 @@ export interface CertId {
   readonly hash: CertIdHash | undefined;
   readonly issuerNameHash: Uint8Array;
   readonly issuerKeyHash: Uint8Array;
-  /** Content octets of the INTEGER. */
-  readonly serialNumber: Uint8Array;
+  /** As `serialNumberText` has it. */
+  readonly serialNumber: string;
 }
 
 export interface OcspRequest {
@@ -97,7 +98,13 @@ function readCertId(element: DerElement): CertId {
   if (length > maxSerialNumberBytes || !isWellFormedDer(serialNumber.raw)) throw new DerError('not a serial number', serialNumber.start);
   if (hash !== undefined && (issuerNameHash.length !== hash.bytes || issuerKeyHash.length !== hash.bytes))
     throw new DerError('a hash of another length', element.start);
-  return { der: element.raw, hash: hash?.name, issuerNameHash, issuerKeyHash, serialNumber: serialNumber.content };
+  return { der: element.raw, hash: hash?.name, issuerNameHash, issuerKeyHash, serialNumber: textOf(serialNumber.content) };
+}
+
+/** No serial number is negative: one that is has a text of its own, which nothing in the state store has. */
+function textOf(content: Uint8Array): string {
+  const hexadecimal = Buffer.from(content.buffer, content.byteOffset, content.length).toString('hex');
+  return (content[0] ?? 0) >= 0x80 ? `-${hexadecimal}` : serialNumberText(hexadecimal);
 }
 
 function readHash(algorithm: DerElement): { readonly name: CertIdHash; readonly bytes: number } | undefined {

@@ -22,8 +22,8 @@ export interface OcspAnswer {
   readonly cacheable?: {
     readonly thisUpdate: Date;
     readonly nextUpdate: Date;
-    /** SHA-256 of the DER, base64url. */
-    readonly digest: string;
+    /** Entity tag (RFC 9110 8.8.3): SHA-256 of the DER, base64url. */
+    readonly etag: string;
     readonly maxAgeSeconds: number;
   };
 }
@@ -38,6 +38,8 @@ interface ResponderOptions {
 
 /** Certificates whose answers are kept: some 20 MB. */
 const keptCertificatesMax = 10_000;
+/** Requests that are known by their text: some 5 MB. */
+const knownTextsMax = 10_000;
 /** A certificate that was never issued is on hold since then (RFC 6960 §2.2). */
 const neverIssued: CertStatus = { kind: 'revoked', revokedAt: new Date(0), reason: holdReason };
 
@@ -49,6 +51,8 @@ export class OcspResponder {
   readonly #options: ResponderOptions;
   readonly #hashes: IssuerHashes;
   readonly #kept = new KeptAnswers<OcspAnswer>(keptCertificatesMax);
+  /** What texts ask for that are asked again and again: reading them costs more than all the rest. */
+  readonly #known = new Map<string, CertId>();
 
   constructor(tools: ResponderTools, authority: string, options: ResponderOptions) {
     this.#tools = tools;
@@ -70,8 +74,29 @@ export class OcspResponder {
 
   /** Answers an OCSPRequest, whatever the bytes are. Never throws: what goes wrong is an answer too (RFC 6960 §2.3). */
   answer(request: Uint8Array): OcspAnswer | Promise<OcspAnswer> {
+    return this.#caught(() => this.#answer(parseOcspRequest(request)));
+  }
+
+  /** The same for a request that `decode` makes of its text, such as a path; undefined is none. One without a nonce is known again by its text. */
+  answerText(text: string, decode: (text: string) => Uint8Array | undefined): OcspAnswer | Promise<OcspAnswer> {
+    const certId = this.#known.get(text);
+    if (certId !== undefined) return this.#answerAbout(certId);
+    const request = decode(text);
+    if (request === undefined) return unsignedAnswer('malformedRequest');
+    return this.#caught(() => {
+      const parsed = parseOcspRequest(request);
+      const [first] = parsed.certIds;
+      if (first !== undefined && parsed.certIds.length === 1 && parsed.nonce === undefined && this.#hashes.matches(first)) {
+        if (this.#known.size >= knownTextsMax) this.#known.clear();
+        this.#known.set(text, first);
+      }
+      return this.#answer(parsed);
+    });
+  }
+
+  #caught(work: () => OcspAnswer | Promise<OcspAnswer>): OcspAnswer | Promise<OcspAnswer> {
     try {
-      const answer = this.#answer(parseOcspRequest(request));
+      const answer = work();
       return answer instanceof Promise ? answer.catch((error: unknown) => this.#failed(error)) : answer;
     } catch (error) {
       return this.#failed(error);
@@ -83,15 +108,18 @@ export class OcspResponder {
     // RFC 6960 §2.3, 4.2.2.2: of another authority's certificate nobody takes this responder's word, and of an answer that has one, none at all.
     if (!certIds.every((certId) => this.#hashes.matches(certId))) return unsignedAnswer('unauthorized');
     const [certId] = certIds;
-    if (certId === undefined || certIds.length > 1 || nonce !== undefined) return this.#freshAnswer(request);
-    return this.#tools.store.isShared ? this.#tools.store.refresh().then(() => this.#keptAnswer(certId)) : this.#keptAnswer(certId);
+    return certId === undefined || certIds.length > 1 || nonce !== undefined ? this.#freshAnswer(request) : this.#answerAbout(certId);
+  }
+
+  /** About one certificate, to whoever asks. */
+  #answerAbout(certId: CertId): OcspAnswer | Promise<OcspAnswer> {
+    const { store } = this.#tools;
+    return this.#caught(() => (store.isShared ? store.refresh().then(() => this.#keptAnswer(certId)) : this.#keptAnswer(certId)));
   }
 
   #keptAnswer(certId: CertId): OcspAnswer | Promise<OcspAnswer> {
-    const serialNumber = textOf(certId);
-    // What is in a CertID besides the number is one of a few forms.
-    const form = `${certId.hash ?? ''}${certId.der.length}`;
-    return this.#kept.get(serialNumber, form, async () => this.#answerToKeep(certId));
+    // What is in a CertID besides the number is one of a few forms, each of another length.
+    return this.#kept.get(certId.serialNumber, certId.der.length, async () => this.#answerToKeep(certId));
   }
 
   async #answerToKeep(certId: CertId): Promise<{ answer: OcspAnswer; untilMs: number | undefined }> {
@@ -99,10 +127,10 @@ export class OcspResponder {
     const { answer, isIssued, thisUpdate, nextUpdate } = await this.#signed({ certIds: [certId] });
     // What was never issued may be issued.
     if (!isIssued) return { answer, untilMs: undefined };
-    const digest = hash('sha256', answer.der, 'base64url');
+    const etag = `"${hash('sha256', answer.der, 'base64url')}"`;
     const maxAgeSeconds = Math.min(cacheSeconds, lifetimeSeconds);
     const untilMs = nextUpdate.getTime() - renewBeforeSeconds * 1000;
-    return { answer: { ...answer, cacheable: { thisUpdate, nextUpdate, digest, maxAgeSeconds } }, untilMs };
+    return { answer: { ...answer, cacheable: { thisUpdate, nextUpdate, etag, maxAgeSeconds } }, untilMs };
   }
 
   async #freshAnswer(request: OcspRequest): Promise<OcspAnswer> {
@@ -127,7 +155,7 @@ export class OcspResponder {
   async #responses(certIds: readonly CertId[]): Promise<{ responses: SingleResponse[]; extendedRevoke: boolean; isIssued: boolean }> {
     const rows = await this.#tools.store.run('serialStatuses', {
       authority: this.#authority,
-      serialNumbers: [...new Set(certIds.flatMap((certId) => storedForms(textOf(certId))))],
+      serialNumbers: [...new Set(certIds.flatMap((certId) => storedForms(certId.serialNumber)))],
     });
     const issued = new Set(rows.map(({ serial_number: serialNumber }) => serialNumberText(serialNumber)));
     const revoked = new Map<string, CertStatus>();
@@ -136,12 +164,11 @@ export class OcspResponder {
       revoked.set(serialNumberText(serialNumber), { kind: 'revoked', revokedAt: new Date(revokedAt), reason });
     }
     const isKnown = (text: string): boolean => issued.has(text) || this.#options.issuedAuthorities.has(text);
-    const missing = certIds.filter((certId) => !isKnown(textOf(certId)));
+    const missing = certIds.filter((certId) => !isKnown(certId.serialNumber));
     const ofMissing: CertStatus = this.#options.config.neverIssued === 'revoked' ? neverIssued : { kind: 'unknown' };
-    const responses = certIds.map((certId): SingleResponse => {
-      const text = textOf(certId);
+    const responses = certIds.map(({ der: certId, serialNumber: text }): SingleResponse => {
       const status = revoked.get(text) ?? (isKnown(text) ? { kind: 'good' } : ofMissing);
-      return { certId: certId.der, status };
+      return { certId, status };
     });
     return { responses, extendedRevoke: missing.length > 0 && ofMissing.kind === 'revoked', isIssued: missing.length === 0 };
   }
@@ -165,10 +192,4 @@ class NoResponder extends Error {}
 
 function unsignedAnswer(error: OcspError): OcspAnswer {
   return { der: errorResponse(error), outcome: error };
-}
-
-function textOf({ serialNumber }: CertId): string {
-  const bytes = Buffer.from(serialNumber.buffer, serialNumber.byteOffset, serialNumber.length);
-  // No serial number is negative: one that is has a text of its own, which nothing in the state store has.
-  return (serialNumber[0] ?? 0) >= 0x80 ? `-${bytes.toString('hex')}` : serialNumberText(bytes.toString('hex'));
 }

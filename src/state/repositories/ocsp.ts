@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { OcspResponderRow, Schema } from '../schema.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
@@ -17,7 +17,7 @@ export async function serialStatuses(
 ): Promise<SerialStatus[]> {
   return db
     .selectFrom('certificates')
-    .select(({ val }) => ['serial_number', val<number | null>(null).as('reason'), val<number | null>(null).as('revoked_at')])
+    .select(['serial_number', sql<number | null>`null`.as('reason'), sql<number | null>`null`.as('revoked_at')])
     .where('authority', '=', authority)
     .where('serial_number', 'in', serialNumbers)
     .unionAll(

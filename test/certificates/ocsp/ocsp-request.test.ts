@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as der from '../../../src/asn1/der.ts';
 import { oids } from '../../../src/asn1/object-identifiers.ts';
@@ -22,8 +22,8 @@ describe('an OCSP request', () => {
     const request = ocspRequest([one, certId(issuer.certificate, 'ff00', 'sha256')], nonceExtension(Buffer.from('0102', 'hex')));
     expect(parseOcspRequest(request)).toMatchObject({
       certIds: [
-        { hash: 'sha1', serialNumber: Uint8Array.of(0x0a, 0x0b) },
-        { hash: 'sha256', serialNumber: Uint8Array.of(0, 0xff, 0) },
+        { hash: 'sha1', serialNumber: '0a0b' },
+        { hash: 'sha256', serialNumber: 'ff00' },
       ],
       nonce: Uint8Array.of(1, 2),
     });
@@ -110,9 +110,7 @@ describe('an OCSP request', () => {
         (asked, nonce) => {
           const ids = asked.map(([serial, algorithm]) => certId(issuer.certificate, hex(serial), algorithm));
           const read = parseOcspRequest(ocspRequest(ids, ...(nonce === null ? [] : [nonceExtension(nonce)])));
-          expect(read.certIds.map((id) => BigInt(`0x${Buffer.from(id.serialNumber).toString('hex')}`))).toEqual(
-            asked.map(([serial]) => serial),
-          );
+          expect(read.certIds.map((id) => BigInt(`0x${id.serialNumber}`))).toEqual(asked.map(([serial]) => serial));
           expect(read.certIds.map((id) => Buffer.compare(id.der, ids[read.certIds.indexOf(id)] ?? good))).toEqual(asked.map(() => 0));
           expect(read.nonce ?? null).toEqual(nonce);
         },

@@ -24,7 +24,7 @@ import { certId, nonceExtension, ocspRequest } from './requests.ts';
 
 const dayMs = 86_400_000;
 const limits = { signaturesPerSecond: 1000, atOnceMax: 4, waitingMax: 100 };
-const status = (octet: number): Uint8Array => Uint8Array.of(0x30, 0x03, 0x0a, 0x01, octet);
+const errorStatus = (octet: number): Uint8Array => Uint8Array.of(0x30, 0x03, 0x0a, 0x01, octet);
 /** id-pkix-ocsp-extended-revoke. */
 const extendedRevoke = Buffer.from('06092b0601050507300109', 'hex');
 
@@ -140,7 +140,7 @@ describe.each(Object.entries(databases))('OCSP responders with %s', (_name, kind
     const { issuer: other } = await softwareAuthority('P-384');
     const [mine, foreign] = [certId(issuer.certificate, await issued(), 'sha256'), certId(other.certificate, '01')];
     for (const asked of [[foreign], [mine, foreign]])
-      expect(await ask(responders, ocspRequest(asked))).toMatchObject({ outcome: 'unauthorized', der: status(6) });
+      expect(await ask(responders, ocspRequest(asked))).toMatchObject({ outcome: 'unauthorized', der: errorStatus(6) });
     expect(read(await ask(responders, ocspRequest([mine, mine])))).toMatch(/Cert Status: good[^]*Cert Status: good/);
   });
 
@@ -236,7 +236,7 @@ describe.each(Object.entries(databases))('OCSP responders with %s', (_name, kind
     const tools = toolsOn(store);
     const responders = await started({}, { by, tools });
     const serial = await issued();
-    expect(await ask(responders, asking(serial))).toMatchObject({ outcome: 'tryLater', der: status(3) });
+    expect(await ask(responders, asking(serial))).toMatchObject({ outcome: 'tryLater', der: errorStatus(3) });
     expect(tools.log.lines.filter((line) => line.includes('no new certificate'))).toHaveLength(1);
     isDown = false;
     await vi.waitUntil(() => responders.ends().get('ca') !== 0, { timeout: 20_000 });
