@@ -1,14 +1,15 @@
 /** What the audit log costs: the same requests with it and without it, in turns, by two services that differ in nothing else. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventLoopDelayP99Ms } from './event-loop-delay.ts';
 import { measureLoad, serverCpuPerRequest, type Target } from './native-tools.ts';
-import { projectRoot, readQuickstart } from './quickstart-description.ts';
+import { startOwnService, stopOwnService } from './own-service.ts';
 import { ServiceClient } from './service-client.ts';
 import { signetdPids } from './signetd-processes.ts';
 
 const goal = 0.9;
+const loopDelayGoalMs = 10;
 const turns = [true, false, false, true, true, false, false, true];
 const loadLength = { seconds: 4, warmup: 1 };
 const signOperation = 'signature/sign';
@@ -20,13 +21,15 @@ export interface AuditCost {
   readonly off: number;
   /** CPU seconds of a request's record, over all processes of the service. */
   readonly cpuSeconds: number;
+  /** 99th percentile of how late the event loop was under the load with the audit log, the worst of the turns. */
+  readonly loopDelayP99Ms: number;
   readonly errors: number;
 }
 
-export function auditCostLine({ connections, on, off, cpuSeconds, errors }: AuditCost): string {
+export function auditCostLine({ connections, on, off, cpuSeconds, loopDelayP99Ms, errors }: AuditCost): string {
   const ratio = (on / off).toFixed(2);
   const failures = errors === 0 ? '' : `; ERRORS: ${errors}`;
-  return `HTTPS rawSignature (P-256) with audit / without, ${connections} connections: ${on.toFixed(0)}/s / ${off.toFixed(0)}/s = ${ratio} (goal ${goal}), ${(cpuSeconds * 1e6).toFixed(0)} us CPU a record${failures}`;
+  return `HTTPS rawSignature (P-256) with audit / without, ${connections} connections: ${on.toFixed(0)}/s / ${off.toFixed(0)}/s = ${ratio} (goal ${goal}), ${(cpuSeconds * 1e6).toFixed(0)} us CPU a record; event loop p99 ${loopDelayP99Ms.toFixed(1)} ms late, ${(loopDelayP99Ms / loopDelayGoalMs).toFixed(2)} of the limit ${loopDelayGoalMs} ms${failures}`;
 }
 
 /** `makeBody` makes the request's body for a key. The key is P-256: the fewer the token does, the more the record shows. */
@@ -43,61 +46,48 @@ export async function measureAuditCost(
     return costs;
   } finally {
     for (const directory of directories) {
-      quickstart(directory, 'stop');
+      stopOwnService(directory);
       rmSync(directory, { recursive: true, force: true });
     }
   }
 }
 
-async function compare(connections: number, on: Target, off: Target): Promise<AuditCost> {
+interface Measurable extends Target {
+  readonly opsUrl: string;
+}
+
+async function compare(connections: number, on: Measurable, off: Measurable): Promise<AuditCost> {
   const rates = { on: 0, off: 0 };
   const cpu = { on: 0, off: 0 };
+  let loopDelayP99Ms = 0;
   let errors = 0;
   for (const isOn of turns) {
+    const { opsUrl } = isOn ? on : off;
+    // What is asked now begins anew.
+    await eventLoopDelayP99Ms(opsUrl);
     // One after the other: they would take the processor from each other.
     const load = await measureLoad(isOn ? on : off, { connections, ...loadLength });
+    if (isOn) loopDelayP99Ms = Math.max(loopDelayP99Ms, await eventLoopDelayP99Ms(opsUrl));
     rates[isOn ? 'on' : 'off'] += load.requestsPerSecond / (turns.length / 2);
     cpu[isOn ? 'on' : 'off'] += serverCpuPerRequest(load) / (turns.length / 2);
     errors += load.errors;
   }
-  return { connections, ...rates, cpuSeconds: cpu.on - cpu.off, errors };
+  return { connections, ...rates, cpuSeconds: cpu.on - cpu.off, loopDelayP99Ms, errors };
 }
 
 async function startService(
   directory: string,
-  audited: boolean,
+  isAudited: boolean,
   makeBody: (key: { reference: string; password: string }) => object,
-): Promise<Target> {
-  quickstart(directory, 'quickstart');
-  if (!audited) {
-    quickstart(directory, 'stop');
-    const config = join(directory, 'signetd.yaml');
-    writeFileSync(config, readFileSync(config, 'utf8').replace(/^audit:$/m, 'audit:\n  enabled: false'));
-    startAgain(directory);
-  }
-  const description = readQuickstart(directory);
-  if (description === undefined) throw new Error('the quickstart left no description');
+): Promise<Measurable> {
+  const description = startOwnService(
+    directory,
+    isAudited ? undefined : (config) => ({ ...config, audit: { ...config.audit, enabled: false } }),
+  );
   const service = new ServiceClient(description, description.clients.other);
   const bodyFile = join(directory, 'request.json');
   writeFileSync(bodyFile, JSON.stringify(makeBody(await service.createKey())), { mode: 0o600 });
-  const { caCertificate } = description;
+  const { caCertificate, opsUrl } = description;
   const pids = signetdPids(directory);
-  return { url: service.urlOf(signOperation), client: service.client, caCertificate, bodyFile, expected: '"resultMajor":0', pids };
-}
-
-/** Somebody else may have taken the ports in the meantime, for a moment. */
-function startAgain(directory: string, attempts = 5): void {
-  try {
-    quickstart(directory, 'quickstart');
-  } catch (error) {
-    if (attempts === 1) throw error;
-    startAgain(directory, attempts - 1);
-  }
-}
-
-function quickstart(directory: string, program: 'quickstart' | 'stop'): void {
-  execFileSync(process.execPath, [join(projectRoot, 'dist', 'quickstart', `${program}.js`)], {
-    env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory },
-    stdio: 'ignore',
-  });
+  return { url: service.urlOf(signOperation), client: service.client, caCertificate, bodyFile, expected: '"resultMajor":0', pids, opsUrl };
 }

@@ -17,6 +17,7 @@ import { createScratchToken, type ScratchToken } from './scratch-token.ts';
 import { ServiceClient, type Reference } from './service-client.ts';
 import { reportTokenLayer } from './token-layer-report.ts';
 import { signetdPids } from './signetd-processes.ts';
+import { stateCommitLines } from './state-commits.ts';
 
 const ceilingLength = { threads: 2, seconds: 4 };
 const connectionCounts = [1, 8, 32];
@@ -98,9 +99,11 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);
   say('with the audit log and without it, in turns');
   const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
+  say('the state store on both databases');
+  const commits = await stateCommitLines();
   const keys = await reportKeys(quickstart, say);
   say('a long CRL');
-  const parts = [tokenLayer, report(measured, bare), auditCosts.map(auditCostLine), jsonCostLines(), keys, [measureCrl()]];
+  const parts = [tokenLayer, report(measured, bare), auditCosts.map(auditCostLine), commits, jsonCostLines(), keys, [measureCrl()]];
   for (const line of parts.flatMap((part) => [...part, ''])) console.log(line);
 }
 

@@ -17,7 +17,7 @@ import { certId, nonceExtension, ocspRequest } from '../test/certificates/ocsp/r
 import { compiled } from './compile.ts';
 import { KeepAliveClient } from './keep-alive-client.ts';
 import { measureLoad, type Load } from './native-tools.ts';
-import { quickstart, restartWith } from './own-quickstart.ts';
+import { startOwnService, stopOwnService } from './own-service.ts';
 import { projectRoot, type Quickstart } from './quickstart-description.ts';
 import { ServiceClient } from './service-client.ts';
 import { signetdPids } from './signetd-processes.ts';
@@ -197,29 +197,29 @@ async function floods(client: KeepAliveClient): Promise<string[]> {
   return lines;
 }
 
-const WithPublic = z.looseObject({ listeners: z.looseObject({ public: z.looseObject({}) }) });
-/** The pace of strangers: none that is felt, or that of a service. */
-function withPace(isFast: boolean) {
-  return (config: unknown): unknown => {
-    const before = WithPublic.parse(config);
-    const { requestsPerSecond: _requests, ocspSignaturesPerSecond: _signatures, ...rest } = before.listeners.public;
+const Listeners = z.looseObject({ public: z.looseObject({}) });
+
+/** The service with a pace of strangers that nobody feels, or with that of a service. */
+function started(isFast: boolean): Quickstart {
+  return startOwnService(directory, (configuration) => {
+    const listeners = Listeners.parse(configuration['listeners']);
+    const { requestsPerSecond: _requests, ocspSignaturesPerSecond: _signatures, ...rest } = listeners.public;
     const pace = isFast ? { requestsPerSecond: 1_000_000, ocspSignaturesPerSecond: 1_000_000 } : {};
-    return { ...before, listeners: { ...before.listeners, public: { ...rest, ...pace } } };
-  };
+    return { ...configuration, listeners: { ...listeners, public: { ...rest, ...pace } } };
+  });
 }
 
 let description: Quickstart;
 try {
-  quickstart(directory, 'quickstart');
   const [, , part] = process.argv;
   for (const isFast of part === 'floods' ? [false] : part === 'answers' ? [true] : [true, false]) {
-    description = restartWith(directory, withPace(isFast));
+    description = started(isFast);
     const client = new KeepAliveClient(description, description.clients.other, 4);
     if (isFast) for (const line of [await revocation(client), ...(await answers(client))]) console.log(line);
     else for (const line of await floods(client)) console.log(line);
     client.close();
   }
 } finally {
-  quickstart(directory, 'stop');
+  stopOwnService(directory);
   rmSync(directory, { recursive: true, force: true });
 }

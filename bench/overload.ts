@@ -6,9 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { measureLoad, type Load, type Target } from './native-tools.ts';
-import { quickstart, restartWith } from './own-quickstart.ts';
+import { startOwnService, stopOwnService } from './own-service.ts';
 import { ServiceClient } from './service-client.ts';
 import { signetdPids } from './signetd-processes.ts';
 
@@ -19,12 +18,7 @@ const goodputGoal = 0.8;
 const limits = { requestsMax: 256, requestsMaxPerClient: 256, handshakeTimeoutSeconds: 60 };
 
 async function startService(directory: string): Promise<Target> {
-  quickstart(directory, 'quickstart');
-  const WithLimits = z.looseObject({ limits: z.record(z.string(), z.number()) });
-  const description = restartWith(directory, (config) => {
-    const before = WithLimits.parse(config);
-    return { ...before, limits: { ...before.limits, ...limits } };
-  });
+  const description = startOwnService(directory, (config) => ({ ...config, limits: { ...config.limits, ...limits } }));
   const service = new ServiceClient(description, description.clients.other);
   const bodyFile = join(directory, 'request.json');
   const inputDocuments = [{ ID: 'd', base64Data: { base64Value: randomBytes(768).toString('base64') } }];
@@ -65,6 +59,6 @@ try {
     `goodput / peak: ${goodput.toFixed(2)} (goal ${goodputGoal}); recovery: ${(after.requestsPerSecond / peak.requestsPerSecond).toFixed(2)}`,
   );
 } finally {
-  quickstart(directory, 'stop');
+  stopOwnService(directory);
   rmSync(directory, { recursive: true, force: true });
 }

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+import { projectRoot, readQuickstart, type Quickstart } from './quickstart-description.ts';
+
+/** A configuration file's first level; what is below stays as it is unless the bench changes it. */
+const Configuration = z.looseObject({ limits: z.record(z.string(), z.number()), audit: z.looseObject({}) });
+type Configuration = z.output<typeof Configuration>;
+
+/** A quickstart of its own in a directory, with a configuration that is changed before it serves. */
+export function startOwnService(directory: string, change?: (configuration: Configuration) => Configuration): Quickstart {
+  quickstart(directory, 'quickstart');
+  if (change !== undefined) {
+    quickstart(directory, 'stop');
+    const file = join(directory, 'signetd.yaml');
+    writeFileSync(file, stringify(change(Configuration.parse(parse(readFileSync(file, 'utf8'))))));
+    startAgain(directory);
+  }
+  const description = readQuickstart(directory);
+  if (description === undefined) throw new Error('the quickstart left no description');
+  return description;
+}
+
+export function stopOwnService(directory: string): void {
+  quickstart(directory, 'stop');
+}
+
+/** Somebody else may have taken the ports in the meantime, for a moment. */
+function startAgain(directory: string, attempts = 5): void {
+  try {
+    quickstart(directory, 'quickstart');
+  } catch (error) {
+    if (attempts === 1) throw error;
+    startAgain(directory, attempts - 1);
+  }
+}
+
+function quickstart(directory: string, program: 'quickstart' | 'stop'): void {
+  execFileSync(process.execPath, [join(projectRoot, 'dist', 'quickstart', `${program}.js`)], {
+    env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: directory },
+    stdio: 'ignore',
+  });
+}

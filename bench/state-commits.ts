@@ -1,0 +1,107 @@
+/** What the state store commits, on both databases, beside what the same disk and the same server do without it. */
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { Client } from 'pg';
+import { StateConfig } from '../src/config/state-config.ts';
+import { openStateStore, type StateStore } from '../src/state/state-store.ts';
+import { recordingLog } from '../test/support/silent-log.ts';
+import { ScratchPostgresql } from '../test/support/postgresql.ts';
+
+const concurrencies = [1, 8, 64];
+const seconds = 2;
+const pageBytes = 4096;
+
+interface Figure {
+  readonly perSecond: number;
+  readonly p99Ms: number;
+}
+
+/** Lines with commits per second and p99. A commit is what announces a step on the token and the one that ends it, in turn. */
+export async function stateCommitLines(): Promise<string[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-state-'));
+  const server = await ScratchPostgresql.start();
+  try {
+    return [
+      ...(await figures('SQLite', StateConfig.parse({ path: join(directory, 'state.sqlite') }), 'synced writes of one page', () =>
+        measure(1, () => syncedWrites(join(directory, 'page'))),
+      )),
+      ...(await postgresqlFigures(server)),
+    ];
+  } finally {
+    await server.remove();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function postgresqlFigures(server: ScratchPostgresql): Promise<string[]> {
+  await server.query('postgres', 'create table bench (id text primary key)');
+  return figures('PostgreSQL', await server.newDatabase(), 'commits of one connection of bare pg', async () => {
+    const client = new Client({ host: join(server.directory, 'socket'), database: 'postgres', user: 'signetd' });
+    await client.connect();
+    try {
+      return await measure(1, () => async (turn) => {
+        await client.query('insert into bench values ($1)', [String(turn)]);
+      });
+    } finally {
+      await client.end();
+    }
+  });
+}
+
+async function figures(name: string, config: StateConfig, limitName: string, measureLimit: () => Promise<Figure>): Promise<string[]> {
+  const limit = await measureLimit();
+  const store = await openStateStore(config, recordingLog());
+  try {
+    const lines = [`${name}: ${limitName}: ${perSecond(limit)}`];
+    for (const concurrency of concurrencies) {
+      // One after the other: they would take the disk from each other.
+      const figure = await measure(concurrency, (writer) => announcements(store, writer));
+      const ratio = (figure.perSecond / limit.perSecond).toFixed(2);
+      lines.push(`${name}: commits with ${concurrency} writer${concurrency === 1 ? '' : 's'}: ${perSecond(figure)}, ${ratio} of that`);
+    }
+    return lines;
+  } finally {
+    await store.close();
+  }
+}
+
+function announcements(store: StateStore, writer: number): (turn: number) => Promise<void> {
+  return async (turn) => {
+    const keyId = `${writer}-${turn >> 1}`;
+    if (turn % 2 === 0) await store.run('announce', { key_id: keyId, intent: 'CREATE', created_at: 0 });
+    else await store.run('finishStep', keyId);
+  };
+}
+
+function syncedWrites(file: string): (turn: number) => Promise<void> {
+  const page = Buffer.alloc(pageBytes, 1);
+  return async () => {
+    const descriptor = openSync(file, 'w');
+    writeSync(descriptor, page);
+    fdatasyncSync(descriptor);
+    closeSync(descriptor);
+    return Promise.resolve();
+  };
+}
+
+async function measure(writers: number, makeWriter: (writer: number) => (turn: number) => Promise<void>): Promise<Figure> {
+  const latenciesMs: number[] = [];
+  const begin = performance.now();
+  const end = begin + seconds * 1000;
+  const write = async (writer: number): Promise<void> => {
+    const once = makeWriter(writer);
+    for (let turn = 0; performance.now() < end; turn += 1) {
+      const start = performance.now();
+      await once(turn);
+      latenciesMs.push(performance.now() - start);
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, async (_, writer) => write(writer)));
+  const elapsedSeconds = (performance.now() - begin) / 1000;
+  latenciesMs.sort((left, right) => left - right);
+  return { perSecond: latenciesMs.length / elapsedSeconds, p99Ms: latenciesMs[Math.floor(latenciesMs.length * 0.99)] ?? 0 };
+}
+
+const perSecond = ({ perSecond: rate, p99Ms }: Figure): string => `${rate.toFixed(0)}/s, p99 ${p99Ms.toFixed(2)} ms`;
