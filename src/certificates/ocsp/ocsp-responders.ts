@@ -45,14 +45,11 @@ export class OcspResponders {
       const options = { issuer, config: { ...settings.ocsp, keepExpired }, issuedAuthorities, limit: this.#limit };
       next.set(name, new OcspResponder(this.#tools, name, options));
     }
-    await this.#running;
-    const before = this.#responders;
+    // Those before answer until the next ones can.
+    for (const [name, responder] of next) await this.#renew(name, responder);
     this.#responders = next;
-    try {
-      await this.#tick();
-    } finally {
-      if (before.size === 0) this.#timer ??= setInterval(() => void this.#tick(), tickMs).unref();
-    }
+    await this.#tick();
+    this.#timer ??= setInterval(() => void this.#tick(), tickMs).unref();
   }
 
   find(authority: string): OcspResponder | undefined {
@@ -82,13 +79,15 @@ export class OcspResponders {
   }
 
   async #look(): Promise<void> {
-    for (const [name, { keys }] of this.#responders) {
-      if (!keys.isDue) continue;
-      await this.#trying(name, 'the OCSP responder has no new certificate; it is tried again each second', async () => keys.renew());
-    }
+    for (const [name, responder] of this.#responders) await this.#renew(name, responder);
     if (Date.now() < this.#retireAt) return;
     this.#retireAt = Date.now() + retirementMs;
     await this.#trying('', 'keys of old OCSP responders could not be retired', async () => this.#retire());
+  }
+
+  async #renew(authority: string, { keys }: OcspResponder): Promise<void> {
+    if (!keys.isDue) return;
+    await this.#trying(authority, 'the OCSP responder has no new certificate; it is tried again each second', async () => keys.renew());
   }
 
   /** Says once what goes wrong. */
