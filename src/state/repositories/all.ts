@@ -18,9 +18,9 @@ import {
 } from './kept-answers.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
+import { changeKeyState, countKeys, findKey, insertKey, listKeys } from './keys.ts';
 import { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
-import { putOtp, withdrawOtp } from './otps.ts';
+import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
@@ -50,6 +50,7 @@ export const repositories = {
   findServiceKey,
   finishStep,
   changeKeyState,
+  countKeys,
   endReservations,
   fillPool,
   insertKey,
@@ -81,13 +82,13 @@ export const repositories = {
   takeOcspResponder,
   takeServiceKey,
   unlockKey,
-  withdrawOtp,
 };
 
 export type RepositoryName = keyof typeof repositories;
 
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'countKeys',
   'crlState',
   'findCertificate',
   'findAnswerPart',
