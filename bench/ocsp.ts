@@ -23,7 +23,7 @@ import { ServiceClient } from './service-client.ts';
 import { signetdPids } from './signetd-processes.ts';
 
 const run = promisify(execFile);
-const length = { seconds: 5, warmup: 2 };
+const length = { seconds: 3, warmup: 1 };
 const connections = 32;
 const goals = { revocationMs: 100, kept: 0.6, p99: 2 };
 const signing = { connections: 16, seconds: 3, warmup: 1, rate: 150 };
@@ -140,14 +140,17 @@ const rateOf = ({ signed, seconds }: PlainLoad): number => signed / seconds;
 async function answers(client: KeepAliveClient): Promise<string[]> {
   const { id } = await newCertificate(client);
   const url = urlOf(ocspRequest([id]));
-  const [kept, bare, fresh] = [
-    await plainLoad(url, get(url), { connections, ...length }),
-    await bareRate(get(url), await fetch(url)),
-    await plainLoad(url, postWithNonce(id), { connections, ...length }),
-  ];
-  const ratio = rateOf(kept) / bare;
+  const kept: number[] = [];
+  const bare: number[] = [];
+  // In turns, and the best of each: what else the machine does makes others slower.
+  for (let round = 0; round < 3; round += 1) {
+    kept.push(rateOf(await plainLoad(url, get(url), { connections, ...length })));
+    bare.push(await bareRate(get(url), await fetch(url)));
+  }
+  const fresh = await plainLoad(url, postWithNonce(id), { connections, ...length });
+  const [keptRate, bareRateReached] = [Math.max(...kept), Math.max(...bare)];
   return [
-    `OCSP answers, kept: ${rateOf(kept).toFixed(0)}/s; a bare node:http server with the same answer: ${bare.toFixed(0)}/s; ratio ${ratio.toFixed(2)} (goal ${goals.kept})`,
+    `OCSP answers, kept: ${keptRate.toFixed(0)}/s; a bare node:http server with the same answer: ${bareRateReached.toFixed(0)}/s; ratio ${(keptRate / bareRateReached).toFixed(2)} (goal ${goals.kept})`,
     `OCSP answers, fresh (with a nonce): ${rateOf(fresh).toFixed(0)}/s${fresh.unsigned > 0 ? `, and ${(fresh.unsigned / fresh.seconds).toFixed(0)}/s tryLater` : ''}`,
   ];
 }
