@@ -5,6 +5,7 @@ import { openAudit } from './audit/open-audit.ts';
 import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
 import { OcspResponders } from './certificates/ocsp/ocsp-responders.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
+import { IdentityProviders } from './certificates/jwt/identity-providers.ts';
 import { Revocations } from './certificates/revocations.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
 import { ClientRegistry } from './clients/registry.ts';
@@ -23,6 +24,7 @@ import { ocsp } from './http/ocsp.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { publishedPki } from './http/published-pki.ts';
+import { parseTokenJson } from './http/strict-json.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
@@ -117,7 +119,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const requests = requestMetrics(metrics.registry);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
-  const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages'>): ApiOptions => ({
+  const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
     guard,
@@ -147,7 +149,9 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   });
   const messenger = { store, log, metrics: messageMetrics(metrics.registry) };
   let messages = new Messenger(config.messages, messenger);
-  let current = apiOptions({ config, authorities, messages });
+  const identity = { store, log, parseJson: parseTokenJson };
+  let identityProviders = new IdentityProviders(config.identityProviders, identity);
+  let current = apiOptions({ config, authorities, messages, identityProviders });
   const api = createApi(current, () => current);
   processMetrics(metrics.registry);
   auditMetrics(metrics.registry, () => audit.status);
@@ -196,6 +200,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           const opened = await openAuthorities(token, next.certificateAuthorities);
           checkProfiles(next.tenants, opened);
           const nextMessages = new Messenger(next.messages, messenger);
+          const nextProviders = new IdentityProviders(next.identityProviders, identity, identityProviders);
           return () => {
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
@@ -204,7 +209,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
             validConfig = next;
             guard.use(next.limits);
             messages = nextMessages;
-            current = apiOptions({ config: next, authorities: opened, messages });
+            identityProviders = nextProviders;
+            current = apiOptions({ config: next, authorities: opened, messages, identityProviders });
           };
         },
       },

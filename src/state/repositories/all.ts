@@ -16,9 +16,10 @@ import {
   releaseClaim,
   renewClaims,
 } from './kept-answers.ts';
+import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, countKeys, findKey, insertKey, listKeys } from './keys.ts';
+import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 import { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
@@ -46,6 +47,7 @@ export const repositories = {
   deleteLooseParts,
   endAllClaims,
   findAnswerPart,
+  findIssuingChain,
   findKey,
   findServiceKey,
   finishStep,
@@ -54,11 +56,13 @@ export const repositories = {
   endReservations,
   fillPool,
   insertKey,
+  isIdentityTokenUsed,
   journal,
   keepAnswer,
   listKeys,
   poolLevels,
   probe,
+  pruneIdentityTokens,
   putOtp,
   recordFailure,
   releaseClaim,
@@ -82,6 +86,7 @@ export const repositories = {
   takeOcspResponder,
   takeServiceKey,
   unlockKey,
+  useIdentityToken,
 };
 
 export type RepositoryName = keyof typeof repositories;
@@ -92,7 +97,9 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'crlState',
   'findCertificate',
   'findAnswerPart',
+  'findIssuingChain',
   'findKey',
+  'isIdentityTokenUsed',
   'journal',
   'listAuditRecords',
   'listClients',
