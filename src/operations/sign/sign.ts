@@ -1,23 +1,19 @@
 import { z } from 'zod';
 import { chainFor } from '../../certificates/chains.ts';
-import { evidenceDocument, type InputDocument } from '../../documents/document.ts';
-import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
+import { requiredSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
-import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
 import type { SignerChain } from '../../signatures/format.ts';
-import type { ThreadedFormat } from '../../signatures/threaded-format.ts';
-import { cms, raw } from '../../signatures/threaded-formats.ts';
-import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { checkDocumentCount, checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
+import { completeSignatures } from '../../signatures/prepared-signatures.ts';
+import { InputDocuments, readDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
-import { EvidenceObject } from '../fields/evidence-object.ts';
-import { ObjectIdentifier, Text } from '../fields/values.ts';
+import { Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
-import { requestedSignature } from './consistency.ts';
+import { askedSignature } from './asked-signature.ts';
+import { deliverEvidence, EvidenceAnswer } from './delivered-evidence.ts';
 import { SignatureParameters } from './parameters.ts';
+import { algorithmFor, prepareSignatures, trustedCaOf } from './prepare-signatures.ts';
 
 const SignRequest = z.strictObject({
   keyReference: KeyReference,
@@ -26,13 +22,6 @@ const SignRequest = z.strictObject({
   optionalInputs: OptionalInputs.optional(),
   requestID: Text.optional(),
 });
-
-const SignAnswer = z.strictObject({
-  evidenceObject: EvidenceObject.describe('the evidence of the first document'),
-  evidenceObjects: z.array(EvidenceObject).describe('the evidence of every document, in the order of the request'),
-  optionalOutputs: z.strictObject({ signatureAlgorithm: ObjectIdentifier.describe('the algorithm of every signature') }),
-});
-type SignAnswer = z.output<typeof SignAnswer>;
 
 /** Signs documents with a key of the service, in one step (contract §5). */
 export const sign = operation({
@@ -47,85 +36,32 @@ export const sign = operation({
     parameters: { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } } },
     inputDocuments: [{ ID: 'contract', fileName: 'contract.txt', plainData: { plainValue: 'Signed in Paris.' } }],
   },
-  answer: SignAnswer,
+  answer: EvidenceAnswer,
   async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
     context.audit.key = keyReference.reference;
-    checkDocumentCount(inputDocuments, context.config.limits);
-    const requested = requestedSignature(parameters, { allowSha1: context.config.tenants[context.caller.tenant]?.allowSha1 ?? false });
-    checkDocuments(inputDocuments, { digestAllowed: requested.kind === 'raw', passwordAllowed: false });
+    const asked = askedSignature({ parameters, inputDocuments }, context);
     checkOutput(optionalInputs);
     checkKeyReference(keyReference);
-    const rawAlgorithm = requested.kind === 'raw' ? rawAlgorithmAsked(requested.raw) : undefined;
 
     const key = await context.keys.find(context.caller.tenant, keyReference.reference);
     context.keys.checkUsable(key, 'sign');
     const given = requiredSecret(key, 'SIGN', keyReference);
-    const signer = signerOf(key, context, requested.kind === 'cms' ? requested.options.trustedCA : undefined);
+    const chain = signerOf(key, context, trustedCaOf(asked));
+    const algorithm = algorithmFor(asked, inputDocuments, { key, chain });
     const documents = readDocuments(inputDocuments);
-
-    if (requested.kind === 'cms') {
-      checkTrustedAuthority(requested.options.trustedCA, signer.issuers);
-      const algorithm = cmsAlgorithm(requested.options, key);
-      return signAll(
-        documents,
-        cms,
-        documents.map(() => ({ algorithm, detached: requested.detached })),
-        { key, given, signer, context },
-      );
-    }
-    const algorithms = documents.map((document, index) => {
-      const digest = 'digest' in document.source ? document.source.digest.hash : undefined;
-      const algorithm = rawAlgorithm?.(digest, key);
-      if (algorithm === undefined) throw new Error('a raw signature has an algorithm');
-      checkFitsKey(algorithm, key);
-      checkDigestFits(document, algorithm, index);
-      return { algorithm };
+    const prepared = await prepareSignatures(asked, { algorithm, documents, chain }, context);
+    // One message to the token: all documents of a call are signed with one algorithm.
+    const toBeSigned = { algorithm, digests: prepared.prepared.map(({ digest }) => digest), documents };
+    // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
+    return context.keys.sign<EvidenceAnswer>(key, given, toBeSigned, async (values) => {
+      const finished = await completeSignatures(prepared, { values, signer: chain, documents }, context.threads);
+      return deliverEvidence(documents, finished, algorithm);
     });
-    checkOneAlgorithm(algorithms.map(({ algorithm }) => algorithm));
-    return signAll(documents, raw, algorithms, { key, given, signer, context });
   },
 });
-
-interface Signing {
-  readonly key: KeyRecord;
-  readonly given: GivenSecret;
-  readonly signer: SignerChain;
-  readonly context: Context;
-}
-
-/** prepare, let the token sign, complete: each document on its own, and all or none delivered. */
-async function signAll<Parameters extends { readonly algorithm: SignatureAlgorithm }, State>(
-  documents: readonly InputDocument[],
-  format: ThreadedFormat<Parameters, State>,
-  parameters: readonly Parameters[],
-  { key, given, signer, context }: Signing,
-): Promise<SignAnswer> {
-  const moment = { now: new Date() };
-  const prepared = await format.prepare({ documents, parameters, signer, moment }, context.threads);
-  context.audit.digests.push(...prepared.map(({ digest, algorithm }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`));
-  // One message to the token: all documents of a call are signed with one algorithm.
-  const { algorithm } = at(prepared, 0);
-  const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents };
-  // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
-  return context.keys.sign<SignAnswer>(key, given, toBeSigned, async (values) => {
-    const finished = await format.complete({ prepared, values, signer }, documents, context.threads);
-    const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index)) }));
-    return {
-      evidenceObject: at(evidence, 0),
-      evidenceObjects: evidence,
-      optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
-    };
-  });
-}
 
 function signerOf(key: KeyRecord, { caller, config, authorities }: Context, trustedCa: string | undefined): SignerChain {
   const authority = authorities.get(config.tenants[caller.tenant]?.certificateAuthority ?? '');
   if (authority === undefined) throw new Refusal('INTERNAL', { message: `tenant ${caller.tenant} has no certificate authority` });
   return { certificate: key.certificate, publicKey: key.publicKey, issuers: chainFor(authority, trustedCa) };
-}
-
-function at<T>(list: readonly T[], index: number): T {
-  const value = list[index];
-  if (value === undefined) throw new RangeError(`no element ${index} in a list of ${list.length}`);
-  return value;
 }

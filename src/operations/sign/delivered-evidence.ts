@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { evidenceDocument, type FinishedEvidence, type InputDocument } from '../../documents/document.ts';
+import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { EvidenceObject } from '../fields/evidence-object.ts';
+import { ObjectIdentifier } from '../fields/values.ts';
+
+/** What `sign` and `remoteSign` answer. */
+export const EvidenceAnswer = z.strictObject({
+  evidenceObject: EvidenceObject.describe('the evidence of the first document'),
+  evidenceObjects: z.array(EvidenceObject).describe('the evidence of every document, in the order of the request'),
+  optionalOutputs: z.strictObject({ signatureAlgorithm: ObjectIdentifier.describe('the algorithm of every signature') }),
+});
+export type EvidenceAnswer = z.output<typeof EvidenceAnswer>;
+
+/** The evidence of all documents, or of none. */
+export function deliverEvidence(
+  documents: readonly Pick<InputDocument, 'id' | 'fileName'>[],
+  finished: readonly FinishedEvidence[],
+  algorithm: SignatureAlgorithm,
+): EvidenceAnswer {
+  const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index)) }));
+  return {
+    evidenceObject: at(evidence, 0),
+    evidenceObjects: evidence,
+    optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
+  };
+}
+
+function at<T>(list: readonly T[], index: number): T {
+  const value = list[index];
+  if (value === undefined) throw new RangeError(`no element ${index} in a list of ${list.length}`);
+  return value;
+}
