@@ -1,4 +1,4 @@
-import type { InputDocument, FinishedEvidence } from '../documents/document.ts';
+import type { Evidence, InputDocument } from '../documents/document.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Prepared, SignerChain } from './format.ts';
@@ -23,7 +23,8 @@ export interface PreparedSignatures {
 export interface Completion {
   readonly values: readonly Uint8Array[];
   readonly signer: SignerChain;
-  readonly documents: readonly InputDocument[];
+  /** Undefined for those whose prepared state needs no content. */
+  readonly documents: readonly (InputDocument | undefined)[];
 }
 
 /** Puts the values in: evidence of each document. @throws {Error} where a result does not verify */
@@ -31,7 +32,7 @@ export async function completeSignatures(
   { format, prepared }: PreparedSignatures,
   completion: Completion,
   threads: WorkThreads,
-): Promise<readonly FinishedEvidence[]> {
+): Promise<readonly Evidence[]> {
   return formats[format](prepared, completion, threads);
 }
 
@@ -39,10 +40,10 @@ type Complete = (
   prepared: readonly Prepared<unknown>[],
   completion: Completion,
   threads: WorkThreads,
-) => Promise<readonly FinishedEvidence[]>;
+) => Promise<readonly Evidence[]>;
 
 function completing<Parameters, State>(format: ThreadedFormat<Parameters, State>): Complete {
   return async (prepared, { values, signer, documents }, threads) =>
     // Prepared by this very format, which the name says.
-    format.complete({ prepared: prepared as readonly Prepared<State>[], values, signer }, documents, threads);
+    format.complete({ prepared: prepared as readonly Prepared<State>[], values, signer, documents }, threads);
 }

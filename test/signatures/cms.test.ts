@@ -2,6 +2,8 @@ import { createHash, createPublicKey, generateKeyPairSync, sign } from 'node:cry
 import { describe, expect, it } from 'vitest';
 import { readAll, children } from '../../src/asn1/reader.ts';
 import { parseCertificate } from '../../src/certificates/x509.ts';
+import type { Content } from '../../src/documents/content.ts';
+import { contentPieces } from '../../src/documents/content-pieces.ts';
 import { cmsFormat } from '../../src/signatures/cms/cms.ts';
 import { rawFormat } from '../../src/signatures/raw/raw.ts';
 import { openssl } from '../support/openssl.ts';
@@ -22,6 +24,9 @@ const document = { id: 'd', fileName: undefined, source: { content: Buffer.from(
 const valueOf = (data: Uint8Array | undefined): Buffer =>
   sign('sha256', data ?? Buffer.alloc(0), { key: privateKey, dsaEncoding: 'ieee-p1363' });
 
+const joined = (pieces: readonly Content[]): Buffer =>
+  Buffer.concat(pieces.flatMap((piece) => Array.from(contentPieces(piece), (part) => Buffer.from(part))));
+
 describe('cmsFormat with a software key', () => {
   it('prepares the same bytes for the same input and time, attributes in DER order', () => {
     const [first, second] = [0, 1].map(() => cmsFormat.prepare(document, { algorithm, detached: true }, signer, moment));
@@ -40,7 +45,7 @@ describe('cmsFormat with a software key', () => {
   it('completes with a right value, and refuses a wrong one', () => {
     for (const detached of [true, false]) {
       const prepared = cmsFormat.prepare(document, { algorithm, detached }, signer, moment);
-      const evidence = cmsFormat.complete(prepared, valueOf(prepared.dataToSign), signer);
+      const evidence = cmsFormat.complete(prepared, valueOf(prepared.dataToSign), signer, document);
       expect(
         openssl(
           [
@@ -60,19 +65,19 @@ describe('cmsFormat with a software key', () => {
             '/dev/null',
           ],
           {
-            cms: evidence.content,
+            cms: joined(evidence.content),
             ca: pem,
             doc: 'content',
           },
         ),
       ).toContain('successful');
-      expect(() => cmsFormat.complete(prepared, valueOf(Buffer.from('other')), signer)).toThrow('does not verify');
+      expect(() => cmsFormat.complete(prepared, valueOf(Buffer.from('other')), signer, document)).toThrow('does not verify');
     }
   });
 
   it('writes one encoding throughout: OpenSSL writes the same bytes again', () => {
     const prepared = cmsFormat.prepare(document, { algorithm, detached: false }, signer, moment);
-    const { content } = cmsFormat.complete(prepared, valueOf(prepared.dataToSign), signer);
+    const content = joined(cmsFormat.complete(prepared, valueOf(prepared.dataToSign), signer, document).content);
     const again = openssl(['cms', '-cmsout', '-inform', 'DER', '-in', '{cms}', '-outform', 'PEM'], { cms: content });
     expect(Buffer.from(again.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64').equals(Buffer.from(content))).toBe(true);
   });
@@ -81,7 +86,7 @@ describe('cmsFormat with a software key', () => {
 describe('rawFormat with a software key', () => {
   it('gives ECDSA values in DER, and refuses a wrong one', () => {
     const prepared = rawFormat.prepare(document, { algorithm }, signer, moment);
-    expect(readAll(rawFormat.complete(prepared, valueOf(prepared.dataToSign), signer).content).tag).toBe(0x30);
-    expect(() => rawFormat.complete(prepared, valueOf(Buffer.from('other')), signer)).toThrow('does not verify');
+    expect(readAll(joined(rawFormat.complete(prepared, valueOf(prepared.dataToSign), signer, document).content)).tag).toBe(0x30);
+    expect(() => rawFormat.complete(prepared, valueOf(Buffer.from('other')), signer, document)).toThrow('does not verify');
   });
 });

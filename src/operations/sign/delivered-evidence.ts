@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { evidenceDocument, type FinishedEvidence, type InputDocument } from '../../documents/document.ts';
+import { evidenceDocument, type Evidence, type InputDocument } from '../../documents/document.ts';
+import { evidenceBase64 } from '../../documents/evidence-base64.ts';
 import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { EvidenceObject } from '../fields/evidence-object.ts';
 import { ObjectIdentifier } from '../fields/values.ts';
+import type { Context } from '../operation.ts';
 
 /** What `sign` and `remoteSign` answer. */
 export const EvidenceAnswer = z.strictObject({
@@ -14,12 +16,14 @@ export const EvidenceAnswer = z.strictObject({
 export type EvidenceAnswer = z.output<typeof EvidenceAnswer>;
 
 /** The evidence of all documents, or of none. */
-export function deliverEvidence(
+export async function deliverEvidence(
   documents: readonly Pick<InputDocument, 'id' | 'fileName'>[],
-  finished: readonly FinishedEvidence[],
+  finished: readonly Evidence[],
   algorithm: SignatureAlgorithm,
-): EvidenceAnswer {
-  const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index)) }));
+  { threads }: Pick<Context, 'threads'>,
+): Promise<EvidenceAnswer> {
+  const texts = await Promise.all(finished.map(async ({ content }) => evidenceBase64(content, threads)));
+  const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index), at(texts, index)) }));
   return {
     evidenceObject: at(evidence, 0),
     evidenceObjects: evidence,

@@ -55,7 +55,7 @@ export const sign = operation({
     // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
     return context.keys.sign<EvidenceAnswer>(key, given, toBeSigned, async (values) => {
       const finished = await completeSignatures(prepared, { values, signer: chain, documents }, context.threads);
-      return deliverEvidence(documents, finished, algorithm);
+      return deliverEvidence(documents, finished, algorithm, context);
     });
   },
 });

@@ -1,5 +1,7 @@
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
+import { element, piecesOf, type Layout } from './layout.ts';
+import type { Content } from '../../documents/content.ts';
 import type { ParsedCertificate } from '../../certificates/x509.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../algorithm-identifier.ts';
@@ -7,7 +9,7 @@ import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../algori
 export interface SignedDataParts {
   readonly algorithm: SignatureAlgorithm;
   /** The encapsulated content; absent where the signature is detached. */
-  readonly content: Uint8Array | undefined;
+  readonly content: Content | undefined;
   readonly signer: ParsedCertificate;
   readonly issuers: readonly Uint8Array[];
   /** Attributes in DER. */
@@ -15,21 +17,22 @@ export interface SignedDataParts {
   readonly signatureValue: Uint8Array;
 }
 
-/** ContentInfo with SignedData of one signer (RFC 5652 §3, §5), DER throughout. The root is left out: who verifies has it. */
-export function signedData(parts: SignedDataParts): Uint8Array {
-  const encapsulated = der.sequence(
-    der.oid(oids.data),
-    ...(parts.content === undefined ? [] : [der.explicit(0, der.octetString(parts.content))]),
-  );
+/**
+ * ContentInfo with SignedData of one signer (RFC 5652 §3, §5), DER throughout, in pieces: encapsulated content stays where it is, and its length is known. The
+ * root is left out: who verifies has it.
+ */
+export function signedData(parts: SignedDataParts): Content[] {
+  const { content } = parts;
+  const encapsulated: Layout = [der.oid(oids.data), ...(content === undefined ? [] : [element(0xa0, [element(0x04, [content])])])];
   const certificates = der.setOf([parts.signer.der, ...parts.issuers]);
-  const body = der.sequence(
+  const body = [
     der.integer(1),
     der.set(hashAlgorithmIdentifier(parts.algorithm.hash)),
-    encapsulated,
+    element(0x30, encapsulated),
     der.implicitConstructed(0, contentOf(certificates)),
     der.set(signerInfo(parts)),
-  );
-  return der.sequence(der.oid(oids.signedData), der.explicit(0, body));
+  ];
+  return piecesOf(element(0x30, [der.oid(oids.signedData), element(0xa0, [element(0x30, body)])]));
 }
 
 /** SignerInfo version 1: the signer by issuer and serial number (RFC 5652 §5.3). */

@@ -3,6 +3,8 @@ import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { children, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import type { ParsedCertificate } from '../../certificates/x509.ts';
+import type { Content } from '../../documents/content.ts';
+import { contentPieces } from '../../documents/content-pieces.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { valueVerifies } from '../verify/verify-value.ts';
 
@@ -18,7 +20,8 @@ export interface ExpectedSignature {
  * Reads a finished SignedData back from its bytes and checks it before it leaves: content digest, message-digest, the certificate that
  * signing-certificate-v2 binds, and the value over the signed attributes. @throws {Error} where anything does not hold.
  */
-export function verifySignedData(bytes: Uint8Array, expected: ExpectedSignature): void {
+export function verifySignedData(pieces: readonly Content[], expected: ExpectedSignature): void {
+  const bytes = Buffer.concat(pieces.flatMap((piece) => Array.from(contentPieces(piece), (part) => Buffer.from(part))));
   const [type, wrapped] = children(readAll(bytes));
   must(type !== undefined && readObjectIdentifier(type) === oids.signedData, 'is no SignedData');
   const [, , encapsulated, certificates, signerInfos] = children(only(wrapped));
