@@ -8,6 +8,7 @@ import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
 import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
+import { SessionsConfig } from './sessions-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -115,6 +116,7 @@ export const Config = z.strictObject({
   token: TokenConfig,
   state: StateConfig.prefault({}),
   keyPool: KeyPool.prefault({}),
+  sessions: SessionsConfig.prefault({}),
   audit: Audit.prefault({}),
   certificateAuthorities: z.record(AuthorityName, CertificateAuthority),
   admin: AdminConfig.prefault({}),
@@ -194,6 +196,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     token: absoluteToken(config.token, base),
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
+    sessions: { ...config.sessions, scratchDirectory: resolve(base, config.sessions.scratchDirectory) },
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
     ...(config.messages === undefined ? {} : { messages: absoluteMessages(config.messages, base) }),
     certificateAuthorities: Object.fromEntries(

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
 import type { Messenger } from '../messages/messenger.ts';
+import type { Sessions } from '../signatures/sessions/sessions.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { limitSizes } from './limit-sizes.ts';
@@ -25,6 +26,8 @@ export interface Context {
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
   readonly revocations: Revocations;
+  /** Signatures between their two steps. */
+  readonly sessions: Sessions;
   /** For work that would hold up the event loop. */
   readonly threads: WorkThreads;
   /** What the audit log is told of this request beside its outcome. */

@@ -5,10 +5,9 @@ import type { Prepared, SignerChain } from './format.ts';
 import type { ThreadedFormat } from './threaded-format.ts';
 import { cms, raw } from './threaded-formats.ts';
 
-const formats = { raw: completing(raw), cms: completing(cms) };
-
 /** The formats by the names under which prepared signatures are stored. */
-export type FormatName = keyof typeof formats;
+export const formatNames = ['raw', 'cms'] as const;
+export type FormatName = (typeof formatNames)[number];
 
 /** What a format prepared of the documents of one request, in their order. It survives JSON but for its bytes. */
 export interface PreparedSignatures {
@@ -36,11 +35,9 @@ export async function completeSignatures(
   return formats[format](prepared, completion, threads);
 }
 
-type Complete = (
-  prepared: readonly Prepared<unknown>[],
-  completion: Completion,
-  threads: WorkThreads,
-) => Promise<readonly Evidence[]>;
+const formats: Readonly<Record<FormatName, Complete>> = { raw: completing(raw), cms: completing(cms) };
+
+type Complete = (prepared: readonly Prepared<unknown>[], completion: Completion, threads: WorkThreads) => Promise<readonly Evidence[]>;
 
 function completing<Parameters, State>(format: ThreadedFormat<Parameters, State>): Complete {
   return async (prepared, { values, signer, documents }, threads) =>

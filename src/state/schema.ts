@@ -17,6 +17,8 @@ export interface Schema {
   kept_answers: KeptAnswerRow;
   kept_answer_parts: KeptAnswerPartRow;
   service_keys: ServiceKeyRow;
+  signature_sessions: SignatureSessionRow;
+  signature_session_parts: SignatureSessionPartRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -215,4 +217,28 @@ export interface ServiceKeyRow {
   /** CKA_ID, hexadecimal. */
   key_id: string;
   created_at: number;
+}
+
+/** A signature between its two steps (contract §5). Nothing in it is readable without the token and the caller's signatureThreadId. */
+export interface SignatureSessionRow {
+  /** Stands for tenant and signatureThreadId: a MAC under a key of the token, hexadecimal. */
+  id: string;
+  tenant: string;
+  /** Who opened it: SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
+  client: string;
+  /** 1: all its parts are there. */
+  stored: number;
+  /** Bytes of content that its parts hold. */
+  spooled_bytes: number;
+  ends_at: number;
+}
+
+/** A piece of what a session holds, encrypted. It goes when its session has gone. */
+export interface SignatureSessionPartRow {
+  id: string;
+  /** 0: what was prepared; from 1: the content of documents. */
+  item: number;
+  /** From 0. */
+  part: number;
+  bytes: Uint8Array;
 }

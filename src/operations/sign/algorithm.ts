@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { oids } from '../../asn1/object-identifiers.ts';
-import type { KeyType } from '../../config/profile.ts';
+import type { SignerKeyType } from '../../certificates/signer-certificate.ts';
 import { Refusal } from '../../result-codes.ts';
 import { algorithmOfOid, hashOfOid } from '../../signatures/algorithm-identifier.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
@@ -9,7 +9,7 @@ import type { RawSignature } from './raw-signature.ts';
 
 /** What algorithms go by: the type of the key, wherever it is. */
 export interface SignerKey {
-  readonly type: KeyType | `RSA-${number}`;
+  readonly type: SignerKeyType;
 }
 
 const rawAt = '/parameters/rawSignature/rawSignatureParameters';
@@ -17,8 +17,8 @@ const offered =
   'sha256/384/512WithRSAEncryption (1.2.840.113549.1.1.11 to .13), RSASSA-PSS (1.2.840.113549.1.1.10), ecdsa-with-SHA256/384/512 (1.2.840.10045.4.3.2 to .4)';
 const digestNames = { SHA_1: 'sha1', SHA_256: 'sha256', SHA_384: 'sha384', SHA_512: 'sha512' } as const;
 
-/** What the parameters alone say: refused before the key is looked at. @throws {Refusal} UNSUPPORTED, FIELDS_INCONSISTENT */
-export function rawAlgorithmAsked(raw: RawSignature): (digest: HashName | undefined, key: SignerKey) => SignatureAlgorithm {
+/** The algorithm that the parameters name, undefined: the key's usual one. Refused before the key is looked at. @throws {Refusal} UNSUPPORTED, FIELDS_INCONSISTENT */
+export function rawAlgorithmAsked(raw: RawSignature): SignatureAlgorithm | undefined {
   const { signatureAlgorithmOid: oid, signatureAlgorithmParameters: parameters } = raw.rawSignatureParameters ?? {};
   const named = oid === undefined ? undefined : algorithmOfOid(oid);
   if (oid !== undefined && named === undefined) {
@@ -31,15 +31,11 @@ export function rawAlgorithmAsked(raw: RawSignature): (digest: HashName | undefi
       message: 'these parameters need RSASSA-PSS (1.2.840.113549.1.1.10)',
     });
   }
-  if (named?.scheme === 'RSA_PSS') {
-    const pss = pssAlgorithm(raw);
-    return () => pss;
-  }
-  return (digest, key) => named ?? usualAlgorithm(key, digest);
+  return named?.scheme === 'RSA_PSS' ? pssAlgorithm(raw) : named;
 }
 
 /** The key's usual algorithm: SHA-256 (P-384: SHA-384, P-521: SHA-512), or the hash of the digest given (contract §5). */
-function usualAlgorithm(key: SignerKey, digest: HashName | undefined): SignatureAlgorithm {
+export function usualAlgorithm(key: SignerKey, digest: HashName | undefined): SignatureAlgorithm {
   if (key.type.startsWith('RSA-')) return { scheme: 'RSA_PKCS1', hash: digest ?? 'sha256' };
   const usual = key.type === 'P-521' ? 'sha512' : key.type === 'P-384' ? 'sha384' : 'sha256';
   return { scheme: 'ECDSA', hash: digest ?? usual };

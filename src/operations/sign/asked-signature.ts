@@ -1,3 +1,4 @@
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { checkDocumentCount, checkDocuments, type InputDocumentField } from '../fields/input-documents.ts';
 import type { Context } from '../operation.ts';
 import { rawAlgorithmAsked } from './algorithm.ts';
@@ -7,7 +8,10 @@ import type { SignatureParameters } from './parameters.ts';
 /** What `sign` and `remotePreSign` are asked for, as far as the request alone says. */
 export type AskedSignature =
   | Extract<RequestedSignature, { readonly kind: 'cms' }>
-  | (Extract<RequestedSignature, { readonly kind: 'raw' }> & { readonly algorithm: ReturnType<typeof rawAlgorithmAsked> });
+  | (Extract<RequestedSignature, { readonly kind: 'raw' }> & {
+      /** Absent: the key's usual one. */
+      readonly algorithm: SignatureAlgorithm | undefined;
+    });
 
 /** Checks parameters and documents against each other, before any key is looked at. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
 export function askedSignature(

@@ -11,7 +11,10 @@ import type { Context } from '../operation.ts';
 export const EvidenceAnswer = z.strictObject({
   evidenceObject: EvidenceObject.describe('the evidence of the first document'),
   evidenceObjects: z.array(EvidenceObject).describe('the evidence of every document, in the order of the request'),
-  optionalOutputs: z.strictObject({ signatureAlgorithm: ObjectIdentifier.describe('the algorithm of every signature') }),
+  optionalOutputs: z
+    .strictObject({ signatureAlgorithm: ObjectIdentifier.describe('the algorithm of every signature') })
+    .optional()
+    .describe('absent where nobody knows the algorithm: rawSignature in two steps, without certificate and signatureAlgorithmOid'),
 });
 export type EvidenceAnswer = z.output<typeof EvidenceAnswer>;
 
@@ -19,7 +22,7 @@ export type EvidenceAnswer = z.output<typeof EvidenceAnswer>;
 export async function deliverEvidence(
   documents: readonly Pick<InputDocument, 'id' | 'fileName'>[],
   finished: readonly Evidence[],
-  algorithm: SignatureAlgorithm,
+  algorithm: SignatureAlgorithm | undefined,
   { threads }: Pick<Context, 'threads'>,
 ): Promise<EvidenceAnswer> {
   const texts = await Promise.all(finished.map(async ({ content }) => evidenceBase64(content, threads)));
@@ -27,7 +30,7 @@ export async function deliverEvidence(
   return {
     evidenceObject: at(evidence, 0),
     evidenceObjects: evidence,
-    optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
+    ...(algorithm === undefined ? {} : { optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) } }),
   };
 }
 

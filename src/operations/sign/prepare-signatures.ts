@@ -6,7 +6,15 @@ import { cms, raw } from '../../signatures/threaded-formats.ts';
 import type { HashName, SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { InputDocumentField } from '../fields/input-documents.ts';
 import type { Context } from '../operation.ts';
-import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, type SignerKey } from './algorithm.ts';
+import {
+  checkDigestFits,
+  checkFitsKey,
+  checkOneAlgorithm,
+  checkTrustedAuthority,
+  cmsAlgorithm,
+  usualAlgorithm,
+  type SignerKey,
+} from './algorithm.ts';
 import type { AskedSignature } from './asked-signature.ts';
 
 /** Who signs: the key that values are made with, and its certificate with its chain. */
@@ -26,7 +34,7 @@ export function algorithmFor(asked: AskedSignature, documents: readonly InputDoc
   if (asked.kind === 'cms') return cmsAlgorithm(asked.options, key);
   const algorithms = documents.map((document, index) => {
     const digest = digestHash(document);
-    const algorithm = asked.algorithm(digest, key);
+    const algorithm = asked.algorithm ?? usualAlgorithm(key, digest);
     checkFitsKey(algorithm, key);
     checkDigestFits(digest, algorithm, index);
     return algorithm;
@@ -45,10 +53,17 @@ export async function prepareSignatures(
     asked.kind === 'cms'
       ? await cms.prepare({ ...task, parameters: documents.map(() => ({ algorithm, detached: asked.detached })) }, threads)
       : await raw.prepare({ ...task, parameters: documents.map(() => ({ algorithm })) }, threads);
-  audit.digests.push(...prepared.map(({ digest }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`));
-  return { format: asked.kind, algorithm, prepared };
+  const signatures = { format: asked.kind, algorithm, prepared };
+  audit.digests.push(...auditedDigests(signatures));
+  return signatures;
 }
 
-function digestHash({ digest }: InputDocumentField): HashName | undefined {
+/** What the audit log is told of signatures. */
+export function auditedDigests({ algorithm, prepared }: PreparedSignatures): string[] {
+  return prepared.map(({ digest }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`);
+}
+
+/** The hash of a digest that is given instead of content. */
+export function digestHash({ digest }: InputDocumentField): HashName | undefined {
   return digest === undefined ? undefined : hashOfOid(digest.digestAlgOID);
 }

@@ -3,6 +3,7 @@ import * as der from '../../asn1/der.ts';
 import type { Content } from '../../documents/content.ts';
 import type { SignedFile } from '../../documents/content-pieces.ts';
 import type { DocumentDigest, InputDocument } from '../../documents/document.ts';
+import { withoutRoot } from '../../certificates/chains.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { SignatureFormat } from '../format.ts';
 import { hashContent } from '../hash-content.ts';
@@ -49,7 +50,7 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
       algorithm,
       content: state.detached ? undefined : encapsulated(document, { hash: algorithm.hash, value: contentDigest }),
       signer: certificate,
-      issuers: issuers.slice(0, -1),
+      issuers: withoutRoot(issuers),
       signedAttributes: state.signedAttributes.map((attribute) => Buffer.from(attribute, 'base64')),
       signatureValue: algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value,
     });

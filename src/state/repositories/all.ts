@@ -22,6 +22,17 @@ import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
 import { putOtp, withdrawOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
+import {
+  addSession,
+  addSessionPart,
+  closeSession,
+  deleteEndedSessions,
+  deleteLooseSessionParts,
+  dropSession,
+  findSession,
+  findSessionPart,
+  sessionStored,
+} from './signature-sessions.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
 import { endReservations, reserveUse, settleUse } from './uses.ts';
 
@@ -38,6 +49,15 @@ export const repositories = {
   listClients,
   registerClient,
   addAnswerPart,
+  addSession,
+  addSessionPart,
+  closeSession,
+  deleteEndedSessions,
+  deleteLooseSessionParts,
+  dropSession,
+  findSession,
+  findSessionPart,
+  sessionStored,
   revokeClient,
   announce,
   claimAnswer,
@@ -87,6 +107,8 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'findCertificate',
   'findAnswerPart',
   'findKey',
+  'findSession',
+  'findSessionPart',
   'journal',
   'listAuditRecords',
   'listClients',
