@@ -35,6 +35,7 @@ default_ca = outside
 [outside]
 database = index
 new_certs_dir = .
+rand_serial = yes
 default_md = sha256
 policy = any
 x509_extensions = signer
