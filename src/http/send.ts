@@ -52,6 +52,20 @@ export function send(
   response.writeHead(status, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', length, ...more]).end(body);
 }
 
+/** Begins an answer of a known length and of any media type. */
+export function beginAnswer(
+  response: ServerResponse,
+  { mediaType, bytes, headers }: { readonly mediaType: string; readonly bytes: number; readonly headers: Readonly<Record<string, string>> },
+): void {
+  const more = Object.entries(headers).flat();
+  response.writeHead(200, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', String(bytes), ...more]);
+}
+
+/** 204: done, and nothing to say. */
+export function sendNothing(response: ServerResponse): void {
+  response.writeHead(204, [...interfaceHeaders, ...requestId()]).end();
+}
+
 /** What is encrypted at a time. */
 const sliceBytes = 128 * 1024;
 

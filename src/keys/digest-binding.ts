@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { contentPieces } from '../documents/content-pieces.ts';
+import { contentDigest } from '../documents/content-digest.ts';
 import type { InputDocument } from '../documents/document.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import { hashNames, type HashName } from '../token/signature-algorithm.ts';
 
 /** The digest of a document that a key or a one-time password is for (interface, Digest entry). */
@@ -33,17 +33,36 @@ export function bindingOf(text: string | null): DigestBinding {
  * Whether every document has its digest in the list under its ID. A document that is given as a digest is compared with entries of its own hash
  * alone.
  */
-export function coversDocuments(binding: DigestBinding, documents: readonly InputDocument[]): boolean {
+export async function coversDocuments(
+  binding: DigestBinding,
+  documents: readonly InputDocument[],
+  threads: WorkThreads | undefined,
+): Promise<boolean> {
   if (binding === undefined) return true;
-  return documents.every(({ id, source }) => {
-    // Once for each hash, however many entries the list has of this document.
-    const digests = new Map<HashName, Uint8Array | undefined>();
-    const digestBy = (hash: HashName): Uint8Array | undefined => {
-      if (!digests.has(hash)) digests.set(hash, digestOf(source, hash));
-      return digests.get(hash);
-    };
-    return binding.some((entry) => entry.id === id && equal(entry.value, digestBy(entry.hash)));
-  });
+  for (const { id, source } of documents) {
+    if (
+      !(await covers(
+        binding.filter((entry) => entry.id === id),
+        source,
+        threads,
+      ))
+    )
+      return false;
+  }
+  return true;
+}
+
+/** The document is hashed once for each hash, however many entries the list has of it. */
+async function covers(
+  entries: readonly BoundDigest[],
+  source: InputDocument['source'],
+  threads: WorkThreads | undefined,
+): Promise<boolean> {
+  for (const hash of new Set(entries.map((entry) => entry.hash))) {
+    const digest = await digestOf(source, hash, threads);
+    if (entries.some((entry) => entry.hash === hash && equal(entry.value, digest))) return true;
+  }
+  return false;
 }
 
 /** Whether every entry of the list is in the binding. */
@@ -54,11 +73,13 @@ export function coversDigests(binding: DigestBinding, digests: readonly BoundDig
   );
 }
 
-function digestOf(source: InputDocument['source'], hash: HashName): Uint8Array | undefined {
-  if ('digest' in source) return source.digest.hash === hash ? source.digest.value : undefined;
-  const digest = createHash(hash);
-  for (const piece of contentPieces(source.content)) digest.update(piece);
-  return digest.digest();
+async function digestOf(
+  source: InputDocument['source'],
+  hash: HashName,
+  threads: WorkThreads | undefined,
+): Promise<Uint8Array | undefined> {
+  if ('content' in source) return contentDigest(source.content, hash, threads);
+  return source.digest.hash === hash ? source.digest.value : undefined;
 }
 
 function equal(left: Uint8Array, right: Uint8Array | undefined): boolean {

@@ -8,6 +8,7 @@ import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
@@ -41,6 +42,8 @@ export interface ToBeSigned {
   readonly algorithm: SignatureAlgorithm;
   readonly digests: readonly Uint8Array[];
   readonly documents: readonly InputDocument[];
+  /** For hashing big ones. */
+  readonly threads?: WorkThreads;
 }
 
 /** The keys of all tenants: their records, their secrets, their life cycle. */
@@ -108,18 +111,18 @@ export class Keyring {
   async sign<T extends object>(
     key: KeyRecord,
     given: GivenSecret,
-    { algorithm, digests, documents }: ToBeSigned,
+    { algorithm, digests, documents, threads }: ToBeSigned,
     complete: (values: readonly Uint8Array[]) => Promise<T>,
   ): Promise<T> {
     this.#pool?.noteUse();
-    const allowed = coversDocuments(key.binding, documents);
+    const allowed = await coversDocuments(key.binding, documents, threads);
     const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
     const result = await this.#activation.activate<'SIGN', T>(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
       const outcome = await this.#custody.sign(
         reserved,
         algorithm,
         digests,
-        (secret) => allowed && coversDocuments(secret.binding, documents),
+        async (secret) => allowed && coversDocuments(secret.binding, documents, threads),
       );
       if (!outcome.verified) return outcome;
       const { by, values } = outcome;

@@ -64,15 +64,34 @@ const prepare = async (body: object, client: ClientName = 'app'): Promise<Prepar
 const mapping = (values: Readonly<Record<string, string>>) => ({
   signatureValueMapping: Object.entries(values).map(([id, signatureValue]) => ({ id, signatureValue })),
 });
-const complete = async (signatureThreadId: string, values: Readonly<Record<string, string>>, client: ClientName = 'app', more: object = {}) =>
-  call(client, 'signature/remoteSign', { signatureThreadId, signatureValues: mapping(values), ...more });
+const complete = async (
+  signatureThreadId: string,
+  values: Readonly<Record<string, string>>,
+  client: ClientName = 'app',
+  more: object = {},
+) => call(client, 'signature/remoteSign', { signatureThreadId, signatureValues: mapping(values), ...more });
 const valuesOf = ({ digests }: Prepared, signer: OutsideSigner, algorithm: OutsideAlgorithm): Record<string, string> =>
   Object.fromEntries(digests.map(({ id, digestValue }) => [id, signOutside(signer, digestValue, algorithm)]));
 const hashOids = { sha256: '2.16.840.1.101.3.4.2.1', sha384: '2.16.840.1.101.3.4.2.2', sha512: '2.16.840.1.101.3.4.2.3' };
 const verifyCms = (cms: Buffer, doc: Buffer | undefined): string =>
   openssl(
     [
-      ...['cms', '-verify', '-cades', '-binary', '-inform', 'DER', '-in', '{cms}', '-CAfile', '{ca}', '-purpose', 'any', '-out', '/dev/null'],
+      ...[
+        'cms',
+        '-verify',
+        '-cades',
+        '-binary',
+        '-inform',
+        'DER',
+        '-in',
+        '{cms}',
+        '-CAfile',
+        '{ca}',
+        '-purpose',
+        'any',
+        '-out',
+        '/dev/null',
+      ],
       ...(doc === undefined ? [] : ['-content', '{doc}']),
     ],
     { cms, ca: authority.root, ...(doc === undefined ? {} : { doc }) },
@@ -92,7 +111,11 @@ describe('a CAdES signature in two steps', () => {
   it.each(cases)('of %s with %o %o, made by OpenSSL, verifies in OpenSSL, attached and detached', async (type, algorithm, options) => {
     const signer = signerOf(type);
     for (const detached of [true, false]) {
-      const prepared = await prepare({ parameters: cades(detached, options), inputDocuments: [contentDocument(text)], ...certified(signer) });
+      const prepared = await prepare({
+        parameters: cades(detached, options),
+        inputDocuments: [contentDocument(text)],
+        ...certified(signer),
+      });
       const [entry] = prepared.digests;
       expect(entry).toMatchObject({ id: 'd', digestAlgOID: hashOids[algorithm.hash] });
       const data = Buffer.from(entry?.dataToSign ?? '', 'base64');
@@ -111,7 +134,11 @@ describe('a CAdES signature in two steps', () => {
       ['P-521', 'sha512'],
     ] as const) {
       const options = { digestAlgorithm: hash.replace('sha', 'SHA_') };
-      const prepared = await prepare({ parameters: cades(true, options), inputDocuments: [contentDocument(text)], ...certified(signerOf(type)) });
+      const prepared = await prepare({
+        parameters: cades(true, options),
+        inputDocuments: [contentDocument(text)],
+        ...certified(signerOf(type)),
+      });
       const { d = '' } = valuesOf(prepared, signerOf(type), { hash });
       const answer = await complete(prepared.signatureThreadId, { d: rawEcdsa(d, type) });
       expect(codeOf(answer)).toBe('0/0');
@@ -126,13 +153,17 @@ describe('a CAdES signature in two steps', () => {
     const prepared = await prepare({ ...request, certificateChain: chain });
     const answer = await complete(prepared.signatureThreadId, valuesOf(prepared, signer, { hash: 'sha256' }));
     const printed = openssl(['cms', '-cmsout', '-inform', 'DER', '-in', '{cms}', '-print'], { cms: evidenceOf(answer) });
-    expect([...printed.matchAll(/^\s+subject: (.*)$/gm)].map(([, name]) => name).toSorted()).toEqual(['C=FR, CN=Outside P-256', 'CN=Outside Issuer']);
+    expect([...printed.matchAll(/^\s+subject: (.*)$/gm)].map(([, name]) => name).toSorted()).toEqual([
+      'CN=Outside Issuer',
+      'CN=Outside P-256, C=FR',
+    ]);
   });
 
   it('signs several documents, each on its own, in the order of the request', async () => {
     const signer = signerOf('P-256');
     const inputDocuments = Array.from({ length: 70 }, (_, index) => ({
-      ...contentDocument(`content ${index}`, `id ${index}`),
+      ...contentDocument(`content ${index}`),
+      ID: `id ${index}`,
       fileName: `${index}.txt`,
     }));
     const prepared = await prepare({ parameters: cades(false), inputDocuments, ...certified(signer) });
@@ -147,7 +178,11 @@ describe('a CAdES signature in two steps', () => {
   it('keeps attached content of several megabytes between the steps', async () => {
     const signer = signerOf('P-256');
     const content = randomBytes(5_000_000);
-    const prepared = await prepare({ parameters: cades(false), inputDocuments: [contentDocument(content), contentDocument('', 'e')], ...certified(signer) });
+    const prepared = await prepare({
+      parameters: cades(false),
+      inputDocuments: [contentDocument(content), contentDocument('', 'e')],
+      ...certified(signer),
+    });
     const answer = await complete(prepared.signatureThreadId, valuesOf(prepared, signer, { hash: 'sha256' }));
     expect([codeOf(answer), messageOf(answer)]).toEqual(['0/0', 'success']);
     expect(verifyCms(evidenceOf(answer), undefined)).toContain('successful');
@@ -166,20 +201,25 @@ describe('rawSignature in two steps', () => {
     ['P-521', undefined, { hash: 'sha512' }, []],
   ];
 
-  it.each(cases)('of %s with %s (%o) verifies in OpenSSL, from content and from a digest, and is DER for ECDSA', async (type, oid, algorithm, options) => {
-    const signer = signerOf(type);
-    const digest = { digestAlgOID: hashOids[algorithm.hash], digestValue: createHash(algorithm.hash).update(text).digest('base64') };
-    for (const document of [contentDocument(text), { ID: 'd', digest }]) {
-      const prepared = await prepare({ parameters: raw(oid), inputDocuments: [document], ...certified(signer) });
-      expect(prepared.digests[0]).toMatchObject(digest);
-      const { d = '' } = valuesOf(prepared, signer, algorithm);
-      const answer = await complete(prepared.signatureThreadId, { d: type.startsWith('P-') ? rawEcdsa(d, type) : d });
-      expect(codeOf(answer)).toBe('0/0');
-      expect(evidenceOf(answer).toString('base64')).toBe(d);
-      const files = { pub: signer.publicKey, sig: evidenceOf(answer), doc: text };
-      expect(openssl(['dgst', `-${algorithm.hash}`, '-verify', '{pub}', ...options, '-signature', '{sig}', '{doc}'], files)).toContain('Verified OK');
-    }
-  });
+  it.each(cases)(
+    'of %s with %s (%o) verifies in OpenSSL, from content and from a digest, and is DER for ECDSA',
+    async (type, oid, algorithm, options) => {
+      const signer = signerOf(type);
+      const digest = { digestAlgOID: hashOids[algorithm.hash], digestValue: createHash(algorithm.hash).update(text).digest('base64') };
+      for (const document of [contentDocument(text), { ID: 'd', digest }]) {
+        const prepared = await prepare({ parameters: raw(oid), inputDocuments: [document], ...certified(signer) });
+        expect(prepared.digests[0]).toMatchObject(digest);
+        const { d = '' } = valuesOf(prepared, signer, algorithm);
+        const answer = await complete(prepared.signatureThreadId, { d: type.startsWith('P-') ? rawEcdsa(d, type) : d });
+        expect(codeOf(answer)).toBe('0/0');
+        expect(evidenceOf(answer).toString('base64')).toBe(d);
+        const files = { pub: signer.publicKey, sig: evidenceOf(answer), doc: text };
+        expect(openssl(['dgst', `-${algorithm.hash}`, '-verify', '{pub}', ...options, '-signature', '{sig}', '{doc}'], files)).toContain(
+          'Verified OK',
+        );
+      }
+    },
+  );
 
   it('answers dataToSign below 64 KiB alone', async () => {
     for (const [bytes, isThere] of [
@@ -251,19 +291,43 @@ describe('a session', () => {
     const { a = '', b = '' } = values;
     const wrong = await complete(signatureThreadId, { a: b, b });
     expect([codeOf(wrong), messageOf(wrong)]).toEqual(['2/222', expect.stringContaining('"a"')]);
-    for (const value of ['', 'AA==', randomBytes(64).toString('base64'), Buffer.concat([Buffer.from(a, 'base64'), Buffer.alloc(1)]).toString('base64')]) {
+    for (const value of [
+      '',
+      'AA==',
+      randomBytes(64).toString('base64'),
+      Buffer.concat([Buffer.from(a, 'base64'), Buffer.alloc(1)]).toString('base64'),
+    ]) {
       expect(codeOf(await complete(signatureThreadId, { a: value, b }))).toBe('2/222');
     }
     for (const [signatureValueMapping, at] of [
       [[], ''],
       [[{ id: 'a', signatureValue: a }], ''],
-      [[{ id: 'a', signatureValue: a }, { id: 'b', signatureValue: b }, { id: 'c', signatureValue: b }], '/2/id'],
-      [[{ id: 'a', signatureValue: a }, { id: 'b', signatureValue: b }, { id: 'a', signatureValue: a }], '/2/id'],
+      [
+        [
+          { id: 'a', signatureValue: a },
+          { id: 'b', signatureValue: b },
+          { id: 'c', signatureValue: b },
+        ],
+        '/2/id',
+      ],
+      [
+        [
+          { id: 'a', signatureValue: a },
+          { id: 'b', signatureValue: b },
+          { id: 'a', signatureValue: a },
+        ],
+        '/2/id',
+      ],
     ] as const) {
       const answer = await call('app', 'signature/remoteSign', { signatureThreadId, signatureValues: { signatureValueMapping } });
-      expect([codeOf(answer), messageOf(answer)]).toEqual(['1/103', expect.stringContaining(`/signatureValues/signatureValueMapping${at}: `)]);
+      expect([codeOf(answer), messageOf(answer)]).toEqual([
+        '1/103',
+        expect.stringContaining(`/signatureValues/signatureValueMapping${at}: `),
+      ]);
     }
-    expect(codeOf(await complete(signatureThreadId, values, 'app', { optionalInputs: { evidenceOutput: { outputMode: 'PLAIN' } } }))).toBe('1/104');
+    expect(codeOf(await complete(signatureThreadId, values, 'app', { optionalInputs: { evidenceOutput: { outputMode: 'PLAIN' } } }))).toBe(
+      '1/104',
+    );
     expect(codeOf(await complete(signatureThreadId, values))).toBe('0/0');
   });
 
@@ -301,12 +365,42 @@ describe('remotePreSign refuses', () => {
     ['1/101', '/signerCertificate', 'no certificate for CAdES', () => ({ parameters: cades(true) })],
     ['1/101', '/inputDocuments', 'no documents', () => ({ parameters: raw(), inputDocuments: undefined })],
     ['1/102', '/signerCertificate', 'a certificate that is none', () => ({ parameters: raw(), signerCertificate: 'AAAA' })],
-    ['1/102', '/signerCertificate', 'base64 with a line break', () => ({ parameters: raw(), signerCertificate: `${derOf(signerOf('P-256').certificate)}\n` })],
-    ['1/102', '/certificateChain/0', 'a chain of something else', () => ({ ...certified(signerOf('P-256')), parameters: cades(true), certificateChain: ['AAAA'] })],
-    ['1/103', '/certificateChain', 'a chain without a certificate', () => ({ parameters: raw(), certificateChain: [derOf(authority.root)] })],
-    ['1/103', '/parameters/XP7Signature/RSAVersion', 'RSAVersion for another key', () => ({ ...certified(signerOf('P-256')), parameters: cades(true, { RSAVersion: 'PKCS_1_1_5' }) })],
-    ['1/103', '/parameters/XP7Signature/trustedCA', 'trustedCA that no chain has', () => ({ ...certified(signerOf('P-256')), parameters: cades(true, { trustedCA: '00'.repeat(20) }) })],
-    ['1/103', '/parameters/rawSignature/rawSignatureParameters/signatureAlgorithmOid', 'an algorithm of another key', () => ({ ...certified(signerOf('P-256')), parameters: raw('1.2.840.113549.1.1.11') })],
+    [
+      '1/102',
+      '/signerCertificate',
+      'base64 with a line break',
+      () => ({ parameters: raw(), signerCertificate: `${derOf(signerOf('P-256').certificate)}\n` }),
+    ],
+    [
+      '1/102',
+      '/certificateChain/0',
+      'a chain of something else',
+      () => ({ ...certified(signerOf('P-256')), parameters: cades(true), certificateChain: ['AAAA'] }),
+    ],
+    [
+      '1/103',
+      '/certificateChain',
+      'a chain without a certificate',
+      () => ({ parameters: raw(), certificateChain: [derOf(authority.root)] }),
+    ],
+    [
+      '1/103',
+      '/parameters/XP7Signature/RSAVersion',
+      'RSAVersion for another key',
+      () => ({ ...certified(signerOf('P-256')), parameters: cades(true, { RSAVersion: 'PKCS_1_1_5' }) }),
+    ],
+    [
+      '1/103',
+      '/parameters/XP7Signature/trustedCA',
+      'trustedCA that no chain has',
+      () => ({ ...certified(signerOf('P-256')), parameters: cades(true, { trustedCA: '00'.repeat(20) }) }),
+    ],
+    [
+      '1/103',
+      '/parameters/rawSignature/rawSignatureParameters/signatureAlgorithmOid',
+      'an algorithm of another key',
+      () => ({ ...certified(signerOf('P-256')), parameters: raw('1.2.840.113549.1.1.11') }),
+    ],
     ['1/103', '/parameters', 'no signature member', () => ({ parameters: {} })],
     ['1/102', '/keyReference', 'a member of sign', () => ({ parameters: raw(), keyReference: {} })],
   ])('%s at %s for %s', async (code, at, _name, body) => {
@@ -321,7 +415,10 @@ describe('remotePreSign refuses', () => {
   });
 
   it('nothing where trustedCA is any certificate of the chain, given or known', async () => {
-    const sha1 = (pem: string) => createHash('sha1').update(Buffer.from(derOf(pem), 'base64')).digest('hex');
+    const sha1 = (pem: string) =>
+      createHash('sha1')
+        .update(Buffer.from(derOf(pem), 'base64'))
+        .digest('hex');
     for (const pem of [authority.root, authority.issuer]) {
       await prepare({ ...certified(signerOf('P-256')), parameters: cades(true, { trustedCA: sha1(pem) }), inputDocuments: documents });
     }

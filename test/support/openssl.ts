@@ -14,7 +14,11 @@ export function openssl(args: readonly string[], files: Files = {}, written?: st
   try {
     for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
     const placed = args.map((argument) => argument.replaceAll(/\{(\w+)\}/g, (_match, name: string) => join(directory, name)));
-    const printed = execFileSync('sh', ['-c', 'exec openssl "$@" 2>&1', 'openssl', ...placed], { cwd: directory, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+    const printed = execFileSync('sh', ['-c', 'exec openssl "$@" 2>&1', 'openssl', ...placed], {
+      cwd: directory,
+      encoding: 'utf8',
+      maxBuffer: 64 * 1024 * 1024,
+    });
     return written === undefined ? printed : readFileSync(join(directory, written));
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -62,7 +62,20 @@ export function outsideAuthority(): OutsideAuthority {
       const privateKey = newKey(type);
       const name = ['-subj', `/C=FR/CN=Outside ${type}`];
       const files = { key: privateKey, ca: issuer, caKey: issuerKey, index: '', configuration: authorityConfiguration };
-      const signed = ['ca', '-batch', '-config', '{configuration}', '-notext', '-rand_serial', '-in', '{request}', '-cert', '{ca}', '-keyfile', '{caKey}'];
+      const signed = [
+        'ca',
+        '-batch',
+        '-config',
+        '{configuration}',
+        '-notext',
+        '-rand_serial',
+        '-in',
+        '{request}',
+        '-cert',
+        '{ca}',
+        '-keyfile',
+        '{caKey}',
+      ];
       const period = validity === undefined ? ['-days', '10'] : ['-startdate', validity.notBefore, '-enddate', validity.notAfter];
       const request = openssl(['req', '-new', '-key', '{key}', ...name], files);
       const certificate = openssl([...signed, ...period, '-out', '{made}'], { ...files, request }, 'made').toString();

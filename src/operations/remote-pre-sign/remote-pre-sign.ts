@@ -3,7 +3,8 @@ import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { CertificateField } from '../fields/certificate-field.ts';
-import { InputDocuments, readDocuments, type InputDocumentField } from '../fields/input-documents.ts';
+import { InputDocuments, type InputDocumentField } from '../fields/input-documents.ts';
+import { openDocuments } from '../fields/open-documents.ts';
 import { Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { askedSignature, type AskedSignature } from '../sign/asked-signature.ts';
@@ -75,10 +76,16 @@ export const remotePreSign = operation({
     const prepare = signer === undefined ? bare(asked, inputDocuments) : bySigner(asked, inputDocuments, signer);
     context.audit.key = signer?.chain.certificate.sha1Fingerprint;
 
-    const { digests, state, contents } = await prepare(readDocuments(inputDocuments), context);
-    const owner = { tenant: caller.tenant, client: caller.spkiSha256 };
-    const signatureThreadId = await sessions.open(owner, state, contents, config.sessions);
-    return { signatureThreadId, signerData: { digest: digests.map(digestEntry) } };
+    const opened = await openDocuments(inputDocuments, context);
+    try {
+      const { digests, ...session } = await prepare(opened.documents, context);
+      const owner = { tenant: caller.tenant, client: caller.spkiSha256 };
+      const toBeOpened = { ...session, check: async () => opened.checkUnchanged() };
+      const signatureThreadId = await sessions.open(owner, toBeOpened, config.sessions);
+      return { signatureThreadId, signerData: { digest: digests.map(digestEntry) } };
+    } finally {
+      await opened.close();
+    }
   },
 });
 

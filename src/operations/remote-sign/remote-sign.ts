@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
+import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
 import { Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
-import { deliverEvidence, EvidenceAnswer } from '../sign/delivered-evidence.ts';
+import { evidenceAnswer, EvidenceAnswer } from '../sign/evidence-answer.ts';
 import { auditedDigests } from '../sign/prepare-signatures.ts';
 import { completeSession } from './complete-session.ts';
 import { SignatureValues, valueMapping, valuesFor } from './signature-values.ts';
@@ -42,9 +43,10 @@ export const remoteSign = operation({
         documents.map(({ id }) => id),
         mapping,
       );
+      const output = await openOutput(optionalInputs, context);
       const evidence = await completeSession(session, values, context);
       const { algorithm } = signing.kind === 'prepared' ? signing.signatures : signing;
-      const answer = await deliverEvidence(documents, evidence, algorithm, context);
+      const answer = evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       await sessions.close(session, answer);
       return answer;
     });

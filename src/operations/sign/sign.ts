@@ -5,13 +5,15 @@ import type { KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { SignerChain } from '../../signatures/format.ts';
 import { completeSignatures } from '../../signatures/prepared-signatures.ts';
-import { InputDocuments, readDocuments } from '../fields/input-documents.ts';
+import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
+import { InputDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
+import { openDocuments } from '../fields/open-documents.ts';
 import { Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { askedSignature } from './asked-signature.ts';
-import { deliverEvidence, EvidenceAnswer } from './delivered-evidence.ts';
+import { evidenceAnswer, EvidenceAnswer } from './evidence-answer.ts';
 import { SignatureParameters } from './parameters.ts';
 import { algorithmFor, prepareSignatures, trustedCaOf } from './prepare-signatures.ts';
 
@@ -48,15 +50,22 @@ export const sign = operation({
     const given = requiredSecret(key, 'SIGN', keyReference);
     const chain = signerOf(key, context, trustedCaOf(asked));
     const algorithm = algorithmFor(asked, inputDocuments, { key, chain });
-    const documents = readDocuments(inputDocuments);
-    const prepared = await prepareSignatures(asked, { algorithm, documents, chain }, context);
-    // One message to the token: all documents of a call are signed with one algorithm.
-    const toBeSigned = { algorithm, digests: prepared.prepared.map(({ digest }) => digest), documents };
-    // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
-    return context.keys.sign<EvidenceAnswer>(key, given, toBeSigned, async (values) => {
-      const finished = await completeSignatures(prepared, { values, signer: chain, documents }, context.threads);
-      return deliverEvidence(documents, finished, algorithm, context);
-    });
+    const opened = await openDocuments(inputDocuments, context);
+    try {
+      const output = await openOutput(optionalInputs, context);
+      const { documents } = opened;
+      const prepared = await prepareSignatures(asked, { algorithm, documents, chain }, context);
+      await opened.checkUnchanged();
+      // One message to the token: all documents of a call are signed with one algorithm.
+      const toBeSigned = { algorithm, digests: prepared.prepared.map(({ digest }) => digest), documents, threads: context.threads };
+      // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
+      return await context.keys.sign(key, given, toBeSigned, async (values) => {
+        const evidence = await completeSignatures(prepared, { values, signer: chain, documents }, context.threads);
+        return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
+      });
+    } finally {
+      await opened.close();
+    }
   },
 });
 

@@ -5,6 +5,7 @@ import { read } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Content } from '../../documents/content.ts';
 import { ContentChanged } from '../../documents/content-pieces.ts';
+import { Refusal } from '../../result-codes.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import type { SessionSecrets } from './session-secrets.ts';
 
@@ -20,7 +21,7 @@ export interface SealedPart {
   readonly bytes: Uint8Array;
 }
 
-/** The parts of an item, encrypted one after the other; an empty one has one part. @throws {ContentChanged} for a file that has become shorter */
+/** The parts of an item, encrypted one after the other; an empty one has one part. @throws {Refusal} DOCUMENT_INVALID for a file that has become shorter */
 export async function* sealedParts(secrets: SessionSecrets, item: number, content: Content): AsyncGenerator<SealedPart, void> {
   const bytes = content instanceof Uint8Array ? content.length : content.bytes;
   for (let part = 0, start = 0; start < bytes || part === 0; part += 1, start += partBytes) {
@@ -34,7 +35,8 @@ async function pieceOf(descriptor: number, start: number, end: number): Promise<
   const piece = Buffer.allocUnsafe(end - start);
   for (let filled = 0; filled < piece.length;) {
     const { bytesRead } = await readAt(descriptor, piece, filled, piece.length - filled, start + filled);
-    if (bytesRead === 0) throw new ContentChanged();
+    if (bytesRead === 0)
+      throw new Refusal('DOCUMENT_INVALID', { message: 'a file changed while it was read', cause: new ContentChanged() });
     filled += bytesRead;
   }
   return piece;
@@ -68,13 +70,22 @@ export async function joined(parts: AsyncIterable<Uint8Array>): Promise<Buffer> 
 /** Writes parts into a file without a name, so that nothing stays of it whatever happens. Who gets it closes it. */
 export async function scratchFile(directory: string, parts: AsyncIterable<Uint8Array>): Promise<FileHandle> {
   const path = join(directory, `signetd-${randomUUID()}`);
-  const file = await open(path, 'wx+', 0o600);
+  const file = await orFull(open(path, 'wx+', 0o600));
   try {
-    await unlink(path);
-    for await (const part of parts) await file.appendFile(part);
+    await orFull(unlink(path));
+    for await (const part of parts) await orFull(file.appendFile(part));
     return file;
   } catch (error) {
     await file.close();
     throw error;
+  }
+}
+
+/** @throws {Refusal} STORE_FULL where the disk cannot be written */
+async function orFull<T>(writing: Promise<T>): Promise<T> {
+  try {
+    return await writing;
+  } catch (error) {
+    throw new Refusal('STORE_FULL', { message: 'the scratch directory cannot be written; the session stays open', cause: error });
   }
 }

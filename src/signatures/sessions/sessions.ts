@@ -30,6 +30,14 @@ export interface SessionOwner {
   readonly client: string;
 }
 
+export interface ToBeOpened {
+  readonly state: SessionState;
+  /** Of the documents that completing needs again. */
+  readonly contents: readonly (Content | undefined)[];
+  /** Called when all content has been read: throws where it is not that of one moment. */
+  check(): Promise<void>;
+}
+
 export interface SessionOptions extends SessionLimits {
   readonly ttlSeconds: number;
   readonly scratchDirectory: string;
@@ -57,16 +65,10 @@ export class Sessions {
   }
 
   /**
-   * Opens a session; `contents` are those of the documents that completing needs again. Answers its signatureThreadId.
-   * @throws {Refusal} STORE_FULL where a limit is reached
-   * @throws {ContentChanged} for a file that has become shorter
+   * Opens a session. Answers its signatureThreadId.
+   * @throws {Refusal} STORE_FULL where a limit is reached; what `check` refuses with
    */
-  async open(
-    owner: SessionOwner,
-    state: SessionState,
-    contents: readonly (Content | undefined)[],
-    options: SessionOptions,
-  ): Promise<string> {
+  async open(owner: SessionOwner, { state, contents, check }: ToBeOpened, options: SessionOptions): Promise<string> {
     const threadId = randomBytes(threadIdBytes).toString('base64url');
     const secrets = await SessionSecrets.of(owner.tenant, threadId, this.#mac);
     const text = Buffer.from(sessionText(state));
@@ -75,6 +77,8 @@ export class Sessions {
     const isSmall = text.length + spooledBytes <= oneCommitBytes;
     const parts = sessionParts(secrets, [text, ...contents]);
     const endsAt = now + options.ttlSeconds * 1000;
+    const small = isSmall ? await allOf(parts) : [];
+    if (isSmall) await check();
     const refusal = await this.#store.run('addSession', {
       session: {
         ...{ id: secrets.id, tenant: owner.tenant, client: owner.client },
@@ -83,7 +87,7 @@ export class Sessions {
         spooled_bytes: spooledBytes + (text.length > oneCommitBytes ? text.length : 0),
         ends_at: isSmall ? endsAt : now + storingMs,
       },
-      parts: isSmall ? await allOf(parts) : [],
+      parts: small,
       limits: limitsOf(options),
       now,
     });
@@ -91,6 +95,7 @@ export class Sessions {
     if (isSmall) return threadId;
     try {
       for await (const part of parts) await this.#store.run('addSessionPart', part);
+      await check();
       const isStored = await this.#store.run('sessionStored', { id: secrets.id, endsAt: Date.now() + options.ttlSeconds * 1000 });
       if (!isStored) throw new Error('a session ended while it was being stored');
       return threadId;

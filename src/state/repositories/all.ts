@@ -34,6 +34,19 @@ import {
   sessionStored,
 } from './signature-sessions.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
+import {
+  beginTransfer,
+  endedTransfers,
+  endTransfer,
+  endTransfersOf,
+  findTransfer,
+  forgetTransfer,
+  growTransfer,
+  knownTransfers,
+  renewTransfers,
+  storeTransfer,
+  transferShares,
+} from './transfer-files.ts';
 import { endReservations, reserveUse, settleUse } from './uses.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
@@ -97,6 +110,17 @@ export const repositories = {
   takeServiceKey,
   unlockKey,
   withdrawOtp,
+  beginTransfer,
+  endedTransfers,
+  endTransfer,
+  endTransfersOf,
+  findTransfer,
+  forgetTransfer,
+  growTransfer,
+  knownTransfers,
+  renewTransfers,
+  storeTransfer,
+  transferShares,
 };
 
 export type RepositoryName = keyof typeof repositories;
@@ -115,6 +139,9 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'publishedCrl',
   'poolLevels',
   'listKeys',
+  'findTransfer',
+  'knownTransfers',
+  'transferShares',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */
