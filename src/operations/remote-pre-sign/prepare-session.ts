@@ -4,8 +4,7 @@ import type { InputDocument } from '../../documents/document.ts';
 import type { SessionState } from '../../signatures/sessions/session-state.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { Context } from '../operation.ts';
-import type { AskedSignature } from '../sign/asked-signature.ts';
-import { prepareSignatures } from '../sign/prepare-signatures.ts';
+import type { SigningPlan } from '../sign/prepare-signatures.ts';
 import { bareDigests } from './bare-digests.ts';
 import type { DigestToSign } from './digest-to-sign.ts';
 import type { ExternalSigner } from './external-signer.ts';
@@ -20,12 +19,13 @@ export interface PreparedSession {
 
 /** By a format, for a signer that is known. @throws {Refusal} where a document is not what its format needs */
 export async function prepareSession(
-  asked: AskedSignature,
-  { documents, signer, algorithm }: { documents: readonly InputDocument[]; signer: ExternalSigner; algorithm: SignatureAlgorithm },
+  plan: SigningPlan,
+  documents: readonly InputDocument[],
+  { chain }: ExternalSigner,
   context: Pick<Context, 'threads' | 'audit'>,
 ): Promise<PreparedSession> {
-  const { chain } = signer;
-  const signatures = await prepareSignatures(asked, { algorithm, documents, chain }, context);
+  const { algorithm } = plan;
+  const signatures = await plan.prepare(documents, context);
   const contents = documents.map(({ source }, index) =>
     signatures.prepared[index]?.needsContent === true && 'content' in source ? source.content : undefined,
   );

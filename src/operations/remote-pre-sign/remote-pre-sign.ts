@@ -9,7 +9,7 @@ import { Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { askedSignature, type AskedSignature } from '../sign/asked-signature.ts';
 import { SignatureParameters } from '../sign/parameters.ts';
-import { algorithmFor, trustedCaOf } from '../sign/prepare-signatures.ts';
+import { signingPlan, trustedCaOf } from '../sign/prepare-signatures.ts';
 import { checkBareDigests } from './bare-digests.ts';
 import { digestEntry, DigestEntryToSign } from './digest-to-sign.ts';
 import { checkValidNow, externalSigner, type ExternalSigner } from './external-signer.ts';
@@ -93,9 +93,9 @@ type Prepare = (documents: readonly InputDocument[], context: Context) => Promis
 
 /** @throws {Refusal} FIELDS_INCONSISTENT, CERTIFICATE_STATUS_REFUSED */
 function bySigner(asked: AskedSignature, fields: readonly InputDocumentField[], signer: ExternalSigner): Prepare {
-  const algorithm = algorithmFor(asked, fields, signer);
+  const plan = signingPlan(asked, fields, signer);
   checkValidNow(signer, new Date());
-  return async (documents, context) => prepareSession(asked, { documents, signer, algorithm }, context);
+  return async (documents, context) => prepareSession(plan, documents, signer, context);
 }
 
 /** @throws {Refusal} FIELDS_INCONSISTENT */

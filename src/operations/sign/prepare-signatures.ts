@@ -1,7 +1,8 @@
 import type { InputDocument } from '../../documents/document.ts';
 import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
 import type { SignerChain } from '../../signatures/format.ts';
-import type { PreparedSignatures } from '../../signatures/prepared-signatures.ts';
+import type { FormatName, PreparedSignatures } from '../../signatures/prepared-signatures.ts';
+import type { ThreadedFormat } from '../../signatures/threaded-format.ts';
 import { cms, raw } from '../../signatures/threaded-formats.ts';
 import type { HashName, SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { InputDocumentField } from '../fields/input-documents.ts';
@@ -16,6 +17,7 @@ import {
   type SignerKey,
 } from './algorithm.ts';
 import type { AskedSignature } from './asked-signature.ts';
+import { cmsParameters } from './cms-parameters.ts';
 
 /** Who signs: the key that values are made with, and its certificate with its chain. */
 export interface Signer {
@@ -28,34 +30,47 @@ export function trustedCaOf(asked: AskedSignature): string | undefined {
   return asked.kind === 'cms' ? asked.options.trustedCA : undefined;
 }
 
-/** What follows from the key: one algorithm for all documents. @throws {Refusal} FIELDS_INCONSISTENT */
-export function algorithmFor(asked: AskedSignature, documents: readonly InputDocumentField[], { key, chain }: Signer): SignatureAlgorithm {
+/** What is to be done with every document of a request. */
+export interface SigningPlan {
+  /** One for all documents. */
+  readonly algorithm: SignatureAlgorithm;
+  /** What is to be signed. @throws {Refusal} where a document is not what its format needs */
+  prepare(documents: readonly InputDocument[], context: Pick<Context, 'threads' | 'audit'>): Promise<PreparedSignatures>;
+}
+
+/** What follows from the key, before any document is read. @throws {Refusal} FIELDS_INCONSISTENT */
+export function signingPlan(asked: AskedSignature, fields: readonly InputDocumentField[], { key, chain }: Signer): SigningPlan {
   checkTrustedAuthority(trustedCaOf(asked), chain.issuers);
-  if (asked.kind === 'cms') return cmsAlgorithm(asked.options, key);
-  const algorithms = documents.map((document, index) => {
-    const digest = digestHash(document);
+  if (asked.kind === 'cms') {
+    const algorithm = cmsAlgorithm(asked.options, key);
+    return planOf('cms', cms, cmsParameters(asked, algorithm, chain.certificate), chain);
+  }
+  const algorithms = fields.map((field, index) => {
+    const digest = digestHash(field);
     const algorithm = asked.algorithm ?? usualAlgorithm(key, digest);
     checkFitsKey(algorithm, key);
     checkDigestFits(digest, algorithm, index);
     return algorithm;
   });
-  return checkOneAlgorithm(algorithms);
+  return planOf('raw', raw, { algorithm: checkOneAlgorithm(algorithms) }, chain);
 }
 
-/** What is to be signed of every document. @throws {Refusal} where a document is not what its format needs */
-export async function prepareSignatures(
-  asked: AskedSignature,
-  { algorithm, documents, chain }: { algorithm: SignatureAlgorithm; documents: readonly InputDocument[]; chain: SignerChain },
-  { threads, audit }: Pick<Context, 'threads' | 'audit'>,
-): Promise<PreparedSignatures> {
-  const task = { documents, signer: chain, moment: { now: new Date() } };
-  const prepared =
-    asked.kind === 'cms'
-      ? await cms.prepare({ ...task, parameters: documents.map(() => ({ algorithm, detached: asked.detached })) }, threads)
-      : await raw.prepare({ ...task, parameters: documents.map(() => ({ algorithm })) }, threads);
-  const signatures = { format: asked.kind, algorithm, prepared };
-  audit.digests.push(...auditedDigests(signatures));
-  return signatures;
+function planOf<Parameters extends { readonly algorithm: SignatureAlgorithm }, State>(
+  name: FormatName,
+  format: ThreadedFormat<Parameters, State>,
+  parameters: Parameters,
+  signer: SignerChain,
+): SigningPlan {
+  const { algorithm } = parameters;
+  return {
+    algorithm,
+    async prepare(documents, { threads, audit }) {
+      const task = { documents, parameters: documents.map(() => parameters), signer, moment: { now: new Date() } };
+      const signatures = { format: name, algorithm, prepared: await format.prepare(task, threads) };
+      audit.digests.push(...auditedDigests(signatures));
+      return signatures;
+    },
+  };
 }
 
 /** What the audit log is told of signatures. */

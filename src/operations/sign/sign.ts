@@ -15,7 +15,7 @@ import { operation, type Context } from '../operation.ts';
 import { askedSignature } from './asked-signature.ts';
 import { evidenceAnswer, EvidenceAnswer } from './evidence-answer.ts';
 import { SignatureParameters } from './parameters.ts';
-import { algorithmFor, prepareSignatures, trustedCaOf } from './prepare-signatures.ts';
+import { signingPlan, trustedCaOf } from './prepare-signatures.ts';
 
 const SignRequest = z.strictObject({
   keyReference: KeyReference,
@@ -49,12 +49,13 @@ export const sign = operation({
     context.keys.checkUsable(key, 'sign');
     const given = requiredSecret(key, 'SIGN', keyReference);
     const chain = signerOf(key, context, trustedCaOf(asked));
-    const algorithm = algorithmFor(asked, inputDocuments, { key, chain });
+    const plan = signingPlan(asked, inputDocuments, { key, chain });
     const opened = await openDocuments(inputDocuments, context);
     try {
       const output = await openOutput(optionalInputs, context);
       const { documents } = opened;
-      const prepared = await prepareSignatures(asked, { algorithm, documents, chain }, context);
+      const { algorithm } = plan;
+      const prepared = await plan.prepare(documents, context);
       await opened.checkUnchanged();
       // One message to the token: all documents of a call are signed with one algorithm.
       const toBeSigned = { algorithm, digests: prepared.prepared.map(({ digest }) => digest), documents, threads: context.threads };
