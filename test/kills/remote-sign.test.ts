@@ -62,7 +62,22 @@ async function opened(index: 0 | 1, content: string | Buffer = text): Promise<ob
 
 function verify(answer: string): void {
   const cms = Buffer.from(Completed.parse(JSON.parse(answer)).evidenceObject.document.base64Data.base64Value, 'base64');
-  const command = ['cms', '-verify', '-cades', '-binary', '-inform', 'DER', '-in', '{cms}', '-CAfile', '{ca}', '-purpose', 'any', '-out', '/dev/null'];
+  const command = [
+    'cms',
+    '-verify',
+    '-cades',
+    '-binary',
+    '-inform',
+    'DER',
+    '-in',
+    '{cms}',
+    '-CAfile',
+    '{ca}',
+    '-purpose',
+    'any',
+    '-out',
+    '/dev/null',
+  ];
   expect(openssl(command, { cms, ca: authority.root })).toContain('successful');
 }
 
