@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import helmet from 'helmet';
@@ -81,6 +82,18 @@ export async function sendPieces(response: ServerResponse, mediaType: string, pi
   for (const piece of pieces) {
     if (typeof piece === 'string') response.write(piece);
     else await sendSlices(response, piece);
+  }
+  response.end();
+}
+
+/** Sends a file that is open, as fast as the client takes it, and reads no more than that. Ends early where the client goes. @throws the error of the disk */
+export async function sendFile(response: ServerResponse, file: FileHandle, bytes: number): Promise<void> {
+  for (let offset = 0; offset < bytes && !response.destroyed;) {
+    const piece = Buffer.allocUnsafeSlow(Math.min(sliceBytes, bytes - offset));
+    const { bytesRead } = await file.read(piece, 0, piece.length, offset);
+    if (bytesRead === 0) throw new Error('the file is shorter than it was');
+    offset += bytesRead;
+    if (!response.write(piece.subarray(0, bytesRead))) await taken(response);
   }
   response.end();
 }

@@ -23,11 +23,14 @@ export function transferMetrics(registry: Registry, shares: Shares): TransferMet
     help: 'Files of the file transfer store that sweeps removed: expired, or never whole.',
     registers,
   });
-  const files = new Gauge({
+  void new Gauge({
     name: 'signetd_transfer_files',
     help: 'Files in the file transfer store by tenant, those on their way included.',
     labelNames: ['tenant'] as const,
     registers,
+    async collect() {
+      for (const { tenant, files } of await shares().catch(() => [])) this.set({ tenant }, files);
+    },
   });
   void new Gauge({
     name: 'signetd_transfer_stored_bytes',
@@ -35,10 +38,7 @@ export function transferMetrics(registry: Registry, shares: Shares): TransferMet
     labelNames: ['tenant'] as const,
     registers,
     async collect() {
-      for (const share of await shares().catch(() => [])) {
-        this.set({ tenant: share.tenant }, share.bytes);
-        files.set({ tenant: share.tenant }, share.files);
-      }
+      for (const { tenant, bytes } of await shares().catch(() => [])) this.set({ tenant }, bytes);
     },
   });
   return {

@@ -42,6 +42,12 @@ export function generalName(element: DerElement): GeneralName {
   }
 }
 
+/** Whether two names of one form are equal, as distribution points are compared. */
+export function isSameName(left: GeneralName, right: GeneralName): boolean {
+  if (left.kind === 'directory' && right.kind === 'directory') return left.name.key === right.name.key;
+  return 'text' in left && 'text' in right && left.kind === right.kind && left.text === right.text;
+}
+
 function ia5({ content, start }: DerElement): string {
   if (content.some((octet) => octet >= 0x80)) throw new DerError('a name that is not ASCII', start);
   return Buffer.from(content).toString('latin1');

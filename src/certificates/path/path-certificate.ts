@@ -4,7 +4,7 @@ import { children, DerError, readAll, readObjectIdentifier, type DerElement } fr
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
 import { readTbsCertificate, type TbsCertificate } from '../tbs-certificate.ts';
 import { canonicalName, type CanonicalName } from './canonical-name.ts';
-import { generalNames, type GeneralName } from './general-names.ts';
+import { generalName, generalNames, type GeneralName } from './general-names.ts';
 import { readNameConstraints, type NameConstraints } from './name-constraints.ts';
 import type { PolicyMapping } from './policy-graph.ts';
 
@@ -31,6 +31,8 @@ const understood: ReadonlySet<string> = new Set([
 export interface PathCertificate {
   readonly der: Uint8Array;
   readonly subject: CanonicalName;
+  /** DER of the Name. */
+  readonly subjectDer: Uint8Array;
   readonly issuer: CanonicalName;
   readonly isSelfIssued: boolean;
   /** 0 for version 1, as encoded. */
@@ -56,6 +58,14 @@ export interface PathCertificate {
   readonly inhibitAnyPolicy: number | undefined;
   readonly subjectKeyIdentifier: Uint8Array | undefined;
   readonly authorityKeyIdentifier: Uint8Array | undefined;
+  /** Content octets of the INTEGER. */
+  readonly serialNumber: Uint8Array;
+  /** Full names of the distribution points for all reasons and of the certificate's own issuer (RFC 5280 4.2.1.13). */
+  readonly distributionPoints: readonly GeneralName[];
+  /** Addresses of OCSP responders (RFC 5280 4.2.2.1). */
+  readonly ocspUrls: readonly string[];
+  /** id-pkix-ocsp-nocheck (RFC 6960 4.2.2.2.1): nobody is to ask for its status. */
+  readonly needsNoStatus: boolean;
   /** A critical extension whose meaning is unknown. */
   readonly unknownCritical: string | undefined;
   /** Whether another certificate's key signed this one. */
@@ -86,6 +96,7 @@ export function pathCertificate(der: Uint8Array): PathCertificate {
   return {
     der,
     subject,
+    subjectDer: tbs.subject,
     issuer,
     isSelfIssued: subject.key === issuer.key,
     version: tbs.version,
@@ -110,6 +121,10 @@ export function pathCertificate(der: Uint8Array): PathCertificate {
     inhibitAnyPolicy: read(oids.inhibitAnyPolicy, (element) => skipCount(expectTag(element, tagOf.integer))),
     subjectKeyIdentifier: read(oids.subjectKeyIdentifier, (element) => expectTag(element, tagOf.octetString).content),
     authorityKeyIdentifier: read(oids.authorityKeyIdentifier, (element) => children(element).find(({ tag }) => tag === 0x80)?.content),
+    serialNumber: tbs.serialNumber,
+    distributionPoints: read(oids.crlDistributionPoints, (list) => children(list).flatMap(distributionPoint)) ?? [],
+    ocspUrls: read(oids.authorityInfoAccess, (list) => children(list).flatMap((one) => accessUrl(one, oids.accessOcsp))) ?? [],
+    needsNoStatus: extensions.has(oids.ocspNoCheck),
     unknownCritical: [...extensions.values()].find(({ oid, critical }) => critical && !understood.has(oid))?.oid,
     isSignedBy: (other) => other.publicKey !== undefined && verifies(x509, other.publicKey),
   };
@@ -190,4 +205,20 @@ function mailboxesOf({ subject }: TbsCertificate): string[] {
     const isMailbox = type !== undefined && value !== undefined && readObjectIdentifier(type) === oids.emailAddress;
     return isMailbox ? [Buffer.from(value.content).toString('latin1')] : [];
   });
+}
+
+function distributionPoint(element: DerElement): GeneralName[] {
+  const parts = children(expectTag(element, tagOf.sequence));
+  // Points for some reasons, or of another CRL issuer, are for those who combine CRLs.
+  const [first, ...more] = parts;
+  if (first?.tag !== 0xa0 || more.length > 0) return [];
+  const [name] = children(first);
+  return name?.tag === 0xa0 ? generalNames(name) : [];
+}
+
+function accessUrl(element: DerElement, method: string): string[] {
+  const fields = new SequenceFields(expectTag(element, tagOf.sequence));
+  if (readObjectIdentifier(fields.next()) !== method) return [];
+  const name = generalName(fields.next());
+  return name.kind === 'uri' ? [name.text] : [];
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { link, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { Refusal } from '../../result-codes.ts';
+import { closing } from '../closing.ts';
 import { evidenceFileName } from '../document.ts';
 import { openEntry, pathOfEntry, reopen } from './descriptors.ts';
 import { errorCode, notFound, refusalOf } from './path-refusal.ts';
@@ -53,14 +54,14 @@ export class OutputDirectory {
   }
 
   /** Has a file written under a temporary name; `write` fills and syncs it. @throws {Refusal} STORE_FULL, FILE_ACCESS_DENIED */
-  async stage(write: (descriptor: number) => Promise<void>): Promise<void> {
+  async stage(write: (file: FileHandle) => Promise<void>): Promise<void> {
     const name = this.#names.take();
     try {
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
       const handle = await open(pathOfEntry(this.#place, name), flags, 0o600);
       this.#staged.push({ name, handle });
       await handle.chmod(this.#mode);
-      await write(handle.fd);
+      await write(handle);
     } catch (error) {
       throw refusalOf(error, this.#at, 'directory') ?? error;
     }
@@ -91,7 +92,7 @@ export class OutputDirectory {
     for (const { name, device, inode } of this.#written.splice(0)) {
       const entry = await openEntry(this.#place, name).catch(() => undefined);
       if (entry === undefined) continue;
-      const { dev, ino } = await entry.stat({ bigint: true }).finally(async () => entry.close());
+      const { dev, ino } = await closing(entry, async () => entry.stat({ bigint: true }));
       if (dev === device && ino === inode) await unlink(pathOfEntry(this.#place, name));
     }
     await this.#sync();

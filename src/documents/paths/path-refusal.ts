@@ -30,6 +30,7 @@ export function refusalOf(error: unknown, at: string, what: 'file' | 'directory'
     case 'EIO':
     case 'EFBIG':
       return new Refusal('STORE_FULL', { at, message: 'the disk cannot be written', cause: error });
+    case undefined:
     default:
       return undefined;
   }

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { closing } from '../closing.ts';
 import { linkIn, openEntry, openPlace, realPath } from './descriptors.ts';
 import { denied, errorCode, notFound, refusalOf } from './path-refusal.ts';
 
@@ -139,7 +140,7 @@ async function realPaths(allowed: readonly string[]): Promise<string[]> {
     allowed.map(async (root) => {
       try {
         const handle = await openPlace(root);
-        return await realPath(handle).finally(async () => handle.close());
+        return await closing(handle, async () => realPath(handle));
       } catch {
         return [];
       }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TransferStoreConfig } from '../../config/documents-config.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { TransferFileRow } from '../../state/schema.ts';
+import { closing } from '../closing.ts';
 import type { Content } from '../content.ts';
 import { contentBytes } from '../content-pieces.ts';
 import { errorCode } from '../paths/path-refusal.ts';
@@ -89,7 +90,7 @@ export class TransferStore {
   async keep(pieces: readonly Content[], description: FileDescription): Promise<StoredFile> {
     const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
     return this.#arrive(description, bytes, async ({ handle }) => {
-      const written = await writePieces(pieces, handle.fd, this.#parts.threads);
+      const written = await writePieces(pieces, handle, this.#parts.threads);
       return { bytes: written.bytes, sha256: written.sha256.toString('hex') };
     });
   }
@@ -137,7 +138,7 @@ export class TransferStore {
     this.#arriving.add(id);
     try {
       const arrival = await Arrival.open(path, { id, store, quota: this.#quota, reserved: bytes });
-      const stored = await fill(arrival).finally(async () => arrival.close());
+      const stored = await closing(arrival, async () => fill(arrival));
       await syncDirectory(config.directory);
       await store.run('storeTransfer', { id, ...stored, ends_at: Date.now() + 1000 * config.keepSeconds });
       metrics.moved('in', stored.bytes);

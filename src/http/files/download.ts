@@ -1,12 +1,8 @@
-import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { Problem } from '../problem.ts';
-import { beginAnswer } from '../send.ts';
+import { beginAnswer, sendFile } from '../send.ts';
 import { nameHeaders } from './file-headers.ts';
 import { fileRequest, type FileOptions } from './file-request.ts';
-
-/** What is read and encrypted at a time. */
-const pieceBytes = 128 * 1024;
 
 /** `GET {ftm_root}/files/{fileID}`, and HEAD. */
 export async function download(options: FileOptions, request: Request<{ fileID: string }>, response: Response): Promise<void> {
@@ -27,16 +23,15 @@ export async function download(options: FileOptions, request: Request<{ fileID: 
       async answer({ handle, file }, { transfers }) {
         try {
           beginAnswer(response, { mediaType: file.media_type, bytes: file.bytes, headers: nameHeaders(file.file_name) });
-          if (request.method === 'HEAD' || file.bytes === 0) {
+          if (request.method === 'HEAD') {
             response.end();
             return;
           }
-          await pipeline(handle.createReadStream({ highWaterMark: pieceBytes, start: 0, end: file.bytes - 1, autoClose: false }), response);
-          transfers.sent(file.bytes);
+          await sendFile(response, handle, file.bytes);
+          if (!response.destroyed) transfers.sent(file.bytes);
         } catch (error) {
-          // The client has gone, or the disk fails: what it got has not the length that was announced.
-          if (!request.socket.destroyed)
-            options.log.error('a file could not be sent whole', { reason: error instanceof Error ? error.message : String(error) });
+          // What the client got has not the length that was announced, so it knows.
+          options.log.error('a file could not be sent whole', { reason: error instanceof Error ? error.message : String(error) });
           response.destroy();
         } finally {
           await handle.close();

@@ -86,7 +86,7 @@ async function intoFiles(
   { threads }: Outlet,
 ): Promise<EvidenceDocument[]> {
   for (const { evidence } of pairs) {
-    await directory.stage(async (descriptor) => void (await writePieces(evidence.content, descriptor, threads)));
+    await directory.stage(async (file) => void (await writePieces(evidence.content, file, threads)));
   }
   const names = await directory.publish(pairs.map(({ document, evidence: { ending } }) => ({ fileName: nameOf(document), ending })));
   return pairs.map(({ document, evidence }, index) => {
