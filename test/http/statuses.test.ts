@@ -46,8 +46,6 @@ describe('HTTP statuses (contract §2)', () => {
     '/sign/pki',
     '/sign/pki/createcertificate',
     '/sign/pki/createCertificate/',
-    '/sign/signature/remotePreSign',
-    '/sign/signature/remoteSign',
   ])('404 at %s', async (path) => {
     expect((await send('app', { path, headers: json }, '{}')).status).toBe(404);
   });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oids } from '../../asn1/object-identifiers.ts';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -47,9 +48,8 @@ export const remotePreSign = operation({
   summary: 'Prepares a signature whose value is made elsewhere, with a key that this service does not have: answers what is to be signed.',
   request: RemotePreSignRequest,
   example: {
-    parameters: { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } } },
+    parameters: { rawSignature: { rawSignatureParameters: { signatureAlgorithmOid: oids.ecdsaWithSHA256 } } },
     inputDocuments: [{ ID: 'contract', fileName: 'contract.txt', plainData: { plainValue: 'Signed in Paris.' } }],
-    signerCertificate: 'MIIB8DCCAZag',
   },
   answer: z.strictObject({
     signatureThreadId: z
