@@ -105,7 +105,16 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const commits = await stateCommitLines();
   const keys = await reportKeys(quickstart, say);
   say('a long CRL');
-  const parts = [tokenLayer, report(measured, bare), twoSteps, auditCosts.map(auditCostLine), commits, jsonCostLines(), keys, [measureCrl()]];
+  const parts = [
+    tokenLayer,
+    report(measured, bare),
+    twoSteps,
+    auditCosts.map(auditCostLine),
+    commits,
+    jsonCostLines(),
+    keys,
+    [measureCrl()],
+  ];
   for (const line of parts.flatMap((part) => [...part, ''])) console.log(line);
 }
 

@@ -1,8 +1,8 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { valueMapping, valuesFor } from '../../src/operations/remote-sign/signature-values.ts';
-import { Refusal } from '../../src/result-codes.ts';
+import type { Refusal } from '../../src/result-codes.ts';
 import { verifyValues } from '../../src/signatures/sessions/verify-values.ts';
 import { ecdsaValueToDer, possibleEcdsaValues } from '../../src/signatures/signature-value.ts';
 

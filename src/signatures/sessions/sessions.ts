@@ -35,7 +35,7 @@ export interface ToBeOpened {
   /** Of the documents that completing needs again. */
   readonly contents: readonly (Content | undefined)[];
   /** Called when all content has been read: throws where it is not that of one moment. */
-  check(): Promise<void>;
+  readonly check: () => Promise<void>;
 }
 
 export interface SessionOptions extends SessionLimits {
