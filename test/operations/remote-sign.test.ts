@@ -1,6 +1,22 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, codeOf, contentDocument, evidenceOf, messageOf, textOf, type ApiAnswer, type ClientName } from '../support/api.ts';
+import {
+  agentFor,
+  call,
+  codeOf,
+  contentDocument,
+  description,
+  evidenceOf,
+  messageOf,
+  textOf,
+  type ApiAnswer,
+  type ClientName,
+} from '../support/api.ts';
+import { file, idOf, upload } from '../support/files.ts';
 import { openssl } from '../support/openssl.ts';
 import {
   derOf,
@@ -97,6 +113,17 @@ const verifyCms = (cms: Buffer, doc: Buffer | undefined): string =>
     { cms, ca: authority.root, ...(doc === undefined ? {} : { doc }) },
   );
 
+/** The bytes of a file of the transfer store. */
+async function fetched(fileID: string): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    request(`${description.baseUrl}/ftm/files/${fileID}`, { agent: agentFor('app') }, (response) => {
+      buffer(response).then(resolve, reject);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
 describe('a CAdES signature in two steps', () => {
   const cases: readonly [OutsideKeyType, OutsideAlgorithm, object][] = [
     ['RSA-2048', { hash: 'sha256' }, {}],
@@ -173,6 +200,54 @@ describe('a CAdES signature in two steps', () => {
     const last = inputDocuments.length - 1;
     expect(answer.body['evidenceObjects']?.[last]?.['document']).toMatchObject({ ID: `id ${last}`, fileName: `${last}.txt.p7m` });
     expect(verifyCms(evidenceOf(answer, last), undefined)).toContain('successful');
+  });
+
+  it('takes certificates behind documents that fill the body', async () => {
+    const comment = ['-addext', `nsComment=${'long '.repeat(100)}`];
+    const printed = openssl(['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', '/dev/null', '-subj', '/CN=Long', ...comment]);
+    const pem = printed.slice(printed.indexOf('-----BEGIN CERTIFICATE'));
+    const inputDocuments = Array.from({ length: 8 }, (_, index) => contentDocument(randomBytes(90_000), `${index}`));
+    for (const certificate of [pem, derOf(pem), Buffer.from(pem).toString('base64')]) {
+      expect(certificate.length).toBeGreaterThan(1024);
+      const prepared = await prepare({
+        parameters: cades(true),
+        inputDocuments,
+        signerCertificate: certificate,
+        certificateChain: [certificate],
+      });
+      expect(prepared.digests).toHaveLength(8);
+    }
+    const wrong = { parameters: cades(true), inputDocuments, signerCertificate: 'x'.repeat(2000) };
+    expect(codeOf(await preSign(wrong))).toBe('1/102');
+  });
+
+  it('reads its document from the transfer store or a path, and delivers there too', async () => {
+    const signer = signerOf('P-256');
+    const content = randomBytes(3_000_000);
+    const stored = { ID: 'd', FTMData: { fileID: idOf(await upload('app', content)), fileSize: content.length } };
+    const path = join(description.readDirectory ?? '', `${randomUUID()}.bin`);
+    writeFileSync(path, content);
+    const onDisk = { ID: 'd', fileName: 'big.bin', filePathData: { filePath: path } };
+    for (const [document, outputMode] of [
+      [stored, 'FTM'],
+      [onDisk, 'FILE_PATH'],
+    ] as const) {
+      const prepared = await prepare({ parameters: cades(false), inputDocuments: [document], ...certified(signer) });
+      // What was opened has been read: it may go.
+      if (document === stored) await file('app', 'DELETE', stored.FTMData.fileID);
+      else unlinkSync(path);
+      const outputDirectory = outputMode === 'FILE_PATH' ? { outputDirectory: description.writeDirectory } : {};
+      const values = valuesOf(prepared, signer, { hash: 'sha256' });
+      const optionalInputs = { evidenceOutput: { outputMode, ...outputDirectory } };
+      const answer = await complete(prepared.signatureThreadId, values, 'app', { optionalInputs });
+      expect([codeOf(answer), messageOf(answer)]).toEqual(['0/0', 'success']);
+      const evidence = answer.body['evidenceObject']?.['document'];
+      const delivered =
+        outputMode === 'FTM'
+          ? await fetched(textOf(evidence?.['FTMData']?.['fileID']))
+          : readFileSync(textOf(evidence?.['filePathData']?.['filePath']));
+      expect(verifyCms(delivered, undefined)).toContain('successful');
+    }
   });
 
   it('keeps attached content of several megabytes between the steps', async () => {
