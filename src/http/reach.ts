@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Audit } from '../audit/audit.ts';
 import { RegistrationEnded, type Admission } from '../clients/admission.ts';
 import type { Caller, Role } from '../clients/caller.ts';
+import type { OperationPaceName } from '../config/limits-config.ts';
 import type { Ticket } from './admission.ts';
 import { noLongerRegistered } from './ending-of.ts';
 import type { Guard } from './guard.ts';
@@ -31,15 +32,17 @@ export function checkServing({ draining }: Pick<Gate, 'draining'>): void {
 
 /** Overload and rate, client, role: in the contract's order (§2). @throws {Problem} 503, 429, 403 */
 export async function reach(
-  { role }: { readonly role: Role },
+  { role, pace }: { readonly role: Role; readonly pace?: OperationPaceName | undefined },
   gate: Gate,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<ReachedRequest> {
-  const ticket = gate.guard.admission.admit(gate.guard.clientOf(request));
+  const client = gate.guard.clientOf(request);
+  const ticket = gate.guard.admission.admit(client);
   response.once('close', () => {
     ticket.release();
   });
+  if (pace !== undefined) gate.guard.pace.take(pace, client);
   const address = request.socket.remoteAddress;
   const caller = await gate.callerOf(request);
   if (caller === undefined) {

@@ -86,16 +86,30 @@ export async function sendPieces(response: ServerResponse, mediaType: string, pi
   response.end();
 }
 
-/** Sends a file that is open, as fast as the client takes it, and reads no more than that. Ends early where the client goes. @throws the error of the disk */
+/**
+ * Sends a file that is open, as fast as the client takes it; one piece is read while the one before it leaves. Ends early where the client goes.
+ * @throws the error of the disk
+ */
 export async function sendFile(response: ServerResponse, file: FileHandle, bytes: number): Promise<void> {
+  let next = pieceAt(file, 0, bytes);
   for (let offset = 0; offset < bytes && !response.destroyed;) {
-    const piece = Buffer.allocUnsafeSlow(Math.min(sliceBytes, bytes - offset));
-    const { bytesRead } = await file.read(piece, 0, piece.length, offset);
-    if (bytesRead === 0) throw new Error('the file is shorter than it was');
-    offset += bytesRead;
-    if (!response.write(piece.subarray(0, bytesRead))) await taken(response);
+    const piece = await next;
+    if (piece.length === 0) throw new Error('the file is shorter than it was');
+    offset += piece.length;
+    next = pieceAt(file, offset, bytes);
+    // It may fail while the piece before it is on its way: that is seen in its turn.
+    next.catch(() => undefined);
+    if (!response.write(piece)) await taken(response);
   }
+  await next.catch(() => undefined);
   response.end();
+}
+
+async function pieceAt(file: FileHandle, offset: number, end: number): Promise<Buffer> {
+  const piece = Buffer.allocUnsafeSlow(Math.min(sliceBytes, end - offset));
+  if (piece.length === 0) return piece;
+  const { bytesRead } = await file.read(piece, 0, piece.length, offset);
+  return piece.subarray(0, bytesRead);
 }
 
 async function sendSlices(response: ServerResponse, bytes: Uint8Array): Promise<void> {

@@ -15,7 +15,7 @@ export interface KeyCustody {
     reserved: Reserved<'SIGN'>,
     algorithm: SignatureAlgorithm,
     digests: readonly Uint8Array[],
-    allows: (secret: PossibleSecret) => Promise<boolean>,
+    allows: (secret: PossibleSecret) => boolean,
   ): Promise<SignOutcome>;
   /** Verifies the secret alone. */
   verify(reserved: Reserved<OtpAction>): Promise<ProofOutcome>;
@@ -31,7 +31,7 @@ export function tokenCustody(token: Token): KeyCustody {
     create: async (id, type) => token.createKey(id, type),
     sign: async ({ key, candidates, also }, algorithm, digests, allows) =>
       token.signWithProof(key.id, algorithm, digests, {
-        anyOf: await Promise.all(candidates.map(async (candidate) => ({ ...candidate, signs: await allows(candidate) }))),
+        anyOf: candidates.map((candidate) => ({ ...candidate, signs: allows(candidate) })),
         also,
       }),
     verify: async ({ key, candidates, also }) =>

@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { contentDigest } from '../documents/content-digest.ts';
+import type { DocumentDigests } from '../documents/document-digests.ts';
 import type { InputDocument } from '../documents/document.ts';
-import type { WorkThreads } from '../threads/work-threads.ts';
 import { hashNames, type HashName } from '../token/signature-algorithm.ts';
 
 /** The digest of a document that a key or a one-time password is for (interface, Digest entry). */
@@ -36,52 +36,37 @@ export function bindingOf(text: string | null): DigestBinding {
 export async function coversDocuments(
   binding: DigestBinding,
   documents: readonly InputDocument[],
-  threads: WorkThreads | undefined,
+  digests: DocumentDigests,
 ): Promise<boolean> {
   if (binding === undefined) return true;
-  for (const { id, source } of documents) {
-    if (
-      !(await covers(
-        binding.filter((entry) => entry.id === id),
-        source,
-        threads,
-      ))
-    )
-      return false;
-  }
+  const byId = Map.groupBy(binding, ({ id }) => id);
+  for (const document of documents) if (!(await isListed(document, byId.get(document.id) ?? [], digests))) return false;
   return true;
-}
-
-/** The document is hashed once for each hash, however many entries the list has of it. */
-async function covers(
-  entries: readonly BoundDigest[],
-  source: InputDocument['source'],
-  threads: WorkThreads | undefined,
-): Promise<boolean> {
-  for (const hash of new Set(entries.map((entry) => entry.hash))) {
-    const digest = await digestOf(source, hash, threads);
-    if (entries.some((entry) => entry.hash === hash && equal(entry.value, digest))) return true;
-  }
-  return false;
 }
 
 /** Whether every entry of the list is in the binding. */
 export function coversDigests(binding: DigestBinding, digests: readonly BoundDigest[]): boolean {
   if (binding === undefined) return true;
-  return digests.every(({ id, hash, value }) =>
-    binding.some((entry) => entry.id === id && entry.hash === hash && equal(entry.value, value)),
-  );
+  const bound = new Set(binding.map(nameOf));
+  return digests.every((digest) => bound.has(nameOf(digest)));
 }
 
-async function digestOf(
-  source: InputDocument['source'],
-  hash: HashName,
-  threads: WorkThreads | undefined,
-): Promise<Uint8Array | undefined> {
-  if ('content' in source) return contentDigest(source.content, hash, threads);
-  return source.digest.hash === hash ? source.digest.value : undefined;
+/** SHA-256 of a list as the state store holds it, hexadecimal: what stands for the list where the list itself is too long. */
+export function bindingHash(binding: readonly BoundDigest[]): string {
+  return createHash('sha256')
+    .update(bindingText(binding) ?? '')
+    .digest('hex');
 }
 
-function equal(left: Uint8Array, right: Uint8Array | undefined): boolean {
-  return right !== undefined && Buffer.compare(left, right) === 0;
+/** The entries all have the document's ID. */
+async function isListed(document: InputDocument, entries: readonly BoundDigest[], digests: DocumentDigests): Promise<boolean> {
+  for (const hash of new Set(entries.map((entry) => entry.hash))) {
+    const digest = await digests.of(document, hash);
+    if (digest !== undefined && entries.some((entry) => entry.hash === hash && Buffer.compare(entry.value, digest) === 0)) return true;
+  }
+  return false;
+}
+
+function nameOf({ id, hash, value }: BoundDigest): string {
+  return `${hash} ${Buffer.from(value).toString('hex')} ${id}`;
 }

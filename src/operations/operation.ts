@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { Deliveries } from '../documents/deliveries.ts';
 import type { StagedNames } from '../documents/paths/staged-names.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
+import type { OperationPaceName } from '../config/limits-config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
 import type { Messenger } from '../messages/messenger.ts';
@@ -56,6 +57,8 @@ export interface OperationDescription<Request, Answer extends object> {
    * changes something puts `outcomeSteps` into the commit of its last change.
    */
   readonly takesIdempotencyKey: boolean;
+  /** The limit that its requests count for, beside those of all requests (contract §10). The http room sees to it. */
+  readonly pace?: OperationPaceName;
   /** What it does, in one sentence of the documentation. */
   readonly summary: string;
   readonly request: z.ZodType<Request>;

@@ -9,6 +9,8 @@ import { quotaReached } from './transfer-parts.ts';
 const growthMinBytes = 1024 * 1024;
 const growthMaxBytes = 64 * 1024 * 1024;
 
+const syncEveryBytes = 32 * 1024 * 1024;
+
 interface Arriving {
   readonly id: string;
   readonly store: StateStore;
@@ -22,6 +24,8 @@ export class Arrival {
   readonly handle: FileHandle;
   readonly #arriving: Arriving;
   #reserved: number;
+  #syncing: Promise<void> | undefined;
+  #syncedBytes = 0;
 
   private constructor(handle: FileHandle, arriving: Arriving) {
     this.handle = handle;
@@ -47,13 +51,28 @@ export class Arrival {
       await this.#reserve(bytes + more);
       await this.#write(batch, more);
       bytes += more;
+      this.#syncEarly(bytes);
     }
+    await this.#syncing;
     await this.handle.sync();
     return { bytes, sha256: hash.digest('hex') };
   }
 
   async close(): Promise<void> {
+    await this.#syncing?.catch(() => undefined);
     await this.handle.close();
+  }
+
+  /** The disk works while the rest arrives, so that the last sync has little to do. */
+  #syncEarly(bytes: number): void {
+    if (this.#syncing !== undefined || bytes - this.#syncedBytes < syncEveryBytes) return;
+    this.#syncedBytes = bytes;
+    const syncing = this.handle.datasync().finally(() => {
+      this.#syncing = undefined;
+    });
+    // The last sync fails likewise, or it was nothing.
+    syncing.catch(() => undefined);
+    this.#syncing = syncing;
   }
 
   async #write(batch: readonly Uint8Array[], length: number): Promise<void> {

@@ -14,7 +14,7 @@ export const EvidenceAnswer = z.strictObject({
     .optional()
     .describe('absent where nobody knows the algorithm: rawSignature in two steps, without certificate and signatureAlgorithmOid'),
 });
-type EvidenceAnswer = z.output<typeof EvidenceAnswer>;
+export type EvidenceAnswer = z.output<typeof EvidenceAnswer>;
 
 /** The answer of evidence that was delivered. `algorithm` is undefined where nobody knows it. */
 export function evidenceAnswer(delivered: readonly EvidenceDocument[], algorithm: SignatureAlgorithm | undefined): EvidenceAnswer {

@@ -12,6 +12,7 @@ import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { openDocuments } from '../fields/open-documents.ts';
 import { Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
+import { withTokensAbility } from './algorithm.ts';
 import { askedSignature } from './asked-signature.ts';
 import { evidenceAnswer, EvidenceAnswer } from './evidence-answer.ts';
 import { SignatureParameters } from './parameters.ts';
@@ -58,12 +59,13 @@ export const sign = operation({
       const prepared = await plan.prepare(documents, context);
       await opened.checkUnchanged();
       // One message to the token: all documents of a call are signed with one algorithm.
-      const toBeSigned = { algorithm, digests: prepared.prepared.map(({ digest }) => digest), documents, threads: context.threads };
+      const toBeSigned = { algorithm, digests: prepared.prepared.map(({ digest }) => digest), documents };
       // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
-      return await context.keys.sign(key, given, toBeSigned, async (values) => {
+      const finish = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
         const evidence = await completeSignatures(prepared, { values, signer: chain, documents }, context.threads);
         return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
-      });
+      };
+      return await withTokensAbility(algorithm, async () => context.keys.sign(key, given, toBeSigned, finish));
     } finally {
       await opened.close();
     }
