@@ -176,8 +176,8 @@ describe('a CAdES signature in two steps', () => {
   it('carries the CA certificates of the chain, the root apart, in any order and with others among them', async () => {
     const signer = signerOf('P-256');
     const chain = [derOf(authority.root), authority.issuer, derOf(signerOf('P-384').certificate), derOf(signer.certificate)];
-    const request = { parameters: cades(true), inputDocuments: [contentDocument(text)], signerCertificate: signer.certificate };
-    const prepared = await prepare({ ...request, certificateChain: chain });
+    const asked = { parameters: cades(true), inputDocuments: [contentDocument(text)], signerCertificate: signer.certificate };
+    const prepared = await prepare({ ...asked, certificateChain: chain });
     const answer = await complete(prepared.signatureThreadId, valuesOf(prepared, signer, { hash: 'sha256' }));
     const printed = openssl(['cms', '-cmsout', '-inform', 'DER', '-in', '{cms}', '-print'], { cms: evidenceOf(answer) });
     expect([...printed.matchAll(/^\s+subject: (.*)$/gm)].map(([, name = '']) => name).toSorted((a, b) => a.localeCompare(b))).toEqual([
