@@ -8,6 +8,7 @@ const changeable = [
   'certificateAuthorities',
   'documents',
   'limits.answerMaxBytes',
+  'identityProviders',
   'limits.documentsMax',
   'limits.bodiesMaxBytes',
   'limits.bodiesMaxBytesPerClient',

@@ -8,6 +8,7 @@ import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
 import { absoluteDocuments, absoluteTransferStore, AllowedDirectories, DocumentsConfig, TransferStoreConfig } from './documents-config.ts';
+import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
 import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
 import { SessionsConfig } from './sessions-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
@@ -52,6 +53,11 @@ export type TokenConfig = z.output<typeof TokenConfig>;
 const Tenant = z.strictObject({
   certificateAuthority: z.string().min(1),
   profile: CertificateProfile,
+  identityProviders: z
+    .array(z.string())
+    .max(16)
+    .default([])
+    .describe('Names of those whose tokens createCertificate takes from this tenant.'),
   keysMax: z
     .int()
     .positive()
@@ -132,6 +138,10 @@ export const Config = z.strictObject({
   admin: AdminConfig.prefault({}),
   documents: DocumentsConfig.prefault({}),
   transferStore: TransferStoreConfig.optional().describe('The file transfer store (FTM). Absent: there is none; {} has its defaults.'),
+  identityProviders: z
+    .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), IdentityProvider)
+    .default({})
+    .describe('Issuers of JSON Web Tokens, by names that tenants refer to.'),
   messages: MessagesConfig.optional().describe('Gateways for messages to subscribers. Absent: nothing is sent.'),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
   log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
@@ -154,6 +164,7 @@ export function loadConfig(path: string): Config {
   if (undelivered !== undefined && config.messages === undefined) {
     faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: MESSAGE needs a gateway, and there is no section messages`);
   }
+  faults.push(...identityProviderFaults(config.identityProviders, config.tenants).map((fault) => `${path}: ${fault}`));
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
 }
@@ -212,6 +223,9 @@ function withAbsolutePaths(config: Config, base: string): Config {
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
     documents: absoluteDocuments(config.documents, base),
     ...(config.transferStore === undefined ? {} : { transferStore: absoluteTransferStore(config.transferStore, base) }),
+    identityProviders: Object.fromEntries(
+      Object.entries(config.identityProviders).map(([name, provider]) => [name, absoluteIdentityProvider(provider, base)]),
+    ),
     ...(config.messages === undefined ? {} : { messages: absoluteMessages(config.messages, base) }),
     tenants: Object.fromEntries(Object.entries(config.tenants).map(([name, tenant]) => [name, absoluteTenant(tenant, base)])),
     certificateAuthorities: Object.fromEntries(

@@ -31,6 +31,11 @@ export const layout = {
   read: inside('read'),
   write: inside('write'),
   files: inside('files'),
+  identityProvider: {
+    directory: inside('identity-provider'),
+    signingKey: inside('identity-provider', 'signing-key.pem'),
+    keySet: inside('identity-provider', 'jwks.json'),
+  },
   gateways: {
     directory: inside('gateways'),
     ports: inside('gateways', 'ports.json'),

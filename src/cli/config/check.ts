@@ -7,6 +7,7 @@ import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles } from './aut
 import { checkDocumentDirectories } from './document-checks.ts';
 import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
 import { Findings } from './findings.ts';
+import { checkIdentityProviders } from './identity-provider-checks.ts';
 import { checkSocketPath, checkToken } from './token-checks.ts';
 import { checkClientAuthority, checkRevocationLists, checkServerCertificate } from './tls-checks.ts';
 
@@ -40,6 +41,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
   checkDocumentDirectories(findings, config);
   for (const { member, text } of readableFiles(config)) findings.at(member).fault(text);
+  checkIdentityProviders(findings, config.identityProviders);
   checkAuthorities(findings, config.certificateAuthorities);
   checkTenantProfiles(findings, config);
   await checkAuthorityKeys(findings, config);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { chainFor } from '../../certificates/chains.ts';
 import { requiredSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
-import { Refusal } from '../../result-codes.ts';
 import type { SignerChain } from '../../signatures/format.ts';
 import { completeSignatures } from '../../signatures/prepared-signatures.ts';
 import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
@@ -72,8 +71,9 @@ export const sign = operation({
   },
 });
 
-function signerOf(key: KeyRecord, { caller, config, authorities }: Context, trustedCa: string | undefined): SignerChain {
-  const authority = authorities.get(config.tenants[caller.tenant]?.certificateAuthority ?? '');
-  if (authority === undefined) throw new Refusal('INTERNAL', { message: `tenant ${caller.tenant} has no certificate authority` });
-  return { certificate: key.certificate, publicKey: key.publicKey, issuers: chainFor(authority, trustedCa) };
+/** Who issued the certificate counts, whatever authority the tenant has by now. */
+function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | undefined): SignerChain {
+  const issuers = chainFor(key.issuers, authorities.get(key.authority), trustedCa);
+  if (issuers.length === 0) throw new Error(`the authority ${key.authority} that issued ${key.reference} is not configured any more`);
+  return { certificate: key.certificate, publicKey: key.publicKey, issuers };
 }

@@ -13,7 +13,7 @@ import { ecdsaValueToDer } from '../signature-value.ts';
 import type { SignedProperties } from '../signed-properties.ts';
 import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } from './earlier-signatures.ts';
 import { signedAttributes } from './signed-attributes.ts';
-import { setWith, signedData, signerInfo } from './signed-data.ts';
+import { inOrder, setWith, signedData, signerInfo } from './signed-data.ts';
 import { verifySignedData } from './verify-signed-data.ts';
 
 export interface CmsParameters {
@@ -84,7 +84,7 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
       // The root is left out: who verifies has it.
       certificates: setWith(earlier?.certificates ?? [], [certificate.der, ...withoutRoot(issuers)]),
       revocationData: earlier?.revocationData ?? [],
-      signerInfos: setWith(earlier?.signerInfos ?? [], [signature]),
+      signerInfos: inOrder([...(earlier?.signerInfos ?? []), signature]),
     });
     verifySignedData(pieces, { algorithm, certificate, publicKey, contentType, contentDigest, detached, signerInfo: signature, earlier });
     return detached
