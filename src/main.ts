@@ -40,6 +40,7 @@ import { addressOf, listen } from './service/listen.ts';
 import { listenFds } from './service/listen-fds.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
+import { Sessions } from './signatures/sessions/sessions.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
@@ -103,7 +104,9 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   });
   keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
-  const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
+  const tokenMac = await tokenMacOfKeptAnswers(store, token, log);
+  const keptAnswers = await KeptAnswers.open(store, tokenMac);
+  const sessions = new Sessions(store, tokenMac);
   warnOfReadableFiles(config, log);
 
   const crls = new CrlPublishers(store, log);
@@ -158,6 +161,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       keys,
       token,
       revocations,
+      sessions,
       threads,
       transfers,
       stagedNames,
@@ -280,6 +284,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     keys.stopPool();
     keys.destruction.stopSweeping();
     keptAnswers.stop();
+    sessions.stop();
     messages.close();
     await transfers?.stop();
     await audit.stop();

@@ -11,6 +11,7 @@ import * as limitsOfKeys from './0013-limits-of-keys.ts';
 import * as ocsp from './0014-ocsp.ts';
 import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
 import * as transferFiles from './0018-transfer-files.ts';
+import * as signatureSessions from './0019-signature-sessions.ts';
 
 /** Every migration, oldest first. They only go forward. */
 const migrations: Record<string, Migration> = {
@@ -26,6 +27,7 @@ const migrations: Record<string, Migration> = {
   '0014-ocsp': ocsp,
   '0015-tokens-and-issuers': tokensAndIssuers,
   '0018-transfer-files': transferFiles,
+  '0019-signature-sessions': signatureSessions,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

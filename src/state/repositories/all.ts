@@ -24,6 +24,17 @@ import { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder
 import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
+import {
+  addSession,
+  addSessionPart,
+  closeSession,
+  deleteEndedSessions,
+  deleteLooseSessionParts,
+  dropSession,
+  findSession,
+  findSessionPart,
+  sessionStored,
+} from './signature-sessions.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
 import {
   beginTransfer,
@@ -53,6 +64,15 @@ export const repositories = {
   listClients,
   registerClient,
   addAnswerPart,
+  addSession,
+  addSessionPart,
+  closeSession,
+  deleteEndedSessions,
+  deleteLooseSessionParts,
+  dropSession,
+  findSession,
+  findSessionPart,
+  sessionStored,
   revokeClient,
   announce,
   claimAnswer,
@@ -124,6 +144,8 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'findIssuingChain',
   'findKey',
   'isIdentityTokenUsed',
+  'findSession',
+  'findSessionPart',
   'journal',
   'listAuditRecords',
   'listClients',
