@@ -11,7 +11,7 @@ import { programArguments } from './config/arguments.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
-import { checkKeyTypes, keyOptions, keysOf, poolTargets } from './daemon/key-options.ts';
+import { checkKeyTypes, keyOptions, keysOf, macKeyOptions, poolTargets } from './daemon/key-options.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { readinessFaults } from './daemon/readiness.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
@@ -24,6 +24,7 @@ import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring } from './keys/keyring.ts';
+import { establishMacKey } from './keys/mac-key.ts';
 import { Messenger } from './messages/messenger.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
@@ -72,6 +73,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     tokenMetrics.served(operation, outcomeOf(status), waitedMs, tokenMs);
   });
   await token.start();
+  await establishMacKey(store, token, macKeyOptions(config, log));
   checkKeyTypes(config, token);
   const authorities = await openAuthorities(token, config.certificateAuthorities);
   checkProfiles(config.tenants, authorities);
@@ -147,6 +149,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       readinessFaults({
         isStopping: () => draining.begun,
         signer: () => [...validAuthorities.values()][0],
+        tokenFault: () => token.hostFault,
         store,
         auditWritable: () => audit.status.writable,
         listenerFaults: () => apiListener.tls.faults(),

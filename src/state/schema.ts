@@ -17,6 +17,7 @@ export interface Schema {
   kept_answers: KeptAnswerRow;
   kept_answer_parts: KeptAnswerPartRow;
   service_keys: ServiceKeyRow;
+  mac_key: MacKeyRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -215,4 +216,14 @@ export interface ServiceKeyRow {
   /** CKA_ID, hexadecimal. */
   key_id: string;
   created_at: number;
+}
+
+/** What the token's key for secrets is known by, in one row. */
+export interface MacKeyRow {
+  id: number;
+  /** Its MAC of a constant; null until there is one. */
+  check_value: Generated<Uint8Array | null>;
+  /** Whoever looks at the token, or makes the key, until then. */
+  claim: string | null;
+  claimed_until: Generated<number>;
 }

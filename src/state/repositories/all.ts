@@ -19,6 +19,7 @@ import {
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
+import { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
 import { putOtp, withdrawOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
@@ -77,6 +78,11 @@ export const repositories = {
   takeServiceKey,
   unlockKey,
   withdrawOtp,
+  claimMacKey,
+  countSecrets,
+  findMacKeyCheck,
+  keepMacKeyCheck,
+  releaseMacKey,
 };
 
 export type RepositoryName = keyof typeof repositories;
