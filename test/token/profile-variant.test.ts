@@ -51,6 +51,7 @@ afterAll(async () => {
 async function started(): Promise<TokenClient> {
   const client = new TokenClient({ ...scratch.config, environment }, scratch.configPath, recordingLog());
   await client.start();
+  await client.macKey.make();
   return client;
 }
 
