@@ -1,19 +1,20 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
-import { ConfigError, loadTokenConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { establishMacKey } from '../../src/keys/mac-key.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
-import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { macKeyId, newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { TokenUnavailable, type Proof } from '../../src/token/token.ts';
 import { databases } from '../state/databases.ts';
 import { certificateRow } from '../support/certificate-row.ts';
+import { hostAt } from '../support/host-at.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
 
@@ -44,13 +45,9 @@ function emptyToken(): ScratchToken {
   return scratch;
 }
 
-/** A host process of its own at this token, with its client. */
-async function hostAt(scratch: ScratchToken, name = 'host', lines = recordingLog()): Promise<TokenClient> {
-  const configPath = join(scratch.directory, `${name}.yaml`);
-  writeFileSync(configPath, JSON.stringify({ token: { ...scratch.config, socketPath: join(scratch.directory, `${name}.sock`) } }));
-  const client = new TokenClient(loadTokenConfig(configPath), configPath, lines);
+async function started(scratch: ScratchToken, name = 'host', lines = recordingLog()): Promise<TokenClient> {
+  const client = await hostAt(scratch, name, lines);
   clients.push(client);
-  await client.start();
   return client;
 }
 
@@ -96,7 +93,7 @@ describe('the key for secrets', () => {
       ['a', 'b'].map(async (name) => {
         const store = await openStateStore(config, recordingLog());
         stores.push(store);
-        const token = await hostAt(scratch, name);
+        const token = await started(scratch, name);
         await establish(store, token);
         return token;
       }),
@@ -109,21 +106,20 @@ describe('the key for secrets', () => {
     }
   });
 
-  it('is there once at most where hosts are told to make it at once, without any lock', async () => {
+  it('is there once where a host is told to make it several times at once', async () => {
     const scratch = emptyToken();
-    const hosts = [await hostAt(scratch, 'a'), await hostAt(scratch, 'b')];
-    const made = await Promise.allSettled([...hosts, ...hosts].map(async ({ macKey }) => macKey.make()));
+    const { macKey } = await started(scratch);
+    const made = await Promise.allSettled(Array.from({ length: 8 }, async () => macKey.make()));
     const known = new Set(made.flatMap((each) => (each.status === 'fulfilled' ? [Buffer.from(each.value).toString('hex')] : [])));
-    expect(known.size).toBeLessThan(2);
-    expect(macKeysOn(scratch)).toBeLessThan(2);
-    const check = await hosts[0]?.macKey.make();
-    expect(await hosts[1]?.macKey.check()).toEqual(check);
+    // Two threads that both see the other's key destroy their own and say so; who asks again gets the one.
+    known.add(Buffer.from(await macKey.make()).toString('hex'));
+    expect(known.size).toBe(1);
     expect(macKeysOn(scratch)).toBe(1);
   });
 
   it('is not made by the start of a host, nor by a request that needs it', async () => {
     const scratch = emptyToken();
-    const token = await hostAt(scratch);
+    const token = await started(scratch);
     expect(await token.macKey.check()).toBeUndefined();
     await expect(secretMadeBy(token, newKeyId('caller'))).rejects.toThrow(new TokenUnavailable('the token has no key for secrets'));
     expect(macKeysOn(scratch)).toBe(0);
@@ -131,7 +127,7 @@ describe('the key for secrets', () => {
 
   it('that is deleted while the host runs fails requests, and is not made anew', async () => {
     const scratch = emptyToken();
-    const token = await hostAt(scratch);
+    const token = await started(scratch);
     await token.macKey.make();
     const id = newKeyId('caller');
     const proof = await secretMadeBy(token, id);
@@ -142,7 +138,7 @@ describe('the key for secrets', () => {
   });
 
   it('of a token from before its check value was kept is taken over', async () => {
-    const [token, store] = [await hostAt(emptyToken()), await storeOf(sqlite)];
+    const [token, store] = [await started(emptyToken()), await storeOf(sqlite)];
     const check = await token.macKey.make();
     await keyWithPassword(store, token);
     await establish(store, token);
@@ -151,7 +147,7 @@ describe('the key for secrets', () => {
   });
 
   it('is made by the next start where one went down before it was', async () => {
-    const [token, store] = [await hostAt(emptyToken()), await storeOf(sqlite)];
+    const [token, store] = [await started(emptyToken()), await storeOf(sqlite)];
     expect(await store.run('claimMacKey', { claim: 'of one that went down', until: Date.now() + 60_000, freeBefore: Date.now() })).toBe(true);
     await establish(store, token);
     expect(await token.macKey.check()).toBeDefined();
@@ -163,10 +159,10 @@ describe('the key for secrets', () => {
   ])('keeps a start from a token that has none, where the store (%s) has keys with secrets', async (_name, database) => {
     const [former, next] = [emptyToken(), emptyToken()];
     const store = await storeOf(database);
-    const token = await hostAt(former);
+    const token = await started(former);
     await token.macKey.make();
     await keyWithPassword(store, token);
-    const wrong = await hostAt(next);
+    const wrong = await started(next);
     const refusal = establish(store, wrong);
     await expect(refusal).rejects.toThrow(ConfigError);
     await expect(refusal).rejects.toThrow('the token "test" has no key for secrets (MAC key), and this state store has 1 keys with secrets');
@@ -176,7 +172,7 @@ describe('the key for secrets', () => {
   });
 
   it('keeps a start from a token that has another one, or none any more', async () => {
-    const [store, right, other] = [await storeOf(sqlite), await hostAt(emptyToken()), await hostAt(emptyToken())];
+    const [store, right, other] = [await storeOf(sqlite), await started(emptyToken()), await started(emptyToken())];
     await establish(store, right);
     await expect(establish(store, other)).rejects.toThrow('has no key for secrets (MAC key), and this state store was used with one');
     expect(await other.macKey.check()).toBeUndefined();
@@ -189,7 +185,7 @@ describe('the key for secrets', () => {
     for (const label of ['one', 'two']) {
       pkcs11Tool(scratch, '--keygen', '--key-type', 'GENERIC:32', '--id', macKeyId, '--label', label, '--sensitive');
     }
-    await expect(hostAt(scratch)).rejects.toMatchObject({
+    await expect(started(scratch)).rejects.toMatchObject({
       name: 'HostRefusedError',
       exitCode: 69,
       message: expect.stringContaining('it has 2 keys for secrets') as unknown,
@@ -198,11 +194,11 @@ describe('the key for secrets', () => {
 
   it('is looked at again after each start of the host: with another token nothing is verified, and nothing counts', async () => {
     const [scratch, other] = [emptyToken(), emptyToken()];
-    const foreign = await hostAt(other);
+    const foreign = await started(other);
     await foreign.macKey.make();
     await foreign.stop();
     const lines = recordingLog();
-    const [token, store] = [await hostAt(scratch, 'host', lines), await storeOf(sqlite)];
+    const [token, store] = [await started(scratch, 'host', lines), await storeOf(sqlite)];
     await establish(store, token);
     const id = newKeyId('caller');
     const proof = await secretMadeBy(token, id);

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
-import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
+import { auditHead, auditKeys, findAuditKey, keepAuditHead, takeAuditKey } from './audit.ts';
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 import { addClient, listClients, registerClient, revokeClient } from './clients.ts';
 import { recordFailure, unlockKey } from './attempts.ts';
@@ -30,7 +30,8 @@ import { endReservations, reserveUse, settleUse } from './uses.ts';
 export const repositories = {
   auditHead,
   auditKeys,
-  insertAuditKey,
+  findAuditKey,
+  takeAuditKey,
   keepAuditHead,
   addAuditRecord,
   deleteAuditRecords,
