@@ -37,6 +37,7 @@ import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
 import { messageMetrics } from './telemetry/message-metrics.ts';
+import { leftKeyMetrics } from './telemetry/left-key-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { auditMetrics } from './telemetry/audit-metrics.ts';
 import { authorityMetrics } from './telemetry/authority-metrics.ts';
@@ -82,6 +83,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   let validConfig = config;
   const keys = new Keyring(store, token, tokenCustody(token), {
     ...keyOptions(config),
+    log,
     pool: { ...metrics.keyPool(), targets: () => poolTargets(validConfig), isTokenBusy: () => token.waiting > 0, log },
   });
   const { finished, kept } = await keys.recover();
@@ -91,6 +93,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   keys.destruction.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
+  leftKeyMetrics(metrics.registry, () => keys.destruction.left.length);
   keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
   const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
