@@ -51,7 +51,11 @@ async function firstCheck(store: StateStore, { macKey }: MacKeyToken, { label, c
         if (found === undefined) await checkNothingIsLost(store, label);
         const check = found ?? (await macKey.make());
         if (await store.run('keepMacKeyCheck', { claim, check })) {
-          log.info(found === undefined ? 'made the key for secrets on the token' : 'the key for secrets on the token is the one of this state store');
+          log.info(
+            found === undefined
+              ? 'made the key for secrets on the token'
+              : 'the key for secrets on the token is the one of this state store',
+          );
           return check;
         }
       } catch (error) {

@@ -127,15 +127,20 @@ describe('the pool of keys', () => {
     const store = await openSqliteStore(newPath());
     const real = tokenCustody(token);
     let isLost = true;
-    const one = pooled(store, 1, {}, {
-      ...real,
-      claim: async (id) => {
-        if (!isLost) return real.claim(id);
-        isLost = false;
-        if (isCarriedOut) await real.claim(id);
-        throw new TokenUnavailable('the answer is lost', { nothingDone });
+    const one = pooled(
+      store,
+      1,
+      {},
+      {
+        ...real,
+        claim: async (id) => {
+          if (!isLost) return real.claim(id);
+          isLost = false;
+          if (isCarriedOut) await real.claim(id);
+          throw new TokenUnavailable('the answer is lost', { nothingDone });
+        },
       },
-    });
+    );
     await full(one, 1);
     one.keys.stopPool();
     const before = await onToken();

@@ -21,7 +21,7 @@ import { recordingLog } from '../support/silent-log.ts';
 const [sqlite, postgresql] = [databases.SQLite(), databases.PostgreSQL()];
 const clients: TokenClient[] = [];
 const stores: StateStore[] = [];
-const tokens: ScratchToken[] = [];
+const scratches: ScratchToken[] = [];
 
 beforeAll(async () => {
   await sqlite.start();
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.stop();
   for (const store of stores.splice(0)) await store.close();
-  for (const scratch of tokens.splice(0)) scratch.remove();
+  for (const scratch of scratches.splice(0)) scratch.remove();
 });
 
 afterAll(async () => {
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 function emptyToken(): ScratchToken {
   const scratch = scratchToken();
-  tokens.push(scratch);
+  scratches.push(scratch);
   return scratch;
 }
 
@@ -69,7 +69,9 @@ function pkcs11Tool(scratch: ScratchToken, ...work: string[]): string {
 }
 
 const macKeysOn = (scratch: ScratchToken): number =>
-  pkcs11Tool(scratch, '--list-objects', '--type', 'secrkey').split('\n').filter((line) => line.includes(macKeyId)).length;
+  pkcs11Tool(scratch, '--list-objects', '--type', 'secrkey')
+    .split('\n')
+    .filter((line) => line.includes(macKeyId)).length;
 
 async function secretMadeBy(token: TokenClient, id: KeyId): Promise<Proof> {
   const [salt, secret] = [randomBytes(16), randomBytes(20)];
@@ -148,7 +150,9 @@ describe('the key for secrets', () => {
 
   it('is made by the next start where one went down before it was', async () => {
     const [token, store] = [await started(emptyToken()), await storeOf(sqlite)];
-    expect(await store.run('claimMacKey', { claim: 'of one that went down', until: Date.now() + 60_000, freeBefore: Date.now() })).toBe(true);
+    expect(await store.run('claimMacKey', { claim: 'of one that went down', until: Date.now() + 60_000, freeBefore: Date.now() })).toBe(
+      true,
+    );
     await establish(store, token);
     expect(await token.macKey.check()).toBeDefined();
   });
@@ -165,7 +169,9 @@ describe('the key for secrets', () => {
     const wrong = await started(next);
     const refusal = establish(store, wrong);
     await expect(refusal).rejects.toThrow(ConfigError);
-    await expect(refusal).rejects.toThrow('the token "test" has no key for secrets (MAC key), and this state store has 1 keys with secrets');
+    await expect(refusal).rejects.toThrow(
+      'the token "test" has no key for secrets (MAC key), and this state store has 1 keys with secrets',
+    );
     expect(macKeysOn(next)).toBe(0);
     // Nothing stands in the way of the right token.
     await establish(store, token);
@@ -177,7 +183,9 @@ describe('the key for secrets', () => {
     await expect(establish(store, other)).rejects.toThrow('has no key for secrets (MAC key), and this state store was used with one');
     expect(await other.macKey.check()).toBeUndefined();
     await other.macKey.make();
-    await expect(establish(store, other)).rejects.toThrow('has another key for secrets (MAC key) than the one that this state store was used with');
+    await expect(establish(store, other)).rejects.toThrow(
+      'has another key for secrets (MAC key) than the one that this state store was used with',
+    );
   });
 
   it('twice on a token is refused by the host, in words', async () => {

@@ -116,7 +116,8 @@ describe('key life cycle', () => {
     const key = await keys.find(request.tenant, reference);
     const { hostPid } = token;
     const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
-    const sign = async (password: string): Promise<object> => keys.sign(key, given(password), toBeSigned, async (values) => Promise.resolve(values));
+    const sign = async (password: string): Promise<object> =>
+      keys.sign(key, given(password), toBeSigned, async (values) => Promise.resolve(values));
     expect(await sign(secret.password ?? '')).toHaveLength(1);
     // What a store tells that was restored from before the key was removed.
     await token.destroyKey(key.id);

@@ -88,7 +88,8 @@ export class MacKey {
     if (handle === undefined) throw new MacKeyMissing('the token has no key for secrets');
     const check = this.#checkOf(handle);
     // Only a new host, which its daemons look at first, may go on with another.
-    if (this.#check?.equals(check) === false) throw new Error(`CKR_DEVICE_REMOVED:${ckr.DEVICE_REMOVED} the key for secrets is another one than before`);
+    if (this.#check?.equals(check) === false)
+      throw new Error(`CKR_DEVICE_REMOVED:${ckr.DEVICE_REMOVED} the key for secrets is another one than before`);
     this.#handle = handle;
     this.#check = check;
     return handle;
