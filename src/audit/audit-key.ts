@@ -19,7 +19,7 @@ export async function tokenCheckpointSigner(store: StateStore, token: Token, log
       made = await token.createKey(next, 'P-256');
     },
     take: async (next, replaces) =>
-      store.run('takeAuditKey', { key_id: next, public_key: made ?? new Uint8Array(), created_at: Date.now(), replaces }),
+      store.run('takeAuditKey', { key_id: next, public_key: made ?? new Uint8Array(), created_at: store.now(), replaces }),
     lost(known) {
       log.error('the key of the audit checkpoints is not on the token; a new one is made', { keyId: known });
     },

@@ -54,7 +54,7 @@ async function theKey(store: StateStore, token: KeyToken, log: Logger): Promise<
     async make(id) {
       await token.messages.createMessageKey(id, { ...algorithm, bytes: keyBytes });
     },
-    take: async (id, replaces) => store.run('takeServiceKey', { purpose, key_id: id, created_at: Date.now(), replaces }),
+    take: async (id, replaces) => store.run('takeServiceKey', { purpose, key_id: id, created_at: store.now(), replaces }),
     lost(id) {
       log.error('the key of kept answers is not on the token; a new one is made, and what was kept is forgotten', { keyId: id });
     },

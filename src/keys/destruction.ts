@@ -74,7 +74,7 @@ export class Destruction {
    * and tried again.
    */
   async recover(): Promise<Recovered> {
-    const begunBefore = this.#store.isShared ? Date.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
+    const begunBefore = this.#store.isShared ? this.#store.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
     const ids = await this.#store.run('takeOverSteps', { begunBefore });
     const kept = ids.filter((id) => this.#configured.has(id));
     const deadlineMs = performance.now() + startMs;

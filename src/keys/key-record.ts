@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { IssuingChain } from '../certificates/chains.ts';
 import { parseCertificate, type ParsedCertificate } from '../certificates/x509.ts';
 import type { TenantId } from '../clients/caller.ts';
 import { keyTypes, type KeyType } from '../config/profile.ts';
@@ -45,6 +46,10 @@ export interface KeyRecord {
   readonly type: KeyType;
   readonly certificate: ParsedCertificate;
   readonly publicKey: KeyObject;
+  /** The configured name of the authority that issued the certificate. */
+  readonly authority: string;
+  /** What it was issued under; undefined where an earlier version issued it. */
+  readonly issuers: IssuingChain | undefined;
   readonly protocol: ActivationProtocol;
   /** The documents that it may sign, by their digests. */
   readonly binding: DigestBinding;
@@ -58,6 +63,8 @@ export interface KeyRecord {
   failuresSinceSuccess: number;
   /** Milliseconds since epoch. */
   lockedUntil: number | undefined;
+  /** What it takes in memory, roughly: bytes. */
+  readonly weight: number;
   /** Another instance changed the row since this was read. */
   isStale: boolean;
 }
@@ -65,7 +72,10 @@ export interface KeyRecord {
 /** Contract §6: five failures in a row lock for 15 minutes, twenty without a success until the operator unlocks. */
 export const lockRule = { failuresInRow: 5, lockMs: 15 * 60_000, failuresSinceSuccess: 20 } as const;
 
-export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
+/** Of a record without certificate and list: objects, key, maps. */
+const recordBytes = 4096;
+
+export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: IssuingChain | undefined): KeyRecord {
   const certificate = parseCertificate(row.der);
   const type = keyTypes.find((name) => name === row.key_type);
   const protocol = activationProtocols.find((name) => name === row.protocol);
@@ -78,6 +88,8 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
     type,
     certificate,
     publicKey: createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' }),
+    authority: row.authority,
+    issuers,
     protocol,
     binding: bindingOf(row.bound_digests),
     transaction:
@@ -85,6 +97,7 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
         ? undefined
         : { salt: row.transaction_salt, mac: row.transaction_mac, stretched: false },
     subscriber: { emailAddress: row.subscriber_email ?? undefined, phoneNumber: row.subscriber_phone ?? undefined },
+    weight: recordBytes + 2 * row.der.length + 3 * (row.bound_digests?.length ?? 0),
     isStale: false,
     ...changeableFields(row),
   };

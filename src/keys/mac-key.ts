@@ -42,7 +42,7 @@ export async function establishMacKey(store: StateStore, token: MacKeyToken, opt
 async function firstCheck(store: StateStore, { macKey }: MacKeyToken, { label, claimMs, log }: MacKeyOptions): Promise<Uint8Array> {
   const claim = randomUUID();
   for (;;) {
-    const now = Date.now();
+    const now = store.now();
     // A store that is not shared has no other claimants than those that died.
     const freeBefore = store.isShared ? now : Number.MAX_SAFE_INTEGER;
     if (await store.run('claimMacKey', { claim, until: now + claimMs, freeBefore })) {

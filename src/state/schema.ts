@@ -4,7 +4,7 @@ import type { Generated } from 'kysely';
 export interface Schema {
   clients: ClientRow;
   keys: KeyRow & Attempts;
-  certificates: CertificateRow;
+  certificates: CertificateRow & Issuing;
   otps: OtpRow;
   key_pool: KeyPoolRow;
   key_journal: KeyJournalRow;
@@ -18,6 +18,9 @@ export interface Schema {
   kept_answer_parts: KeptAnswerPartRow;
   service_keys: ServiceKeyRow;
   mac_key: MacKeyRow;
+  limited_tenants: LimitedTenantRow;
+  identity_tokens: IdentityTokenRow;
+  issuing_chains: IssuingChainRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -111,6 +114,19 @@ export interface CertificateRow {
   not_after: number;
 }
 
+interface Issuing {
+  /** Of `issuing_chains`; null for a certificate that an earlier version issued. */
+  issuing_chain: Generated<string | null>;
+}
+
+/** The certificate that a certificate was issued under, and those above it. Few: as many as authorities had in their time. */
+export interface IssuingChainRow {
+  /** SHA-256 of `der`, hexadecimal. */
+  id: string;
+  /** SEQUENCE OF Certificate (RFC 5280), DER: the issuer first. */
+  der: Uint8Array;
+}
+
 /** A step on the token that has begun: after a crash the start finishes or undoes it. */
 export interface KeyJournalRow {
   key_id: string;
@@ -199,6 +215,8 @@ export interface KeptAnswerRow {
   parts: string | null;
   /** The end of the claim, or of the time for which the answer is kept. */
   ends_at: number;
+  /** The one-time password that the answer tells, and without which it is worth nothing: `otp_id`. */
+  while_otp: Generated<string | null>;
 }
 
 /** A piece of a large kept answer. It counts when its row in `kept_answers` names the claim that it was stored under. */
@@ -208,6 +226,12 @@ export interface KeptAnswerPartRow {
   /** From 0. */
   part: number;
   bytes: Uint8Array;
+}
+
+/** A tenant that may have so many keys: two creations at once change one row, so that each counts the other. */
+export interface LimitedTenantRow {
+  tenant: string;
+  creations: number;
 }
 
 /** A key on the token that the service has for a purpose of its own. */
@@ -226,4 +250,12 @@ export interface MacKeyRow {
   /** Whoever looks at the token, or makes the key, until then. */
   claim: string | null;
   claimed_until: Generated<number>;
+}
+
+/** A token of an identity provider that made a certificate and makes no other. */
+export interface IdentityTokenRow {
+  /** Stands for its issuer and its identifier: a SHA-256, hexadecimal. */
+  id: string;
+  /** When nobody accepts it any more. */
+  ends_at: number;
 }

@@ -24,7 +24,7 @@ export async function keyForPurpose(store: StateStore, token: Pick<Token, 'destr
   const known = await purpose.find();
   if (known !== undefined && (await isThere(parseKeyId(known), purpose))) return parseKeyId(known);
   const id = newKeyId('service');
-  await store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
+  await store.run('announce', { key_id: id, intent: 'CREATE', created_at: store.now() });
   await purpose.make(id);
   const taken = await purpose.take(id, known);
   const unused = taken === id ? known : id;

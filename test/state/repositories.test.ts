@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StateConfig } from '../../src/config/state-config.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
-import { step } from '../../src/state/step.ts';
+import { deciding, step, type Step } from '../../src/state/step.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { databases } from './databases.ts';
 import { keyRows, storedKey } from './rows.ts';
@@ -49,6 +49,30 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     expect(await store.run('listAuditRecords', { limit: 10 })).toEqual([record]);
   });
 
+  it('carry out what depends on a step where that changed something, and not otherwise', async () => {
+    const client = { spki_sha256: 'e0', name: 'app', tenant: 'demo', roles: '[]', created_at: 1 };
+    const reference = await storedKey(store);
+    const said = async (id: string, first: Step): Promise<boolean> => {
+      await store.commit([deciding(first), step('addAuditRecord', { id, created_at: 1, record: '{}' })]);
+      const isThere = (await store.run('listAuditRecords', { limit: 10 })).some((record) => record.id === id);
+      await store.run('deleteAuditRecords', [id]);
+      return isThere;
+    };
+    const steps = [
+      step('addClient', client),
+      step('addClient', client),
+      step('revokeClient', 'e0'),
+      step('revokeClient', 'e0'),
+      step('unlockKey', reference),
+      step('unlockKey', '0'.repeat(40)),
+      step('changeKeyState', { ...removal(reference), destroys: false }),
+      step('changeKeyState', { ...removal(reference), destroys: false }),
+    ];
+    const told: boolean[] = [];
+    for (const [index, first] of steps.entries()) told.push(await said(String(index), first));
+    expect(told).toEqual([true, false, true, false, true, false, true, false]);
+  });
+
   it('list audit records oldest first, as many as asked, and delete those named', async () => {
     for (const [id, at] of [
       ['z', 5],
@@ -75,10 +99,39 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     await store.run('announce', entry(key.key_id));
     await store.run('insertKey', { key, certificate });
     const row = await store.run('findKey', key.reference);
-    expect(row).toEqual({ ...key, der: certificate.der, not_after: certificate.not_after, reserved: 0, reserved_until: null });
+    expect(row).toEqual({
+      ...key,
+      ...{ der: certificate.der, not_after: certificate.not_after, authority: certificate.authority, issuing_chain: null },
+      ...{ reserved: 0, reserved_until: null },
+    });
     expect(row?.der.buffer.byteLength).toBe(certificate.der.byteLength);
     expect(await store.run('findKey', '0'.repeat(40))).toBeUndefined();
     expect(await store.run('journal')).toEqual([]);
+  });
+
+  it('keep the chain that certificates were issued under, once for all of them', async () => {
+    const issuers = { id: 'c1', der: new Uint8Array([0x30, 0x00]) };
+    for (const { key, certificate } of [keyRows(), keyRows()]) {
+      await store.run('announce', entry(key.key_id));
+      await store.run('insertKey', { key, certificate, issuers });
+      expect((await store.run('findKey', key.reference))?.issuing_chain).toBe('c1');
+    }
+    expect(await store.run('findIssuingChain', 'c1')).toEqual(issuers.der);
+    expect(await store.run('findIssuingChain', 'c2')).toBeUndefined();
+  });
+
+  it('use a token up once, and forget it when it has ended', async () => {
+    const token = { id: 'f1', ends_at: 1000 };
+    expect(await store.run('isIdentityTokenUsed', token.id)).toBe(false);
+    const attempts = await Promise.allSettled(Array.from({ length: 8 }, async () => store.run('useIdentityToken', token)));
+    expect(attempts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(attempts.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []))).toEqual(
+      Array.from({ length: 7 }, () => expect.stringContaining('used already') as string),
+    );
+    expect(await store.run('isIdentityTokenUsed', token.id)).toBe(true);
+    expect(await store.run('pruneIdentityTokens', { now: 999, limit: 10 })).toBe(0);
+    expect(await store.run('pruneIdentityTokens', { now: 1000, limit: 10 })).toBe(1);
+    expect(await store.run('isIdentityTokenUsed', token.id)).toBe(false);
   });
 
   it('insert no key whose creation was taken over meanwhile', async () => {

@@ -16,11 +16,12 @@ import {
   releaseClaim,
   renewClaims,
 } from './kept-answers.ts';
+import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
+import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 import { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
-import { putOtp, withdrawOtp } from './otps.ts';
+import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
@@ -47,18 +48,22 @@ export const repositories = {
   deleteLooseParts,
   endAllClaims,
   findAnswerPart,
+  findIssuingChain,
   findKey,
   findServiceKey,
   finishStep,
   changeKeyState,
+  countKeys,
   endReservations,
   fillPool,
   insertKey,
+  isIdentityTokenUsed,
   journal,
   keepAnswer,
   listKeys,
   poolLevels,
   probe,
+  pruneIdentityTokens,
   putOtp,
   recordFailure,
   releaseClaim,
@@ -78,22 +83,25 @@ export const repositories = {
   revoke,
   takeServiceKey,
   unlockKey,
-  withdrawOtp,
   claimMacKey,
   countSecrets,
   findMacKeyCheck,
   keepMacKeyCheck,
   releaseMacKey,
+  useIdentityToken,
 };
 
 export type RepositoryName = keyof typeof repositories;
 
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'countKeys',
   'crlState',
   'findCertificate',
   'findAnswerPart',
+  'findIssuingChain',
   'findKey',
+  'isIdentityTokenUsed',
   'journal',
   'listAuditRecords',
   'listClients',

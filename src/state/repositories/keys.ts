@@ -1,18 +1,31 @@
-import type { Transaction } from 'kysely';
-import type { CertificateRow, KeyRow, Schema } from '../schema.ts';
+import { sql, type Transaction } from 'kysely';
+import type { CertificateRow, IssuingChainRow, KeyRow, Schema } from '../schema.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
 /** A key with its certificate, as every use of the key needs both. */
-export type KeyWithCertificate = KeyRow & { readonly der: Uint8Array; readonly not_after: number };
+export type KeyWithCertificate = KeyRow & {
+  readonly der: Uint8Array;
+  readonly not_after: number;
+  /** The configured name of the authority that issued it. */
+  readonly authority: string;
+  readonly issuing_chain: string | null;
+};
 
 export async function findKey(db: Transaction<Schema>, reference: string): Promise<KeyWithCertificate | undefined> {
   return db
     .selectFrom('keys')
     .innerJoin('certificates', 'certificates.sha1', 'keys.reference')
     .selectAll('keys')
-    .select(['certificates.der', 'certificates.not_after'])
+    .select(certificateColumns)
     .where('keys.reference', '=', reference)
     .executeTakeFirst();
+}
+
+const certificateColumns = ['certificates.der', 'certificates.not_after', 'certificates.authority', 'certificates.issuing_chain'] as const;
+
+/** The chain that certificates were issued under. */
+export async function findIssuingChain(db: Transaction<Schema>, id: string): Promise<Uint8Array | undefined> {
+  return (await db.selectFrom('issuing_chains').select('der').where('id', '=', id).executeTakeFirst())?.der;
 }
 
 /** The keys after a reference, in the order of their references; of one tenant, or of all. */
@@ -24,23 +37,66 @@ export async function listKeys(
     .selectFrom('keys')
     .innerJoin('certificates', 'certificates.sha1', 'keys.reference')
     .selectAll('keys')
-    .select(['certificates.der', 'certificates.not_after'])
+    .select(certificateColumns)
     .where('keys.reference', '>', after ?? '');
   if (tenant !== undefined) rows = rows.where('keys.tenant', '=', tenant);
   return rows.orderBy('keys.reference').limit(limit).execute();
 }
 
+/** The text of a commit's failure where a tenant has as many keys as it may. */
+export const tenantIsFull = 'the tenant has as many keys as it may';
+
+/** States in which the private key is gone from the token. */
+const endedStates = ['CONSUMED', 'REMOVED'];
+
+/** Keys of a tenant that the token holds. */
+export async function countKeys(db: Transaction<Schema>, tenant: string): Promise<number> {
+  const { keys } = await db
+    .selectFrom('keys')
+    .select(({ fn }) => fn.countAll<number | string>().as('keys'))
+    .where('tenant', '=', tenant)
+    .where('state', 'not in', endedStates)
+    .executeTakeFirstOrThrow();
+  return Number(keys);
+}
+
 /**
  * The key exists from this commit on: its record, its certificate, and the end of its journal entry.
- * @throws as `finishCreation`
+ * @throws as `finishCreation`; {Error} `tenantIsFull`
  */
 export async function insertKey(
   db: Transaction<Schema>,
-  { key, certificate }: { key: KeyRow; certificate: CertificateRow },
+  {
+    key,
+    certificate,
+    issuers,
+    keysMax,
+  }: { key: KeyRow; certificate: CertificateRow; issuers?: IssuingChainRow | undefined; keysMax?: number | undefined },
 ): Promise<void> {
   await finishCreation(db, key.key_id);
-  await db.insertInto('certificates').values(certificate).execute();
+  if (keysMax !== undefined) await checkRoom(db, key.tenant, keysMax);
+  if (issuers !== undefined) {
+    await db
+      .insertInto('issuing_chains')
+      .values(issuers)
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+  }
+  await db
+    .insertInto('certificates')
+    .values({ ...certificate, issuing_chain: issuers?.id ?? null })
+    .execute();
   await db.insertInto('keys').values(key).execute();
+}
+
+/** Creations at once change one row: they come one after the other, on however many instances. */
+async function checkRoom(db: Transaction<Schema>, tenant: string, keysMax: number): Promise<void> {
+  await db
+    .insertInto('limited_tenants')
+    .values({ tenant, creations: 1 })
+    .onConflict((conflict) => conflict.column('tenant').doUpdateSet({ creations: sql<number>`limited_tenants.creations + 1` }))
+    .execute();
+  if ((await countKeys(db, tenant)) >= keysMax) throw new Error(tenantIsFull);
 }
 
 /** Where a key goes from one state to another. An end announces the destruction on the token. */
