@@ -41,7 +41,6 @@ afterAll(async () => {
 async function startHost(): Promise<void> {
   host = new TokenClient(scratch.config, scratch.configPath, recordingLog());
   await host.start();
-  await host.macKey.make();
 }
 
 async function stopHost(): Promise<void> {

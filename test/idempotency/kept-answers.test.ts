@@ -31,7 +31,6 @@ beforeAll(async () => {
   scratch = scratchToken();
   token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
   await token.start();
-  await token.macKey.make();
 });
 
 afterAll(async () => {

@@ -42,6 +42,7 @@ afterAll(async () => {
 function emptyToken(): ScratchToken {
   const scratch = scratchToken();
   scratches.push(scratch);
+  pkcs11Tool(scratch, '--delete-object', '--type', 'secrkey', '--id', macKeyId);
   return scratch;
 }
 

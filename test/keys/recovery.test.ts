@@ -22,7 +22,6 @@ beforeAll(async () => {
   scratch = scratchToken();
   token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
   await token.start();
-  await token.macKey.make();
   store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
   keys = new Keyring(store, token, tokenCustody(token));
 });

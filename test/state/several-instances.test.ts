@@ -46,7 +46,6 @@ beforeAll(async () => {
   scratch = scratchToken();
   token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
   await token.start();
-  await token.macKey.make();
   server = await ScratchPostgresql.start();
   config = await server.newDatabase();
   a = await instance();

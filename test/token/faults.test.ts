@@ -27,7 +27,6 @@ beforeAll(async () => {
   const environment = { ...scratch.config.environment, ...module.environment };
   token = new TokenClient({ ...scratch.config, environment }, scratch.configPath, log);
   await token.start();
-  await token.macKey.make();
   delay.enable();
   key = newKeyId('service');
   await token.createKey(key, 'P-256');

@@ -51,7 +51,6 @@ afterAll(async () => {
 async function started(): Promise<TokenClient> {
   const client = new TokenClient({ ...scratch.config, environment }, scratch.configPath, recordingLog());
   await client.start();
-  await client.macKey.make();
   return client;
 }
 

@@ -21,7 +21,6 @@ export function scratchProvider(settings: Record<string, string | number> = {}):
     const scratch = scratchToken(settings);
     const token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
     await token.start();
-    await token.macKey.make();
     const journal = memoryJournal();
     provider = { scratch, token, journal, crypto: new TokenCrypto(serviceKeys(token, token.messages), journal) };
   });
