@@ -20,6 +20,7 @@ export interface Schema {
   service_keys: ServiceKeyRow;
   transfer_files: TransferFileRow;
   transfer_shares: TransferShareRow;
+  mac_key: MacKeyRow;
   limited_tenants: LimitedTenantRow;
   identity_tokens: IdentityTokenRow;
   issuing_chains: IssuingChainRow;
@@ -287,6 +288,16 @@ export interface TransferShareRow {
   tenant: string;
   bytes: number;
   files: number;
+}
+
+/** What the token's key for secrets is known by, in one row. */
+export interface MacKeyRow {
+  id: number;
+  /** Its MAC of a constant; null until there is one. */
+  check_value: Generated<Uint8Array | null>;
+  /** Whoever looks at the token, or makes the key, until then. */
+  claim: string | null;
+  claimed_until: Generated<number>;
 }
 
 /** A token of an identity provider that made a certificate and makes no other. */

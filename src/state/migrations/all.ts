@@ -7,6 +7,7 @@ import * as activation from './0005-activation.ts';
 import * as keyPool from './0006-key-pool.ts';
 import * as audit from './0010-audit.ts';
 import * as revocation from './0011-revocation.ts';
+import * as tokenKeys from './0012-token-keys.ts';
 import * as limitsOfKeys from './0013-limits-of-keys.ts';
 import * as ocsp from './0014-ocsp.ts';
 import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
@@ -23,6 +24,7 @@ const migrations: Record<string, Migration> = {
   '0006-key-pool': keyPool,
   '0010-audit': audit,
   '0011-revocation': revocation,
+  '0012-token-keys': tokenKeys,
   '0013-limits-of-keys': limitsOfKeys,
   '0014-ocsp': ocsp,
   '0015-tokens-and-issuers': tokensAndIssuers,
