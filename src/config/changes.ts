@@ -6,6 +6,8 @@ import { ConfigError } from './config.ts';
  */
 const changeable = [
   'certificateAuthorities',
+  'documents',
+  'limits.answerMaxBytes',
   'identityProviders',
   'limits.documentsMax',
   'limits.bodiesMaxBytes',
@@ -25,6 +27,7 @@ const changeable = [
   'listeners.api.key',
   'log.level',
   'messages',
+  'sessions',
   'tenants',
 ] as const;
 

@@ -5,10 +5,14 @@ import type { IdentityProviders } from '../certificates/jwt/identity-providers.t
 import type { Revocations } from '../certificates/revocations.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
+import type { Deliveries } from '../documents/deliveries.ts';
+import type { StagedNames } from '../documents/paths/staged-names.ts';
+import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { OperationPaceName } from '../config/limits-config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
 import type { Messenger } from '../messages/messenger.ts';
+import type { Sessions } from '../signatures/sessions/sessions.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { limitSizes } from './limit-sizes.ts';
@@ -29,8 +33,16 @@ export interface Context {
   /** Whose tokens name the subjects of certificates. */
   readonly identityProviders: IdentityProviders;
   readonly revocations: Revocations;
+  /** Signatures between their two steps. */
+  readonly sessions: Sessions;
   /** For work that would hold up the event loop. */
   readonly threads: WorkThreads;
+  /** The file transfer store, where there is one. */
+  readonly transfers: TransferStore | undefined;
+  /** Names of files that are being written into directories of callers. */
+  readonly stagedNames: StagedNames;
+  /** What the request delivers outside of its answer: it is taken back unless the request ends well. */
+  readonly deliveries: Deliveries;
   /** What the audit log is told of this request beside its outcome. */
   readonly audit: AuditDetails;
 }

@@ -14,13 +14,18 @@ export interface Schema {
   revocations: RevocationRow;
   crl_states: CrlStateRow;
   crls: CrlRow;
+  ocsp_responders: OcspResponderRow;
   kept_answers: KeptAnswerRow;
   kept_answer_parts: KeptAnswerPartRow;
   service_keys: ServiceKeyRow;
+  transfer_files: TransferFileRow;
+  transfer_shares: TransferShareRow;
   mac_key: MacKeyRow;
   limited_tenants: LimitedTenantRow;
   identity_tokens: IdentityTokenRow;
   issuing_chains: IssuingChainRow;
+  signature_sessions: SignatureSessionRow;
+  signature_session_parts: SignatureSessionPartRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -190,6 +195,8 @@ export interface CrlStateRow {
   published_revision: Generated<number>;
   /** SHA-256 of the SubjectPublicKeyInfo that verifies the published CRL, hexadecimal. */
   signer: Generated<string>;
+  /** notBefore of its certificate: the later one goes before. */
+  signer_since: Generated<number>;
   this_update: Generated<number>;
   next_update: Generated<number>;
 }
@@ -199,6 +206,21 @@ export interface CrlRow {
   authority: string;
   number: number;
   der: Uint8Array;
+}
+
+/** A delegated OCSP responder: a key on the token, and the certificate that the authority gave it. */
+export interface OcspResponderRow {
+  authority: string;
+  /** SHA-256 of the SubjectPublicKeyInfo of the authority that signed its certificate, hexadecimal. */
+  signer: string;
+  /** From 1; each is the next one of the one before. */
+  generation: number;
+  /** CKA_ID, hexadecimal. */
+  key_id: string;
+  /** The certificate. */
+  der: Uint8Array;
+  not_before: number;
+  not_after: number;
 }
 
 /** A request with an Idempotency-Key (contract §10): claimed while it runs, with its answer afterwards. Nothing in it is readable without the token. */
@@ -242,6 +264,32 @@ export interface ServiceKeyRow {
   created_at: number;
 }
 
+/** A file of the transfer store (contract §4). Its content lies in the store's directory, under its identifier. */
+export interface TransferFileRow {
+  /** 256 random bits, base64url. */
+  id: string;
+  tenant: string;
+  /** ARRIVING: nobody can fetch it yet. STORED. ENDED: nobody can any more, and it is to be removed from the disk. */
+  state: string;
+  /** Name of the instance that it arrives at. */
+  owner: string;
+  /** While it arrives: what is reserved for it. */
+  bytes: number;
+  media_type: string;
+  file_name: string | null;
+  /** Hexadecimal; null while it arrives. */
+  sha256: string | null;
+  /** While it arrives: when it is given up, unless its owner puts that off. */
+  ends_at: number;
+}
+
+/** What a tenant has in the transfer store, what arrives included: the sum over its files. */
+export interface TransferShareRow {
+  tenant: string;
+  bytes: number;
+  files: number;
+}
+
 /** What the token's key for secrets is known by, in one row. */
 export interface MacKeyRow {
   id: number;
@@ -258,4 +306,28 @@ export interface IdentityTokenRow {
   id: string;
   /** When nobody accepts it any more. */
   ends_at: number;
+}
+
+/** A signature between its two steps (contract §5). Nothing in it is readable without the token and the caller's signatureThreadId. */
+export interface SignatureSessionRow {
+  /** Stands for tenant and signatureThreadId: a MAC under a key of the token, hexadecimal. */
+  id: string;
+  tenant: string;
+  /** Who opened it: SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
+  client: string;
+  /** 1: all its parts are there. */
+  stored: number;
+  /** Bytes of content that its parts hold. */
+  spooled_bytes: number;
+  ends_at: number;
+}
+
+/** A piece of what a session holds, encrypted. It goes when its session has gone. */
+export interface SignatureSessionPartRow {
+  id: string;
+  /** 0: what was prepared; from 1: the content of documents. */
+  item: number;
+  /** From 0. */
+  part: number;
+  bytes: Uint8Array;
 }

@@ -20,11 +20,36 @@ import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './id
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
+import { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 import { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
 import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
+import {
+  addSession,
+  addSessionPart,
+  closeSession,
+  deleteEndedSessions,
+  deleteLooseSessionParts,
+  dropSession,
+  findSession,
+  findSessionPart,
+  sessionStored,
+} from './signature-sessions.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
+import {
+  beginTransfer,
+  endedTransfers,
+  endTransfer,
+  endTransfersOf,
+  findTransfer,
+  forgetTransfer,
+  growTransfer,
+  knownTransfers,
+  renewTransfers,
+  storeTransfer,
+  transferShares,
+} from './transfer-files.ts';
 import { endReservations, reserveUse, settleUse } from './uses.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
@@ -41,6 +66,15 @@ export const repositories = {
   listClients,
   registerClient,
   addAnswerPart,
+  addSession,
+  addSessionPart,
+  closeSession,
+  deleteEndedSessions,
+  deleteLooseSessionParts,
+  dropSession,
+  findSession,
+  findSessionPart,
+  sessionStored,
   revokeClient,
   announce,
   claimAnswer,
@@ -77,12 +111,27 @@ export const repositories = {
   crlState,
   findCertificate,
   giveUpCrl,
+  ocspResponders,
   publishCrl,
   publishedCrl,
   releaseHold,
+  retireOcspResponders,
   revoke,
+  serialStatuses,
+  takeOcspResponder,
   takeServiceKey,
   unlockKey,
+  beginTransfer,
+  endedTransfers,
+  endTransfer,
+  endTransfersOf,
+  findTransfer,
+  forgetTransfer,
+  growTransfer,
+  knownTransfers,
+  renewTransfers,
+  storeTransfer,
+  transferShares,
   claimMacKey,
   countSecrets,
   findMacKeyCheck,
@@ -102,12 +151,19 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'findIssuingChain',
   'findKey',
   'isIdentityTokenUsed',
+  'findSession',
+  'findSessionPart',
   'journal',
   'listAuditRecords',
   'listClients',
+  'ocspResponders',
+  'serialStatuses',
   'publishedCrl',
   'poolLevels',
   'listKeys',
+  'findTransfer',
+  'knownTransfers',
+  'transferShares',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */
