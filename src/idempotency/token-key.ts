@@ -36,9 +36,13 @@ export async function tokenMacOfKeptAnswers(store: StateStore, token: KeyToken, 
       rereading = undefined;
     }
   };
+  const current = async (): Promise<KeyId> => {
+    if (mayBeOther) rereading ??= reread();
+    await rereading;
+    return mayBeOther ? current() : id;
+  };
   return async (message) => {
-    while (mayBeOther || rereading !== undefined) await (rereading ??= reread());
-    const used = id;
+    const used = await current();
     try {
       return await token.messages.signMessage(used, algorithm, message);
     } catch (error) {
