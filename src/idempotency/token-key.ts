@@ -24,22 +24,30 @@ export async function tokenMacOfKeptAnswers(store: StateStore, token: KeyToken, 
   store.onChange((change) => {
     if (change === 'everything' || change.table === 'service_keys') mayBeOther = true;
   });
+  let rereading: Promise<void> | undefined;
   const reread = async (): Promise<void> => {
     mayBeOther = false;
-    const named = await store.run('findServiceKey', purpose).catch((error: unknown) => {
+    try {
+      id = parseKeyId((await store.run('findServiceKey', purpose)) ?? id);
+    } catch (error) {
       mayBeOther = true;
       throw error;
-    });
-    if (named !== undefined) id = parseKeyId(named);
+    } finally {
+      rereading = undefined;
+    }
+  };
+  const current = async (): Promise<KeyId> => {
+    if (mayBeOther) rereading ??= reread();
+    await rereading;
+    return mayBeOther ? current() : id;
   };
   return async (message) => {
-    if (mayBeOther) await reread();
-    const used = id;
+    const used = await current();
     try {
       return await token.messages.signMessage(used, algorithm, message);
     } catch (error) {
       if (!(error instanceof KeyGone)) throw error;
-      await reread();
+      await (rereading ??= reread());
       if (id !== used) return token.messages.signMessage(id, algorithm, message);
       log.error('the key of kept answers is not on the token any more; the next start makes a new one', { keyId: used });
       throw error;
