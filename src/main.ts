@@ -36,6 +36,7 @@ import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
 import { messageMetrics } from './telemetry/message-metrics.ts';
+import { keptAnswerMetrics } from './telemetry/kept-answer-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { auditMetrics } from './telemetry/audit-metrics.ts';
 import { authorityMetrics } from './telemetry/authority-metrics.ts';
@@ -91,7 +92,12 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   });
   keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
-  const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
+  const threads = new WorkThreads();
+  const keptAnswers = await KeptAnswers.open({
+    ...{ store, threads, tokenMac: await tokenMacOfKeptAnswers(store, token, log) },
+    limits: () => ({ client: validConfig.limits.keptAnswersMaxBytesPerClient, all: validConfig.limits.keptAnswersMaxBytes }),
+  });
+  keptAnswerMetrics(metrics.registry, () => keptAnswers.keptBytes);
   warnOfReadableFiles(config, log);
 
   const crls = new CrlPublishers(store, log);
@@ -99,7 +105,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   crlMetrics(metrics.registry, () => crls.ends());
   const revocations = new Revocations(store, crls);
 
-  const threads = new WorkThreads();
   const guard = new Guard(config.limits, threads, clientOf);
   const requests = requestMetrics(metrics.registry);
   let validAuthorities = authorities;

@@ -208,7 +208,7 @@ async function carryOut(
       return { result: success, answer, echo };
     };
     if (idempotencyKey === undefined) return await ends();
-    const repeated = { operation, caller, body, echo, audited, log: options.log };
+    const repeated = { operation, caller, body, bodyBytes: bytes.length, echo, audited, log: options.log };
     return await repeatable(options.keptAnswers, idempotencyKey, repeated, async () => ends().catch(refused));
   } catch (error) {
     return refused(error);

@@ -6,6 +6,7 @@ import { quickstartEnvironment } from './quickstart-environment.ts';
 import type { Peer } from './raw-connection.ts';
 
 export interface LimitedDaemon extends Addresses {
+  readonly directory: string;
   peer(client: string): Peer;
   /** Bytes of resident memory of the daemon. */
   residentBytes(): Promise<number>;
@@ -25,6 +26,7 @@ export async function daemonWithLimits(limits: Readonly<Record<string, number>>)
   await daemon.start();
   return {
     ...addresses,
+    directory: environment.directory,
     peer(client) {
       const files = clients[client];
       if (files === undefined) throw new Error(`no client ${client}`);

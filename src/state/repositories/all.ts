@@ -16,6 +16,7 @@ import {
   releaseClaim,
   renewClaims,
 } from './kept-answers.ts';
+import { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
@@ -38,6 +39,8 @@ export const repositories = {
   listClients,
   registerClient,
   addAnswerPart,
+  allKeptBytes,
+  gatherKeptBytes,
   revokeClient,
   announce,
   claimAnswer,
@@ -83,6 +86,7 @@ export type RepositoryName = keyof typeof repositories;
 
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'allKeptBytes',
   'crlState',
   'findCertificate',
   'findAnswerPart',
