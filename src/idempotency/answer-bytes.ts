@@ -21,7 +21,7 @@ export function bytesOf({ value, places, texts }: AnswerForm): readonly Uint8Arr
 }
 
 /** Cuts bytes into parts of one length; the last is shorter. Only a part at a time is copied. */
-export function* partsOf(pieces: readonly Uint8Array[], partBytes: number): Generator<Uint8Array> {
+export function* partsOf(pieces: readonly Uint8Array[], partBytes: number): Generator<Uint8Array<ArrayBuffer>> {
   let part = new Uint8Array(partBytes);
   let filled = 0;
   for (const piece of pieces) {
@@ -36,7 +36,7 @@ export function* partsOf(pieces: readonly Uint8Array[], partBytes: number): Gene
       filled = 0;
     }
   }
-  if (filled > 0) yield part.subarray(0, filled);
+  if (filled > 0) yield part.slice(0, filled);
 }
 
 /** Reads a form from the parts that its bytes were cut into. @throws {Error} where they are too few or too many */

@@ -60,7 +60,16 @@ export class Claims {
     for (let isSwept = false; ; isSwept = true) {
       const now = Date.now();
       const { counter } = this;
-      const found = await this.#store.run('claimAnswer', { id, fingerprint, claim, until: now + this.#claimMs, now, client, counter, room });
+      const found = await this.#store.run('claimAnswer', {
+        id,
+        fingerprint,
+        claim,
+        until: now + this.#claimMs,
+        now,
+        client,
+        counter,
+        room,
+      });
       if (found === 'claimed' || !('full' in found)) return found;
       // What has ended makes room, if it was not deleted yet.
       if (isSwept || found.until > Date.now()) throw new KeptAnswersFull(found.full, found.until);

@@ -141,11 +141,7 @@ export class KeptAnswers {
   }
 
   /** `lost`: the claim had ended, and somebody else has the request now or has answered it. */
-  async #runClaimed<T>(
-    secrets: RequestSecrets,
-    claim: string,
-    repeatable: Repeatable<T>,
-  ): Promise<'lost' | { readonly value: T }> {
+  async #runClaimed<T>(secrets: RequestSecrets, claim: string, repeatable: Repeatable<T>): Promise<'lost' | { readonly value: T }> {
     const { store, keepMs = 24 * 3_600_000 } = this.#keeper;
     const form = (ending: T): AnswerForm | undefined => (repeatable.isKept(ending) ? formOf(ending) : undefined);
     const settlement = new Settlement(store, { secrets, claim, keepMs, counter: this.#claims.counter }, (outcome) =>

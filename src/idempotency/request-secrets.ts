@@ -54,9 +54,9 @@ export class RequestSecrets {
   }
 
   /** Encrypts a part of an answer (AES-256-GCM): version (1 byte), nonce (12 bytes), ciphertext with its tag. A part opens in its place alone. */
-  async seal(plain: Uint8Array, part: number): Promise<Uint8Array> {
+  async seal(plain: Uint8Array<ArrayBuffer>, part: number): Promise<Uint8Array> {
     const nonce = randomBytes(nonceBytes);
-    const sealed = await webcrypto.subtle.encrypt(this.#algorithm(nonce, part), await this.#key(), Uint8Array.from(plain));
+    const sealed = await webcrypto.subtle.encrypt(this.#algorithm(nonce, part), await this.#key(), plain);
     return Buffer.concat([Buffer.of(formatVersion), nonce, Buffer.from(sealed)]);
   }
 
@@ -64,9 +64,7 @@ export class RequestSecrets {
   async open(sealed: Uint8Array, part: number): Promise<Uint8Array> {
     if (sealed[0] !== formatVersion) throw new Error('a kept answer of an unknown version');
     const nonce = sealed.slice(1, 1 + nonceBytes);
-    return new Uint8Array(
-      await webcrypto.subtle.decrypt(this.#algorithm(nonce, part), await this.#key(), sealed.slice(1 + nonceBytes)),
-    );
+    return new Uint8Array(await webcrypto.subtle.decrypt(this.#algorithm(nonce, part), await this.#key(), sealed.slice(1 + nonceBytes)));
   }
 
   async #key(): Promise<webcrypto.CryptoKey> {

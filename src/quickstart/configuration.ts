@@ -24,6 +24,8 @@ export interface AuthorityEntry {
 /** The root and the issuing CA, by their names. */
 export type AuthorityEntries = Readonly<Record<'issuing' | 'root', AuthorityEntry>>;
 
+const gibibyte = 1024 ** 3;
+
 const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
 
 /** Writes the service's configuration; before the CA exists, what the token host needs of it is there already. */
@@ -62,7 +64,13 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
       ]),
     ),
     // So high that the quickstart can be loaded.
-    limits: { requestsPerSecond: 1_000_000, requestsBurst: 1_000_000, requestsMaxPerClient: 1024 },
+    limits: {
+      requestsPerSecond: 1_000_000,
+      requestsBurst: 1_000_000,
+      requestsMaxPerClient: 1024,
+      keptAnswersMaxBytesPerClient: 64 * gibibyte,
+      keptAnswersMaxBytes: 64 * gibibyte,
+    },
     log: { level: 'info' },
   };
   writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, {

@@ -94,10 +94,7 @@ interface KeptAnswer extends Pick<KeptAnswerRow, 'id' | 'answer' | 'parts' | 'by
  * Keeps the answer of a claimed request: one step of the commit that does what the answer tells of.
  * @throws {Error} where the claim has ended and somebody else has the request, so that the commit does nothing
  */
-export async function keepAnswer(
-  db: Transaction<Schema>,
-  { id, claim, answer, parts, bytes, until, counter }: KeptAnswer,
-): Promise<void> {
+export async function keepAnswer(db: Transaction<Schema>, { id, claim, answer, parts, bytes, until, counter }: KeptAnswer): Promise<void> {
   const row = await db
     .updateTable('kept_answers')
     .set({ claim: null, answer, parts, bytes, ends_at: until })
@@ -127,7 +124,10 @@ export async function endAllClaims(db: Transaction<Schema>): Promise<void> {
 }
 
 /** Deletes what has ended, some rows at a time. Answers how many. */
-export async function deleteEndedAnswers(db: Transaction<Schema>, { now, limit, counter }: { now: number; limit: number; counter: string }): Promise<number> {
+export async function deleteEndedAnswers(
+  db: Transaction<Schema>,
+  { now, limit, counter }: { now: number; limit: number; counter: string },
+): Promise<number> {
   const ended = db.selectFrom('kept_answers').select('id').where('ends_at', '<=', now).limit(limit);
   return forget(db, counter, db.deleteFrom('kept_answers').where('id', 'in', ended).where('ends_at', '<=', now));
 }
