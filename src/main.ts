@@ -137,7 +137,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       deliver: otpDelivery(valid, caller),
     }),
   });
-  const messenger = { store, log, metrics: messageMetrics(metrics.registry) };
+  const messenger = { store, log, threads, metrics: messageMetrics(metrics.registry) };
   let messages = new Messenger(config.messages, messenger);
   let current = apiOptions({ config, authorities, messages });
   const api = createApi(current, () => current);
