@@ -6,7 +6,9 @@ import { hashBytes } from '../../token/signature-algorithm.ts';
 import { DigestEntry } from './values.ts';
 
 /** Interface, `signerData`. */
-export const SignerData = z.strictObject({ digest: z.array(DigestEntry) });
+export const SignerData = z.strictObject({
+  digest: z.array(DigestEntry).describe('the documents that may be signed, by their IDs and digests'),
+});
 
 /**
  * The digests of the documents that may be signed.

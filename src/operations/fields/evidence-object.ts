@@ -9,7 +9,7 @@ export const EvidenceObject = z.strictObject({
   document: z.strictObject({
     ID: z.string().describe('the ID of the document that was signed'),
     fileName: z.string().optional().describe("the name of the document with the format's ending; only where the document had one"),
-    mimeType: z.string(),
-    base64Data: z.strictObject({ base64Value: Base64Value }),
+    mimeType: z.string().describe('media type of the evidence'),
+    base64Data: z.strictObject({ base64Value: Base64Value.describe('the evidence, base64') }),
   }),
 });

@@ -13,7 +13,7 @@ import { checkDocumentCount, checkDocuments, InputDocuments, readDocuments } fro
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { EvidenceObject } from '../fields/evidence-object.ts';
-import { ObjectIdentifier, Text } from '../fields/values.ts';
+import { ObjectIdentifier, RequestId } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
 import { requestedSignature } from './consistency.ts';
@@ -22,9 +22,9 @@ import { SignatureParameters } from './parameters.ts';
 const SignRequest = z.strictObject({
   keyReference: KeyReference,
   parameters: SignatureParameters,
-  inputDocuments: InputDocuments,
+  inputDocuments: InputDocuments.describe('the documents; at most 100 unless the configuration says otherwise'),
   optionalInputs: OptionalInputs.optional(),
-  requestID: Text.optional(),
+  requestID: RequestId.optional(),
 });
 
 const SignAnswer = z.strictObject({
