@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { registerClient } from '../clients/registry.ts';
+import { loadConfig } from '../config/config.ts';
 import { openSqliteStore } from '../state/state-store.ts';
 import { makeAuthorities, rootCertificate } from './authorities.ts';
 import {
@@ -120,8 +121,11 @@ async function ensureRunning(description: Description): Promise<number> {
     }
   }
   completeConfig(await ensureGateways());
-  if (description.outboxDirectory === undefined) writeDescription({ ...description, outboxDirectory: layout.outbox });
-  return step('starting the service', async () => startDaemon(description.opsUrl));
+  // Both can have changed since: a later version writes an outbox, and the configuration is the user's to edit.
+  const { signRoot } = loadConfig(layout.config).paths;
+  const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
+  writeDescription({ ...description, signRoot, outboxDirectory: layout.outbox });
+  return pid;
 }
 
 async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
