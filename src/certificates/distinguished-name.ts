@@ -1,6 +1,7 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier } from '../asn1/reader.ts';
 import type { DerElement } from '../asn1/reader.ts';
+import { stringValue } from './string-value.ts';
 
 /**
  * The names of RFC 4514 §3, which every reader of such strings knows, then the others of RFC 4519 §2. The last is the name that OpenSSL and
@@ -61,31 +62,6 @@ function attributeText(attribute: DerElement): string {
   const name = shortNames.get(identifier);
   const text = name === undefined ? undefined : stringValue(value);
   return `${name ?? identifier}=${text === undefined ? `#${Buffer.from(value.raw).toString('hex')}` : escaped(text)}`;
-}
-
-/** The text of a DirectoryString or IA5String; undefined for what has no certain reading (TeletexString, other types, bad UTF-8). */
-function stringValue({ tag, content }: DerElement): string | undefined {
-  switch (tag) {
-    case 0x0c:
-      return decoded('utf-8', content);
-    case 0x12: // NumericString
-    case 0x13: // PrintableString
-    case 0x16: // IA5String
-      return content.every((octet) => octet < 0x80) ? Buffer.from(content).toString('latin1') : undefined;
-    case 0x1e: // BMPString
-      return decoded('utf-16be', content);
-    default:
-      return undefined;
-  }
-}
-
-function decoded(encoding: 'utf-8' | 'utf-16be', content: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(content);
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
 }
 
 /** RFC 4514 §2.4. Control characters are written in hexadecimal, which is allowed for any character and keeps the string on a line. */

@@ -29,6 +29,7 @@ const rooms: readonly (readonly string[])[] = [
   ['xml/'],
   ['asn1/'],
   ['image/'],
+  ['outgoing/'],
   ['threads/'],
   ['config/'],
   ['service/'],

@@ -7,7 +7,8 @@ import { logFile } from './suite-logs.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const readyPollMs = 20;
-const readySeconds = 30;
+/** A token with thousands of keys on a busy machine is walked over for a while. An end of the process is told at once. */
+const readySeconds = 120;
 
 export interface Addresses {
   readonly baseUrl: string;
@@ -61,6 +62,7 @@ export class DaemonProcess {
   async ready(): Promise<void> {
     const deadline = Date.now() + readySeconds * 1000;
     while (!(await this.#isReady())) {
+      if (this.#child?.exitCode !== null) throw new Error(`the service ended with status ${this.#child?.exitCode}`);
       if (Date.now() > deadline) throw new Error('the service is not ready');
       await delay(readyPollMs);
     }

@@ -110,6 +110,17 @@ export class ScratchAuthority {
     return readFileSync(out, 'latin1');
   }
 
+  /** An OCSP answer of OpenSSL's responder, in DER, to a request in DER. `responder`: whose key signs; `days`: until the next update, 0 for none. */
+  ocspAnswer(request: Uint8Array, { responder = this, days = 1 }: { responder?: CertificateFiles; days?: number } = {}): Buffer {
+    const [requestFile, answerFile] = [this.#path('request.ocsp'), this.#path('answer.ocsp')];
+    writeFileSync(requestFile, request);
+    this.#openssl([
+      ...['ocsp', '-index', this.#path('index'), '-CA', this.certificate, '-rsigner', responder.certificate, '-rkey', responder.key],
+      ...['-reqin', requestFile, '-respout', answerFile, ...(days === 0 ? [] : ['-ndays', String(days)])],
+    ]);
+    return readFileSync(answerFile);
+  }
+
   #path(name: string): string {
     return join(this.#directory, name);
   }

@@ -5,6 +5,7 @@ import type { Handle } from 'pkcs11js';
 import type { TokenConfig } from '../../config/config.ts';
 import { moduleFile } from '../../config/module-file.ts';
 import type { KeyId } from '../key-id.ts';
+import { callClockMs, elapsedMs } from './call-clock.ts';
 import type { Greeting } from './greeting.ts';
 import { prepare } from './prepare.ts';
 import type { Probed } from './probe.ts';
@@ -139,10 +140,10 @@ function watchUse({ recycleAfterRequests, recycleAfterSeconds }: TokenConfig, se
 function watchDeadlines(callStarts: Int32Array, timeoutMs: number): void {
   setInterval(
     () => {
-      const now = Math.trunc(performance.timeOrigin + performance.now()) & 0x7fffffff;
+      const now = callClockMs();
       for (const index of callStarts.keys()) {
         const started = Atomics.load(callStarts, index);
-        if (started !== 0 && ((now - started) & 0x7fffffff) > timeoutMs) {
+        if (started !== 0 && elapsedMs(started, now) > timeoutMs) {
           fail(`a call on thread ${index} did not return within ${timeoutMs} ms; the host ends itself`);
         }
       }

@@ -5,6 +5,7 @@ import type { Handle } from 'pkcs11js';
 import type { KeyId } from '../key-id.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
 import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
+import { callClockMs } from './call-clock.ts';
 import { Executor } from './execute.ts';
 import { exitCodes } from './greeting.ts';
 import { KeyDirectory, type KeyChange } from './key-directory.ts';
@@ -24,7 +25,7 @@ export interface ThreadInput {
   readonly profile: ModuleProfile;
   /** How many threads the host has. */
   readonly threads: number;
-  /** Milliseconds since the host's start at which the call in progress began, one a thread; 0 while idle. */
+  /** When the call in progress began, by `callClockMs`, one a thread; 0 while idle. */
   readonly callStarts: SharedArrayBuffer;
   /** Requests served, one counter a thread. */
   readonly served: SharedArrayBuffer;
@@ -161,7 +162,7 @@ function tellFault(body: Uint8Array): void {
 
 /** Tells the main thread that a call runs, so that it can end the process if the call does not return. */
 function timed<T>(call: () => T): T {
-  Atomics.store(callStarts, input.index, Math.max(1, Math.trunc(performance.timeOrigin + performance.now()) & 0x7fffffff));
+  Atomics.store(callStarts, input.index, callClockMs());
   try {
     return call();
   } finally {

@@ -1,0 +1,45 @@
+import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
+import { expectTag } from '../../asn1/sequence-fields.ts';
+import { stringValue } from '../string-value.ts';
+
+const tagOf = { sequence: 0x30, set: 0x31 } as const;
+
+/** A distinguished name in the form that names are compared in (RFC 5280 §7.1). */
+export interface CanonicalName {
+  /** One text for each RDN, in their order. */
+  readonly relativeNames: readonly string[];
+  /** Equal for equal names. */
+  readonly key: string;
+}
+
+/**
+ * Case, outer blanks and the length of inner ones do not count, nor which string type a value has. A value that is no string is compared by its bytes.
+ * @throws {DerError}
+ */
+export function canonicalName(nameDer: Uint8Array): CanonicalName {
+  return canonicalSequence(readAll(nameDer));
+}
+
+export function canonicalSequence(name: DerElement): CanonicalName {
+  const relativeNames = children(expectTag(name, tagOf.sequence)).map(canonicalRelativeName);
+  return { relativeNames, key: JSON.stringify(relativeNames) };
+}
+
+/** Whether a name lies in the subtree of another one: it begins with all of its RDNs (RFC 5280 4.2.1.10). */
+export function isWithin(name: CanonicalName, base: CanonicalName): boolean {
+  return base.relativeNames.every((relativeName, index) => name.relativeNames[index] === relativeName);
+}
+
+function canonicalRelativeName(element: DerElement): string {
+  const attributes = children(expectTag(element, tagOf.set)).map((attribute) => {
+    const [type, value, ...more] = children(expectTag(attribute, tagOf.sequence));
+    if (type === undefined || value === undefined || more.length > 0) throw new DerError('not an AttributeTypeAndValue', attribute.start);
+    const text = stringValue(value);
+    return [readObjectIdentifier(type), text === undefined ? `#${Buffer.from(value.raw).toString('hex')}` : `=${canonicalText(text)}`];
+  });
+  return JSON.stringify(attributes.map(([type = '', value = '']) => `${type}${value}`).toSorted());
+}
+
+function canonicalText(text: string): string {
+  return text.normalize('NFKC').toLowerCase().trim().replaceAll(/\s+/gu, ' ');
+}

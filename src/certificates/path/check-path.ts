@@ -1,0 +1,130 @@
+import { oids } from '../../asn1/object-identifiers.ts';
+import { NameRules } from './name-constraints.ts';
+import { keyUsageBits, type PathCertificate } from './path-certificate.ts';
+import { PolicyGraph } from './policy-graph.ts';
+
+/** A path that is not valid: why, and which certificate is at fault (0 the one below the trust anchor). */
+export class PathFault extends Error {
+  readonly index: number;
+
+  constructor(message: string, index: number) {
+    super(message);
+    this.name = 'PathFault';
+    this.index = index;
+  }
+}
+
+/** Inputs of path validation (RFC 5280 §6.1.1). */
+export interface PathOptions {
+  /** Every certificate must be valid at this moment. */
+  readonly at: Date;
+  /** What the last certificate's key must be allowed to do: an OID of extendedKeyUsage. CA certificates that limit purposes must allow it as well. */
+  readonly purpose?: string | undefined;
+  /** user-initial-policy-set; absent: any-policy. */
+  readonly policies?: ReadonlySet<string> | undefined;
+  readonly explicitPolicy?: boolean | undefined;
+  readonly policyMappingInhibited?: boolean | undefined;
+  readonly anyPolicyInhibited?: boolean | undefined;
+}
+
+/** What a valid path gives. */
+export interface ValidPath {
+  /** From the one below the trust anchor to the last. Empty where the anchor itself was asked for. */
+  readonly path: readonly PathCertificate[];
+  readonly anchor: PathCertificate;
+  readonly policies: ReadonlySet<string>;
+}
+
+/**
+ * Path validation (RFC 5280 §6.1, its policies by RFC 9618), but for revocation, which needs more than the path. The trust anchor gives name and key alone
+ * (§6.1.1 d): its own validity and extensions do not count.
+ * @throws {PathFault}
+ */
+export function checkPath(anchor: PathCertificate, path: readonly PathCertificate[], options: PathOptions): ValidPath {
+  const names = new NameRules();
+  const graph = new PolicyGraph();
+  const length = path.length;
+  let explicitPolicy = options.explicitPolicy === true ? 0 : length + 1;
+  let policyMapping = options.policyMappingInhibited === true ? 0 : length + 1;
+  let inhibitAnyPolicy = options.anyPolicyInhibited === true ? 0 : length + 1;
+  let pathLength = length;
+  let issuer = anchor;
+
+  for (const [index, certificate] of path.entries()) {
+    const isLast = index === length - 1;
+    const fail = (message: string): never => {
+      throw new PathFault(message, index);
+    };
+    if (!certificate.isSignedBy(issuer)) fail("the signature is not of the issuer's key");
+    if (options.at < certificate.notBefore) fail(`it is not valid before ${certificate.notBefore.toISOString()}`);
+    if (options.at > certificate.notAfter) fail(`it is not valid after ${certificate.notAfter.toISOString()}`);
+    if (certificate.issuer.key !== issuer.subject.key) fail('its issuer has another name');
+    if (!certificate.isSelfIssued || isLast) checkNames(certificate, names, fail);
+    graph.descend(certificate.policies, { anyPolicyAllowed: inhibitAnyPolicy > 0 || (!isLast && certificate.isSelfIssued) });
+    if (explicitPolicy === 0 && graph.isEmpty) fail('no policy is valid for it, and one must be');
+    if (certificate.unknownCritical !== undefined) fail(`the critical extension ${certificate.unknownCritical} is not understood`);
+    checkPurpose(certificate, options.purpose, isLast, fail);
+    if (!isLast) prepareNext(certificate, index, fail);
+    issuer = certificate;
+  }
+  return { path, anchor, policies: wrapUp() };
+
+  /** RFC 5280 §6.1.4: what a CA certificate means for those below it. */
+  function prepareNext(certificate: PathCertificate, index: number, fail: (message: string) => never): void {
+    const mappings = certificate.policyMappings;
+    if (mappings.some(({ issuerDomain, subjectDomain }) => issuerDomain === oids.anyPolicy || subjectDomain === oids.anyPolicy)) {
+      fail('it maps any-policy');
+    }
+    graph.map(mappings, { allowed: policyMapping > 0 });
+    if (certificate.nameConstraints !== undefined) names.add(certificate.nameConstraints);
+    if (!certificate.isSelfIssued) {
+      explicitPolicy = Math.max(0, explicitPolicy - 1);
+      policyMapping = Math.max(0, policyMapping - 1);
+      inhibitAnyPolicy = Math.max(0, inhibitAnyPolicy - 1);
+    }
+    explicitPolicy = Math.min(explicitPolicy, certificate.requireExplicitPolicy ?? explicitPolicy);
+    policyMapping = Math.min(policyMapping, certificate.inhibitPolicyMapping ?? policyMapping);
+    inhibitAnyPolicy = Math.min(inhibitAnyPolicy, certificate.inhibitAnyPolicy ?? inhibitAnyPolicy);
+    if (certificate.version !== 2 || !certificate.isCa) fail('it is no certificate of a CA');
+    if (!certificate.isSelfIssued) {
+      if (pathLength <= 0) throw new PathFault('more CA certificates than a path length above allows', index);
+      pathLength -= 1;
+    }
+    pathLength = Math.min(pathLength, certificate.pathLength ?? pathLength);
+    if (certificate.keyUsage !== undefined && !certificate.keyUsage.has(keyUsageBits.keyCertSign))
+      fail('its key may not sign certificates');
+  }
+
+  /** RFC 5280 §6.1.5: the policies under which the path is valid. */
+  function wrapUp(): ReadonlySet<string> {
+    const last = path.at(-1);
+    if (last === undefined) return new Set([oids.anyPolicy]);
+    explicitPolicy = last.requireExplicitPolicy === 0 ? 0 : Math.max(0, explicitPolicy - 1);
+    const accepted = graph.accepted(options.policies ?? new Set([oids.anyPolicy]));
+    if (explicitPolicy === 0 && accepted.size === 0) throw new PathFault('no policy is valid for it, and one must be', length - 1);
+    return accepted;
+  }
+}
+
+/** RFC 5280 §6.1.3 (b), (c). Mailboxes in the subject count where there is no alternative name of that form (4.2.1.10). */
+function checkNames(certificate: PathCertificate, names: NameRules, fail: (message: string) => never): void {
+  const { subject, alternativeNames, subjectMailboxes } = certificate;
+  const hasMailboxes = alternativeNames.some(({ kind }) => kind === 'email');
+  const all = [
+    ...(subject.relativeNames.length === 0 ? [] : [{ kind: 'directory' as const, name: subject }]),
+    ...alternativeNames,
+    ...(hasMailboxes ? [] : subjectMailboxes.map((text) => ({ kind: 'email' as const, text }))),
+  ];
+  for (const name of all) {
+    const fault = names.faultOf(name);
+    if (fault !== undefined) fail(fault);
+  }
+}
+
+function checkPurpose(certificate: PathCertificate, purpose: string | undefined, isLast: boolean, fail: (message: string) => never): void {
+  if (purpose === undefined) return;
+  const purposes = certificate.extendedKeyUsage?.purposes;
+  if (purposes === undefined && !isLast) return;
+  const anyCounts = !isLast && purposes?.has(oids.anyExtendedKeyUsage) === true;
+  if (purposes?.has(purpose) !== true && !anyCounts) fail(`its key is not for the purpose ${purpose}`);
+}

@@ -1,0 +1,82 @@
+import { checkPath, PathFault, type PathOptions, type ValidPath } from './check-path.ts';
+import type { PathCertificate } from './path-certificate.ts';
+
+/** More CA certificates than that stand in no real path. */
+const maxCertificates = 12;
+/** Cross-certificates can lead in circles without end: so many steps are tried. */
+const maxSteps = 500;
+
+/** Where issuers are looked for. */
+export interface PathMaterial {
+  readonly anchors: readonly PathCertificate[];
+  /** CA certificates, in no order; those of strangers are allowed. */
+  readonly intermediates: readonly PathCertificate[];
+}
+
+/**
+ * The valid paths from a trust anchor down to a certificate, the likeliest first (RFC 4158 §2). At the end of all candidates, the fault of the one that
+ * got furthest is thrown. @throws {PathFault}
+ */
+export function* validPaths(target: PathCertificate, material: PathMaterial, options: PathOptions): Generator<ValidPath> {
+  let fault = new PathFault('no trust anchor leads to it', 0);
+  let found = false;
+  for (const { anchor, path } of candidates(target, material, options.at)) {
+    try {
+      yield checkPath(anchor, path, options);
+      found = true;
+    } catch (error) {
+      if (!(error instanceof PathFault)) throw error;
+      fault = error;
+    }
+  }
+  if (!found) throw fault;
+}
+
+/** The first valid path. @throws {PathFault} */
+export function findPath(target: PathCertificate, material: PathMaterial, options: PathOptions): ValidPath {
+  for (const valid of validPaths(target, material, options)) return valid;
+  throw new PathFault('no trust anchor leads to it', 0);
+}
+
+interface Candidate {
+  readonly anchor: PathCertificate;
+  readonly path: readonly PathCertificate[];
+}
+
+/** Every chain of names and key identifiers up to an anchor, without circles. Signatures are judged by `checkPath`, the steps are counted. */
+function* candidates(target: PathCertificate, { anchors, intermediates }: PathMaterial, at: Date): Generator<Candidate> {
+  const anchor = anchors.find(({ der }) => isSame(der, target.der));
+  if (anchor !== undefined) yield { anchor, path: [] };
+  let steps = 0;
+  yield* upwards([target]);
+
+  function* upwards(path: readonly PathCertificate[]): Generator<Candidate> {
+    const [top] = path;
+    if (top === undefined || (steps += 1) > maxSteps) return;
+    for (const issuer of issuersOf(top, anchors, at)) yield { anchor: issuer, path };
+    if (path.length === maxCertificates) return;
+    for (const issuer of issuersOf(top, intermediates, at)) {
+      if (!path.some((one) => isSameEntity(one, issuer))) yield* upwards([issuer, ...path]);
+    }
+  }
+}
+
+/** Those whose name fits and whose key signed it; valid ones and those whose key identifier fits come first. */
+function issuersOf(certificate: PathCertificate, from: readonly PathCertificate[], at: Date): PathCertificate[] {
+  const { issuer, authorityKeyIdentifier: wanted } = certificate;
+  const rank = (one: PathCertificate): number =>
+    (wanted !== undefined && one.subjectKeyIdentifier !== undefined && !isSame(wanted, one.subjectKeyIdentifier) ? 2 : 0) +
+    (at < one.notBefore || at > one.notAfter ? 1 : 0);
+  return from
+    .filter((one) => one.subject.key === issuer.key && certificate.isSignedBy(one))
+    .toSorted((left, right) => rank(left) - rank(right));
+}
+
+/** One name with one key: to pass it twice is a circle (RFC 4158 §2.4.2). */
+function isSameEntity(left: PathCertificate, right: PathCertificate): boolean {
+  return left.subject.key === right.subject.key && isSame(left.subjectPublicKeyInfo, right.subjectPublicKeyInfo);
+}
+
+function isSame(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0;
+}

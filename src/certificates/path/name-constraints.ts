@@ -1,0 +1,109 @@
+import { children, DerError, readAll, type DerElement } from '../../asn1/reader.ts';
+import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
+import { isWithin } from './canonical-name.ts';
+import { generalName, type GeneralName } from './general-names.ts';
+
+/** The extension nameConstraints (RFC 5280 4.2.1.10). */
+export interface NameConstraints {
+  readonly permitted: readonly GeneralName[];
+  readonly excluded: readonly GeneralName[];
+}
+
+/** @throws {DerError}, for a minimum or maximum too, which RFC 5280 does not use */
+export function readNameConstraints(value: Uint8Array): NameConstraints {
+  const fields = new SequenceFields(expectTag(readAll(value), 0x30));
+  const permitted = fields.tag === 0xa0 ? subtrees(fields.next()) : [];
+  const excluded = fields.tag === 0xa1 ? subtrees(fields.next()) : [];
+  fields.end();
+  return { permitted, excluded };
+}
+
+function subtrees(element: DerElement): GeneralName[] {
+  return children(element).map((subtree) => {
+    const fields = new SequenceFields(expectTag(subtree, 0x30));
+    const base = generalName(fields.next());
+    if (fields.tag === 0x80) {
+      const minimum = fields.next();
+      if (minimum.content.length !== 1 || minimum.content[0] !== 0) throw new DerError('a subtree with a minimum', minimum.start);
+    }
+    fields.end();
+    return base;
+  });
+}
+
+/** All constraints that stand above a certificate: each one of them has to be kept. */
+export class NameRules {
+  readonly #all: NameConstraints[] = [];
+
+  add(constraints: NameConstraints): void {
+    this.#all.push(constraints);
+  }
+
+  /** Why a name is not allowed; undefined where it is (RFC 5280 §6.1.3 b, c). */
+  faultOf(name: GeneralName): string | undefined {
+    for (const { permitted, excluded } of this.#all) {
+      const constrained = [...permitted, ...excluded].some((base) => isSameForm(base, name));
+      if (!constrained) continue;
+      // RFC 5280 4.2.1.10: what cannot be compared is refused.
+      if (name.kind === 'other') return 'a name of a form whose constraints are not understood';
+      if (name.kind === 'uri' && hostOf(name.text) === undefined) return 'a URI without a host name, where hosts are constrained';
+      if (excluded.some((base) => lies(name, base))) return 'a name in an excluded subtree';
+      const bases = permitted.filter((base) => isSameForm(base, name));
+      if (bases.length > 0 && !bases.some((base) => lies(name, base))) return 'a name outside of the permitted subtrees';
+    }
+    return undefined;
+  }
+}
+
+function isSameForm(base: GeneralName, name: GeneralName): boolean {
+  return base.kind === 'other' ? name.kind === 'other' && name.tag === base.tag : base.kind === name.kind;
+}
+
+/** Whether a name lies in a subtree. One of another form lies in none. */
+function lies(name: GeneralName, base: GeneralName): boolean {
+  if (name.kind === 'directory' && base.kind === 'directory') return isWithin(name.name, base.name);
+  if (name.kind === 'ip' && base.kind === 'ip') return isInNetwork(name.octets, base.octets);
+  if (name.kind !== base.kind || !('text' in name) || !('text' in base)) return false;
+  switch (name.kind) {
+    case 'email':
+      return isMailboxOf(name.text, base.text);
+    case 'dns':
+      return isHostBelow(name.text.toLowerCase(), base.text.toLowerCase().replace(/^\./, ''));
+    case 'uri':
+      return isHostOf(hostOf(name.text) ?? '', base.text.toLowerCase());
+  }
+}
+
+/** A constraint is one mailbox, all of a host, or (with a leading period) all hosts below a domain. */
+function isMailboxOf(mailbox: string, constraint: string): boolean {
+  const at = mailbox.lastIndexOf('@');
+  const host = mailbox.slice(at + 1).toLowerCase();
+  const ruleAt = constraint.lastIndexOf('@');
+  const rule = constraint.slice(ruleAt + 1).toLowerCase();
+  if (ruleAt !== -1) return mailbox.slice(0, at) === constraint.slice(0, ruleAt) && host === rule;
+  return rule === '' || isHostOf(host, rule);
+}
+
+function isHostBelow(host: string, rule: string): boolean {
+  return rule === '' || host === rule || host.endsWith(`.${rule}`);
+}
+
+/** The host name of a URI; none where it is absent or an address. */
+function hostOf(uri: string): string | undefined {
+  const host = URL.canParse(uri) ? new URL(uri).hostname.toLowerCase() : '';
+  return host === '' || host.startsWith('[') || /^[\d.]+$/.test(host) ? undefined : host;
+}
+
+/** One host, or (with a leading period) all hosts below a domain. */
+function isHostOf(host: string, rule: string): boolean {
+  return rule.startsWith('.') ? host.endsWith(rule) && host.length > rule.length : host === rule;
+}
+
+function isInNetwork(address: Uint8Array, network: Uint8Array): boolean {
+  if (network.length !== 2 * address.length) return false;
+  return address.every((octet, index) => (octet & maskAt(network, index)) === ((network[index] ?? 0) & maskAt(network, index)));
+}
+
+function maskAt(network: Uint8Array, index: number): number {
+  return network[network.length / 2 + index] ?? 0;
+}

@@ -1,0 +1,224 @@
+import { X509Certificate, type KeyObject } from 'node:crypto';
+import { oids } from '../../asn1/object-identifiers.ts';
+import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
+import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
+import { readTbsCertificate, type TbsCertificate } from '../tbs-certificate.ts';
+import { canonicalName, type CanonicalName } from './canonical-name.ts';
+import { generalName, generalNames, type GeneralName } from './general-names.ts';
+import { readNameConstraints, type NameConstraints } from './name-constraints.ts';
+import type { PolicyMapping } from './policy-graph.ts';
+
+/** Bits of keyUsage (RFC 5280 4.2.1.3). */
+export const keyUsageBits = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 5, cRLSign: 6 } as const;
+
+/** Extensions whose meaning path validation knows: they may be critical. */
+const understood: ReadonlySet<string> = new Set([
+  oids.keyUsage,
+  oids.extendedKeyUsage,
+  oids.basicConstraints,
+  oids.subjectAltName,
+  oids.nameConstraints,
+  oids.certificatePolicies,
+  oids.policyMappings,
+  oids.policyConstraints,
+  oids.inhibitAnyPolicy,
+  oids.crlDistributionPoints,
+  oids.authorityKeyIdentifier,
+  oids.subjectKeyIdentifier,
+]);
+
+/** A certificate with what path validation (RFC 5280 §6.1) reads of it. */
+export interface PathCertificate {
+  readonly der: Uint8Array;
+  readonly subject: CanonicalName;
+  /** DER of the Name. */
+  readonly subjectDer: Uint8Array;
+  readonly issuer: CanonicalName;
+  readonly isSelfIssued: boolean;
+  /** 0 for version 1, as encoded. */
+  readonly version: number;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly subjectPublicKeyInfo: Uint8Array;
+  /** Undefined for a kind of key that OpenSSL cannot use without more. */
+  readonly publicKey: KeyObject | undefined;
+  readonly isCa: boolean;
+  readonly pathLength: number | undefined;
+  /** Undefined where the extension is absent: every use is allowed then. */
+  readonly keyUsage: ReadonlySet<number> | undefined;
+  readonly extendedKeyUsage: { readonly critical: boolean; readonly purposes: ReadonlySet<string> } | undefined;
+  readonly alternativeNames: readonly GeneralName[];
+  /** emailAddress attributes of the subject. */
+  readonly subjectMailboxes: readonly string[];
+  readonly nameConstraints: NameConstraints | undefined;
+  readonly policies: ReadonlySet<string> | undefined;
+  readonly policyMappings: readonly PolicyMapping[];
+  readonly requireExplicitPolicy: number | undefined;
+  readonly inhibitPolicyMapping: number | undefined;
+  readonly inhibitAnyPolicy: number | undefined;
+  readonly subjectKeyIdentifier: Uint8Array | undefined;
+  readonly authorityKeyIdentifier: Uint8Array | undefined;
+  /** Content octets of the INTEGER. */
+  readonly serialNumber: Uint8Array;
+  /** Full names of the distribution points for all reasons and of the certificate's own issuer (RFC 5280 4.2.1.13). */
+  readonly distributionPoints: readonly GeneralName[];
+  /** Addresses of OCSP responders (RFC 5280 4.2.2.1). */
+  readonly ocspUrls: readonly string[];
+  /** id-pkix-ocsp-nocheck (RFC 6960 4.2.2.2.1): nobody is to ask for its status. */
+  readonly needsNoStatus: boolean;
+  /** A critical extension whose meaning is unknown. */
+  readonly unknownCritical: string | undefined;
+  /** Whether another certificate's key signed this one. */
+  isSignedBy(issuer: PathCertificate): boolean;
+}
+
+const tagOf = { boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, sequence: 0x30 } as const;
+
+/** @throws {DerError} for what is no certificate */
+export function pathCertificate(der: Uint8Array): PathCertificate {
+  const [tbsElement] = children(expectTag(readAll(der), tagOf.sequence));
+  if (tbsElement === undefined) throw new DerError('no certificate', 0);
+  const tbs = readTbsCertificate(tbsElement);
+  const { extensions } = tbs;
+  const valueOf = (oid: string): Uint8Array | undefined => extensions.get(oid)?.value;
+  const read = <T>(oid: string, reader: (element: DerElement) => T): T | undefined => {
+    const value = valueOf(oid);
+    return value === undefined ? undefined : reader(readAll(value));
+  };
+  const x509 = openSslCertificate(der);
+  const publicKey = publicKeyOf(x509);
+  const subject = canonicalName(tbs.subject);
+  const issuer = canonicalName(tbs.issuer);
+  const constraints = valueOf(oids.nameConstraints);
+  const basic = read(oids.basicConstraints, basicConstraints);
+  const purposes = read(oids.extendedKeyUsage, objectIdentifiers);
+  const policyLimits = read(oids.policyConstraints, policyConstraints);
+  return {
+    der,
+    subject,
+    subjectDer: tbs.subject,
+    issuer,
+    isSelfIssued: subject.key === issuer.key,
+    version: tbs.version,
+    notBefore: tbs.notBefore,
+    notAfter: tbs.notAfter,
+    subjectPublicKeyInfo: tbs.subjectPublicKeyInfo,
+    publicKey,
+    isCa: basic?.isCa ?? false,
+    pathLength: basic?.pathLength,
+    keyUsage: read(oids.keyUsage, bitsOf),
+    extendedKeyUsage:
+      purposes === undefined
+        ? undefined
+        : { critical: extensions.get(oids.extendedKeyUsage)?.critical ?? false, purposes: new Set(purposes) },
+    alternativeNames: read(oids.subjectAltName, generalNames) ?? [],
+    subjectMailboxes: mailboxesOf(tbs),
+    nameConstraints: constraints === undefined ? undefined : readNameConstraints(constraints),
+    policies: read(oids.certificatePolicies, (list) => new Set(children(list).map((one) => firstIdentifier(one)))),
+    policyMappings: read(oids.policyMappings, (list) => children(list).map(policyMapping)) ?? [],
+    requireExplicitPolicy: policyLimits?.requireExplicitPolicy,
+    inhibitPolicyMapping: policyLimits?.inhibitPolicyMapping,
+    inhibitAnyPolicy: read(oids.inhibitAnyPolicy, (element) => skipCount(expectTag(element, tagOf.integer))),
+    subjectKeyIdentifier: read(oids.subjectKeyIdentifier, (element) => expectTag(element, tagOf.octetString).content),
+    authorityKeyIdentifier: read(oids.authorityKeyIdentifier, (element) => children(element).find(({ tag }) => tag === 0x80)?.content),
+    serialNumber: tbs.serialNumber,
+    distributionPoints: read(oids.crlDistributionPoints, (list) => children(list).flatMap(distributionPoint)) ?? [],
+    ocspUrls: read(oids.authorityInfoAccess, (list) => children(list).flatMap((one) => accessUrl(one, oids.accessOcsp))) ?? [],
+    needsNoStatus: extensions.has(oids.ocspNoCheck),
+    unknownCritical: [...extensions.values()].find(({ oid, critical }) => critical && !understood.has(oid))?.oid,
+    isSignedBy: (other) => other.publicKey !== undefined && verifies(x509, other.publicKey),
+  };
+}
+
+function openSslCertificate(der: Uint8Array): X509Certificate | undefined {
+  try {
+    return new X509Certificate(der);
+  } catch {
+    // OpenSSL is stricter in places than RFC 5280; a certificate that it cannot read has no signature that can be verified.
+    return undefined;
+  }
+}
+
+function publicKeyOf(x509: X509Certificate | undefined): KeyObject | undefined {
+  try {
+    return x509?.publicKey;
+  } catch {
+    return undefined;
+  }
+}
+
+function verifies(x509: X509Certificate | undefined, key: KeyObject): boolean {
+  try {
+    return x509?.verify(key) ?? false;
+  } catch {
+    return false;
+  }
+}
+
+function basicConstraints(element: DerElement): { isCa: boolean; pathLength: number | undefined } {
+  const fields = new SequenceFields(expectTag(element, tagOf.sequence));
+  const isCa = fields.tag === tagOf.boolean && fields.next().content[0] === 0xff;
+  const pathLength = fields.tag === tagOf.integer ? skipCount(fields.next()) : undefined;
+  fields.end();
+  return { isCa, pathLength };
+}
+
+function policyConstraints(element: DerElement): Pick<PathCertificate, 'requireExplicitPolicy' | 'inhibitPolicyMapping'> {
+  const fields = new SequenceFields(expectTag(element, tagOf.sequence));
+  const requireExplicitPolicy = fields.tag === 0x80 ? skipCount(fields.next()) : undefined;
+  const inhibitPolicyMapping = fields.tag === 0x81 ? skipCount(fields.next()) : undefined;
+  fields.end();
+  return { requireExplicitPolicy, inhibitPolicyMapping };
+}
+
+/** A number of certificates: not negative, and more than any path has counts alike. */
+function skipCount({ content, start }: DerElement): number {
+  const [first] = content;
+  if (first === undefined || first >= 0x80) throw new DerError('a number that is negative', start);
+  return content.length > 4 ? 0x7fffffff : content.reduce((sum, octet) => sum * 256 + octet, 0);
+}
+
+function bitsOf(element: DerElement): ReadonlySet<number> {
+  const octets = expectTag(element, tagOf.bitString).content.subarray(1);
+  const bits = Array.from({ length: 8 * octets.length }, (_, bit) => bit);
+  return new Set(bits.filter((bit) => ((octets[bit >> 3] ?? 0) & (0x80 >> (bit & 7))) !== 0));
+}
+
+function objectIdentifiers(element: DerElement): string[] {
+  return children(expectTag(element, tagOf.sequence)).map(readObjectIdentifier);
+}
+
+function firstIdentifier(element: DerElement): string {
+  return readObjectIdentifier(new SequenceFields(expectTag(element, tagOf.sequence)).next());
+}
+
+function policyMapping(element: DerElement): PolicyMapping {
+  const [issuerDomain = '', subjectDomain = '', ...more] = objectIdentifiers(element);
+  if (subjectDomain === '' || more.length > 0) throw new DerError('not a policy mapping', element.start);
+  return { issuerDomain, subjectDomain };
+}
+
+function mailboxesOf({ subject }: TbsCertificate): string[] {
+  const attributes = children(readAll(subject)).flatMap(children);
+  return attributes.flatMap((attribute) => {
+    const [type, value] = children(attribute);
+    const isMailbox = type !== undefined && value !== undefined && readObjectIdentifier(type) === oids.emailAddress;
+    return isMailbox ? [Buffer.from(value.content).toString('latin1')] : [];
+  });
+}
+
+function distributionPoint(element: DerElement): GeneralName[] {
+  const parts = children(expectTag(element, tagOf.sequence));
+  // Points for some reasons, or of another CRL issuer, are for those who combine CRLs.
+  const [first, ...more] = parts;
+  if (first?.tag !== 0xa0 || more.length > 0) return [];
+  const [name] = children(first);
+  return name?.tag === 0xa0 ? generalNames(name) : [];
+}
+
+function accessUrl(element: DerElement, method: string): string[] {
+  const fields = new SequenceFields(expectTag(element, tagOf.sequence));
+  if (readObjectIdentifier(fields.next()) !== method) return [];
+  const name = generalName(fields.next());
+  return name.kind === 'uri' ? [name.text] : [];
+}

@@ -1,0 +1,190 @@
+import { oids } from '../asn1/object-identifiers.ts';
+import { readTime } from '../asn1/read-time.ts';
+import { children, DerError, readAll, readElement, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
+import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
+import { canonicalSequence, type CanonicalName } from '../certificates/path/canonical-name.ts';
+import { generalNames, type GeneralName } from '../certificates/path/general-names.ts';
+import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import { holds, verificationRule } from '../certificates/signature-identifier.ts';
+
+/** One revoked certificate of a CRL (RFC 5280 §5.3). */
+export interface RevokedEntry {
+  readonly revokedAt: Date;
+  /** CRLReason; absent: unspecified. */
+  readonly reason: number | undefined;
+}
+
+/** A CRL (RFC 5280 §5) as revocation checks need it. The byte fields share the memory of what was read. */
+export interface Crl {
+  readonly der: Uint8Array;
+  readonly issuer: CanonicalName;
+  readonly thisUpdate: Date;
+  readonly nextUpdate: Date | undefined;
+  readonly authorityKeyIdentifier: Uint8Array | undefined;
+  /** What it speaks about (issuingDistributionPoint, §5.2.5). */
+  readonly scope: CrlScope;
+  /** Why it cannot be relied on alone: an extension that is not understood, a part of the reasons, entries of other issuers, a delta. */
+  readonly limit: string | undefined;
+  /** Whether the key of a certificate signed it. */
+  isSignedBy(signer: PathCertificate): boolean;
+  /** The entry of a serial number (content octets of its INTEGER). Reads on from the first entry; nothing is kept. @throws {DerError} for an entry that is none */
+  find(serialNumber: Uint8Array): RevokedEntry | undefined;
+}
+
+export interface CrlScope {
+  readonly userCertificates: boolean;
+  readonly authorityCertificates: boolean;
+  /** Undefined: all certificates of the issuer. */
+  readonly distributionPoint: readonly GeneralName[] | undefined;
+}
+
+const tagOf = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  enumerated: 0x0a,
+  sequence: 0x30,
+  extensions: 0xa0,
+} as const;
+const timeTags: ReadonlySet<number | undefined> = new Set([0x17, 0x18]);
+const issuingDistributionPoint = '2.5.29.28';
+const deltaIndicator = '2.5.29.27';
+const certificateIssuer = '2.5.29.29';
+
+/** @throws {DerError} for what is no CRL. Signature, times and scope are not judged. */
+export function readCrl(der: Uint8Array): Crl {
+  const outer = new SequenceFields(expectTag(readAll(der), tagOf.sequence));
+  const tbsElement = outer.next(tagOf.sequence);
+  const algorithm = outer.next(tagOf.sequence);
+  const signature = outer.next(tagOf.bitString).content;
+  outer.end();
+  if (signature[0] !== 0) throw new DerError('a signature that is no whole number of octets', algorithm.end);
+  const fields = new TbsFields(tbsElement);
+  if (fields.tag === tagOf.integer && fields.next().content[0] !== 1) throw new DerError('an unknown version of CRL', tbsElement.start);
+  // RFC 5280 5.1.1.2: a signature algorithm outside of what is signed must be the one inside.
+  if (Buffer.compare(fields.next(tagOf.sequence).raw, algorithm.raw) !== 0)
+    throw new DerError('two different signature algorithms', algorithm.start);
+  const issuer = canonicalSequence(fields.next(tagOf.sequence));
+  const thisUpdate = readTime(fields.next());
+  const nextUpdate = timeTags.has(fields.tag) ? readTime(fields.next()) : undefined;
+  const entries = fields.tag === tagOf.sequence ? fields.next() : undefined;
+  const extensions = fields.tag === tagOf.extensions ? readExtensions(readAll(fields.next().content)) : new Map<string, CrlExtension>();
+  fields.end();
+  const point = extensions.get(issuingDistributionPoint);
+  const { scope, limit: scopeLimit } = point === undefined ? everything : readScope(point.value);
+  const unknown = [...extensions].find(([oid, { critical }]) => critical && oid !== issuingDistributionPoint)?.[0];
+  const keyIdentifier = extensions.get(oids.authorityKeyIdentifier)?.value;
+  return {
+    der,
+    issuer,
+    thisUpdate,
+    nextUpdate,
+    authorityKeyIdentifier:
+      keyIdentifier === undefined ? undefined : children(readAll(keyIdentifier)).find(({ tag }) => tag === 0x80)?.content,
+    scope,
+    limit: extensions.has(deltaIndicator)
+      ? 'it is a delta CRL'
+      : (scopeLimit ?? (unknown === undefined ? undefined : `its extension ${unknown} is not understood`)),
+    isSignedBy: ({ publicKey }) =>
+      publicKey !== undefined && holds(verificationRule(algorithm), publicKey, tbsElement.raw, signature.subarray(1)),
+    find: (serialNumber) => (entries === undefined ? undefined : findEntry(entries, serialNumber)),
+  };
+}
+
+/** Fields of TBSCertList, read one by one: the list of entries can be long, and is not taken apart. */
+class TbsFields {
+  readonly #content: Uint8Array;
+  readonly #start: number;
+  #offset = 0;
+
+  constructor(element: DerElement) {
+    this.#content = element.content;
+    this.#start = element.start;
+  }
+
+  get tag(): number | undefined {
+    return this.#content[this.#offset];
+  }
+
+  next(tag?: number): DerElement {
+    if (this.tag === undefined) throw new DerError('a field is absent', this.#start);
+    const element = readElement(this.#content, this.#offset);
+    this.#offset = element.end;
+    return tag === undefined ? element : expectTag(element, tag);
+  }
+
+  end(): void {
+    if (this.tag !== undefined) throw new DerError('a field too many', this.#start);
+  }
+}
+
+interface CrlExtension {
+  readonly critical: boolean;
+  readonly value: Uint8Array;
+}
+
+function readExtensions(list: DerElement): Map<string, CrlExtension> {
+  const found = new Map<string, CrlExtension>();
+  for (const element of children(expectTag(list, tagOf.sequence))) {
+    const fields = new SequenceFields(expectTag(element, tagOf.sequence));
+    const oid = readObjectIdentifier(fields.next());
+    const critical = fields.tag === tagOf.boolean && fields.next().content[0] !== 0;
+    if (found.has(oid)) throw new DerError(`the extension ${oid} stands twice`, element.start);
+    found.set(oid, { critical, value: fields.next(tagOf.octetString).content });
+    fields.end();
+  }
+  return found;
+}
+
+const everything = {
+  scope: { userCertificates: true, authorityCertificates: true, distributionPoint: undefined },
+  limit: undefined,
+} as const;
+
+function readScope(value: Uint8Array): { scope: CrlScope; limit: string | undefined } {
+  const fields = new SequenceFields(expectTag(readAll(value), tagOf.sequence));
+  const pointName = fields.tag === 0xa0 ? children(fields.next())[0] : undefined;
+  const flag = (tag: number): boolean => fields.tag === tag && fields.next().content[0] !== 0;
+  const onlyUsers = flag(0x81);
+  const onlyAuthorities = flag(0x82);
+  const someReasons = fields.tag === 0x83;
+  if (someReasons) fields.next();
+  const indirect = flag(0x84);
+  const onlyAttributes = flag(0x85);
+  fields.end();
+  const isFullName = pointName === undefined || pointName.tag === 0xa0;
+  const limit = someReasons
+    ? 'it speaks about some reasons alone'
+    : indirect
+      ? 'it has entries of other issuers'
+      : onlyAttributes
+        ? 'it speaks about attribute certificates'
+        : isFullName
+          ? undefined
+          : 'its distribution point has a relative name';
+  const distributionPoint = pointName === undefined || !isFullName ? undefined : generalNames(pointName);
+  return { scope: { userCertificates: !onlyAuthorities, authorityCertificates: !onlyUsers, distributionPoint }, limit };
+}
+
+function findEntry({ content }: DerElement, serialNumber: Uint8Array): RevokedEntry | undefined {
+  for (let offset = 0; offset < content.length;) {
+    const entry = readElement(content, offset);
+    offset = entry.end;
+    const serial = readElement(entry.content);
+    if (serial.tag === tagOf.integer && Buffer.compare(serial.content, serialNumber) === 0) return readEntry(entry);
+  }
+  return undefined;
+}
+
+function readEntry(element: DerElement): RevokedEntry {
+  const fields = new SequenceFields(expectTag(element, tagOf.sequence));
+  fields.next(tagOf.integer);
+  const revokedAt = readTime(fields.next());
+  const extensions = fields.tag === tagOf.sequence ? readExtensions(fields.next()) : new Map<string, CrlExtension>();
+  fields.end();
+  const reason = extensions.get(oids.crlReason)?.value;
+  // Whatever an extension says that is not understood, the certificate stands in the list. One of another issuer is in an indirect CRL alone.
+  if (extensions.has(certificateIssuer)) throw new DerError('an entry of another issuer', element.start);
+  return { revokedAt, reason: reason === undefined ? undefined : expectTag(readAll(reason), tagOf.enumerated).content[0] };
+}

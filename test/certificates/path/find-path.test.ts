@@ -1,0 +1,184 @@
+import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { array, assert, constantFrom, integer, property, uint8Array } from 'fast-check';
+import * as der from '../../../src/asn1/der.ts';
+import { oids } from '../../../src/asn1/object-identifiers.ts';
+import { DerError } from '../../../src/asn1/reader.ts';
+import { PathFault } from '../../../src/certificates/path/check-path.ts';
+import { findPath, validPaths } from '../../../src/certificates/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../../../src/certificates/path/path-certificate.ts';
+import { signedCertificate } from '../../../src/certificates/signed-certificate.ts';
+import { basicConstraints, extendedKeyUsage, extension, generalNames, keyUsage } from '../../../src/certificates/standard-extensions.ts';
+import { subjectName } from '../../../src/certificates/subject.ts';
+
+interface Entity {
+  readonly name: Uint8Array;
+  readonly privateKey: KeyObject;
+  readonly subjectPublicKeyInfo: Uint8Array;
+}
+
+const at = new Date('2026-06-01T00:00:00Z');
+const lifetime = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
+
+function entity(commonName: string): Entity {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const name = subjectName({ country: 'FR', commonName });
+  return { name, privateKey, subjectPublicKeyInfo: publicKey.export({ format: 'der', type: 'spki' }) };
+}
+
+type Extensions = readonly ReturnType<typeof extension>[];
+const authority: Extensions = [basicConstraints(), keyUsage(['keyCertSign', 'cRLSign'])];
+
+async function certified(subject: Entity, issuer: Entity, extensions: Extensions, validity = lifetime): Promise<PathCertificate> {
+  const signer = {
+    name: issuer.name,
+    subjectPublicKeyInfo: issuer.subjectPublicKeyInfo,
+    signatureAlgorithm: 'ecdsaWithSHA256' as const,
+    sign: async (tbs: Uint8Array) => Promise.resolve(sign('sha256', tbs, issuer.privateKey)),
+  };
+  const encoded = extensions.map((one) => one.der);
+  const { name, subjectPublicKeyInfo } = subject;
+  return pathCertificate(
+    await signedCertificate(signer, {
+      subject: name,
+      subjectPublicKeyInfo,
+      extensions: encoded,
+      ...validity,
+      serialNumber: randomBytes(16),
+    }),
+  );
+}
+
+const root = entity('Root');
+const issuing = entity('Issuing');
+const person = entity('Person');
+const anchor = await certified(root, root, authority);
+const faultOf = (target: PathCertificate, intermediates: PathCertificate[], purpose?: string): string => {
+  try {
+    findPath(target, { anchors: [anchor], intermediates }, { at, purpose });
+    return 'valid';
+  } catch (error) {
+    if (error instanceof PathFault) return error.message;
+    throw error;
+  }
+};
+
+describe('a path', () => {
+  test('that has an end is found among renewed and ended certificates of the same authority', async () => {
+    const ended = { notBefore: new Date('2020-01-01T00:00:00Z'), notAfter: new Date('2021-01-01T00:00:00Z') };
+    const old = await certified(issuing, root, authority, ended);
+    const present = await certified(issuing, root, authority);
+    const target = await certified(person, issuing, []);
+    const found = findPath(target, { anchors: [anchor], intermediates: [old, present] }, { at });
+    expect(found.path.map((one) => one.der)).toEqual([present.der, target.der]);
+    expect(faultOf(target, [old])).toContain('not valid after 2021');
+  });
+
+  test('goes through a ring of cross-certificates without end, and through one without a way out', async () => {
+    const ring = Array.from({ length: 8 }, (_, index) => entity(`Ring ${index}`));
+    const crosses = await Promise.all(
+      ring.flatMap((subject) => ring.filter((issuer) => issuer !== subject).map(async (issuer) => certified(subject, issuer, authority))),
+    );
+    const first = ring[0] ?? root;
+    const target = await certified(person, ring[7] ?? root, []);
+    expect(faultOf(target, crosses)).toBe('no trust anchor leads to it');
+    const wayOut = await certified(first, root, authority);
+    expect(faultOf(target, [wayOut, ...crosses])).toBe('valid');
+  });
+
+  test('serves for the purposes of all certificates in it', async () => {
+    const stamping = [extendedKeyUsage([oids.timeStamping])];
+    const open = await certified(issuing, root, authority);
+    const limited = await certified(issuing, root, [...authority, extendedKeyUsage([oids.ocspSigning])]);
+    const any = await certified(issuing, root, [...authority, extendedKeyUsage([oids.anyExtendedKeyUsage])]);
+    const target = await certified(person, issuing, stamping);
+    expect(faultOf(target, [open], oids.timeStamping)).toBe('valid');
+    expect(faultOf(target, [any], oids.timeStamping)).toBe('valid');
+    expect(faultOf(target, [limited], oids.timeStamping)).toContain('not for the purpose');
+    expect(faultOf(await certified(person, issuing, []), [open], oids.timeStamping)).toContain('not for the purpose');
+  });
+
+  test('of the trust anchor itself is empty', () => {
+    expect(findPath(anchor, { anchors: [anchor], intermediates: [] }, { at }).path).toEqual([]);
+  });
+
+  test('of several can be taken one after the other', async () => {
+    const [one, two] = await Promise.all([certified(issuing, root, authority), certified(issuing, root, authority)]);
+    const target = await certified(person, issuing, []);
+    const found = [...validPaths(target, { anchors: [anchor], intermediates: [one, two] }, { at })];
+    expect(found.map(({ path }) => path[0]?.der)).toEqual([one.der, two.der]);
+  });
+});
+
+describe('name constraints beyond PKITS', () => {
+  const constraints = (kind: 'permitted' | 'excluded', base: Uint8Array): Extensions => [
+    ...authority,
+    extension(oids.nameConstraints, der.sequence(der.implicitConstructed(kind === 'permitted' ? 0 : 1, der.sequence(base))), true),
+  ];
+  const names = (...all: Uint8Array[]): Extensions => [extension(oids.subjectAltName, der.sequence(...all))];
+  const text = (tag: number, value: string): Uint8Array => der.implicitPrimitive(tag, Buffer.from(value, 'latin1'));
+  const address = (...octets: number[]): Uint8Array => der.implicitPrimitive(7, Uint8Array.from(octets));
+  const other = der.implicitConstructed(0, der.concat(der.oid('1.3.6.1.4.1.311.20.2.3'), der.explicit(0, der.utf8String('x'))));
+
+  test.each([
+    ['address in the network', 'permitted', address(10, 0, 0, 0, 255, 0, 0, 0), address(10, 1, 2, 3), 'valid'],
+    [
+      'address elsewhere',
+      'permitted',
+      address(10, 0, 0, 0, 255, 0, 0, 0),
+      address(11, 1, 2, 3),
+      'a name outside of the permitted subtrees',
+    ],
+    [
+      'address of the other length',
+      'permitted',
+      address(10, 0, 0, 0, 255, 0, 0, 0),
+      address(...Array.from({ length: 16 }, () => 10)),
+      'outside',
+    ],
+    ['excluded network', 'excluded', address(10, 0, 0, 0, 255, 0, 0, 0), address(10, 1, 2, 3), 'a name in an excluded subtree'],
+    ['URI with an address', 'permitted', text(6, '.example.org'), text(6, 'http://10.0.0.1/'), 'without a host name'],
+    ['URI without authority', 'excluded', text(6, '.example.org'), text(6, 'urn:x:y'), 'without a host name'],
+    ['host below', 'permitted', text(2, 'example.org'), text(2, 'WWW.Example.org'), 'valid'],
+    ['host that only ends alike', 'permitted', text(2, 'example.org'), text(2, 'badexample.org'), 'outside'],
+    ['mailbox below a domain', 'permitted', text(1, '.example.org'), text(1, 'a@b.example.org'), 'valid'],
+    ['mailbox at the domain itself', 'permitted', text(1, '.example.org'), text(1, 'a@example.org'), 'outside'],
+    ['form that is not compared', 'permitted', other, other, 'not understood'],
+  ] as const)('%s', async (_name, kind, base, name, expected) => {
+    const ca = await certified(issuing, root, constraints(kind, base));
+    expect(faultOf(await certified(person, issuing, names(name)), [ca])).toContain(expected);
+  });
+
+  test('of mailboxes hold for the subject where there is no alternative name', async () => {
+    const ca = await certified(issuing, root, constraints('permitted', text(1, 'example.org')));
+    const mailbox = der.set(der.sequence(der.oid(oids.emailAddress), der.ia5String('a@example.com')));
+    const withMailbox = { ...person, name: der.sequence(mailbox) };
+    expect(faultOf(await certified(withMailbox, issuing, []), [ca])).toContain('outside');
+    const alternative = extension(oids.subjectAltName, generalNames(['a@example.org']));
+    expect(faultOf(await certified(withMailbox, issuing, [alternative]), [ca])).toBe('valid');
+  });
+});
+
+test('bytes that are no certificate are a DerError and nothing else', async () => {
+  const { der: good } = await certified(issuing, root, authority);
+  const change = array(oneOctet(), { minLength: 1, maxLength: 4 });
+  assert(
+    property(change, integer({ min: 0, max: good.length }), uint8Array({ maxLength: 8 }), (changes, cut, tail) => {
+      const bytes = Uint8Array.from(good);
+      for (const [index, value] of changes) bytes[index % bytes.length] = value;
+      const hostile = cut % 3 === 0 ? Buffer.concat([bytes.subarray(0, cut), tail]) : bytes;
+      try {
+        pathCertificate(hostile);
+      } catch (error) {
+        expect(error).toBeInstanceOf(DerError);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+function oneOctet() {
+  return integer({ min: 0, max: 4000 }).chain((index) =>
+    constantFrom(0, 1, 0x30, 0x7f, 0x80, 0x84, 0xff).map((value) => [index, value] as const),
+  );
+}

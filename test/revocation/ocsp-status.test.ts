@@ -1,0 +1,111 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { assert, constantFrom, integer, property } from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { DerError } from '../../src/asn1/reader.ts';
+import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import { ocspRequest, readOcspAnswer } from '../../src/revocation/ocsp-answer.ts';
+import { ocspStatus, type OcspQuestion } from '../../src/revocation/ocsp-status.ts';
+import { openssl } from '../support/openssl.ts';
+import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-ocsp-'));
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+const read = ({ certificate }: Pick<CertificateFiles, 'certificate'>): PathCertificate =>
+  pathCertificate(new X509Certificate(readFileSync(certificate)).raw);
+
+const authority = new ScratchAuthority(directory, 'Authority');
+const other = new ScratchAuthority(directory, 'Other');
+const good = authority.issue('Good');
+const revoked = authority.issue('Revoked');
+authority.revoke(revoked);
+const delegate = authority.issue('Responder', { extendedKeyUsage: 'OCSPSigning' });
+const notDelegated = authority.issue('Client', { extendedKeyUsage: 'clientAuth' });
+const ofOther = other.issue('Responder', { extendedKeyUsage: 'OCSPSigning' });
+const issuer = read(authority);
+const nonce = Buffer.alloc(16, 7);
+const question = (certificate: CertificateFiles, over: Partial<OcspQuestion> = {}): OcspQuestion => ({
+  certificate: read(certificate),
+  issuer,
+  at: new Date(),
+  nonce,
+  ...over,
+});
+const request = (certificate: CertificateFiles, withNonce: Uint8Array | undefined = nonce): Uint8Array =>
+  ocspRequest(read(certificate), issuer, withNonce);
+const hourMs = 3_600_000;
+
+describe("an answer of OpenSSL's responder", () => {
+  test('says that a certificate is good or revoked, in the name of the issuer or of its delegate', () => {
+    for (const responder of [authority, delegate]) {
+      expect(ocspStatus(readOcspAnswer(authority.ocspAnswer(request(good), { responder })), question(good))).toEqual({ kind: 'good' });
+      const answer = readOcspAnswer(authority.ocspAnswer(request(revoked), { responder }));
+      expect(ocspStatus(answer, question(revoked))).toMatchObject({ kind: 'revoked', revokedAt: expect.any(Date) as unknown });
+    }
+  });
+
+  test('does not count where who signed it has no right to', () => {
+    const by = (responder: CertificateFiles): unknown =>
+      ocspStatus(readOcspAnswer(authority.ocspAnswer(request(good), { responder })), question(good));
+    expect(by(notDelegated)).toMatchObject({ kind: 'undetermined', why: expect.stringContaining('not for the purpose') as unknown });
+    expect(by(ofOther)).toMatchObject({ kind: 'undetermined', why: expect.stringContaining('no right') as unknown });
+    expect(by(other)).toMatchObject({ kind: 'undetermined' });
+  });
+
+  test('counts for the certificate, the issuer and the time that it is about', () => {
+    const answer = readOcspAnswer(authority.ocspAnswer(request(good)));
+    const why = (over: Partial<OcspQuestion>): unknown => ocspStatus(answer, question(good, over));
+    expect(why({ certificate: read(revoked) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is about other certificates' });
+    expect(why({ issuer: read(other) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is about other certificates' });
+    expect(why({ at: new Date(Date.now() + 25 * hourMs) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is too old' });
+    expect(why({ at: new Date(Date.now() - hourMs) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is of the future' });
+    expect(why({ nonce: Buffer.alloc(16, 8) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer has another nonce' });
+    const withoutEnd = readOcspAnswer(authority.ocspAnswer(request(good), { days: 0 }));
+    expect(ocspStatus(withoutEnd, question(good))).toEqual({ kind: 'good' });
+    expect(ocspStatus(withoutEnd, question(good, { at: new Date(Date.now() + 2 * hourMs) }))).toMatchObject({
+      why: 'the OCSP answer is too old',
+    });
+  });
+
+  test('of a serial number that was never issued leaves the status open', () => {
+    const stranger = { ...read(good), serialNumber: Uint8Array.of(1, 2, 3) };
+    const answer = readOcspAnswer(authority.ocspAnswer(ocspRequest(stranger, issuer, nonce)));
+    expect(ocspStatus(answer, question(good, { certificate: stranger }))).toMatchObject({
+      kind: 'undetermined',
+      why: expect.stringContaining('does not know') as unknown,
+    });
+  });
+
+  test('that was changed anywhere is not good for another status', () => {
+    const bytes = authority.ocspAnswer(request(revoked), { responder: delegate });
+    assert(
+      property(integer({ min: 0, max: bytes.length - 1 }), constantFrom(0, 1, 0x30, 0x80, 0x82, 0xff), (index, value) => {
+        const changed = Uint8Array.from(bytes);
+        changed[index] = value;
+        try {
+          expect(ocspStatus(readOcspAnswer(changed), question(revoked)).kind).not.toBe('good');
+        } catch (error) {
+          if (!(error instanceof DerError)) throw error;
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+test('a request is what OpenSSL reads it as', () => {
+  const text = openssl(['ocsp', '-reqin', '{request}', '-req_text'], { request: request(good) });
+  expect(text).toContain(`Serial Number: ${Buffer.from(read(good).serialNumber).toString('hex').toUpperCase().replace(/^00/, '')}`);
+  expect(text).toContain('OCSP Nonce');
+  expect(openssl(['ocsp', '-reqin', '{request}', '-req_text'], { request: ocspRequest(read(good), issuer, undefined) })).not.toContain(
+    'Nonce',
+  );
+});
+
+test('a refusal of the responder is no answer', () => {
+  expect(() => readOcspAnswer(Buffer.from('30030a0106', 'hex'))).toThrow('the responder refuses: unauthorized');
+});

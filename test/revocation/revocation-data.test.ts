@@ -1,0 +1,113 @@
+import { createServer, type Server } from 'node:http';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
+import { RevocationSources, type DataSource, type RevocationQuestion } from '../../src/revocation/revocation-data.ts';
+import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-revocation-'));
+const authority = new ScratchAuthority(directory, 'Authority');
+const good = authority.issue('Good');
+const revoked = authority.issue('Revoked');
+authority.revoke(revoked);
+const read = ({ certificate }: Pick<CertificateFiles, 'certificate'>): PathCertificate =>
+  pathCertificate(new X509Certificate(readFileSync(certificate)).raw);
+const issuer = read(authority);
+
+let server: Server;
+let base: string;
+let asked: string[] = [];
+let fault: string | undefined;
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    if (request.url === fault) response.writeHead(500).end();
+    else if (request.url === '/crl') response.end(authority.revocationList());
+    else if (request.url === '/ocsp') void buffer(request).then((body) => response.end(authority.ocspAnswer(body)));
+    else response.end('nonsense');
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+beforeEach(() => {
+  asked = [];
+  fault = undefined;
+});
+afterAll(() => {
+  server.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const from = (...paths: string[]): DataSource => ({ kind: 'SERVER', urls: paths.map((path) => new URL(base + path)) });
+const question = (certificate: CertificateFiles, over: Partial<RevocationQuestion['wanted']> = {}): RevocationQuestion => ({
+  certificate: read(certificate),
+  issuer,
+  wanted: { ocsp: from('/ocsp'), crl: from('/crl'), ...over },
+  at: new Date(),
+});
+const http = new OutgoingHttp({ clientHosts: [], privateNetworks: ['127.0.0.0/8'], timeoutSeconds: 5, connectionsMax: 8 });
+const sources = (): RevocationSources => new RevocationSources(http);
+
+describe('revocation data', () => {
+  test.each(['OCSP', 'CRL', 'BOTH'] as const)('by %s says good and revoked, and is handed on as it came', async (choice) => {
+    const all = sources();
+    const ofGood = await all.of(question(good, { choice }));
+    expect(ofGood.status).toEqual({ kind: 'good' });
+    expect([ofGood.ocspAnswers.length, ofGood.crls.length]).toEqual([choice === 'CRL' ? 0 : 1, choice === 'OCSP' ? 0 : 1]);
+    expect(await all.of(question(revoked, { choice }))).toMatchObject({ status: { kind: 'revoked' } });
+  });
+
+  test('is asked for once while it is good, by many at once too', async () => {
+    const all = sources();
+    await Promise.all(Array.from({ length: 5 }, async () => all.of(question(good, { choice: 'BOTH' }))));
+    await all.of(question(good, { choice: 'BOTH' }));
+    expect(asked.toSorted()).toEqual(['/crl', '/ocsp']);
+    const later = { ...question(good, { choice: 'BOTH' }), at: new Date(Date.now() + 25 * 3_600_000) };
+    expect(await all.of(later)).toMatchObject({ status: { kind: 'undetermined' } });
+    expect(asked.length).toBe(4);
+  });
+
+  test('comes from the next source where the first has none', async () => {
+    fault = '/ocsp';
+    const both = await sources().of(question(good, { choice: 'OCSP', ocsp: from('/nonsense', '/ocsp') }));
+    expect(both).toMatchObject({ status: { kind: 'undetermined', why: expect.stringContaining('status 500') as unknown } });
+    fault = undefined;
+    expect(await sources().of(question(good, { choice: 'OCSP', ocsp: from('/nonsense', '/ocsp') }))).toMatchObject({
+      status: { kind: 'good' },
+    });
+  });
+
+  test('of both kinds needs both', async () => {
+    fault = '/crl';
+    expect(await sources().of(question(good, { choice: 'BOTH' }))).toMatchObject({ status: { kind: 'undetermined' } });
+  });
+
+  test('is undetermined where the certificate names no source', async () => {
+    const wanted = { ocsp: { kind: 'CERTIFICATE' }, crl: { kind: 'CERTIFICATE' } } as const;
+    expect(await sources().of({ ...question(good), wanted })).toMatchObject({ status: { why: 'no CRL is named for the certificate' } });
+    expect(asked).toEqual([]);
+  });
+
+  test("of the service's own authority comes without HTTP", async () => {
+    const own = {
+      crl: async () => Promise.resolve(derOfPem(authority.revocationList())),
+      ocspAnswer: async (body: Uint8Array) => Promise.resolve(authority.ocspAnswer(body)),
+    };
+    const all = new RevocationSources(http, (one) => (one === issuer ? own : undefined));
+    const wanted = { choice: 'BOTH', ocsp: { kind: 'CERTIFICATE' }, crl: { kind: 'CERTIFICATE' } } as const;
+    expect(await all.of({ ...question(revoked), wanted })).toMatchObject({ status: { kind: 'revoked' } });
+    expect(asked).toEqual([]);
+  });
+});
+
+function derOfPem(pem: string): Buffer {
+  return Buffer.from(pem.replaceAll(/-----[A-Z0-9 ]+-----|\s/g, ''), 'base64');
+}
