@@ -79,8 +79,10 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const clients = new ClientRegistry(store);
   await clients.load();
   let validConfig = config;
+  const threads = new WorkThreads();
   const keys = new Keyring(store, token, tokenCustody(token), {
     ...keyOptions(config),
+    threads,
     pool: { ...metrics.keyPool(), targets: () => poolTargets(validConfig), isTokenBusy: () => token.waiting > 0, log },
   });
   const { finished, kept } = await keys.recover();
@@ -92,7 +94,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   });
   keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
-  const threads = new WorkThreads();
   const keptAnswers = await KeptAnswers.open({
     ...{ store, threads, tokenMac: await tokenMacOfKeptAnswers(store, token, log) },
     limits: () => ({ client: validConfig.limits.keptAnswersMaxBytesPerClient, all: validConfig.limits.keptAnswersMaxBytes }),

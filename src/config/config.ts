@@ -62,6 +62,13 @@ export type TokenConfig = z.output<typeof TokenConfig>;
 const Tenant = z.strictObject({
   certificateAuthority: z.string().min(1).describe('Name of the authority that issues the certificates of the tenant.'),
   profile: CertificateProfile,
+  keysMax: z
+    .int()
+    .positive()
+    .optional()
+    .describe(
+      'Keys of the tenant on the token, those consumed and removed apart; beyond it createCertificate is 2/213. Absent: any number.',
+    ),
   revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate wants the key's secret; the role alone is not enough."),
   allowSha1: z.boolean().default(false).describe('Takes SHA-1 digests and the DIGEST value SHA_1, which is broken for new signatures.'),
   otpDelivery: z

@@ -70,8 +70,8 @@ export async function repeatable(
   }
 }
 
-function noRoom({ whose, until }: KeptAnswersFull): Problem {
-  const headers = { 'Retry-After': String(Math.max(1, Math.ceil((until - Date.now()) / 1000))) };
+function noRoom({ whose, fullMs }: KeptAnswersFull): Problem {
+  const headers = { 'Retry-After': String(Math.max(1, Math.ceil(fullMs / 1000))) };
   const what = whose === 'client' ? "this client's requests with an Idempotency-Key" : 'requests with an Idempotency-Key';
   const detail = `no more answers to ${what} can be kept now; nothing was done: without the header the request is carried out`;
   return new Problem(whose === 'client' ? 429 : 503, detail, { headers });

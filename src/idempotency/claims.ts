@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Selectable } from 'kysely';
 import type { KeptAnswerRow } from '../state/schema.ts';
 import type { KeptBytes } from '../state/repositories/kept-bytes.ts';
 import type { StateStore } from '../state/state-store.ts';
@@ -11,14 +12,14 @@ const partsDeletedAtOnce = 32;
 /** No more answers are kept for a client, or for all of them. Nothing was done. */
 export class KeptAnswersFull extends Error {
   readonly whose: 'client' | 'all';
-  /** When some of them end, milliseconds since epoch. */
-  readonly until: number;
+  /** Milliseconds until the first of them ends. */
+  readonly fullMs: number;
 
-  constructor(whose: 'client' | 'all', until: number) {
+  constructor(whose: 'client' | 'all', fullMs: number) {
     super('no more answers are kept');
     this.name = 'KeptAnswersFull';
     this.whose = whose;
-    this.until = until;
+    this.fullMs = fullMs;
   }
 }
 
@@ -56,9 +57,9 @@ export class Claims {
    * Answers the row that is there, where the request has been claimed before. @throws {KeptAnswersFull} where it has not, and what is kept already is as
    * much as `room`
    */
-  async claim({ id, fingerprint, client }: RequestSecrets, claim: string, room: KeptBytes): Promise<'claimed' | KeptAnswerRow> {
+  async claim({ id, fingerprint, client }: RequestSecrets, claim: string, room: KeptBytes): Promise<'claimed' | Selectable<KeptAnswerRow>> {
     for (let isSwept = false; ; isSwept = true) {
-      const now = Date.now();
+      const now = this.#store.now();
       const { counter } = this;
       const found = await this.#store.run('claimAnswer', {
         id,
@@ -71,8 +72,9 @@ export class Claims {
         room,
       });
       if (found === 'claimed' || !('full' in found)) return found;
+      const fullMs = found.until - this.#store.now();
       // What has ended makes room, if it was not deleted yet.
-      if (isSwept || found.until > Date.now()) throw new KeptAnswersFull(found.full, found.until);
+      if (isSwept || fullMs > 0) throw new KeptAnswersFull(found.full, Math.max(0, fullMs));
       await this.#sweep();
     }
   }
@@ -94,13 +96,13 @@ export class Claims {
   async #renew(): Promise<void> {
     if (this.#running.size === 0) return;
     // A store that is away: the claims end, and nothing can be committed with them.
-    await this.#store.run('renewClaims', { claims: [...this.#running], until: Date.now() + this.#claimMs }).catch(() => undefined);
+    await this.#store.run('renewClaims', { claims: [...this.#running], until: this.#store.now() + this.#claimMs }).catch(() => undefined);
   }
 
   async #sweep(): Promise<void> {
     const { counter } = this;
     try {
-      while ((await this.#store.run('deleteEndedAnswers', { now: Date.now(), limit: deletedAtOnce, counter })) === deletedAtOnce);
+      while ((await this.#store.run('deleteEndedAnswers', { now: this.#store.now(), limit: deletedAtOnce, counter })) === deletedAtOnce);
       while ((await this.#store.run('deleteLooseParts', { limit: partsDeletedAtOnce })) === partsDeletedAtOnce);
       this.keptBytes = await this.#store.run('allKeptBytes');
     } catch {

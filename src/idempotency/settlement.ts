@@ -1,4 +1,4 @@
-import type { OutcomeKeeper, SettledOutcome } from '../state/settlement.ts';
+import type { OutcomeKeeper, SettledAnswer, SettledOutcome } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { step, type Step } from '../state/step.ts';
 import type { AnswerForm } from './answer-form.ts';
@@ -31,15 +31,18 @@ export class Settlement implements OutcomeKeeper {
   async steps(outcome: SettledOutcome): Promise<readonly Step[]> {
     const form = this.#formOf(outcome);
     if (form === undefined) return [];
-    const keeping = await this.keeping(form, 'answer' in outcome ? outcome.until : undefined);
+    const keeping = await this.keeping(form, 'answer' in outcome ? outcome : {});
     this.said = form;
     return [keeping];
   }
 
-  /** Keeps a form as the answer, until a moment if it is worth nothing afterwards. */
-  async keeping(form: AnswerForm, until = Number.MAX_SAFE_INTEGER): Promise<Step<'keepAnswer'>> {
+  /** Keeps a form as the answer: until a moment, or while a one-time password is open, if it is worth nothing afterwards. */
+  async keeping(
+    form: AnswerForm,
+    { until = Number.MAX_SAFE_INTEGER, whileOtp }: Pick<SettledAnswer, 'until' | 'whileOtp'> = {},
+  ): Promise<Step<'keepAnswer'>> {
     const { secrets, claim, keepMs, counter } = this.#keeping;
     const where = await placed(this.#store, secrets, claim, form);
-    return step('keepAnswer', { id: secrets.id, claim, ...where, counter, until: Math.min(until, Date.now() + keepMs) });
+    return step('keepAnswer', { id: secrets.id, claim, ...where, whileOtp, counter, until: Math.min(until, this.#store.now() + keepMs) });
   }
 }

@@ -18,6 +18,7 @@ export interface Schema {
   kept_answer_parts: KeptAnswerPartRow;
   kept_bytes: KeptBytesRow;
   service_keys: ServiceKeyRow;
+  limited_tenants: LimitedTenantRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -206,6 +207,8 @@ export interface KeptAnswerRow {
   client: string;
   /** What the answer counts for in `kept_bytes`; 0 while there is none. */
   bytes: number;
+  /** The one-time password that the answer tells, and without which it is worth nothing: `otp_id`. */
+  while_otp: Generated<string | null>;
 }
 
 /** A piece of a large kept answer. It counts when its row in `kept_answers` names the claim that it was stored under. */
@@ -225,6 +228,12 @@ export interface KeptBytesRow {
   counter: string;
   /** Below 0 where another instance counted what this one deleted. */
   bytes: number;
+}
+
+/** A tenant that may have so many keys: two creations at once change one row, so that each counts the other. */
+export interface LimitedTenantRow {
+  tenant: string;
+  creations: number;
 }
 
 /** A key on the token that the service has for a purpose of its own. */

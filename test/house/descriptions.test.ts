@@ -50,7 +50,7 @@ function withoutWords(found: readonly Member[]): string[] {
   return [...new Set(silent.map(({ at }) => at))];
 }
 
-function pointed(document: Schema, reference: string): Schema {
+function pointed(document: object, reference: string): Schema {
   let value: unknown = document;
   for (const step of reference.slice(2).split('/')) value = (value as Record<string, unknown>)[step];
   return value as Schema;
@@ -72,9 +72,7 @@ it('every field of the interface says what it means', () => {
         Object.values(content).map(({ schema }) => ({ name: status, schema })),
       ),
     ];
-    return bodies.flatMap(({ name, schema }) =>
-      members(schema as Schema, (reference) => pointed(document as unknown as Schema, reference), `${path} ${name} `),
-    );
+    return bodies.flatMap(({ name, schema }) => members(schema as Schema, (reference) => pointed(document, reference), `${path} ${name} `));
   });
   expect(found.length).toBeGreaterThan(300);
   expect(withoutWords(found)).toEqual([]);

@@ -19,8 +19,8 @@ import {
 import { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
-import { putOtp, withdrawOtp } from './otps.ts';
+import { changeKeyState, countKeys, findKey, insertKey, listKeys } from './keys.ts';
+import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
@@ -52,6 +52,7 @@ export const repositories = {
   findServiceKey,
   finishStep,
   changeKeyState,
+  countKeys,
   endReservations,
   fillPool,
   insertKey,
@@ -79,7 +80,6 @@ export const repositories = {
   revoke,
   takeServiceKey,
   unlockKey,
-  withdrawOtp,
 };
 
 export type RepositoryName = keyof typeof repositories;
@@ -87,6 +87,7 @@ export type RepositoryName = keyof typeof repositories;
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
   'allKeptBytes',
+  'countKeys',
   'crlState',
   'findCertificate',
   'findAnswerPart',

@@ -1,6 +1,9 @@
-import { sql, type DeleteQueryBuilder, type DeleteResult, type Transaction } from 'kysely';
+import { sql, type DeleteQueryBuilder, type DeleteResult, type RawBuilder, type Selectable, type Transaction } from 'kysely';
 import type { KeptAnswerPartRow, KeptAnswerRow, Schema } from '../schema.ts';
 import { countKeptBytes, keptBytes, type KeptBytes } from './kept-bytes.ts';
+
+/** The text of a commit's failure where somebody else has the request by now. */
+export const claimIsLost = 'the claim on a request has ended';
 
 /** Who claims a request, until when nobody else does. Times are milliseconds since epoch. */
 export interface Claim {
@@ -24,13 +27,15 @@ export interface NoRoom {
 
 /**
  * Claims a request that nobody has claimed and no answer is kept for, where there is room for one. Otherwise answers the row that is there. What has
- * ended is as if it were not there: a claim whose instance died, an answer that has been kept long enough.
+ * ended is as if it were not there: a claim whose instance died, an answer that has been kept long enough, that of a one-time password that is not
+ * open any more.
  */
-export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promise<'claimed' | NoRoom | KeptAnswerRow> {
+export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promise<'claimed' | NoRoom | Selectable<KeptAnswerRow>> {
   if (!(await inserted(db, claim))) {
-    const row = await db.selectFrom('kept_answers').selectAll().where('id', '=', claim.id).executeTakeFirstOrThrow();
-    if (row.ends_at > claim.now) return row;
-    await forget(db, claim.counter, db.deleteFrom('kept_answers').where('id', '=', claim.id));
+    const ended = db.deleteFrom('kept_answers').where('id', '=', claim.id).where(hasEnded(claim.now));
+    if ((await forget(db, claim.counter, ended)) === 0) {
+      return db.selectFrom('kept_answers').selectAll().where('id', '=', claim.id).executeTakeFirstOrThrow();
+    }
     await inserted(db, claim);
   }
   const { room, client } = claim;
@@ -45,7 +50,7 @@ export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promis
 
 /** False where a row is there that has not ended, or that has an answer. */
 async function inserted(db: Transaction<Schema>, { id, fingerprint, claim, until, now, client }: Claim): Promise<boolean> {
-  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until, client, bytes: 0 };
+  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until, while_otp: null, client, bytes: 0 };
   const row = await db
     .insertInto('kept_answers')
     .values({ id, ...fields })
@@ -70,6 +75,11 @@ async function forget(
   return rows.length;
 }
 
+function hasEnded(now: number): RawBuilder<boolean> {
+  return sql<boolean>`(kept_answers.ends_at <= ${now} or (kept_answers.while_otp is not null
+    and not exists (select 1 from otps where otps.otp_id = kept_answers.while_otp)))`;
+}
+
 /** Stores a part of a large answer, for `keepAnswer` to name. */
 export async function addAnswerPart(db: Transaction<Schema>, part: KeptAnswerPartRow): Promise<void> {
   await db.insertInto('kept_answer_parts').values(part).execute();
@@ -83,9 +93,11 @@ export async function findAnswerPart(
   return (await parts.where('part', '=', part).executeTakeFirst())?.bytes;
 }
 
-interface KeptAnswer extends Pick<KeptAnswerRow, 'id' | 'answer' | 'parts' | 'bytes'> {
+/** An answer with the claim that it is for; `whileOtp`: it is worth nothing without this one-time password. */
+export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'parts' | 'bytes'> {
   readonly claim: string;
   readonly until: number;
+  readonly whileOtp?: string | null | undefined;
   /** Of the instance that counts. */
   readonly counter: string;
 }
@@ -94,15 +106,18 @@ interface KeptAnswer extends Pick<KeptAnswerRow, 'id' | 'answer' | 'parts' | 'by
  * Keeps the answer of a claimed request: one step of the commit that does what the answer tells of.
  * @throws {Error} where the claim has ended and somebody else has the request, so that the commit does nothing
  */
-export async function keepAnswer(db: Transaction<Schema>, { id, claim, answer, parts, bytes, until, counter }: KeptAnswer): Promise<void> {
+export async function keepAnswer(
+  db: Transaction<Schema>,
+  { id, claim, answer, parts, bytes, until, whileOtp = null, counter }: AnswerToKeep,
+): Promise<void> {
   const row = await db
     .updateTable('kept_answers')
-    .set({ claim: null, answer, parts, bytes, ends_at: until })
+    .set({ claim: null, answer, parts, bytes, ends_at: until, while_otp: whileOtp })
     .where('id', '=', id)
     .where('claim', '=', claim)
     .returning('client')
     .executeTakeFirst();
-  if (row === undefined) throw new Error('the claim on a request has ended');
+  if (row === undefined) throw new Error(claimIsLost);
   await countKeptBytes(db, counter, new Map([[row.client, bytes]]));
 }
 
