@@ -6,12 +6,15 @@ import { ConfigError } from './config.ts';
  */
 const changeable = [
   'certificateAuthorities',
+  'identityProviders',
   'limits.documentsMax',
   'limits.bodiesMaxBytes',
   'limits.bodiesMaxBytesPerClient',
   'limits.drainSeconds',
   'limits.jsonBodyMaxBytes',
   'limits.jsonValuesMax',
+  'limits.keptAnswersMaxBytes',
+  'limits.keptAnswersMaxBytesPerClient',
   'limits.messagesPerMinute',
   'limits.otpsPerMinute',
   'limits.requestsBurst',

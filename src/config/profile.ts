@@ -88,6 +88,11 @@ const SubjectRules = z.strictObject({
     .array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1'))
     .optional()
     .describe('Countries that a subject may have (ISO 3166-1). Absent: every one.'),
+  defaultCountry: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')
+    .optional()
+    .describe('The country of a subject whose token of an identity provider names none.'),
 });
 export type SubjectRules = z.output<typeof SubjectRules>;
 

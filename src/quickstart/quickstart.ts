@@ -18,6 +18,7 @@ import { makeDevelopmentToken } from './development-token.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
 import { ensureGateways, stopGateways } from './gateway-process.ts';
 import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
+import { makeIdentityProvider } from './identity-provider.ts';
 import { clientFiles, layout } from './layout.ts';
 import { firstPorts, freePort, isFree } from './ports.ts';
 import { clients, makeTlsMaterial } from './tls-material.ts';
@@ -51,6 +52,7 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
   const publicPort = await freePort(publicFrom);
   const authorities = await step('making a root and an issuing CA on the token', async () => makeAuthorities(publicUrlOf(publicPort)));
   writeConfig({ api: 0, operations: 0, public: publicPort }, authorities);
+  makeIdentityProvider();
   await step('registering the clients', registerClients);
   const gateways = await step('starting an SMTP receiver and an SMS gateway', ensureGateways);
   try {
@@ -120,11 +122,12 @@ async function ensureRunning(description: Description): Promise<number> {
       );
     }
   }
+  const identityProvider = makeIdentityProvider();
   completeConfig(await ensureGateways());
-  // Both can have changed since: a later version writes an outbox, and the configuration is the user's to edit.
+  // All of these can have changed since: a later version writes more, and the configuration is the user's to edit.
   const { signRoot } = loadConfig(layout.config).paths;
   const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
-  writeDescription({ ...description, signRoot, outboxDirectory: layout.outbox });
+  writeDescription({ ...description, signRoot, outboxDirectory: layout.outbox, identityProvider });
   return pid;
 }
 

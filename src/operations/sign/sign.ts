@@ -3,7 +3,6 @@ import { chainFor } from '../../certificates/chains.ts';
 import { evidenceDocument, type InputDocument } from '../../documents/document.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
-import { Refusal } from '../../result-codes.ts';
 import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
 import type { SignerChain } from '../../signatures/format.ts';
 import type { ThreadedFormat } from '../../signatures/threaded-format.ts';
@@ -118,10 +117,11 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   });
 }
 
-function signerOf(key: KeyRecord, { caller, config, authorities }: Context, trustedCa: string | undefined): SignerChain {
-  const authority = authorities.get(config.tenants[caller.tenant]?.certificateAuthority ?? '');
-  if (authority === undefined) throw new Refusal('INTERNAL', { message: `tenant ${caller.tenant} has no certificate authority` });
-  return { certificate: key.certificate, publicKey: key.publicKey, issuers: chainFor(authority, trustedCa) };
+/** Who issued the certificate counts, whatever authority the tenant has by now. */
+function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | undefined): SignerChain {
+  const issuers = chainFor(key.issuers, authorities.get(key.authority), trustedCa);
+  if (issuers.length === 0) throw new Error(`the authority ${key.authority} that issued ${key.reference} is not configured any more`);
+  return { certificate: key.certificate, publicKey: key.publicKey, issuers };
 }
 
 function at<T>(list: readonly T[], index: number): T {

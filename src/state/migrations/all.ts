@@ -8,6 +8,7 @@ import * as keyPool from './0006-key-pool.ts';
 import * as audit from './0010-audit.ts';
 import * as revocation from './0011-revocation.ts';
 import * as limitsOfKeys from './0013-limits-of-keys.ts';
+import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
 import * as keptBytes from './0016-kept-bytes.ts';
 
 /** Every migration, oldest first. They only go forward. */
@@ -21,6 +22,7 @@ const migrations: Record<string, Migration> = {
   '0010-audit': audit,
   '0011-revocation': revocation,
   '0013-limits-of-keys': limitsOfKeys,
+  '0015-tokens-and-issuers': tokensAndIssuers,
   '0016-kept-bytes': keptBytes,
 };
 

@@ -16,10 +16,11 @@ import {
   releaseClaim,
   renewClaims,
 } from './kept-answers.ts';
+import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';
 import { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, countKeys, findKey, insertKey, listKeys } from './keys.ts';
+import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
@@ -48,6 +49,7 @@ export const repositories = {
   deleteLooseParts,
   endAllClaims,
   findAnswerPart,
+  findIssuingChain,
   findKey,
   findServiceKey,
   finishStep,
@@ -56,11 +58,13 @@ export const repositories = {
   endReservations,
   fillPool,
   insertKey,
+  isIdentityTokenUsed,
   journal,
   keepAnswer,
   listKeys,
   poolLevels,
   probe,
+  pruneIdentityTokens,
   putOtp,
   recordFailure,
   releaseClaim,
@@ -80,6 +84,7 @@ export const repositories = {
   revoke,
   takeServiceKey,
   unlockKey,
+  useIdentityToken,
 };
 
 export type RepositoryName = keyof typeof repositories;
@@ -91,7 +96,9 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'crlState',
   'findCertificate',
   'findAnswerPart',
+  'findIssuingChain',
   'findKey',
+  'isIdentityTokenUsed',
   'journal',
   'listAuditRecords',
   'listClients',
