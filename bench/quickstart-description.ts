@@ -11,7 +11,10 @@ const Client = z.object({ certificate: z.string(), key: z.string() });
 const Description = z.object({
   baseUrl: z.url(),
   opsUrl: z.url(),
+  publicUrl: z.url(),
   signRoot: z.string(),
+  /** Where the transfer store is, in a service that has one. */
+  ftmRoot: z.string().optional(),
   caCertificate: z.string(),
   clients: z.object({ app: Client, other: Client }),
   configFile: z.string(),

@@ -3,6 +3,7 @@ import { runCommand, type AdminContext } from './admin/commands.ts';
 import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
 import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
+import { OcspResponders } from './certificates/ocsp/ocsp-responders.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
 import { IdentityProviders } from './certificates/jwt/identity-providers.ts';
 import { Revocations } from './certificates/revocations.ts';
@@ -12,12 +13,17 @@ import { programArguments } from './config/arguments.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
+import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
 import { checkKeyTypes, keyOptions, keysOf, poolTargets } from './daemon/key-options.ts';
+import { ocspLimits } from './daemon/ocsp-limits.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { readinessFaults } from './daemon/readiness.ts';
+import { StagedNames } from './documents/paths/staged-names.ts';
+import { TransferStore } from './documents/transfer/transfer-store.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
 import { Guard } from './http/guard.ts';
 import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
+import { ocsp } from './http/ocsp.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { publishedPki } from './http/published-pki.ts';
@@ -37,6 +43,7 @@ import { Watchdog } from './service/watchdog.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
+import { ocspMetrics } from './telemetry/ocsp-metrics.ts';
 import { messageMetrics } from './telemetry/message-metrics.ts';
 import { keptAnswerMetrics } from './telemetry/kept-answer-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
@@ -45,6 +52,7 @@ import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { processMetrics } from './telemetry/process-metrics.ts';
 import { requestMetrics } from './telemetry/request-metrics.ts';
+import { transferMetrics } from './telemetry/transfer-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
@@ -106,15 +114,35 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const crls = new CrlPublishers(store, log);
   await crls.use(authorities, config.certificateAuthorities);
   crlMetrics(metrics.registry, () => crls.ends());
-  const revocations = new Revocations(store, crls);
+  const ocspResponders = new OcspResponders({ store, token, undoing: keys.destruction, log }, ocspLimits(config));
+  await ocspResponders.use(authorities, config.certificateAuthorities);
+  const ocspAnswered = ocspMetrics(metrics.registry, () => ocspResponders.ends());
+  const revocations = new Revocations(store, {
+    changed: (authority, serialNumber) => {
+      crls.changed(authority);
+      ocspResponders.changed(authority, serialNumber);
+    },
+  });
 
   const guard = new Guard(config.limits, threads, clientOf);
   const requests = requestMetrics(metrics.registry);
+  const owner = config.audit.name;
+  const transfers =
+    config.transferStore === undefined
+      ? undefined
+      : await TransferStore.open({
+          ...{ store, owner, threads, log, config: config.transferStore },
+          metrics: transferMetrics(metrics.registry, async () => store.run('transferShares')),
+        });
+  const stagedNames = new StagedNames(owner);
+  void stagedNames.removeLeft(writeDirectoriesOf(config), log);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
   const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
+    ftmRoot: valid.config.paths.ftmRoot,
+    transfers,
     guard,
     jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
     documentsMax: valid.config.limits.documentsMax,
@@ -129,13 +157,16 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     audit,
     metrics: requests,
     keptAnswers,
-    context: (caller, details) => ({
+    context: (caller, details, deliveries) => ({
       ...valid,
       caller,
       keys,
       token,
       revocations,
       threads,
+      transfers,
+      stagedNames,
+      deliveries,
       audit: details,
       deliver: otpDelivery(valid, caller),
     }),
@@ -163,7 +194,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       }),
     warnings: () => apiListener.tls.warnings(),
   };
-  const apiListener = createApiListener(config.listeners.api, config.limits, api, {
+  const apiListener = createApiListener(config.listeners.api, limitsWithUploads(config), api, {
     log,
     audit,
     malformed: guard.malformed,
@@ -179,7 +210,10 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const publicServer =
     config.listeners.public === undefined
       ? undefined
-      : createPublicServer(config.listeners.public, [publishedPki((name) => crls.find(name))]);
+      : createPublicServer(config.listeners.public, [
+          ocsp((name) => ocspResponders.find(name), ocspAnswered),
+          publishedPki((name) => crls.find(name)),
+        ]);
   const reloader = new Reloader({
     path: configPath,
     initial: config,
@@ -195,6 +229,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
             void crls.use(opened, next.certificateAuthorities);
+            void ocspResponders.use(opened, next.certificateAuthorities);
             validConfig = next;
             guard.use(next.limits);
             messages = nextMessages;
@@ -246,10 +281,12 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     await administrationEnded;
     apiListener.refusals.stop();
     await crls.stop();
+    await ocspResponders.stop();
     keys.stopPool();
     keys.destruction.stopSweeping();
     keptAnswers.stop();
     messages.close();
+    await transfers?.stop();
     await audit.stop();
     await threads.stop();
     await token.stop();

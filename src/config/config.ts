@@ -7,6 +7,7 @@ import { LimitsConfig } from './limits-config.ts';
 import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
+import { absoluteDocuments, absoluteTransferStore, AllowedDirectories, DocumentsConfig, TransferStoreConfig } from './documents-config.ts';
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
 import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
@@ -82,6 +83,8 @@ const Tenant = z.strictObject({
     .default('RESPONSE')
     .describe('What sendOTP does with a one-time password: RESPONSE answers it, MESSAGE sends it to the subscriber of the key.'),
   otpText: OtpText.optional().describe("What the tenant's subscribers read instead of messages.otpText."),
+  readDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.readDirectories."),
+  writeDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.writeDirectories."),
 });
 
 const Audit = z.strictObject({
@@ -134,11 +137,30 @@ export const Config = z.strictObject({
         host: z.string().default('0.0.0.0').describe('Address to listen on, where systemd hands over no socket.'),
         port: Port.default(8080).describe('TCP port to listen on, where systemd hands over no socket.'),
         ...connectionLimits({ connectionsMax: 500, idleTimeoutSeconds: 10 }),
+        requestsPerSecond: z
+          .int()
+          .positive()
+          .default(1000)
+          .describe(
+            'Of all clients together. What comes faster waits, so that strangers do not slow the signatures down; who would wait too long gets a 503.',
+          ),
+        ocspSignaturesPerSecond: z
+          .int()
+          .positive()
+          .default(200)
+          .describe(
+            'OCSP answers that need a signature: those with a nonce, and the first about each certificate. Beyond it the answer is tryLater.',
+          ),
       })
       .optional()
       .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),
   }),
-  paths: z.strictObject({ signRoot: PathPrefix.default('/sign').describe('Prefix of the paths of all operations.') }).prefault({}),
+  paths: z
+    .strictObject({
+      signRoot: PathPrefix.default('/sign').describe('Prefix of the paths of all operations.'),
+      ftmRoot: PathPrefix.default('/ftm').describe('Prefix of the paths of the file transfer store.'),
+    })
+    .prefault({}),
   limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
@@ -148,6 +170,8 @@ export const Config = z.strictObject({
     .record(AuthorityName, CertificateAuthority)
     .describe('Authorities by name, their keys on the token. The name stands in URLs.'),
   admin: AdminConfig.prefault({}),
+  documents: DocumentsConfig.prefault({}),
+  transferStore: TransferStoreConfig.optional().describe('The file transfer store (FTM). Absent: there is none; {} has its defaults.'),
   identityProviders: z
     .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), IdentityProvider)
     .default({})
@@ -236,13 +260,25 @@ function withAbsolutePaths(config: Config, base: string): Config {
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
+    documents: absoluteDocuments(config.documents, base),
+    ...(config.transferStore === undefined ? {} : { transferStore: absoluteTransferStore(config.transferStore, base) }),
     identityProviders: Object.fromEntries(
       Object.entries(config.identityProviders).map(([name, provider]) => [name, absoluteIdentityProvider(provider, base)]),
     ),
     ...(config.messages === undefined ? {} : { messages: absoluteMessages(config.messages, base) }),
+    tenants: Object.fromEntries(Object.entries(config.tenants).map(([name, tenant]) => [name, absoluteTenant(tenant, base)])),
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [name, absoluteAuthority(authority, base)]),
     ),
+  };
+}
+
+function absoluteTenant(tenant: z.output<typeof Tenant>, base: string): z.output<typeof Tenant> {
+  const { readDirectories, writeDirectories } = tenant;
+  return {
+    ...tenant,
+    ...(readDirectories === undefined ? {} : { readDirectories: readDirectories.map((directory) => resolve(base, directory)) }),
+    ...(writeDirectories === undefined ? {} : { writeDirectories: writeDirectories.map((directory) => resolve(base, directory)) }),
   };
 }
 

@@ -50,7 +50,7 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
         clientRevocationLists: [tlsFiles.revocationList],
       },
       operations: { host: loopback, port: ports.operations },
-      public: { host: loopback, port: ports.public },
+      public: { host: loopback, port: ports.public, requestsPerSecond: 100_000, ocspSignaturesPerSecond: 100_000 },
     },
     token: {
       profile: 'softhsm2',
@@ -64,6 +64,7 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
     state: { path: layout.state },
     audit: { directory: layout.audit },
     admin: { socketPath: adminSocketPath() },
+    ...documentSections(),
     ...(gateways === undefined ? {} : { messages: messagesSection(gateways) }),
     identityProviders: identityProviderSection(),
     certificateAuthorities: authorities ?? {},
@@ -83,6 +84,14 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
   writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, {
     mode: 0o600,
   });
+}
+
+/** Files of callers: directories that they may name, and the transfer store. */
+function documentSections(): Readonly<Record<'documents' | 'transferStore', object>> {
+  return {
+    documents: { readDirectories: [layout.read], writeDirectories: [layout.write] },
+    transferStore: { directory: layout.files },
+  };
 }
 
 /** So high that the quickstart can be loaded. */
@@ -108,7 +117,8 @@ function addHighLimits(): void {
 export function completeConfig(gateways: GatewayPorts): void {
   const known: unknown = parse(readFileSync(layout.config, 'utf8'));
   if (typeof known !== 'object' || known === null) return;
-  for (const [name, section] of Object.entries({ admin: { socketPath: adminSocketPath() }, messages: messagesSection(gateways) })) {
+  const sections = { admin: { socketPath: adminSocketPath() }, messages: messagesSection(gateways), ...documentSections() };
+  for (const [name, section] of Object.entries(sections)) {
     if (!(name in known)) appendFileSync(layout.config, stringify({ [name]: section }));
   }
   if (!('identityProviders' in known)) addIdentityProvider();
@@ -137,16 +147,27 @@ export interface Description {
   /** An environment of an earlier version has none. */
   readonly publicUrl?: string;
   readonly signRoot: string;
+  /** An environment of an earlier version has neither this nor the two directories. */
+  readonly ftmRoot?: string;
   readonly caCertificate: string;
   readonly clientCertificate: string;
   readonly clientKey: string;
   readonly clients: Readonly<Record<string, { readonly certificate: string; readonly key: string }>>;
   readonly trustAnchors: readonly string[];
+  /** For filePathData. */
+  readonly readDirectory?: string;
+  /** For outputDirectory. */
+  readonly writeDirectory?: string;
   /** What the SMTP receiver and the SMS gateway got, one JSON file a message. An environment of an earlier version has none. */
   readonly outboxDirectory?: string;
   /** Signs tokens that createCertificate accepts. An environment of an earlier version has none. */
   readonly identityProvider?: IdentityProviderDescription;
   readonly configFile: string;
+}
+
+/** What a description says of files. */
+export function fileEntries(): Required<Pick<Description, 'ftmRoot' | 'readDirectory' | 'writeDirectory'>> {
+  return { ftmRoot: '/ftm', readDirectory: layout.read, writeDirectory: layout.write };
 }
 
 export function describe(ports: Ports, rootCertificate: string): Description {
@@ -156,6 +177,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     opsUrl: `http://${loopback}:${ports.operations}`,
     publicUrl: publicUrlOf(ports.public),
     signRoot: '/sign',
+    ...fileEntries(),
     caCertificate: tlsFiles.authority,
     clientCertificate: app.certificate,
     clientKey: app.key,

@@ -7,6 +7,7 @@ import { makeAuthorities, rootCertificate } from './authorities.ts';
 import {
   completeConfig,
   describe,
+  fileEntries,
   publicUrlOf,
   writeConfig,
   type AuthorityEntries,
@@ -45,6 +46,7 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
   await stopGateways();
   rmSync(layout.directory, { recursive: true, force: true });
   mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
+  makeFileDirectories();
   await step('making a development token (SoftHSM)', makeDevelopmentToken);
   await step('making the TLS certificates', makeTlsMaterial);
   writeConfig({ api: 0, operations: 0, public: 0 }, undefined);
@@ -87,6 +89,11 @@ async function startOnFreePorts(
   }
 }
 
+/** Where callers may have files read and written. */
+function makeFileDirectories(): void {
+  for (const directory of [layout.read, layout.write]) mkdirSync(directory, { recursive: true, mode: 0o700 });
+}
+
 async function registerClients(): Promise<void> {
   const store = await openSqliteStore(layout.state);
   for (const [name, registration] of Object.entries(clients)) {
@@ -122,12 +129,13 @@ async function ensureRunning(description: Description): Promise<number> {
       );
     }
   }
+  makeFileDirectories();
   const identityProvider = makeIdentityProvider();
   completeConfig(await ensureGateways());
   // All of these can have changed since: a later version writes more, and the configuration is the user's to edit.
-  const { signRoot } = loadConfig(layout.config).paths;
+  const { signRoot, ftmRoot } = loadConfig(layout.config).paths;
   const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
-  writeDescription({ ...description, signRoot, outboxDirectory: layout.outbox, identityProvider });
+  writeDescription({ ...description, ...fileEntries(), signRoot, ftmRoot, outboxDirectory: layout.outbox, identityProvider });
   return pid;
 }
 

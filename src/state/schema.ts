@@ -14,10 +14,13 @@ export interface Schema {
   revocations: RevocationRow;
   crl_states: CrlStateRow;
   crls: CrlRow;
+  ocsp_responders: OcspResponderRow;
   kept_answers: KeptAnswerRow;
   kept_answer_parts: KeptAnswerPartRow;
   kept_bytes: KeptBytesRow;
   service_keys: ServiceKeyRow;
+  transfer_files: TransferFileRow;
+  transfer_shares: TransferShareRow;
   limited_tenants: LimitedTenantRow;
   identity_tokens: IdentityTokenRow;
   issuing_chains: IssuingChainRow;
@@ -190,6 +193,8 @@ export interface CrlStateRow {
   published_revision: Generated<number>;
   /** SHA-256 of the SubjectPublicKeyInfo that verifies the published CRL, hexadecimal. */
   signer: Generated<string>;
+  /** notBefore of its certificate: the later one goes before. */
+  signer_since: Generated<number>;
   this_update: Generated<number>;
   next_update: Generated<number>;
 }
@@ -199,6 +204,21 @@ export interface CrlRow {
   authority: string;
   number: number;
   der: Uint8Array;
+}
+
+/** A delegated OCSP responder: a key on the token, and the certificate that the authority gave it. */
+export interface OcspResponderRow {
+  authority: string;
+  /** SHA-256 of the SubjectPublicKeyInfo of the authority that signed its certificate, hexadecimal. */
+  signer: string;
+  /** From 1; each is the next one of the one before. */
+  generation: number;
+  /** CKA_ID, hexadecimal. */
+  key_id: string;
+  /** The certificate. */
+  der: Uint8Array;
+  not_before: number;
+  not_after: number;
 }
 
 /**
@@ -257,6 +277,32 @@ export interface ServiceKeyRow {
   /** CKA_ID, hexadecimal. */
   key_id: string;
   created_at: number;
+}
+
+/** A file of the transfer store (contract §4). Its content lies in the store's directory, under its identifier. */
+export interface TransferFileRow {
+  /** 256 random bits, base64url. */
+  id: string;
+  tenant: string;
+  /** ARRIVING: nobody can fetch it yet. STORED. ENDED: nobody can any more, and it is to be removed from the disk. */
+  state: string;
+  /** Name of the instance that it arrives at. */
+  owner: string;
+  /** While it arrives: what is reserved for it. */
+  bytes: number;
+  media_type: string;
+  file_name: string | null;
+  /** Hexadecimal; null while it arrives. */
+  sha256: string | null;
+  /** While it arrives: when it is given up, unless its owner puts that off. */
+  ends_at: number;
+}
+
+/** What a tenant has in the transfer store, what arrives included: the sum over its files. */
+export interface TransferShareRow {
+  tenant: string;
+  bytes: number;
+  files: number;
 }
 
 /** A token of an identity provider that made a certificate and makes no other. */

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { Config } from '../../src/config/config.ts';
-import { openApiDocument } from '../../src/http/documentation/openapi.ts';
+import { filePaths } from '../../src/http/documentation/file-paths.ts';
+import { openApiDocument, operationPaths } from '../../src/http/documentation/openapi.ts';
 import { operations } from '../../src/operations/table.ts';
 
 /** A JSON Schema as it is read here. */
@@ -63,17 +64,19 @@ it('every option of the configuration says what it means', () => {
   expect(withoutWords(found)).toEqual([]);
 });
 
+/** The schemas of bodies, wherever they are in the document, each with its place. */
+function bodySchemas(value: unknown, at: string): Member[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]) =>
+    name === 'schema' ? [{ at: `${at} `, schema: member as Schema }] : bodySchemas(member, `${at} ${name}`),
+  );
+}
+
 it('every field of the interface says what it means', () => {
-  const document = openApiDocument(operations, '/sign');
-  const found = Object.entries(document.paths).flatMap(([path, { post }]) => {
-    const bodies = [
-      { name: 'request', schema: post.requestBody.content['application/json'].schema },
-      ...Object.entries(post.responses).flatMap(([status, { content }]) =>
-        Object.values(content).map(({ schema }) => ({ name: status, schema })),
-      ),
-    ];
-    return bodies.flatMap(({ name, schema }) => members(schema as Schema, (reference) => pointed(document, reference), `${path} ${name} `));
-  });
+  const document = openApiDocument(operationPaths(operations, '/sign'), filePaths('/ftm'));
+  const found = bodySchemas(document.paths, '').flatMap(({ at, schema }) =>
+    members(schema, (reference) => pointed(document, reference), at),
+  );
   expect(found.length).toBeGreaterThan(300);
   expect(withoutWords(found)).toEqual([]);
 });

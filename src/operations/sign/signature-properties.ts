@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { maxListEntries, ObjectIdentifier, Secret, Sha1Hex, Text } from '../fields/values.ts';
 import { notOffered } from '../fields/not-offered.ts';
+import { isCountryCode } from '../../certificates/country-codes.ts';
+import { commitmentTypes } from '../../signatures/signed-properties.ts';
 import { Digest, RsaVersion, UrlSource } from './enumerations.ts';
 
 const TimeStamp = z.strictObject({
@@ -15,54 +17,52 @@ const TimeStamp = z.strictObject({
   nonce: z.boolean().optional().describe('whether a nonce keeps old answers out'),
 });
 
-const SignedProperties = z.strictObject({
-  signatureType: z
-    .enum(['APPELLATION', 'INDEPENDENT'])
-    .optional()
-    .describe('APPELLATION: a signature that acknowledges another; INDEPENDENT is the default'),
-  commitmentText: Text.optional().describe('why the signer signs; ignored beside commitmentTypeId'),
-  signaturePolicy: z.enum(['NONE', 'IMPLICIT', 'EXPLICIT']).optional().describe('NONE is the default; EXPLICIT needs sigPolicyQualifier'),
-  commitmentTypeId: z
-    .enum(['APPROVAL', 'ORIGIN', 'DELIVERY', 'RECEIPT', 'SENDER'])
-    .optional()
-    .describe('the commitment of the signer; absent: none'),
-  sigPolicyQualifier: z
+/** RFC 3986 is ASCII; what it names is never fetched. */
+const Address = Text.regex(/^[\x21-\x7e]+$/, 'not a URL: visible ASCII characters').describe('URL, in ASCII');
+
+const ExplicitPolicy = z.strictObject({
+  URL: Address.describe('where the policy is found'),
+  digest: z
     .strictObject({
-      URL: Text.describe('address of the policy'),
-      digest: z.strictObject({
-        digestValue: z
-          .string()
-          .regex(/^(?:[0-9a-fA-F]{2})+$/, 'not hexadecimal')
-          .describe('hash of the policy, hexadecimal'),
-        digestAlgOID: ObjectIdentifier.describe('object identifier of the hash'),
-      }),
-      OID: ObjectIdentifier.describe('identifier of the policy'),
+      digestValue: z
+        .string()
+        .regex(/^(?:[0-9a-fA-F]{2})+$/, 'not hexadecimal')
+        .describe('hash of the policy, hexadecimal'),
+      digestAlgOID: ObjectIdentifier.describe('SHA-1, SHA-256, SHA-384 or SHA-512'),
     })
-    .optional(),
+    .describe('of the document of the policy'),
+  OID: ObjectIdentifier.describe('identifier of the policy'),
+});
+
+/** Interface, Signed properties. */
+export const SignedPropertiesField = z.strictObject({
+  signatureType: z.enum(['APPELLATION', 'INDEPENDENT']).optional().describe('APPELLATION adds the commitment ORIGIN; absent: INDEPENDENT'),
+  commitmentText: Text.optional().describe('reason of the signer, 1 to 200 characters; ignored when commitmentTypeId is given'),
+  signaturePolicy: z.enum(['NONE', 'IMPLICIT', 'EXPLICIT']).optional().describe('absent: NONE; EXPLICIT needs sigPolicyQualifier'),
+  commitmentTypeId: z.enum(commitmentTypes).optional().describe('what the signer commits to; absent: nothing'),
+  sigPolicyQualifier: ExplicitPolicy.optional().describe('the policy, with EXPLICIT alone'),
   signingTime: z
     .strictObject({
       source: z
         .enum(['SYSTEM', 'CLIENT', 'NONE'])
         .optional()
-        .describe('SYSTEM (the default): the time of the service; CLIENT: `time`; NONE: no time'),
-      time: z.int().optional().describe('milliseconds since epoch (UTC); with CLIENT'),
+        .describe('absent: SYSTEM, the current time; NONE: the signature has no time, and is no baseline signature'),
+      time: z.int().optional().describe('milliseconds since epoch, within the validity of the certificate; with CLIENT alone'),
     })
-    .optional(),
+    .optional()
+    .describe('absent: the current time'),
   signatureProductionPlace: z
     .strictObject({
       city: Text.optional().describe('city'),
       stateOrProvince: Text.optional().describe('state or province'),
       postalCode: Text.optional().describe('postal code'),
-      countryCode: z
-        .string()
-        .regex(/^[A-Z]{2}$/, 'not an ISO 3166-1 alpha-2 code')
-        .optional()
-        .describe('country (ISO 3166-1, two letters); absent: FR'),
+      countryCode: z.string().refine(isCountryCode, 'not an ISO 3166-1 alpha-2 code').optional().describe('ISO 3166-1 alpha-2; absent: FR'),
     })
-    .optional(),
+    .optional()
+    .describe('where the signature is made; absent: none is said'),
   signerRole: z
     .strictObject({
-      claimedRoles: z.strictObject({ claimedRole: z.array(Text).max(maxListEntries).optional().describe('roles that the signer claims') }),
+      claimedRoles: z.strictObject({ claimedRole: z.array(Text).max(maxListEntries).optional().describe('roles of the signer, unproven') }),
     })
     .optional(),
 });
@@ -73,7 +73,7 @@ export const sharedMembers = {
   trustedCA: Sha1Hex.optional().describe('SHA-1 of the CA certificate that the chain is to end in, hexadecimal'),
   timeStamp: TimeStamp.optional().meta(notOffered),
   digestAlgorithm: Digest.optional().describe('hash of what is signed; absent: SHA_256, whatever the key'),
-  signedProperties: SignedProperties.optional().meta(notOffered),
+  signedProperties: SignedPropertiesField.optional().describe('what is signed beside the document; absent: the current time'),
   recovery: z
     .strictObject({
       interval: z.int().nonnegative().optional().describe('seconds between two tries'),

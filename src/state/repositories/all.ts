@@ -21,10 +21,24 @@ import { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
+import { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
+import {
+  beginTransfer,
+  endedTransfers,
+  endTransfer,
+  endTransfersOf,
+  findTransfer,
+  forgetTransfer,
+  growTransfer,
+  knownTransfers,
+  renewTransfers,
+  storeTransfer,
+  transferShares,
+} from './transfer-files.ts';
 import { endReservations, reserveUse, settleUse } from './uses.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
@@ -78,12 +92,27 @@ export const repositories = {
   crlState,
   findCertificate,
   giveUpCrl,
+  ocspResponders,
   publishCrl,
   publishedCrl,
   releaseHold,
+  retireOcspResponders,
   revoke,
+  serialStatuses,
+  takeOcspResponder,
   takeServiceKey,
   unlockKey,
+  beginTransfer,
+  endedTransfers,
+  endTransfer,
+  endTransfersOf,
+  findTransfer,
+  forgetTransfer,
+  growTransfer,
+  knownTransfers,
+  renewTransfers,
+  storeTransfer,
+  transferShares,
   useIdentityToken,
 };
 
@@ -102,9 +131,14 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'journal',
   'listAuditRecords',
   'listClients',
+  'ocspResponders',
+  'serialStatuses',
   'publishedCrl',
   'poolLevels',
   'listKeys',
+  'findTransfer',
+  'knownTransfers',
+  'transferShares',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */
