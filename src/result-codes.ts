@@ -16,6 +16,12 @@ export const resultCodes = {
   CERTIFICATE_UNKNOWN: { major: 2, minor: 211, text: 'this service has not issued this certificate' },
   CERTIFICATE_STATE: { major: 2, minor: 212, text: 'the state of the certificate does not allow this' },
   ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },
+  SESSION_UNKNOWN: { major: 2, minor: 221, text: 'no such signature session: it was never opened, was completed, or has ended' },
+  SIGNATURE_VALUE_INVALID: {
+    major: 2,
+    minor: 222,
+    text: 'a signature value does not verify under the signer certificate; the session stays open',
+  },
   CERTIFICATE_STATUS_REFUSED: {
     major: 2,
     minor: 234,

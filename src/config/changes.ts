@@ -29,6 +29,7 @@ const changeable = [
   'listeners.api.key',
   'log.level',
   'messages',
+  'sessions',
   'tenants',
 ] as const;
 
