@@ -1,6 +1,6 @@
 /*
- * What Node lacks for a service under systemd: a datagram to the service manager's socket. It has to come from the main process itself,
- * for a unit with NotifyAccess=main takes it from nobody else. sd_notify(3) has the protocol.
+ * What Node lacks for a service under systemd: a datagram to the service manager's socket, and the user at the other end of a Unix socket. The datagram
+ * has to come from the main process itself, for a unit with NotifyAccess=main takes it from nobody else. sd_notify(3) has the protocol.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -77,10 +77,29 @@ static napi_value js_close_on_exec(napi_env env, napi_callback_info info) {
   return fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 ? throw_errno(env, errno) : NULL;
 }
 
+/* peerUser(fd): number of the user who connected the Unix socket, as the kernel saw it at that moment (SO_PEERCRED, unix(7)). */
+static napi_value js_peer_user(napi_env env, napi_callback_info info) {
+  napi_value argument;
+  napi_value user;
+  size_t count = 1;
+  int32_t descriptor = -1;
+  struct ucred peer = {.uid = (uid_t)-1};
+  socklen_t length = sizeof peer;
+  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+      napi_get_value_int32(env, argument, &descriptor) != napi_ok) {
+    return throw_errno(env, EINVAL);
+  }
+  if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) return throw_errno(env, errno);
+  /* Of a socket that is not of this kind, the kernel says so much. */
+  if (peer.uid == (uid_t)-1) return throw_errno(env, ENOTCONN);
+  return napi_create_uint32(env, peer.uid, &user) == napi_ok ? user : NULL;
+}
+
 NAPI_MODULE_INIT() {
   const napi_property_descriptor properties[] = {
     {"send", NULL, js_send, NULL, NULL, NULL, napi_enumerable, NULL},
     {"closeOnExec", NULL, js_close_on_exec, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"peerUser", NULL, js_peer_user, NULL, NULL, NULL, napi_enumerable, NULL},
   };
   if (napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties) != napi_ok) return NULL;
   return exports;

@@ -47,6 +47,7 @@ import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
 import { ocspMetrics } from './telemetry/ocsp-metrics.ts';
 import { messageMetrics } from './telemetry/message-metrics.ts';
+import { keptAnswerMetrics } from './telemetry/kept-answer-metrics.ts';
 import { leftKeyMetrics } from './telemetry/left-key-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { auditMetrics } from './telemetry/audit-metrics.ts';
@@ -110,7 +111,11 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
   const tokenMac = await tokenMacOfKeptAnswers(store, token, log);
-  const keptAnswers = await KeptAnswers.open(store, tokenMac);
+  const keptAnswers = await KeptAnswers.open({
+    ...{ store, threads, tokenMac },
+    limits: () => ({ client: validConfig.limits.keptAnswersMaxBytesPerClient, all: validConfig.limits.keptAnswersMaxBytes }),
+  });
+  keptAnswerMetrics(metrics.registry, () => keptAnswers.keptBytes);
   const sessions = new Sessions(store, tokenMac);
   warnOfReadableFiles(config, log);
 
@@ -175,7 +180,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       deliver: otpDelivery(valid, caller),
     }),
   });
-  const messenger = { store, log, metrics: messageMetrics(metrics.registry) };
+  const messenger = { store, log, threads, metrics: messageMetrics(metrics.registry) };
   let messages = new Messenger(config.messages, messenger);
   const identity = { store, log, parseJson: parseTokenJson };
   let identityProviders = new IdentityProviders(config.identityProviders, identity);

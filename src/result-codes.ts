@@ -22,7 +22,11 @@ export const resultCodes = {
     minor: 222,
     text: 'a signature value does not verify under the signer certificate; the session stays open',
   },
-  CERTIFICATE_STATUS_REFUSED: { major: 2, minor: 234, text: 'the certificate is not valid at this time' },
+  CERTIFICATE_STATUS_REFUSED: {
+    major: 2,
+    minor: 234,
+    text: 'the certificate of the signer or of an authority is revoked, or its status is undetermined beyond what was tolerated',
+  },
   EXISTING_SIGNATURE_INVALID: { major: 2, minor: 235, text: 'a signature that the document has does not hold' },
   FILE_ACCESS_DENIED: { major: 2, minor: 241, text: 'a path outside of the directories that the configuration allows' },
   FILE_NOT_FOUND: { major: 2, minor: 242, text: 'no such file or directory' },

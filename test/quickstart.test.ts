@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { description as shared } from './support/api.ts';
 import { quickstartEnvironment } from './support/quickstart-environment.ts';
@@ -35,6 +36,23 @@ describe('the quickstart', () => {
     await expect(fetch(`${before.opsUrl}/health/live`)).rejects.toThrow();
     expect(environment.start()).toContain('CMS Verification successful');
     expect(environment.description()).toEqual(before);
+  });
+
+  it('tells callers of another path prefix that its configuration has by now, and what answered where it is refused', () => {
+    environment.stop();
+    const { configFile } = environment.description();
+    appendFileSync(configFile, 'paths: { signRoot: /signatures/v1 }\n');
+    expect(environment.start()).toContain('CMS Verification successful');
+    expect(environment.description().signRoot).toBe('/signatures/v1');
+    const file = join(environment.directory, 'quickstart.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('/signatures/v1', '/nowhere'));
+    expect(() => environment.start()).toThrow(/\/nowhere\/pki\/createCertificate was answered with HTTP 404: .*"status":404/);
+  });
+
+  it('is documented: every member of quickstart.json, every client', () => {
+    const page = readFileSync('docs/quickstart.md', 'utf8');
+    const { clients, ...members } = environment.description();
+    for (const name of [...Object.keys(members), 'clients', ...Object.keys(clients)]) expect(page).toContain(`\`${name}\``);
   });
 
   it('says clearly that a port of its first start is taken', async () => {

@@ -1,15 +1,15 @@
-import { randomBytes } from 'node:crypto';
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, rmSync, statSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { dirname } from 'node:path';
 import type { AdminConfig } from '../config/admin-config.ts';
 import { JsonError } from '../http/json-scanner.ts';
 import { parseStrictJson } from '../http/strict-json.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { ProofsOfUser } from './proof-of-user.ts';
+import { Connections } from './connections.ts';
+import { peerUser } from './peer-user.ts';
 import { adminProtocol, AdminRequest, requestMaxBytes, type AdminAnswer } from './protocol.ts';
 
 const requestSeconds = 10;
-const maxConnections = 32;
 
 /** Carries a command out for a local user. It answers, whatever happens. */
 export type RunCommand = (request: AdminRequest, uid: number) => Promise<AdminAnswer>;
@@ -18,31 +18,33 @@ export type RunCommand = (request: AdminRequest, uid: number) => Promise<AdminAn
 export class AdminSocket {
   readonly #path: string;
   readonly #server: Server;
-  readonly #proofs: ProofsOfUser;
+  /** Those that have not said their command. */
+  readonly #waiting: ReadonlySet<Socket>;
 
-  private constructor(path: string, server: Server, proofs: ProofsOfUser) {
+  private constructor(path: string, server: Server, waiting: ReadonlySet<Socket>) {
     this.#path = path;
     this.#server = server;
-    this.#proofs = proofs;
+    this.#waiting = waiting;
   }
 
   /** @throws {Error} where another service listens there, or nobody can */
   static async open({ socketPath, access }: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
     if (await isListenedTo(socketPath)) throw new Error(`admin.socketPath: another service listens at ${socketPath}`);
-    rmSync(socketPath, { force: true });
-    let proofs: ProofsOfUser;
     try {
-      proofs = new ProofsOfUser(socketPath, access === 'group' ? 0o1770 : 0o700);
+      // Where the directory is missing, listening says that permission is.
+      statSync(dirname(socketPath));
+      rmSync(socketPath, { force: true });
     } catch (error) {
       throw unusable(error);
     }
+    const connections = new Connections(process.getuid?.() ?? 0);
+    const waiting = new Set<Socket>();
     const server = createServer((socket) => {
-      serve(socket, proofs, run).catch((error: unknown) => {
+      serve(socket, { connections, waiting, run }).catch((error: unknown) => {
         log.error('a connection of the admin socket failed', { reason: error instanceof Error ? error.message : String(error) });
         socket.destroy();
       });
     });
-    server.maxConnections = maxConnections;
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error) => {
         reject(unusable(error));
@@ -51,7 +53,7 @@ export class AdminSocket {
     });
     // The process makes files for its user alone; the group is let in here.
     chmodSync(socketPath, access === 'group' ? 0o660 : 0o600);
-    return new AdminSocket(socketPath, server, proofs);
+    return new AdminSocket(socketPath, server, waiting);
   }
 
   /** Finishes the commands that run. */
@@ -60,8 +62,8 @@ export class AdminSocket {
       this.#server.close(() => {
         resolve();
       });
+      for (const socket of this.#waiting) socket.destroy();
     });
-    this.#proofs.remove();
     rmSync(this.#path, { force: true });
   }
 }
@@ -84,19 +86,36 @@ async function isListenedTo(path: string): Promise<boolean> {
   });
 }
 
-async function serve(socket: Socket, proofs: ProofsOfUser, run: RunCommand): Promise<void> {
+interface Serving {
+  readonly connections: Connections;
+  readonly waiting: Set<Socket>;
+  readonly run: RunCommand;
+}
+
+async function serve(socket: Socket, { connections, waiting, run }: Serving): Promise<void> {
   socket.on('error', () => socket.destroy());
-  const proof = randomBytes(32).toString('hex');
-  socket.write(`${JSON.stringify({ protocol: adminProtocol, proof })}\n`);
-  const line = await requestLine(socket);
-  const uid = proofs.take(proof);
-  if (line === undefined) {
+  const user = peerUser(socket);
+  if (user === undefined) {
     socket.destroy();
     return;
   }
-  const answer =
-    uid === undefined ? refused('nothing shows who asks: the file that proves it was not made') : await answerTo(line, uid, run);
-  socket.end(`${JSON.stringify(answer)}\n`);
+  socket.write(`${JSON.stringify({ protocol: adminProtocol })}\n`);
+  if (!connections.take(user)) {
+    answer(socket, refused('this user has as many connections as one may have; try again in a moment'));
+    return;
+  }
+  socket.once('close', () => {
+    connections.release(user);
+  });
+  waiting.add(socket);
+  const line = await requestLine(socket).finally(() => waiting.delete(socket));
+  if (line === undefined) socket.destroy();
+  else answer(socket, await answerTo(line, user, run));
+}
+
+/** The end of a connection, whether the other side ends it or not. */
+function answer(socket: Socket, text: AdminAnswer): void {
+  socket.end(`${JSON.stringify(text)}\n`, () => socket.destroy());
 }
 
 /** No command has more. */
@@ -126,7 +145,7 @@ async function requestLine(socket: Socket): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     let bytes = Buffer.alloc(0);
     const timer = setTimeout(() => {
-      resolve(undefined);
+      end(undefined);
     }, requestSeconds * 1000);
     const end = (line: Buffer | undefined): void => {
       clearTimeout(timer);

@@ -1,7 +1,5 @@
-import { closeSync, openSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { AdminAnswer, AdminGreeting, adminProtocol, proofDirectory, type AdminRequest } from './protocol.ts';
+import { AdminAnswer, AdminGreeting, adminProtocol, type AdminRequest } from './protocol.ts';
 
 /** A revocation may wait for requests that run; a reload for the token. */
 const answerSeconds = 90;
@@ -19,22 +17,12 @@ export async function askService(socketPath: string, request: AdminRequest): Pro
   const socket = await connected(socketPath);
   try {
     const lines = linesOf(socket);
-    const { protocol, proof } = parsed(AdminGreeting, await lines.next());
+    const { protocol } = parsed(AdminGreeting, await lines.next());
     if (protocol !== adminProtocol) throw otherVersion();
-    prove(socketPath, proof);
     socket.write(`${JSON.stringify(request)}\n`);
     return parsed(AdminAnswer, await lines.next());
   } finally {
     socket.destroy();
-  }
-}
-
-function prove(socketPath: string, proof: string): void {
-  const path = join(proofDirectory(socketPath), proof);
-  try {
-    closeSync(openSync(path, 'wx', 0o600));
-  } catch (error) {
-    throw new AdminFailure(`${path}: ${textOf(error)}: signetctl shows by a file there who asks`);
   }
 }
 
@@ -104,8 +92,4 @@ function parsed<T>(schema: { parse(value: unknown): T }, line: string): T {
 
 function otherVersion(): AdminFailure {
   return new AdminFailure('signetd speaks another version of the protocol: signetctl and signetd are of one version; restart signetd');
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

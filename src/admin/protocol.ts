@@ -5,7 +5,7 @@ import { roles } from '../clients/caller.ts';
  * The admin socket: the service greets with one line, takes one line and answers one line, each a JSON object, then ends the connection.
  * A new form of these lines is a new number of the protocol.
  */
-export const adminProtocol = 1;
+export const adminProtocol = 2;
 /** A certificate with all that may be in it is far smaller. */
 export const requestMaxBytes = 128 * 1024;
 /** Keys in one answer of `key list`. */
@@ -54,8 +54,8 @@ export type AdminRequest = z.output<typeof AdminRequest>;
 export type CommandName = AdminRequest['command'];
 export type RequestOf<C extends CommandName> = Extract<AdminRequest, { command: C }>;
 
-/** The first line of the service. `proof` is the name of a file that whoever connects makes, and so shows whose user it is. */
-export const AdminGreeting = z.object({ protocol: z.int(), proof: z.string().regex(/^[0-9a-f]{64}$/) });
+/** The first line of the service. */
+export const AdminGreeting = z.object({ protocol: z.int() });
 
 /** `refused`: it must not be done as things are, or the request is wrong. `failed`: it could not be done now. */
 export const AdminAnswer = z.discriminatedUnion('outcome', [
@@ -63,8 +63,3 @@ export const AdminAnswer = z.discriminatedUnion('outcome', [
   z.strictObject({ outcome: z.enum(['refused', 'failed']), faults: z.array(z.string()).min(1) }),
 ]);
 export type AdminAnswer = z.output<typeof AdminAnswer>;
-
-/** The directory beside the socket in which files prove who asks. */
-export function proofDirectory(socketPath: string): string {
-  return `${socketPath}.callers`;
-}

@@ -27,7 +27,10 @@ const DerValue = z.string().transform((text, context): Uint8Array => {
   return bytes;
 });
 
-const IdentifiedValue = z.strictObject({ identifier: ObjectIdentifier, value: DerValue });
+const IdentifiedValue = z.strictObject({
+  identifier: ObjectIdentifier.describe('object identifier'),
+  value: DerValue.describe('the value: one element in DER, base64, at most 8192 octets'),
+});
 
 /** Contract §7: members are OID → base64 DER value. */
 const AnyMap = z
@@ -38,31 +41,41 @@ const Mailbox = z.string().refine(isMailbox, 'not an e-mail address');
 
 /** The interface's Subscriber. */
 const Subscriber = z.strictObject({
-  emailAddress: Mailbox.optional(),
+  emailAddress: Mailbox.optional().describe('e-mail address, ASCII'),
   phoneNumber: z
     .string()
     .regex(/^\+[1-9]\d{6,14}$/, 'not a telephone number in E.164 form, such as +33612345678')
-    .optional(),
+    .optional()
+    .describe('mobile number, E.164'),
 });
 
 const ExtensionRequest = z.strictObject({
-  extension: z.array(IdentifiedValue).max(maxEntries).optional(),
+  extension: z
+    .array(IdentifiedValue)
+    .max(maxEntries)
+    .optional()
+    .describe('extensions of the certificate; another than the profile allows is 2/213'),
   subjectAlternativeName: z
     .strictObject({
       generalName: z
-        .array(z.strictObject({ RFC822Name: Mailbox }))
+        .array(z.strictObject({ RFC822Name: Mailbox.describe('e-mail address, ASCII') }))
         .min(1, 'at least one name')
-        .max(maxEntries),
+        .max(maxEntries)
+        .describe('alternative names of the subject'),
     })
     .optional(),
-  any: AnyMap.optional(),
+  any: AnyMap.optional().describe('the same as extension, by object identifier'),
 });
 
 const Attributes = z.strictObject({
   subscriber: Subscriber,
-  attribute: z.array(IdentifiedValue).max(maxEntries).optional(),
+  attribute: z
+    .array(IdentifiedValue)
+    .max(maxEntries)
+    .optional()
+    .describe('attributes for subjectDirectoryAttributes; another than the profile allows is 2/213'),
   extensionRequest: ExtensionRequest.optional(),
-  any: AnyMap.optional(),
+  any: AnyMap.optional().describe('the same as attribute, by object identifier'),
 });
 /** What `PKCS10.attributes` asks for, its values decoded. */
 export type RequestedAttributes = z.output<typeof Attributes>;

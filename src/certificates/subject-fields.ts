@@ -31,7 +31,11 @@ const notRepeatable: ReadonlyMap<string, string> = new Map([
 ]);
 
 const NameField = z
-  .strictObject({ identifier: z.string(), identifierType: z.enum(['NAME', 'OID']), value: z.string() })
+  .strictObject({
+    identifier: z.string().describe('RFC 4519 short name, or object identifier, of the attribute'),
+    identifierType: z.enum(['NAME', 'OID']).describe('what identifier is'),
+    value: z.string().describe('the text'),
+  })
   .check((context) => {
     const type = nameFieldType(context.value);
     if (type === undefined) {
@@ -52,20 +56,30 @@ type NameField = z.output<typeof NameField>;
 /** The interface's `subject`: each text is checked against the X.520 attribute that it becomes, so that a name can always be made of it. */
 export const SubjectFields = z
   .strictObject({
-    country: z.enum(countryCodes, 'two upper-case letters, a country code of ISO 3166-1'),
-    commonName: attributeText(oids.commonName),
-    fields: z.strictObject({ nameField: z.array(NameField).max(maxNameFields).optional() }).optional(),
-    title: attributeText(oids.title).optional(),
-    organizationName: attributeText(oids.organizationName).optional(),
-    organizationIdentifier: attributeText(oids.organizationIdentifier).optional(),
-    givenName: attributeText(oids.givenName).optional(),
-    serialNumber: attributeText(oids.serialNumber).optional(),
-    phoneNumber: attributeText(oids.telephoneNumber).optional(),
-    surName: attributeText(oids.surname).optional(),
-    localityName: attributeText(oids.localityName).optional(),
-    stateName: attributeText(oids.stateOrProvinceName).optional(),
-    DNQualifier: attributeText(oids.dnQualifier).optional(),
-    organizationUnit: z.array(attributeText(oids.organizationalUnitName)).max(maxUnits).optional(),
+    country: z
+      .enum(countryCodes, 'two upper-case letters, a country code of ISO 3166-1')
+      .describe('country (ISO 3166-1, two letters): countryName'),
+    commonName: attributeText(oids.commonName).describe('commonName, 1 to 64 characters'),
+    fields: z
+      .strictObject({ nameField: z.array(NameField).max(maxNameFields).optional().describe('further attributes of the name') })
+      .optional(),
+    title: attributeText(oids.title).optional().describe('title, 1 to 64 characters'),
+    organizationName: attributeText(oids.organizationName).optional().describe('organizationName, 1 to 64 characters'),
+    organizationIdentifier: attributeText(oids.organizationIdentifier)
+      .optional()
+      .describe('organizationIdentifier (ETSI EN 319 412-1), such as VATFR-12345678901'),
+    givenName: attributeText(oids.givenName).optional().describe('givenName'),
+    serialNumber: attributeText(oids.serialNumber).optional().describe('serialNumber of the subject, printable characters'),
+    phoneNumber: attributeText(oids.telephoneNumber).optional().describe('telephoneNumber, such as +33612345678'),
+    surName: attributeText(oids.surname).optional().describe('surname'),
+    localityName: attributeText(oids.localityName).optional().describe('localityName'),
+    stateName: attributeText(oids.stateOrProvinceName).optional().describe('stateOrProvinceName'),
+    DNQualifier: attributeText(oids.dnQualifier).optional().describe('dnQualifier, printable characters'),
+    organizationUnit: z
+      .array(attributeText(oids.organizationalUnitName))
+      .max(maxUnits)
+      .optional()
+      .describe('organizationalUnitName, one or several'),
   })
   .check((context) => {
     const { value } = context;

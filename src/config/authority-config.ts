@@ -74,7 +74,7 @@ export type OcspConfig = z.output<typeof Ocsp>;
 
 /** A certificate authority whose key is on the token. */
 export const CertificateAuthority = z.strictObject({
-  certificate: FilePath,
+  certificate: FilePath.describe('PEM file of its certificate.'),
   chain: z.array(FilePath).default([]).describe('The certificates above it, the root last.'),
   crossCertificates: z
     .array(FilePath)
@@ -82,8 +82,10 @@ export const CertificateAuthority = z.strictObject({
     .describe(
       'Further certificates of this authority or of those above it, by other issuers (cross-certificates): trustedCA chooses a chain among all.',
     ),
-  /** CKA_ID of its key on the token, hexadecimal. */
-  keyId: z.string().regex(/^53[0-9a-f]{32}$/),
+  keyId: z
+    .string()
+    .regex(/^53[0-9a-f]{32}$/)
+    .describe('CKA_ID of its key on the token, hexadecimal.'),
   crl: Crl.prefault({}),
   ocsp: Ocsp.prefault({}).describe('The OCSP responder of this authority (RFC 6960), at /ocsp/{name} of the public listener.'),
   urls: PublicationUrls.prefault({}).describe('Where the certificates that it issues say that their status and its own certificate are.'),

@@ -15,6 +15,8 @@ const changeable = [
   'limits.drainSeconds',
   'limits.jsonBodyMaxBytes',
   'limits.jsonValuesMax',
+  'limits.keptAnswersMaxBytes',
+  'limits.keptAnswersMaxBytesPerClient',
   'limits.messagesPerMinute',
   'limits.otpsPerMinute',
   'limits.requestsBurst',

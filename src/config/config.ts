@@ -20,38 +20,50 @@ const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'a path prefix such
 
 /** The section that the token host reads too. */
 export const TokenConfig = z.strictObject({
-  /** What is particular to the HSM: a name in `native-config/`, or the path of a file of the same form. */
   profile: z
     .string()
     .regex(/^([a-z0-9-]+|.*\/[^/]+\.yaml)$/, 'the name of a profile, or a path to a .yaml file')
-    .default('softhsm2'),
-  /** The PKCS#11 module; absent: the first path of the profile that exists. */
-  modulePath: FilePath.optional(),
-  /** Binds the module to its own libcrypto, and not to the OpenSSL that Node exports. */
-  isolateModule: z.boolean().default(false),
-  label: z.string().min(1).max(32),
-  pin: SecretReference,
-  threads: z.int().min(1).max(64).default(2),
-  callTimeoutSeconds: z.number().positive().max(600).default(30),
-  queueMaxRequests: z.int().positive().default(4096),
-  /** How long requests wait for a token host that is away before they are refused at once. */
-  outageSeconds: z.number().positive().max(600).default(10),
-  /** The host is replaced after so many requests or so long, since vendors' modules lose memory. */
-  recycleAfterRequests: z.int().positive().default(5_000_000),
+    .default('softhsm2')
+    .describe('What is particular to the HSM: the name of a file in native-config/, or the path of one of the same form.'),
+  modulePath: FilePath.optional().describe('File of the PKCS#11 module. Absent: the first path of the profile that exists.'),
+  isolateModule: z.boolean().default(false).describe('Binds the module to its own libcrypto, and not to the OpenSSL that Node exports.'),
+  label: z.string().min(1).max(32).describe('Label of the token, at most 32 characters.'),
+  pin: SecretReference.describe('Where the PIN of the token lies: file:<path> or credential:<name>.'),
+  threads: z.int().min(1).max(64).default(2).describe('Threads of the token host, each with a session of its own.'),
+  callTimeoutSeconds: z
+    .number()
+    .positive()
+    .max(600)
+    .default(30)
+    .describe('Seconds that one call of the module may take; then the host is replaced.'),
+  queueMaxRequests: z.int().positive().default(4096).describe('Requests that may wait for the token; further ones are 503.'),
+  outageSeconds: z
+    .number()
+    .positive()
+    .max(600)
+    .default(10)
+    .describe('Seconds that requests wait for a token host that is away before they are refused at once.'),
+  recycleAfterRequests: z
+    .int()
+    .positive()
+    .default(5_000_000)
+    .describe("Requests after which the token host is replaced, since vendors' modules lose memory."),
   recycleAfterSeconds: z
     .int()
     .positive()
-    .default(24 * 3600),
-  /** `spawn`: the daemon starts and restarts the host. `external`: somebody else does (systemd); the daemon connects. */
-  host: z.enum(['spawn', 'external']).default('external'),
-  socketPath: FilePath.default('/run/signetd-token/token.sock'),
-  /** Further environment of the host, such as SOFTHSM2_CONF. */
-  environment: z.record(z.string(), z.string()).default({}),
+    .default(24 * 3600)
+    .describe('Seconds after which the token host is replaced.'),
+  host: z
+    .enum(['spawn', 'external'])
+    .default('external')
+    .describe('spawn: the daemon starts and restarts the token host. external: somebody else does (systemd), and the daemon connects.'),
+  socketPath: FilePath.default('/run/signetd-token/token.sock').describe("The token host's Unix socket."),
+  environment: z.record(z.string(), z.string()).default({}).describe('Further environment of the token host, such as SOFTHSM2_CONF.'),
 });
 export type TokenConfig = z.output<typeof TokenConfig>;
 
 const Tenant = z.strictObject({
-  certificateAuthority: z.string().min(1),
+  certificateAuthority: z.string().min(1).describe('Name of the authority that issues the certificates of the tenant.'),
   profile: CertificateProfile,
   identityProviders: z
     .array(z.string())
@@ -66,62 +78,65 @@ const Tenant = z.strictObject({
       'Keys of the tenant on the token, those consumed and removed apart; beyond it createCertificate is 2/213. Absent: any number.',
     ),
   revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate wants the key's secret; the role alone is not enough."),
-  /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
-  allowSha1: z.boolean().default(false),
-  /** What sendOTP does with a one-time password: answer it, or send it to the subscriber of the key. */
-  otpDelivery: z.enum(['RESPONSE', 'MESSAGE']).default('RESPONSE'),
+  allowSha1: z.boolean().default(false).describe('Takes SHA-1 digests and the DIGEST value SHA_1, which is broken for new signatures.'),
+  otpDelivery: z
+    .enum(['RESPONSE', 'MESSAGE'])
+    .default('RESPONSE')
+    .describe('What sendOTP does with a one-time password: RESPONSE answers it, MESSAGE sends it to the subscriber of the key.'),
   otpText: OtpText.optional().describe("What the tenant's subscribers read instead of messages.otpText."),
   readDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.readDirectories."),
   writeDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.writeDirectories."),
 });
 
 const Audit = z.strictObject({
-  /** False: nothing is recorded. For measurements; a service that signs for others needs its audit log. */
-  enabled: z.boolean().default(true),
-  directory: FilePath.default('/var/log/signetd/audit'),
-  /** Name of the log. Instances that share a state store have one each. */
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('False: nothing is recorded. For measurements; a service that signs for others needs its audit log.'),
+  directory: FilePath.default('/var/log/signetd/audit').describe('Directory of the files, made where it is missing.'),
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,63}$/)
-    .default('signetd'),
-  checkpointSeconds: z.number().positive().max(3600).default(60),
-  checkpointRecords: z.int().positive().default(1000),
-  /** A file that has grown to this is closed, and the next one goes on. */
+    .default('signetd')
+    .describe('Name of the log. Instances that share a state store have one each.'),
+  checkpointSeconds: z.number().positive().max(3600).default(60).describe('Seconds between two checkpoints that the token signs.'),
+  checkpointRecords: z.int().positive().default(1000).describe('Records after which a checkpoint comes before its time.'),
   rotateBytes: z
     .int()
     .min(4096)
-    .default(64 * 1024 * 1024),
+    .default(64 * 1024 * 1024)
+    .describe('Bytes of a file; one that has grown to this is closed, and the next one goes on.'),
 });
 
 /** Keys made ahead on the token, so that createCertificate waits for none. The types are those of the tenants' profiles. */
 const KeyPool = z.strictObject({
-  /** Of each type; 0: none. */
-  keys: z.int().min(0).max(1000).default(8),
-  keysByType: z.partialRecord(z.enum(keyTypes), z.int().min(0).max(1000)).default({}),
+  keys: z.int().min(0).max(1000).default(8).describe('Keys of each type that wait on the token; 0: none.'),
+  keysByType: z.partialRecord(z.enum(keyTypes), z.int().min(0).max(1000)).default({}).describe('The same for single types.'),
 });
 
 export const Config = z.strictObject({
   listeners: z.strictObject({
     api: z.strictObject({
-      host: z.string().default('0.0.0.0'),
-      port: Port.default(8443),
-      certificate: FilePath,
-      /** A file, or `credential:<name>` for one that systemd hands over. */
-      key: FilePath,
-      clientCertificateAuthority: FilePath,
+      host: z.string().default('0.0.0.0').describe('Address to listen on, where systemd hands over no socket.'),
+      port: Port.default(8443).describe('TCP port to listen on, where systemd hands over no socket.'),
+      certificate: FilePath.describe('PEM file with the server certificate and what is between it and its root.'),
+      key: FilePath.describe('PEM file of its key, or credential:<name> for one that systemd hands over.'),
+      clientCertificateAuthority: FilePath.describe(
+        'PEM file with each authority that issues client certificates, and those above it up to the root.',
+      ),
       clientRevocationLists: ClientRevocationLists,
     }),
     operations: z
       .strictObject({
-        host: z.string().default('127.0.0.1'),
-        port: Port.default(9443),
+        host: z.string().default('127.0.0.1').describe('Address to listen on, where systemd hands over no socket.'),
+        port: Port.default(9443).describe('TCP port to listen on, where systemd hands over no socket.'),
         ...connectionLimits({ connectionsMax: 100, idleTimeoutSeconds: 60 }),
       })
       .prefault({}),
     public: z
       .strictObject({
-        host: z.string().default('0.0.0.0'),
-        port: Port.default(8080),
+        host: z.string().default('0.0.0.0').describe('Address to listen on, where systemd hands over no socket.'),
+        port: Port.default(8080).describe('TCP port to listen on, where systemd hands over no socket.'),
         ...connectionLimits({ connectionsMax: 500, idleTimeoutSeconds: 10 }),
         requestsPerSecond: z
           .int()
@@ -141,14 +156,21 @@ export const Config = z.strictObject({
       .optional()
       .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),
   }),
-  paths: z.strictObject({ signRoot: PathPrefix.default('/sign'), ftmRoot: PathPrefix.default('/ftm') }).prefault({}),
+  paths: z
+    .strictObject({
+      signRoot: PathPrefix.default('/sign').describe('Prefix of the paths of all operations.'),
+      ftmRoot: PathPrefix.default('/ftm').describe('Prefix of the paths of the file transfer store.'),
+    })
+    .prefault({}),
   limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
   keyPool: KeyPool.prefault({}),
   sessions: SessionsConfig.prefault({}),
   audit: Audit.prefault({}),
-  certificateAuthorities: z.record(AuthorityName, CertificateAuthority),
+  certificateAuthorities: z
+    .record(AuthorityName, CertificateAuthority)
+    .describe('Authorities by name, their keys on the token. The name stands in URLs.'),
   admin: AdminConfig.prefault({}),
   documents: DocumentsConfig.prefault({}),
   transferStore: TransferStoreConfig.optional().describe('The file transfer store (FTM). Absent: there is none; {} has its defaults.'),
@@ -157,8 +179,14 @@ export const Config = z.strictObject({
     .default({})
     .describe('Issuers of JSON Web Tokens, by names that tenants refer to.'),
   messages: MessagesConfig.optional().describe('Gateways for messages to subscribers. Absent: nothing is sent.'),
-  tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
-  log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
+  tenants: z
+    .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant)
+    .describe('Tenants by name: keys and certificates of one do not exist for another.'),
+  log: z
+    .strictObject({
+      level: z.enum(['error', 'warn', 'info', 'debug']).default('info').describe('What is logged; debug adds a line a request.'),
+    })
+    .prefault({}),
 });
 export type Config = z.output<typeof Config>;
 

@@ -27,17 +27,17 @@ export const ClaimMapping = z.strictObject({
   subject: z
     .strictObject({
       country: sourcesOf('{/address/country}').describe('Without one: defaultCountry of the profile.'),
-      commonName: sourcesOf('{name}', '{given_name} {family_name}'),
-      givenName: sourcesOf('{given_name}'),
-      surName: sourcesOf('{family_name}'),
-      serialNumber: sourcesOf('{sub}'),
-      title: Sources,
-      organizationName: Sources,
-      organizationIdentifier: Sources,
-      phoneNumber: Sources,
-      localityName: Sources,
-      stateName: Sources,
-      DNQualifier: Sources,
+      commonName: sourcesOf('{name}', '{given_name} {family_name}').describe('Claims that become commonName.'),
+      givenName: sourcesOf('{given_name}').describe('Claims that become givenName.'),
+      surName: sourcesOf('{family_name}').describe('Claims that become surname.'),
+      serialNumber: sourcesOf('{sub}').describe('Claims that become serialNumber.'),
+      title: Sources.describe('Claims that become title.'),
+      organizationName: Sources.describe('Claims that become organizationName.'),
+      organizationIdentifier: Sources.describe('Claims that become organizationIdentifier.'),
+      phoneNumber: Sources.describe('Claims that become telephoneNumber.'),
+      localityName: Sources.describe('Claims that become localityName.'),
+      stateName: Sources.describe('Claims that become stateOrProvinceName.'),
+      DNQualifier: Sources.describe('Claims that become dnQualifier.'),
       organizationUnit: Sources.describe('A claim that is a list gives as many units.'),
     })
     .prefault({}),
@@ -45,8 +45,15 @@ export const ClaimMapping = z.strictObject({
     .record(z.string().min(1).max(128), z.array(Template).min(1).max(8))
     .default({})
     .describe('Further attributes, by their short names of RFC 4519 or their OIDs.'),
-  subscriber: z.strictObject({ emailAddress: sourcesOf('{email}'), phoneNumber: sourcesOf('{phone_number}') }).prefault({}),
-  subjectAlternativeName: z.strictObject({ RFC822Name: sourcesOf('{email}') }).prefault({}),
+  subscriber: z
+    .strictObject({
+      emailAddress: sourcesOf('{email}').describe('Claims that become the e-mail address of the subscriber.'),
+      phoneNumber: sourcesOf('{phone_number}').describe('Claims that become the telephone number of the subscriber.'),
+    })
+    .prefault({}),
+  subjectAlternativeName: z
+    .strictObject({ RFC822Name: sourcesOf('{email}').describe('Claims that become the e-mail address in subjectAltName.') })
+    .prefault({}),
 });
 export type ClaimMapping = z.output<typeof ClaimMapping>;
 
@@ -68,12 +75,13 @@ const KeysAtUrl = z.strictObject({
     .describe('Keys that are older are fetched again, while the old ones still serve.'),
   keptSeconds: z.number().positive().max(2_592_000).default(86_400).describe('How long keys serve where the provider cannot be reached.'),
   cooldownSeconds: z.number().min(1).max(3600).default(30).describe('Between two fetches because of a key that is not known.'),
-  timeoutSeconds: z.number().positive().max(60).default(5),
+  timeoutSeconds: z.number().positive().max(60).default(5).describe('Seconds that one fetch may take.'),
   maxBytes: z
     .int()
     .min(256)
     .max(1024 * 1024)
-    .default(64 * 1024),
+    .default(64 * 1024)
+    .describe('Bytes of a key set; a larger one is not taken.'),
 });
 
 /** Who issues the tokens that createCertificate takes a subject from. */

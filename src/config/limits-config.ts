@@ -28,6 +28,12 @@ export const LimitsConfig = z
     requestsMaxPerClient: Count.default(256).describe("One client's requests at the same time; beyond it they are 429."),
     requestsPerSecond: Count.default(100).describe("One client's requests per second over time; beyond it they are 429."),
     requestsBurst: Count.default(200).describe("One client's requests that may come at once after a rest."),
+    keptAnswersMaxBytes: Count.default(8192 * mebibyte).describe(
+      'Bytes of the answers that are kept for repeated requests (Idempotency-Key); beyond it requests with such a key are 503, before anything is done.',
+    ),
+    keptAnswersMaxBytesPerClient: Count.default(2048 * mebibyte).describe(
+      "Bytes of one client's kept answers, each with 512 for its place; beyond it its requests with an Idempotency-Key are 429.",
+    ),
     otpsPerMinute: Count.default(20).describe(
       "One client's requests of sendOTP per minute over time, and at once after a rest; beyond it they are 429.",
     ),
@@ -51,6 +57,10 @@ export const LimitsConfig = z
   .refine(({ bodiesMaxBytes, bodiesMaxBytesPerClient }) => bodiesMaxBytes >= bodiesMaxBytesPerClient, {
     path: ['bodiesMaxBytes'],
     message: 'at least bodiesMaxBytesPerClient',
+  })
+  .refine(({ keptAnswersMaxBytes, keptAnswersMaxBytesPerClient }) => keptAnswersMaxBytes >= keptAnswersMaxBytesPerClient, {
+    path: ['keptAnswersMaxBytes'],
+    message: 'at least keptAnswersMaxBytesPerClient',
   })
   .refine(({ headersTimeoutSeconds, requestTimeoutSeconds }) => requestTimeoutSeconds >= headersTimeoutSeconds, {
     path: ['requestTimeoutSeconds'],

@@ -25,9 +25,9 @@ export type AlternativeNameKind = (typeof alternativeNameKinds)[number];
 
 /** Where the status and the issuer of certificates are published. Absent members: those of the certificate authority. */
 export const PublicationUrls = z.strictObject({
-  crl: z.array(PublicUrl).max(8).optional(),
-  ocsp: z.array(PublicUrl).max(8).optional(),
-  caIssuers: z.array(PublicUrl).max(8).optional(),
+  crl: z.array(PublicUrl).max(8).optional().describe('Addresses of the CRL (cRLDistributionPoints).'),
+  ocsp: z.array(PublicUrl).max(8).optional().describe('Addresses of OCSP responders (authorityInfoAccess).'),
+  caIssuers: z.array(PublicUrl).max(8).optional().describe("Addresses of the issuer's certificate (authorityInfoAccess)."),
 });
 export type PublicationUrls = z.output<typeof PublicationUrls>;
 
@@ -40,25 +40,33 @@ export const QcStatements = z.strictObject({
     .default([])
     .describe('QcType.'),
   retentionYears: z.int().min(1).max(100).optional().describe('QcRetentionPeriod.'),
-  /** QcLimitValue: amount · 10^exponent of an ISO 4217 currency. */
   limitValue: z
     .strictObject({
-      currency: z.string().regex(/^[A-Z]{3}$/, 'a currency code of ISO 4217, such as EUR'),
-      amount: z.int().nonnegative(),
-      exponent: z.int().min(0).max(20),
+      currency: z
+        .string()
+        .regex(/^[A-Z]{3}$/, 'a currency code of ISO 4217, such as EUR')
+        .describe('Currency (ISO 4217).'),
+      amount: z.int().nonnegative().describe('Amount; the limit is amount · 10^exponent.'),
+      exponent: z.int().min(0).max(20).describe('Exponent of ten.'),
     })
-    .optional(),
-  /** QcPDS: where the disclosure statements are. EN 319 412-5 4.3.4 asks for one in English, over https. */
+    .optional()
+    .describe('QcLimitValue.'),
   disclosureStatements: z
     .array(
       z.strictObject({
-        url: PublicUrl.refine((url) => url.startsWith('https://'), 'an https URL'),
-        language: z.string().regex(/^[a-z]{2}$/, 'a language code of ISO 639-1'),
+        url: PublicUrl.refine((url) => url.startsWith('https://'), 'an https URL').describe('Address of the statement.'),
+        language: z
+          .string()
+          .regex(/^[a-z]{2}$/, 'a language code of ISO 639-1')
+          .describe('Its language (ISO 639-1).'),
       }),
     )
-    .default([]),
-  /** QcCClegislation: countries under whose law it is qualified. Absent: the European Union. */
-  legislationCountries: z.array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')).default([]),
+    .default([])
+    .describe('QcPDS: where the disclosure statements are. EN 319 412-5 4.3.4 asks for one in English, over https.'),
+  legislationCountries: z
+    .array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1'))
+    .default([])
+    .describe('QcCClegislation: countries under whose law it is qualified. Empty: the European Union.'),
   semantics: z
     .enum(['natural', 'legal'])
     .optional()
@@ -74,10 +82,12 @@ const SubjectRules = z.strictObject({
     .enum(['natural', 'legal'])
     .optional()
     .describe('The attributes of ETSI EN 319 412-2 §4.2.4 (natural person) or EN 319 412-3 §4.2.1 (legal person) are required.'),
-  required: z.array(AttributeName).default([]),
+  required: z.array(AttributeName).default([]).describe('Further attributes that every subject has to have.'),
   allowed: z.array(AttributeName).optional().describe('Absent: every attribute. countryName and commonName are always there.'),
-  /** Absent: every country. */
-  countries: z.array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')).optional(),
+  countries: z
+    .array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1'))
+    .optional()
+    .describe('Countries that a subject may have (ISO 3166-1). Absent: every one.'),
   defaultCountry: z
     .string()
     .regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')
@@ -88,25 +98,32 @@ export type SubjectRules = z.output<typeof SubjectRules>;
 
 const Policy = z.union([
   ObjectIdentifierText,
-  /** With a pointer to the certification practice statement (RFC 5280 4.2.1.4). */
-  z.strictObject({ policy: ObjectIdentifierText, practiceStatementUrl: PublicUrl }),
+  z.strictObject({
+    policy: ObjectIdentifierText.describe('Object identifier of the policy.'),
+    practiceStatementUrl: PublicUrl.describe('Address of the certification practice statement (RFC 5280 4.2.1.4).'),
+  }),
 ]);
 export type Policy = z.output<typeof Policy>;
 
 /** What a tenant's certificates look like (contract §7). A profile is chosen by tenant, never by the request. */
 export const CertificateProfile = z.strictObject({
-  keyType: z.enum(keyTypes),
-  keyUsage: z.array(z.enum(keyUsages)).min(1).default(['contentCommitment']),
-  extendedKeyUsage: z.array(ObjectIdentifierText).default([]),
-  policies: z.array(Policy).default([]),
+  keyType: z.enum(keyTypes).describe("Type of the tenant's keys."),
+  keyUsage: z.array(z.enum(keyUsages)).min(1).default(['contentCommitment']).describe('keyUsage of the certificates.'),
+  extendedKeyUsage: z.array(ObjectIdentifierText).default([]).describe('Object identifiers of extendedKeyUsage; empty: none.'),
+  policies: z.array(Policy).default([]).describe('certificatePolicies: object identifiers, or objects with a practice statement.'),
   qcStatements: QcStatements.optional(),
   subject: SubjectRules.prefault({}),
   urls: PublicationUrls.prefault({}),
-  defaultValidityMinutes: z.int().positive().default(60),
+  defaultValidityMinutes: z
+    .int()
+    .positive()
+    .default(60)
+    .describe('Minutes that a certificate is valid for where the request has no validityPeriod.'),
   maxValidityMinutes: z
     .int()
     .positive()
-    .default(24 * 60),
+    .default(24 * 60)
+    .describe('Minutes that validityPeriod is cut to.'),
   allowedExtensions: z
     .array(ObjectIdentifierText)
     .default(['2.5.29.17'])

@@ -185,7 +185,7 @@ async function carryOut(
       await admission.confirm();
       return { result: success, answer, echo };
     };
-    const repeated = { operation, caller, body, echo, audited, log: options.log };
+    const repeated = { operation, caller, body, bodyBytes: bytes.length, echo, audited, log: options.log };
     const ending =
       idempotencyKey === undefined
         ? await ends()

@@ -9,9 +9,12 @@ export const bigBodyBytes = 256 * 1024;
 /** A body whose length is not known comes into memory in such pieces. */
 const pieceBytes = 1024 * 1024;
 
-/** Content-Encoding, media type and size, in this order (contract §2). @throws {Problem} 415, 413 */
+/** Content-Encoding, media type and size, in this order (contract §2). @throws {Problem} 415, 413; 400 for two media types */
 export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): void {
   if (request.headers['content-encoding'] !== undefined) throw new Problem(415, 'Content-Encoding is not taken: send the body as it is');
+  if ((request.headersDistinct['content-type'] ?? []).length > 1) {
+    throw new Problem(400, 'the header Content-Type is there twice', { headers: { Connection: 'close' } });
+  }
   const mediaType = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json') throw new Problem(415, 'the Content-Type of the body must be application/json');
   if (announcedLength(request) > maxBytes) throw tooLarge(maxBytes);

@@ -28,13 +28,13 @@ export function publishedPki(find: (authority: string) => PublishedAuthority | u
     const [, name = '', ending] = path.exec(target) ?? [];
     const authority = find(name);
     if (authority === undefined) return false;
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      sendProblem(response, new Problem(405, 'this is read with GET', { headers: { Allow: 'GET, HEAD', Connection: 'close' } }));
+      return true;
+    }
     const published = ending === 'crl' ? listOf(authority) : certificateOf(authority);
     if (published === undefined) {
       sendProblem(response, new Problem(503, 'no CRL has been issued yet', { headers: { 'Retry-After': '1' } }));
-      return true;
-    }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      sendProblem(response, new Problem(405, 'this is read with GET', { headers: { Allow: 'GET, HEAD', Connection: 'close' } }));
       return true;
     }
     answer(request, response, published);

@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { AuditedRequest } from '../audit/audited-request.ts';
+import { KeptAnswersFull } from '../idempotency/claims.ts';
 import { OtherRequest, type KeptAnswers } from '../idempotency/kept-answers.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { resultOf, success, type ResultValues } from './answer.ts';
@@ -22,6 +23,7 @@ export function idempotencyKeyOf(request: Request): string | undefined {
 
 export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
   readonly body: Readonly<Record<string, unknown>>;
+  readonly bodyBytes: number;
   readonly echo: Ending['echo'];
   readonly audited: AuditedRequest;
   readonly log: Logger;
@@ -36,22 +38,22 @@ interface Told {
 
 /**
  * Lets a request with an Idempotency-Key end as it did the first time. `ends` tells by its ending alone how it went.
- * @throws {Problem} 422 for a key that was used with another body
+ * @throws {Problem} 422 for a key that was used with another body; 429 and 503 where no more is kept
  */
 export async function repeatable(
   kept: Pick<KeptAnswers, 'once'>,
   idempotencyKey: string,
-  { operation, caller, body, echo, audited, log }: Repeated,
+  { operation, caller, body, bodyBytes, echo, audited, log }: Repeated,
   ends: () => Promise<Ending | Problem>,
 ): Promise<Ending | Problem> {
-  const request = { client: caller.spkiSha256, tenant: caller.tenant, operation: operation.path, idempotencyKey, body };
+  const request = { client: caller.spkiSha256, tenant: caller.tenant, operation: operation.path, idempotencyKey, body, bodyBytes };
   const told = (ending: Ending | Problem): Told => ({ ending, key: audited.key, digests: audited.digests });
   try {
     const { ending, isRepeated } = await kept.once<Told>(request, {
       run: async () => told(await ends()),
-      textOf: (one) => (one.ending instanceof Problem || !isKept(one.ending.result) ? undefined : JSON.stringify(one)),
-      // Written by `textOf`, and authenticated since.
-      endingOf: (text) => JSON.parse(text) as Told,
+      isKept: ({ ending: one }) => !(one instanceof Problem) && isKept(one.result),
+      // Kept as it was, and authenticated since.
+      endingOf: (keptEnding) => keptEnding as Told,
       settled: (outcome) =>
         told(
           'answer' in outcome
@@ -62,9 +64,17 @@ export async function repeatable(
     if (isRepeated) audited.repeats(ending);
     return ending.ending;
   } catch (error) {
+    if (error instanceof KeptAnswersFull) throw noRoom(error);
     if (!(error instanceof OtherRequest)) throw error;
     throw new Problem(422, `${error.message}: send the same body, or choose another key for another request`);
   }
+}
+
+function noRoom({ whose, fullMs }: KeptAnswersFull): Problem {
+  const headers = { 'Retry-After': String(Math.max(1, Math.ceil(fullMs / 1000))) };
+  const what = whose === 'client' ? "this client's requests with an Idempotency-Key" : 'requests with an Idempotency-Key';
+  const detail = `no more answers to ${what} can be kept now; nothing was done: without the header the request is carried out`;
+  return new Problem(whose === 'client' ? 429 : 503, detail, { headers });
 }
 
 function isKept({ major, minor }: ResultValues): boolean {

@@ -1,18 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from './problem.ts';
 
-/** Fields that proxies and servers go by. Two of one mean two different requests to two readers. */
-const once = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'content-type',
-  'content-encoding',
-  'expect',
-  'idempotency-key',
-  'connection',
-  'upgrade',
-]);
+/** Fields that say where a request ends and whose it is. Two of one mean two different requests to two readers. */
+const once = new Set(['host', 'content-length', 'transfer-encoding', 'expect', 'connection', 'upgrade']);
 
 /**
  * Refuses what Node's parser lets through and what another reader of the same bytes may understand otherwise (RFC 9112 §11.2, request smuggling): another

@@ -1,10 +1,14 @@
-import { createHmac, type Hmac } from 'node:crypto';
+import { createHash, createHmac, type Hmac } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LongText } from '../documents/long-text.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
+import { digestsOfLongTexts } from './long-texts.ts';
 
-/** What goes to the hash between two looks at the event loop, and in one piece of a long string; in characters. */
-const turnCharacters = 1 << 20;
-const pieceCharacters = 1 << 16;
+/** What goes to the hash between two looks at the event loop: characters, and pieces of text. */
+const turnCharacters = 1 << 18;
+const turnPieces = 1 << 14;
+/** Texts from here on are told by their digest, in bytes of UTF-8. */
+const digestFromBytes = 1024;
 
 /** The members of an object or the elements of a list, and how many of them are done. */
 interface Frame {
@@ -15,16 +19,18 @@ interface Frame {
 
 /**
  * HMAC-SHA512 of a JSON value, whatever the order of its members and however it was written. Each value is told with its kind and length, so that
- * two different values never give the same bytes. Long values let the event loop turn.
+ * two different values never give the same bytes; a long text by its length and SHA-512. The long texts of big bodies are hashed in threads, and
+ * everything else lets the event loop turn.
  */
-export async function canonicalMac(key: Uint8Array, value: unknown): Promise<Buffer> {
+export async function canonicalMac(key: Uint8Array, value: unknown, threads: WorkThreads): Promise<Buffer> {
+  const digests = await digestsOfLongTexts(value, threads);
   const mac = createHmac('sha512', key);
   const writer = new Writer(mac);
   const frames: Frame[] = [];
   const enter = (one: unknown): void => {
     if (typeof one === 'string') writer.text(one);
     // The same text is the same request, whether it came in a big body or in a small one.
-    else if (one instanceof LongText) writer.text(one.toText());
+    else if (one instanceof LongText) writer.longText(one, digests.get(one));
     else if (typeof one !== 'object' || one === null) writer.write(`${String(one)};`);
     else if (Array.isArray(one)) {
       writer.write(`[${one.length}:`);
@@ -44,13 +50,16 @@ export async function canonicalMac(key: Uint8Array, value: unknown): Promise<Buf
     const name = frame.names?.[frame.next];
     if (name !== undefined) writer.text(name);
     enter(frame.values[frame.next++]);
-    if (writer.isDue) await writer.turn();
+    if (writer.isDue) {
+      writer.hash();
+      await nextTurn();
+    }
   }
-  await writer.turn();
+  writer.hash();
   return mac.digest();
 }
 
-/** Collects short pieces, since each call of the hash costs more than they do, and long strings, to be hashed in several turns. */
+/** Collects short pieces, since each call of the hash costs more than they do. */
 class Writer {
   readonly #mac: Hmac;
   #pieces: string[] = [];
@@ -61,7 +70,7 @@ class Writer {
   }
 
   get isDue(): boolean {
-    return this.#characters >= turnCharacters || this.#pieces.length >= pieceCharacters;
+    return this.#characters >= turnCharacters || this.#pieces.length >= turnPieces;
   }
 
   write(piece: string): void {
@@ -70,37 +79,30 @@ class Writer {
   }
 
   text(value: string): void {
-    this.write(`"${value.length}:`);
-    this.write(value);
+    const bytes = Buffer.byteLength(value, 'utf8');
+    if (bytes < digestFromBytes) {
+      this.write(`"${bytes}:${value}`);
+      return;
+    }
+    this.#digest(bytes, createHash('sha512').update(value, 'utf8').digest());
+    this.#characters += value.length;
+  }
+
+  /** The same text is the same request, whether it came in a big body or in a small one. */
+  longText(text: LongText, digest: Uint8Array | undefined): void {
+    if (text.textBytes < digestFromBytes) this.text(text.toText());
+    else if (digest === undefined) throw new Error('a long text without its digest');
+    else this.#digest(text.textBytes, digest);
   }
 
   /** Hashes what was collected. */
-  async turn(): Promise<void> {
-    let since = 0;
-    let short = '';
-    for (const piece of this.#pieces) {
-      short += piece;
-      if (short.length < pieceCharacters) continue;
-      for (let start = 0; start < short.length;) {
-        const end = endOfPiece(short, start + pieceCharacters);
-        this.#mac.update(short.slice(start, end), 'utf8');
-        since += end - start;
-        start = end;
-        if (since < turnCharacters) continue;
-        await nextTurn();
-        since = 0;
-      }
-      short = '';
-    }
-    this.#mac.update(short, 'utf8');
-    if (this.isDue) await nextTurn();
+  hash(): void {
+    this.#mac.update(this.#pieces.join(''), 'utf8');
     this.#pieces = [];
     this.#characters = 0;
   }
-}
 
-/** Never between the two halves of a character. */
-function endOfPiece(text: string, end: number): number {
-  const unit = text.charCodeAt(end - 1);
-  return unit >= 0xd800 && unit <= 0xdbff ? end + 1 : end;
+  #digest(bytes: number, digest: Uint8Array): void {
+    this.write(`'${bytes}:${Buffer.from(digest).toString('hex')};`);
+  }
 }

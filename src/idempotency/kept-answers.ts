@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keepingOutcome, type SettledOutcome } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { sealedAnswer } from './answer-parts.ts';
+import type { KeptBytes } from '../state/repositories/kept-bytes.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
+import { answerOf, areSame, formOf, type AnswerForm } from './answer-form.ts';
+import { readAnswer } from './answer-parts.ts';
 import { Claims } from './claims.ts';
 import { RequestSecrets, type RepeatableRequest, type TokenMac } from './request-secrets.ts';
 import { Settlement } from './settlement.ts';
@@ -15,14 +18,27 @@ export class OtherRequest extends Error {
   }
 }
 
-/** How a request is carried out, and what its endings are as text. */
+/** How a request is carried out, and which of its endings are kept. */
 export interface Repeatable<T> {
   run(): Promise<T>;
-  /** Undefined where the ending is not kept. */
-  textOf(ending: T): string | undefined;
-  endingOf(text: string): T;
+  isKept(ending: T): boolean;
+  /** What was kept as an ending: JSON, with LongAnswers where they were. */
+  endingOf(kept: unknown): T;
   /** What an outcome that the operation settles becomes. */
   settled(outcome: SettledOutcome): T;
+}
+
+/** What answers are kept with, and how much of them. */
+export interface Keeper {
+  readonly store: StateStore;
+  readonly tokenMac: TokenMac;
+  readonly threads: WorkThreads;
+  /** Bytes that may be kept for a client, and for all of them. */
+  limits(): KeptBytes;
+  /** For how long an answer is kept. */
+  readonly keepMs?: number;
+  /** How soon after an instance's death its requests can be carried out by another. */
+  readonly claimMs?: number;
 }
 
 export interface Repetition<T> {
@@ -46,22 +62,24 @@ const pollMaxMs = 250;
  * that died ends soon, and the next repetition runs. Who lost a claim cannot commit an outcome, and answers what the next one came to.
  */
 export class KeptAnswers {
-  readonly #store: StateStore;
-  readonly #tokenMac: TokenMac;
+  readonly #keeper: Keeper;
   readonly #claims: Claims;
-  readonly #keepMs: number;
   readonly #inFlight = new Map<string, InFlight>();
+  /** What the answers to requests that run may take, by client. */
+  readonly #coming = new Map<string, number>();
 
-  private constructor(store: StateStore, tokenMac: TokenMac, claims: Claims, keepMs: number) {
-    this.#store = store;
-    this.#tokenMac = tokenMac;
+  private constructor(keeper: Keeper, claims: Claims) {
+    this.#keeper = keeper;
     this.#claims = claims;
-    this.#keepMs = keepMs;
   }
 
-  /** `keepMs`: for how long an answer is kept; `claimMs`: how soon after an instance's death its requests can be carried out by another. */
-  static async open(store: StateStore, tokenMac: TokenMac, { keepMs = 24 * 3_600_000, claimMs = 10_000 } = {}): Promise<KeptAnswers> {
-    return new KeptAnswers(store, tokenMac, await Claims.open(store, claimMs), keepMs);
+  static async open(keeper: Keeper): Promise<KeptAnswers> {
+    return new KeptAnswers(keeper, await Claims.open(keeper.store, keeper.claimMs ?? 10_000));
+  }
+
+  /** Bytes that are kept in all, of a minute ago at most. */
+  get keptBytes(): number {
+    return this.#claims.keptBytes;
   }
 
   stop(): void {
@@ -71,26 +89,43 @@ export class KeptAnswers {
   /**
    * Carries the request out, unless it has been before. A duplicate of one that is on its way waits for it and ends as it does, whatever that is.
    * @throws {OtherRequest}
+   * @throws {KeptAnswersFull} where it had to be carried out, and nothing more is kept
    * @throws what `run` throws, and what the token and the store throw where they are not available
    */
   async once<T>(request: RepeatableRequest, repeatable: Repeatable<T>): Promise<Repetition<T>> {
-    const secrets = await RequestSecrets.of(request, this.#tokenMac);
+    const secrets = await RequestSecrets.of(request, this.#keeper.tokenMac, this.#keeper.threads);
     const first = this.#inFlight.get(secrets.id);
     if (first !== undefined) {
       if (!first.fingerprint.equals(secrets.fingerprint)) throw new OtherRequest();
       return { ending: ((await first.ending) as Repetition<T>).ending, isRepeated: true };
     }
-    const ending = this.#carryOut(secrets, repeatable).finally(() => {
+    const room = this.#room(request.client);
+    this.#comes(request.client, request.bodyBytes);
+    const ending = this.#carryOut(secrets, repeatable, room).finally(() => {
       this.#inFlight.delete(secrets.id);
+      this.#comes(request.client, -request.bodyBytes);
     });
     this.#inFlight.set(secrets.id, { fingerprint: secrets.fingerprint, ending });
     return ending;
   }
 
-  async #carryOut<T>(secrets: RequestSecrets, repeatable: Repeatable<T>): Promise<Repetition<T>> {
+  /** What may be kept already: the answers that are on their way need the rest. */
+  #room(client: string): KeptBytes {
+    const limits = this.#keeper.limits();
+    const coming = [...this.#coming.values()].reduce((sum, bytes) => sum + bytes, 0);
+    return { client: limits.client - (this.#coming.get(client) ?? 0), all: limits.all - coming };
+  }
+
+  #comes(client: string, bytes: number): void {
+    const coming = (this.#coming.get(client) ?? 0) + bytes;
+    if (coming === 0) this.#coming.delete(client);
+    else this.#coming.set(client, coming);
+  }
+
+  async #carryOut<T>(secrets: RequestSecrets, repeatable: Repeatable<T>, room: KeptBytes): Promise<Repetition<T>> {
     for (let pauseMs = pollMinMs; ; pauseMs = Math.min(2 * pauseMs, pollMaxMs)) {
       const claim = randomUUID();
-      const found = await this.#claims.claim(secrets, claim);
+      const found = await this.#claims.claim(secrets, claim, room);
       if (found === 'claimed') {
         const ending = await this.#claims.whileRenewed(claim, async () => this.#runClaimed(secrets, claim, repeatable));
         if (ending !== 'lost') return { ending: ending.value, isRepeated: false };
@@ -98,8 +133,8 @@ export class KeptAnswers {
       }
       if (!secrets.fingerprint.equals(found.fingerprint)) throw new OtherRequest();
       if (found.claim === null) {
-        const text = await secrets.open(await sealedAnswer(this.#store, found));
-        return { ending: repeatable.endingOf(text), isRepeated: true };
+        const kept = await readAnswer(this.#keeper.store, secrets, found);
+        return { ending: repeatable.endingOf(answerOf(kept)), isRepeated: true };
       }
       await delay(pauseMs);
     }
@@ -107,8 +142,10 @@ export class KeptAnswers {
 
   /** `lost`: the claim had ended, and somebody else has the request now or has answered it. */
   async #runClaimed<T>(secrets: RequestSecrets, claim: string, repeatable: Repeatable<T>): Promise<'lost' | { readonly value: T }> {
-    const settlement = new Settlement(this.#store, { secrets, claim, keepMs: this.#keepMs }, (outcome) =>
-      repeatable.textOf(repeatable.settled(outcome)),
+    const { store, keepMs = 24 * 3_600_000 } = this.#keeper;
+    const form = (ending: T): AnswerForm | undefined => (repeatable.isKept(ending) ? formOf(ending) : undefined);
+    const settlement = new Settlement(store, { secrets, claim, keepMs, counter: this.#claims.counter }, (outcome) =>
+      form(repeatable.settled(outcome)),
     );
     let value: T;
     try {
@@ -117,12 +154,12 @@ export class KeptAnswers {
       await this.#claims.release(secrets.id, claim).catch(() => undefined);
       throw error;
     }
-    const text = repeatable.textOf(value);
+    const kept = form(value);
+    if (kept === undefined) return (await this.#isReleased(secrets, claim)) ? { value } : 'lost';
     // The operation ended as it said it would, so the commit with its outcome was done.
-    if (text !== undefined && text === settlement.said) return { value };
-    if (text === undefined) return (await this.#isReleased(secrets, claim)) ? { value } : 'lost';
+    if (settlement.said !== undefined && areSame(kept, settlement.said)) return { value };
     try {
-      await this.#store.commit([await settlement.keeping(text)]);
+      await store.commit([await settlement.keeping(kept)]);
       return { value };
     } catch (error) {
       if (await this.#claims.release(secrets.id, claim)) throw error;

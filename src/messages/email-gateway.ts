@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import type { EmailConfig } from '../config/email-config.ts';
 import { readSecret } from '../config/secret-reference.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import { readAuthority } from './authority-file.ts';
+import { connectionFault, connectionFaultForLog } from './connection-fault.ts';
 import type { Attempt, Gateway } from './gateway.ts';
+import { matchesOf } from './patterns.ts';
 import { formsOf, printable } from './printable.ts';
 
 /** Connections that nobody needs any more end by themselves, those of an earlier configuration too. */
@@ -12,20 +15,20 @@ const idleSeconds = 60;
 /** Sends e-mail through one SMTP server, over connections that are kept. */
 export class EmailGateway implements Gateway {
   readonly #config: EmailConfig;
+  readonly #threads: WorkThreads;
   readonly #transport: ReturnType<typeof poolTo>;
   readonly #url: string;
-  readonly #messageId: RegExp;
   readonly #hidden: readonly string[];
 
   /** @throws {ConfigError} where the password or the authority cannot be read */
-  constructor(config: EmailConfig) {
+  constructor(config: EmailConfig, threads: WorkThreads) {
+    this.#threads = threads;
     const password = config.password === undefined ? undefined : readSecret(config.password);
     this.#config = config;
     this.#transport = poolTo(config, password);
     const host = config.host.includes(':') ? `[${config.host}]` : config.host;
     this.#url = `${config.security === 'TLS' ? 'smtps' : 'smtp'}://${host}:${config.port}`;
-    this.#messageId = new RegExp(config.messageIdPattern, 'u');
-    this.#hidden = password === undefined ? [] : [...formsOf(password), Buffer.from(password, 'utf8').toString('base64')];
+    this.#hidden = password === undefined ? [] : [...formsOf(password), ...saslForms(config.user ?? '', password)];
   }
 
   async send(to: string, text: string): Promise<Attempt> {
@@ -47,11 +50,11 @@ export class EmailGateway implements Gateway {
         signal: deadline,
       });
       const response = responseIn(info);
-      return this.#attempt(id, true, { code: codeIn(response), response });
+      return await this.#attempt(id, true, { code: codeIn(response), response, outcome: undefined });
     } catch (error) {
       const fault = faultOf(error);
       const late = deadline.aborted ? `no answer within ${totalTimeoutSeconds} s` : undefined;
-      return this.#attempt(id, false, late === undefined ? fault : { code: undefined, response: late });
+      return this.#attempt(id, false, late === undefined ? fault : { code: undefined, response: late, outcome: undefined });
     }
   }
 
@@ -59,9 +62,11 @@ export class EmailGateway implements Gateway {
     this.#transport.close();
   }
 
-  #attempt(id: string, accepted: boolean, { code, response }: Reply): Attempt {
+  async #attempt(id: string, accepted: boolean, { code, response, outcome }: Reply): Promise<Attempt> {
     const freeText = printable(response, this.#hidden);
-    const messageID = accepted ? printable(this.#messageId.exec(response)?.[1] ?? '', this.#hidden) : undefined;
+    const { messageIdPattern } = this.#config;
+    const matches = accepted ? await matchesOf([messageIdPattern], response, this.#threads) : new Map<string, string>();
+    const messageID = printable(matches.get(messageIdPattern) ?? '', this.#hidden);
     return {
       accepted,
       answer: {
@@ -72,7 +77,7 @@ export class EmailGateway implements Gateway {
         ...(freeText === undefined ? {} : { freeText }),
         ID: id,
       },
-      outcome: code === undefined ? 'no answer' : `SMTP ${code}`,
+      outcome: code === undefined ? (printable(outcome ?? '', this.#hidden) ?? 'no answer') : `SMTP ${code}`,
     };
   }
 }
@@ -80,14 +85,27 @@ export class EmailGateway implements Gateway {
 interface Reply {
   readonly code: number | undefined;
   readonly response: string;
+  /** For the log, where no server said anything. */
+  readonly outcome: string | undefined;
 }
 
 /** What the server said; where it said nothing, what went wrong. */
 function faultOf(error: unknown): Reply {
-  const { response, responseCode } = error instanceof Error ? (error as Error & { response?: unknown; responseCode?: unknown }) : {};
-  const code = typeof responseCode === 'number' && responseCode >= 200 && responseCode <= 599 ? responseCode : undefined;
-  if (typeof response === 'string' && response !== '') return { code, response };
-  return { code, response: error instanceof Error ? error.message : String(error) };
+  const { response, responseCode, code } =
+    error instanceof Error ? (error as Error & { response?: unknown; responseCode?: unknown; code?: unknown }) : {};
+  const status = typeof responseCode === 'number' && responseCode >= 200 && responseCode <= 599 ? responseCode : undefined;
+  // Such an answer may repeat what was sent, in whatever form.
+  if (code === 'EAUTH') return { code: status, response: 'the gateway does not let the service in', outcome: undefined };
+  if (typeof response === 'string' && response !== '') return { code: status, response, outcome: undefined };
+  return { code: status, response: connectionFault(error), outcome: connectionFaultForLog(error) };
+}
+
+/** What goes over the wire for user and password (RFC 4616, AUTH LOGIN), padded or not. */
+function saslForms(user: string, password: string): string[] {
+  return [password, `\0${user}\0${password}`, `${user}\0${user}\0${password}`].flatMap((text) => {
+    const base64 = Buffer.from(text, 'utf8').toString('base64');
+    return [base64, base64.replace(/=+$/, '')];
+  });
 }
 
 /** The server's last reply. */

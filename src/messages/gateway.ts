@@ -18,7 +18,7 @@ export interface GatewayAnswer {
 export interface Attempt {
   readonly accepted: boolean;
   readonly answer: GatewayAnswer;
-  /** For the log: a number or a word that nothing of message, recipient and gateway's words is in. */
+  /** For the log: a status, or why there was no answer. Nothing of message, recipient and gateway's words is in it. */
   readonly outcome: string;
 }
 

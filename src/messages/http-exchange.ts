@@ -1,10 +1,18 @@
 import { Agent as PlainAgent, request as plainRequest, type IncomingMessage } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import { connectionFault, connectionFaultForLog } from './connection-fault.ts';
 import type { HttpAnswer } from './sms-answer.ts';
 import type { SmsRequest } from './sms-request.ts';
 
-/** The exchange did not come to its end. The message says why, and nothing of what was sent. */
-export class ExchangeFailed extends Error {}
+/** The exchange did not come to its end. The message says why to a caller, `forLog` to the operator; neither says what was sent. */
+export class ExchangeFailed extends Error {
+  readonly forLog: string;
+
+  constructor(message: string, { cause, forLog = 'no answer' }: { readonly cause?: unknown; readonly forLog?: string } = {}) {
+    super(message, { cause });
+    this.forLog = forLog;
+  }
+}
 
 export interface ExchangeOptions {
   /** PEM; absent: the authorities that Node trusts. */
@@ -60,7 +68,7 @@ export class HttpExchange {
     } catch (error) {
       if (deadline.aborted) throw new ExchangeFailed(`no answer within ${totalTimeoutSeconds} s`, { cause: error });
       if (error instanceof ExchangeFailed) throw error;
-      throw new ExchangeFailed(error instanceof Error ? error.message || 'no connection' : 'no connection', { cause: error });
+      throw new ExchangeFailed(connectionFault(error), { cause: error, forLog: connectionFaultForLog(error) });
     }
   }
 

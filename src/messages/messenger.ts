@@ -5,6 +5,7 @@ import { outcomeSteps } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { MessageMetrics } from '../telemetry/message-metrics.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import { EmailGateway } from './email-gateway.ts';
 import type { Attempt, Gateway, GatewayAnswer } from './gateway.ts';
 import { SmsGateway } from './sms-gateway.ts';
@@ -36,6 +37,8 @@ export interface MessengerSurroundings {
   readonly store: Pick<StateStore, 'commit'>;
   readonly log: Logger;
   readonly metrics: MessageMetrics;
+  /** Where gateways' words are searched. */
+  readonly threads: WorkThreads;
 }
 
 /** Sends messages to subscribers: SMS first, and e-mail where the SMS gateway fails (contract §7). */
@@ -46,8 +49,8 @@ export class Messenger {
   /** @throws {ConfigError} where a gateway cannot work by its configuration */
   constructor(config: MessagesConfig | undefined, surroundings: MessengerSurroundings) {
     this.#gateways = {
-      sms: config?.sms === undefined ? undefined : new SmsGateway(config.sms),
-      email: config?.email === undefined ? undefined : new EmailGateway(config.email),
+      sms: config?.sms === undefined ? undefined : new SmsGateway(config.sms, surroundings.threads),
+      email: config?.email === undefined ? undefined : new EmailGateway(config.email, surroundings.threads),
     };
     this.#surroundings = surroundings;
   }

@@ -13,13 +13,20 @@ export function printable(text: string, secrets: readonly string[], max = maxCha
 
 /** A gateway may repeat what it was sent, credentials included. */
 function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.filter((secret) => secret !== '').reduce((left, secret) => left.replaceAll(secret, '…'), text);
+  // The longest first: one may be a part of another.
+  const longestFirst = secrets.filter((secret) => secret !== '').toSorted((one, other) => other.length - one.length);
+  return longestFirst.reduce((left, secret) => left.replaceAll(secret, '…'), text);
 }
 
 /** A secret in the forms in which it goes over the wire, or comes back. */
 export function formsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
-  return [secret, json, encodeURIComponent(secret), new URLSearchParams([['', secret]]).toString().slice(1)].filter(
-    (form, index, all) => all.indexOf(form) === index,
-  );
+  const percent = encodeURIComponent(secret);
+  const strict = percent.replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  const form = new URLSearchParams([['', secret]]).toString().slice(1);
+  const encoded = [percent, strict, form].flatMap((one) => [one, one.replaceAll(/%[0-9A-F]{2}/g, (octet) => octet.toLowerCase())]);
+  const html = secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const quoted = html.replaceAll('"', '&quot;');
+  const forms = [secret, json, ...encoded, html, quoted, quoted.replaceAll("'", '&#39;'), quoted.replaceAll("'", '&#x27;')];
+  return forms.filter((one, index, all) => all.indexOf(one) === index);
 }

@@ -1,7 +1,6 @@
 import type { AnswerPart, SmsConfig } from '../config/sms-config.ts';
-
-/** What a regular expression of the operator's looks at: one that goes through it again and again shall not hold the service up. */
-const patternCharacters = 4096;
+import type { WorkThreads } from '../threads/work-threads.ts';
+import { matchesOf } from './patterns.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -17,9 +16,11 @@ export interface SmsAnswer {
 }
 
 /** With `codes`, an answer that has no readable code is a refusal. */
-export function readSmsAnswer({ status, body }: HttpAnswer, config: SmsConfig['answer']): SmsAnswer {
+export async function readSmsAnswer({ status, body }: HttpAnswer, config: SmsConfig['answer'], threads: WorkThreads): Promise<SmsAnswer> {
   const json = parsed(body);
-  const read = (part: AnswerPart): string | undefined => readPart(part, body, json);
+  const patterns = [config.code, config.messageId, config.text].flatMap((part) => (part?.pattern === undefined ? [] : [part.pattern]));
+  const matches = await matchesOf(patterns, body, threads);
+  const read = (part: AnswerPart): string | undefined => readPart(part, matches, json);
   const code = read(config.code);
   const rightStatus = config.statuses === undefined ? status >= 200 && status <= 299 : config.statuses.includes(status);
   const rightCode = config.codes === undefined || config.codes.includes(config.code === undefined ? String(status) : (code ?? ''));
@@ -31,10 +32,10 @@ export function readSmsAnswer({ status, body }: HttpAnswer, config: SmsConfig['a
   };
 }
 
-function readPart(part: AnswerPart, body: string, json: unknown): string | undefined {
+function readPart(part: AnswerPart, matches: ReadonlyMap<string, string | undefined>, json: unknown): string | undefined {
   if (part === undefined) return undefined;
   const { pattern, jsonPointer } = part;
-  if (pattern !== undefined) return new RegExp(pattern, 'u').exec(body.slice(0, patternCharacters))?.[1];
+  if (pattern !== undefined) return matches.get(pattern);
   const value = jsonPointer === undefined ? undefined : pointed(json, jsonPointer);
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ConfigError } from '../config/config.ts';
 import { readSecret } from '../config/secret-reference.ts';
 import type { SmsConfig } from '../config/sms-config.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import { readAuthority } from './authority-file.ts';
 import type { Attempt, Gateway } from './gateway.ts';
 import { ExchangeFailed, HttpExchange } from './http-exchange.ts';
@@ -14,6 +15,7 @@ const maxIdentifierCharacters = 128;
 /** Sends SMS through an HTTP gateway. */
 export class SmsGateway implements Gateway {
   readonly #config: SmsConfig;
+  readonly #threads: WorkThreads;
   readonly #template: SmsRequestTemplate;
   readonly #exchange: HttpExchange;
   readonly #secrets: ReadonlyMap<string, string>;
@@ -22,7 +24,8 @@ export class SmsGateway implements Gateway {
   readonly #hidden: readonly string[];
 
   /** @throws {ConfigError} where a secret or the authority cannot be read, or a secret cannot stand where the template has it */
-  constructor(config: SmsConfig) {
+  constructor(config: SmsConfig, threads: WorkThreads) {
+    this.#threads = threads;
     const { basicAuthentication: basic, certificateAuthority } = config;
     this.#config = config;
     this.#template = new SmsRequestTemplate(config);
@@ -47,14 +50,14 @@ export class SmsGateway implements Gateway {
     const id = randomUUID();
     try {
       const answer = await this.#exchange.exchange(this.#template.requestFor(this.#values(to, text, id)), this.#basic);
-      return this.#attempt(id, answer);
+      return await this.#attempt(id, answer);
     } catch (error) {
       if (!(error instanceof ExchangeFailed)) throw error;
       const freeText = printable(error.message, this.#hidden);
       return {
         accepted: false,
         answer: { date: Date.now(), url: this.#template.shownUrl, ID: id, ...(freeText === undefined ? {} : { freeText }) },
-        outcome: 'no answer',
+        outcome: printable(error.forLog, this.#hidden) ?? 'no answer',
       };
     }
   }
@@ -63,8 +66,8 @@ export class SmsGateway implements Gateway {
     // Every exchange has a connection of its own, which ends with it.
   }
 
-  #attempt(id: string, answer: HttpAnswer): Attempt {
-    const { accepted, code, messageId, text } = readSmsAnswer(answer, this.#config.answer);
+  async #attempt(id: string, answer: HttpAnswer): Promise<Attempt> {
+    const { accepted, code, messageId, text } = await readSmsAnswer(answer, this.#config.answer, this.#threads);
     const shown = (value: string | undefined, max?: number): string | undefined =>
       value === undefined ? undefined : printable(value, this.#hidden, max);
     const [responseCode, messageID, freeText] = [

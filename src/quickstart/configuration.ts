@@ -30,6 +30,8 @@ export interface AuthorityEntry {
 /** The root and the issuing CA, by their names. */
 export type AuthorityEntries = Readonly<Record<'issuing' | 'root', AuthorityEntry>>;
 
+const gibibyte = 1024 ** 3;
+
 const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
 
 /** Of subjects whose token names none. */
@@ -98,6 +100,8 @@ const highLimits = {
   requestsBurst: 1_000_000,
   otpsPerMinute: 1_000_000,
   messagesPerMinute: 1_000_000,
+  keptAnswersMaxBytesPerClient: 64 * gibibyte,
+  keptAnswersMaxBytes: 64 * gibibyte,
 };
 
 function addHighLimits(): void {

@@ -33,15 +33,13 @@ export async function signFirstDocument(description: Description): Promise<First
   const document = file('document.md');
   copyFileSync(join(projectDirectory, 'README.md'), document);
 
-  const created = Created.parse(
-    await call(description, 'pki/createCertificate', 'create-certificate.json', {
-      certificationRequestInfo: {
-        signatureActivationProtocol: 'PASSWORD',
-        PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Camille Martin' } },
-      },
-      certificateFormat: 'CERTIFICATE',
-    }),
-  );
+  const created = await call(Created, description, 'pki/createCertificate', 'create-certificate.json', {
+    certificationRequestInfo: {
+      signatureActivationProtocol: 'PASSWORD',
+      PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Camille Martin' } },
+    },
+    certificateFormat: 'CERTIFICATE',
+  });
   writeFileSync(file('signer.der'), Buffer.from(created.certificate, 'base64'));
 
   const inputDocuments = [
@@ -52,10 +50,10 @@ export async function signFirstDocument(description: Description): Promise<First
   const signature = file('document.md.p7s');
   writeEvidence(
     signature,
-    await call(description, 'signature/sign', 'sign-cades.json', { keyReference, parameters: cades, inputDocuments }),
+    await call(Signed, description, 'signature/sign', 'sign-cades.json', { keyReference, parameters: cades, inputDocuments }),
   );
   const raw = { keyReference, parameters: { rawSignature: {} }, inputDocuments };
-  writeEvidence(file('document.md.sig'), await call(description, 'signature/sign', 'sign-raw.json', raw));
+  writeEvidence(file('document.md.sig'), await call(Signed, description, 'signature/sign', 'sign-raw.json', raw));
 
   const cmsVerdict = await command('openssl', [
     ...['cms', '-verify', '-binary', '-inform', 'DER', '-in', signature, '-content', document],
@@ -81,16 +79,27 @@ export async function signFirstDocument(description: Description): Promise<First
   };
 }
 
-function writeEvidence(path: string, answer: unknown): void {
-  writeFileSync(path, Buffer.from(Signed.parse(answer).evidenceObject.document.base64Data.base64Value, 'base64'));
+function writeEvidence(path: string, answer: z.output<typeof Signed>): void {
+  writeFileSync(path, Buffer.from(answer.evidenceObject.document.base64Data.base64Value, 'base64'));
 }
 
-/** The request lies in a file: it holds the key's password, which has no place on a command line. */
-async function call(description: Description, path: string, requestFile: string, body: object): Promise<unknown> {
+/** The request lies in a file: it holds the key's password, which has no place on a command line. @throws {Error} with what was answered instead */
+async function call<T>(schema: z.ZodType<T>, description: Description, path: string, requestFile: string, body: object): Promise<T> {
   writeFileSync(file(requestFile), JSON.stringify(body), { mode: 0o600 });
-  const text = await command('curl', curlArguments(description, path, requestFile));
-  const answer: unknown = JSON.parse(text);
-  return answer;
+  const said = await command('curl', ['--write-out', '\n%{http_code}', ...curlArguments(description, path, requestFile)]);
+  const end = said.lastIndexOf('\n');
+  const text = said.slice(0, end);
+  const answer = schema.safeParse(jsonIn(text));
+  if (answer.success) return answer.data;
+  throw new Error(`${description.signRoot}/${path} was answered with HTTP ${said.slice(end + 1)}: ${text}`);
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function curlArguments(description: Description, path: string, requestFile: string): string[] {

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { registerClient } from '../clients/registry.ts';
+import { loadConfig } from '../config/config.ts';
 import { openSqliteStore } from '../state/state-store.ts';
 import { makeAuthorities, rootCertificate } from './authorities.ts';
 import {
@@ -131,11 +132,11 @@ async function ensureRunning(description: Description): Promise<number> {
   makeFileDirectories();
   const identityProvider = makeIdentityProvider();
   completeConfig(await ensureGateways());
-  const { outboxDirectory, ftmRoot, identityProvider: known } = description;
-  if (outboxDirectory === undefined || ftmRoot === undefined || known === undefined) {
-    writeDescription({ ...description, ...fileEntries(), outboxDirectory: layout.outbox, identityProvider });
-  }
-  return step('starting the service', async () => startDaemon(description.opsUrl));
+  // All of these can have changed since: a later version writes more, and the configuration is the user's to edit.
+  const { signRoot, ftmRoot } = loadConfig(layout.config).paths;
+  const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
+  writeDescription({ ...description, ...fileEntries(), signRoot, ftmRoot, outboxDirectory: layout.outbox, identityProvider });
+  return pid;
 }
 
 async function step<T>(title: string, work: () => Promise<T>): Promise<T> {

@@ -7,6 +7,8 @@ interface Native {
   send(path: string, message: string): void;
   /** Keeps a file descriptor from the children of this process. @throws {Error} where it is none */
   closeOnExec(fd: number): void;
+  /** Number of the user who connected a Unix socket, as the kernel saw it then. @throws {Error} where it is no such socket */
+  peerUser(fd: number): number;
 }
 
 /** Built by packaging/bootstrap.sh. */

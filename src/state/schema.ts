@@ -17,6 +17,7 @@ export interface Schema {
   ocsp_responders: OcspResponderRow;
   kept_answers: KeptAnswerRow;
   kept_answer_parts: KeptAnswerPartRow;
+  kept_bytes: KeptBytesRow;
   service_keys: ServiceKeyRow;
   transfer_files: TransferFileRow;
   transfer_shares: TransferShareRow;
@@ -223,7 +224,10 @@ export interface OcspResponderRow {
   not_after: number;
 }
 
-/** A request with an Idempotency-Key (contract §10): claimed while it runs, with its answer afterwards. Nothing in it is readable without the token. */
+/**
+ * A request with an Idempotency-Key (contract §10): claimed while it runs, with its answer afterwards. Nothing of key, body and answer is readable
+ * without the token.
+ */
 export interface KeptAnswerRow {
   /** Stands for client, operation and key: a MAC under a key of the token, hexadecimal. */
   id: string;
@@ -237,6 +241,10 @@ export interface KeptAnswerRow {
   parts: string | null;
   /** The end of the claim, or of the time for which the answer is kept. */
   ends_at: number;
+  /** SHA-256 of the client's SubjectPublicKeyInfo, hexadecimal. */
+  client: string;
+  /** What the answer counts for in `kept_bytes`; 0 while there is none. */
+  bytes: number;
   /** The one-time password that the answer tells, and without which it is worth nothing: `otp_id`. */
   while_otp: Generated<string | null>;
 }
@@ -248,6 +256,16 @@ export interface KeptAnswerPartRow {
   /** From 0. */
   part: number;
   bytes: Uint8Array;
+}
+
+/** How many bytes of answers are kept. Instances count apart, so that none waits for another; the sum over their counters is what holds. */
+export interface KeptBytesRow {
+  /** As in `kept_answers`; empty: of all clients. */
+  client: string;
+  /** Of one instance. */
+  counter: string;
+  /** Below 0 where another instance counted what this one deleted. */
+  bytes: number;
 }
 
 /** A tenant that may have so many keys: two creations at once change one row, so that each counts the other. */

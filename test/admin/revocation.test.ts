@@ -1,48 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Agent, request, type RequestOptions } from 'node:https';
+import { request, type Agent, type RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Description } from '../../src/quickstart/configuration.ts';
 import { certificateRequest, contentDocument, textOf, type Body } from '../support/api.ts';
-import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
-import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { agentOf, OwnService } from '../support/own-service.ts';
 import { signetctl as run, type CommandRun } from '../support/signetctl.ts';
 
 const connections = 50;
-const environment = quickstartEnvironment();
-let description: Description;
-let baseUrl: string;
-let daemon: DaemonProcess;
+let service: OwnService;
 
 beforeAll(async () => {
-  environment.start();
-  environment.stop();
-  description = environment.description();
-  const addresses = withOwnPorts(environment);
-  ({ baseUrl } = addresses);
-  daemon = new DaemonProcess(description.configFile, addresses.opsUrl);
-  await daemon.start();
+  service = await OwnService.start();
 });
 
 afterAll(async () => {
-  await daemon.stop();
-  environment.remove();
+  await service.remove();
 });
 
-const signetctl = async (...args: string[]): Promise<CommandRun> => run(['--config', description.configFile, ...args]);
+const signetctl = async (...args: string[]): Promise<CommandRun> => run(['--config', service.description.configFile, ...args]);
 
-function agentOf(client: string): Agent {
-  const files = description.clients[client];
-  if (files === undefined) throw new Error(`no client ${client}`);
-  return new Agent({
-    keepAlive: true,
-    maxSockets: 1,
-    ca: readFileSync(description.caCertificate),
-    cert: readFileSync(files.certificate),
-    key: readFileSync(files.key),
-  });
-}
+const connectionOf = (client: string): Agent => agentOf(service.description, client, { maxSockets: 1 });
 
 interface Arrival {
   /** `0/0`, or `HTTP 403`. */
@@ -59,7 +37,7 @@ const post = { method: 'POST', headers: { 'Content-Type': 'application/json' } }
 async function send(agent: Agent, operation: string, body: object, pause: Promise<unknown> = Promise.resolve()): Promise<Arrival> {
   const text = JSON.stringify(body);
   return new Promise((resolve, reject) => {
-    const sent = request(`${baseUrl}/sign/${operation}`, { ...post, agent }, (response) => {
+    const sent = request(`${service.baseUrl}/sign/${operation}`, { ...post, agent }, (response) => {
       let at = 0;
       let answer = '';
       response.on('data', (chunk: Buffer) => {
@@ -86,7 +64,7 @@ interface Written {
 }
 
 function records(): Written[] {
-  const directory = join(environment.directory, 'audit');
+  const directory = join(service.environment.directory, 'audit');
   return readdirSync(directory)
     .filter((name) => name.endsWith('.jsonl'))
     .toSorted()
@@ -95,7 +73,7 @@ function records(): Written[] {
 }
 
 async function newKey(client: string): Promise<object> {
-  const { body } = await send(agentOf(client), 'pki/createCertificate', certificateRequest());
+  const { body } = await send(connectionOf(client), 'pki/createCertificate', certificateRequest());
   return { reference: textOf(body['keyReference']?.['reference']), password: textOf(body['keyReference']?.['password']) };
 }
 
@@ -110,7 +88,7 @@ describe('a client that is revoked', () => {
     const body = signing(await newKey('other'));
     const arrivals: Arrival[] = [];
     const untilRefused = async (): Promise<void> => {
-      const agent = agentOf('other');
+      const agent = connectionOf('other');
       for (;;) {
         const arrival = await send(agent, 'signature/sign', body);
         arrivals.push(arrival);
@@ -147,9 +125,9 @@ describe('a client that is revoked', () => {
   it('gets none for a request that began before, and holds no revocation up by it', async () => {
     const body = signing(await newKey('app'));
     const revocation = Promise.withResolvers<CommandRun>();
-    const begun = send(agentOf('signer'), 'signature/sign', body, revocation.promise);
+    const begun = send(connectionOf('signer'), 'signature/sign', body, revocation.promise);
     // The connection is made and the first half sent when another request of the same client is answered.
-    expect((await send(agentOf('signer'), 'signature/sign', body)).outcome).toBe('0/0');
+    expect((await send(connectionOf('signer'), 'signature/sign', body)).outcome).toBe('0/0');
     const started = performance.now();
     revocation.resolve(await signetctl('client', 'revoke', 'signer'));
     expect((await revocation.promise).status).toBe(0);
@@ -158,8 +136,8 @@ describe('a client that is revoked', () => {
   });
 
   it('is served again on an open connection once it is registered again', async () => {
-    const agent = agentOf('p384');
-    const files = description.clients['p384'];
+    const agent = connectionOf('p384');
+    const files = service.description.clients['p384'];
     const checkKey = async (): Promise<Arrival> => send(agent, 'pki/checkKey', { keyReference: { reference: '0'.repeat(40) } });
     expect((await checkKey()).outcome).toBe('2/201');
     await signetctl('client', 'revoke', 'p384');
@@ -174,8 +152,8 @@ describe('a client that is revoked', () => {
   });
 
   it('stays revoked over a kill', async () => {
-    await daemon.kill();
-    await daemon.start();
-    expect((await send(agentOf('other'), 'pki/checkKey', { keyReference: { reference: '0'.repeat(40) } })).outcome).toBe('HTTP 403');
+    await service.daemon.kill();
+    await service.daemon.start();
+    expect((await send(connectionOf('other'), 'pki/checkKey', { keyReference: { reference: '0'.repeat(40) } })).outcome).toBe('HTTP 403');
   });
 });

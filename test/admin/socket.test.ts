@@ -1,10 +1,14 @@
-import { linkSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import * as fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AdminSocket } from '../../src/admin/admin-socket.ts';
+import { Connections } from '../../src/admin/connections.ts';
 import { AdminFailure, askService, NotRunning } from '../../src/admin/ask.ts';
 import { AdminRequest, requestMaxBytes, type AdminAnswer } from '../../src/admin/protocol.ts';
 import { recordingLog } from '../support/silent-log.ts';
@@ -35,8 +39,8 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Speaks the protocol by hand: sends bytes after the proof was made as `prove` does it; answers what came after the greeting. */
-async function speak(bytes: string | Uint8Array, prove: (path: string) => void = (path) => writeFileSync(path, '')): Promise<string> {
+/** Speaks the protocol by hand: answers what came after the greeting. */
+async function speak(bytes: string | Uint8Array): Promise<string> {
   return new Promise((resolve, reject) => {
     const connection: Socket = createConnection(socketPath);
     let text = '';
@@ -47,9 +51,7 @@ async function speak(bytes: string | Uint8Array, prove: (path: string) => void =
       const feed = text.indexOf('\n');
       if (isGreeted || feed < 0) return;
       isGreeted = true;
-      const { proof } = JSON.parse(text.slice(0, feed)) as { proof: string };
       text = text.slice(feed + 1);
-      prove(join(`${socketPath}.callers`, proof));
       connection.end(bytes);
     });
     connection.on('close', () => {
@@ -63,28 +65,64 @@ const modeOf = (path: string): number => statSync(path).mode & 0o7777;
 describe('the admin socket', () => {
   it('is for the user of the service alone, or for its group', async () => {
     socket = await open();
-    expect([modeOf(socketPath), modeOf(`${socketPath}.callers`)]).toEqual([0o600, 0o700]);
+    expect(modeOf(socketPath)).toBe(0o600);
     await socket.close();
     socket = await open('group');
-    expect([modeOf(socketPath), modeOf(`${socketPath}.callers`)]).toEqual([0o660, 0o1770]);
+    expect(modeOf(socketPath)).toBe(0o660);
   });
 
-  it('tells the command who asks, and leaves no proof behind', async () => {
+  it('tells the command who asks, as the kernel knows it', async () => {
     socket = await open();
     expect(await askService(socketPath, { command: 'status' })).toEqual(done);
     expect(carriedOut).toEqual([{ request: { command: 'status' }, uid: process.getuid?.() }]);
-    expect(readdirSync(`${socketPath}.callers`)).toEqual([]);
+    expect(readdirSync(directory)).toEqual(['admin.sock']);
   });
 
-  it('carries nothing out for who does not show whose user they are', async () => {
+  it.skipIf(process.getuid?.() !== 0)(
+    'tells another user of the group by their number (as root alone, who can be another user)',
+    async () => {
+      socket = await open('group');
+      chmodSync(directory, 0o755);
+      chmodSync(socketPath, 0o666);
+      const script = `require('node:net').connect(${JSON.stringify(socketPath)}).end('{"command":"status"}\\n').resume()`;
+      await promisify(execFile)(process.execPath, ['--eval', script], { uid: 65_534, gid: 65_534, cwd: '/' });
+      expect(carriedOut).toEqual([{ request: { command: 'status' }, uid: 65_534 }]);
+    },
+  );
+
+  it('has room for an operator, however many connections of another user say nothing', () => {
+    const [service, nobody] = [1000, 65_534];
+    const connections = new Connections(service);
+    const taken = (user: number): number => Array.from({ length: 100 }, () => connections.take(user)).filter(Boolean).length;
+    expect(taken(nobody)).toBe(8);
+    for (let other = 2000; other < 2100; other += 1) taken(other);
+    expect([taken(service), taken(0)]).toEqual([8, 8]);
+    expect([connections.take(nobody), connections.take(3000)]).toEqual([false, false]);
+    connections.release(nobody);
+    expect([connections.take(nobody), connections.take(nobody)]).toEqual([true, false]);
+  });
+
+  it('refuses in words who has too many connections, and closes at once over those that say nothing', async () => {
     socket = await open();
-    const line = '{"command":"status"}\n';
-    const foreign = join(directory, 'a file of somebody');
-    writeFileSync(foreign, '');
-    const answers = [await speak(line, () => undefined), await speak(line, (path) => linkSync(foreign, path))];
-    for (const answer of answers) expect(JSON.parse(answer)).toMatchObject({ outcome: 'refused' });
-    expect(carriedOut).toEqual([]);
-    expect(await speak(line)).toContain('"done"');
+    const silent = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const connection = createConnection(socketPath);
+        await once(connection, 'data');
+        return connection;
+      }),
+    );
+    expect(await askService(socketPath, { command: 'status' })).toEqual({
+      outcome: 'refused',
+      faults: [expect.stringContaining('try again') as unknown],
+    });
+    silent[0]?.destroy();
+    await vi.waitFor(async () => {
+      expect(await askService(socketPath, { command: 'status' })).toEqual(done);
+    });
+    const closed = Promise.all(silent.slice(1).map(async (connection) => once(connection, 'close')));
+    await socket.close();
+    await closed;
+    socket = undefined;
   });
 
   it('is one service: a second one does not open it, what a dead one left is replaced', async () => {
@@ -99,9 +137,10 @@ describe('the admin socket', () => {
   it('says plainly that no service runs, or that the socket cannot be used', async () => {
     await expect(askService(socketPath, { command: 'status' })).rejects.toThrow(NotRunning);
     await expect(open('user', join(directory, 'nowhere', 'admin.sock'))).rejects.toThrow('admin.socketPath: ENOENT');
-    socket = await open();
-    rmSync(`${socketPath}.callers`, { recursive: true });
-    await expect(askService(socketPath, { command: 'status' })).rejects.toThrow(AdminFailure);
+    writeFileSync(socketPath, '');
+    chmodSync(socketPath, 0o600);
+    await expect(askService(socketPath, { command: 'status' })).rejects.toThrow(NotRunning);
+    await expect(askService(`${socketPath}/nowhere`, { command: 'status' })).rejects.toThrow(AdminFailure);
   });
 
   it.each([

@@ -113,6 +113,7 @@ describe('the published CRL and certificate', () => {
   it('are 503 before the first list is issued', async () => {
     authority = { ...good, crl: undefined };
     expect(await get('/pki/issuing.crl')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+    expect(await get('/pki/issuing.crl', {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
   it.each(['/pki/other.crl', '/pki/issuing.pem', '/pki/issuing', '/pki/../pki/issuing.crl', '/pki/ISSUING.crl', '/', '*'])(

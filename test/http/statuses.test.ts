@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type SecureVersion } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call, certificateRequest, codeOf, description, pathOf, send, textOf } from '../support/api.ts';
+import { call, certificateRequest, codeOf, description, pathOf, send, textOf, type ClientName } from '../support/api.ts';
 
 const json = { 'Content-Type': 'application/json' };
 const create = 'pki/createCertificate';
@@ -105,6 +105,25 @@ describe('HTTP statuses (contract §2)', () => {
     expect(codeOf(await send('app', { path: pathOf(create), headers: { ...json, 'Idempotency-Key': 'long-enough' } }, '{}'))).toBe('1/101');
     const used = await send('app', { path: pathOf(create), headers: { ...json, 'Idempotency-Key': 'long-enough' } }, '{"requestID":"1"}');
     expect(used.status).toBe(422);
+  });
+
+  it('refuses a header that is there twice in its place among the checks, and no earlier', async () => {
+    const status = async (client: ClientName, path: string, more: Record<string, string | string[]>, method = 'POST'): Promise<number> =>
+      (await send(client, { path, method, headers: { ...json, ...more } }, '{')).status;
+    const keys = { 'Idempotency-Key': ['long-enough', 'long-enough'] };
+    const types = { 'Content-Type': ['application/json', 'application/json'] };
+    const codings = { 'Content-Encoding': ['identity', 'gzip'] };
+    for (const twice of [keys, types, codings]) {
+      expect(await status('app', '/nowhere', twice)).toBe(404);
+      expect(await status('app', pathOf(create), twice, 'PUT')).toBe(405);
+      expect(await status('unregistered', pathOf(create), twice)).toBe(403);
+      expect(await status('signer', pathOf(create), twice)).toBe(403);
+    }
+    expect(await status('app', pathOf(create), { ...codings, ...types, ...keys })).toBe(415);
+    expect(await status('app', pathOf(create), { 'Content-Type': 'text/plain', ...keys })).toBe(415);
+    for (const twice of [types, keys]) expect(await status('app', pathOf(create), twice)).toBe(400);
+    // Where nothing is kept, nobody looks at the key.
+    expect(codeOf(await send('app', { path: pathOf('pki/checkKey'), headers: { ...json, ...keys } }, '{}'))).toBe('1/101');
   });
 });
 

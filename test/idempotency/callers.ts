@@ -1,20 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { Agent, request } from 'node:https';
+import { request, type Agent } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { agentOf } from '../support/own-service.ts';
 import type { QuickstartEnvironment } from '../support/quickstart-environment.ts';
-
-export const creation = {
-  certificationRequestInfo: {
-    signatureActivationProtocol: 'PASSWORD',
-    PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Kill' } },
-  },
-  certificateFormat: 'CERTIFICATE',
-};
 
 export const Created = z.object({
   result: z.object({ majorCode: z.literal(0) }),
@@ -36,11 +29,7 @@ export class PersistentCaller {
   retries = 0;
 
   constructor(environment: QuickstartEnvironment) {
-    const { clients, caCertificate } = environment.description();
-    const files = clients['other'];
-    if (files === undefined) throw new Error('no client');
-    const [ca, cert, key] = [caCertificate, files.certificate, files.key].map((file) => readFileSync(file));
-    this.#agent = new Agent({ keepAlive: true, ca, cert, key });
+    this.#agent = agentOf(environment.description(), 'other');
   }
 
   /** The answer's text. `baseUrl` is asked for before each try. */

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
+import { LongAnswer } from '../../src/documents/long-answer.ts';
+import { LongText } from '../../src/documents/long-text.ts';
+import { KeptAnswersFull } from '../../src/idempotency/claims.ts';
 import { KeptAnswers, OtherRequest, type Repeatable, type Repetition } from '../../src/idempotency/kept-answers.ts';
 import type { RepeatableRequest, TokenMac } from '../../src/idempotency/request-secrets.ts';
 import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
@@ -13,6 +18,7 @@ import { Refusal } from '../../src/result-codes.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
 import { outcomeSteps, type SettledOutcome } from '../../src/state/settlement.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { parseKeyId } from '../../src/token/key-id.ts';
 import { databases } from '../state/databases.ts';
@@ -24,6 +30,7 @@ import { DyingStore } from './dying-store.ts';
 const given = (password: string) => ({ member: 'password', bytes: Buffer.from(password), transactionId: undefined }) as const;
 const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
 
+const threads = new WorkThreads();
 let scratch: ScratchToken;
 let token: TokenClient;
 
@@ -35,6 +42,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await token.stop();
+  await threads.stop();
   scratch.remove();
 });
 
@@ -44,10 +52,29 @@ type Ending = string;
 function repeatable(run: () => Promise<Ending>): Repeatable<Ending> {
   return {
     run,
-    textOf: (ending) => (ending.startsWith('passing') ? undefined : ending),
-    endingOf: (text) => text,
+    isKept: (ending) => !ending.startsWith('passing'),
+    endingOf: (kept) => z.string().parse(kept),
     settled: (outcome: SettledOutcome) => ('answer' in outcome ? JSON.stringify(outcome.answer) : outcome.refusal.code),
   };
+}
+
+/** Processor time of this thread in the longest turn of the event loop: what other programs take does not count. */
+async function longestTurnMs(work: () => Promise<void>): Promise<number> {
+  const ended = { is: false };
+  let longestMicroseconds = 0;
+  const watching = (async () => {
+    while (!ended.is) {
+      const before = process.threadCpuUsage();
+      await nextTurn();
+      const { user, system } = process.threadCpuUsage(before);
+      longestMicroseconds = Math.max(longestMicroseconds, user + system);
+    }
+  })();
+  await work().finally(() => {
+    ended.is = true;
+  });
+  await watching;
+  return longestMicroseconds / 1000;
 }
 
 const newRequest = (body: RepeatableRequest['body'] = { a: 1 }): RepeatableRequest => ({
@@ -56,11 +83,13 @@ const newRequest = (body: RepeatableRequest['body'] = { a: 1 }): RepeatableReque
   operation: 'pki/test',
   idempotencyKey: randomUUID(),
   body,
+  bodyBytes: 100,
 });
 
 describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
   const database = kind();
   const claimMs = 400;
+  let limits = { client: 1 << 30, all: 1 << 30 };
   let config: StateConfig;
   let store: StateStore;
   let tokenMac: TokenMac;
@@ -81,7 +110,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
 
   /** What a process has of its own. */
   async function instance(of: StateStore = store, times: { keepMs?: number; claimMs?: number } = { claimMs }): Promise<KeptAnswers> {
-    const answers = await KeptAnswers.open(of, tokenMac, times);
+    const answers = await KeptAnswers.open({ store: of, tokenMac, threads, limits: () => limits, ...times });
     opened.push(answers);
     return answers;
   }
@@ -233,7 +262,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
           )
         ).ending,
       ).toBe(text);
-    expect(await store.run('deleteEndedAnswers', { now: Date.now() + 1, limit: 1 })).toBe(1);
+    expect(await store.run('deleteEndedAnswers', { now: Date.now() + 1, limit: 1, counter: 'test' })).toBe(1);
   });
 
   it('hold large answers, and lose their parts with them', async () => {
@@ -251,10 +280,121 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
       );
     expect((await again()).ending === text).toBe(true);
     expect(await store.run('deleteLooseParts', { limit: 100 })).toBe(0);
-    expect(await store.run('deleteEndedAnswers', { now: Number.MAX_SAFE_INTEGER, limit: 1000 })).toBeGreaterThan(0);
+    expect(await store.run('deleteEndedAnswers', { now: Number.MAX_SAFE_INTEGER, limit: 1000, counter: 'test' })).toBeGreaterThan(0);
     const ended = [await store.run('deleteLooseParts', { limit: 20 }), await store.run('deleteLooseParts', { limit: 100 })];
     expect(ended).toEqual([20, Math.ceil(32_000_000 / (1 << 20)) - 20]);
     expect((await again()).ending).toBe('again');
+  });
+
+  it('have each long text once, and bytes as bytes', async () => {
+    const evidence = { document: { base64: new LongAnswer(Buffer.alloc(3_000_000, 'QUJD')), name: 'é'.repeat(2000) } };
+    const answer = { first: evidence, all: [evidence, { name: 'short', more: 'x'.repeat(1024) }], nothing: null };
+    const request = newRequest();
+    const answers = await instance();
+    const objects: Repeatable<object> = {
+      run: async () => Promise.resolve(answer),
+      isKept: () => true,
+      endingOf: (kept) => z.looseObject({}).parse(kept),
+      settled: () => answer,
+    };
+    await answers.once(request, objects);
+    const parts = await store.run('deleteLooseParts', { limit: 100 });
+    const { ending, isRepeated } = await answers.once(request, objects);
+    expect([parts, isRepeated, JSON.stringify(ending) === JSON.stringify(answer)]).toEqual([0, true, true]);
+    expect(ending).toMatchObject({ first: { document: { base64: expect.any(LongAnswer) as unknown } } });
+    await store.run('deleteEndedAnswers', { now: Number.MAX_SAFE_INTEGER, limit: 1000, counter: 'test' });
+    expect(await store.run('deleteLooseParts', { limit: 100 })).toBe(3);
+  });
+
+  describe('that are as many as may be', () => {
+    const keeping = (text: string): Repeatable<Ending> => repeatable(async () => Promise.resolve(text));
+    const all = limits;
+    afterEach(() => {
+      limits = all;
+    });
+
+    it('refuse to carry out more of that client, until some end; what is kept is still answered', async () => {
+      const answers = await instance(store, { keepMs: 600 });
+      const request = { ...newRequest(), client: 'full' };
+      const run = vi.fn<() => Promise<Ending>>(async () => Promise.resolve('x'.repeat(2_000_000)));
+      const before = await store.run('allKeptBytes');
+      await answers.once(request, repeatable(run));
+      const bytes = (await store.run('allKeptBytes')) - before;
+      expect(bytes).toBeGreaterThan(2_000_000);
+      expect(bytes).toBeLessThan(2_002_000);
+      limits = { ...all, client: 2_000_000 };
+      const other = { ...newRequest(), client: 'full' };
+      const refused: unknown = await answers.once(other, repeatable(run)).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ whose: 'client', fullMs: expect.any(Number) as unknown });
+      expect(run).toHaveBeenCalledOnce();
+      expect((await answers.once(request, keeping('again'))).isRepeated).toBe(true);
+      expect((await answers.once(newRequest(), keeping('another client'))).ending).toBe('another client');
+      // Nothing of the refused request stays in anybody's way.
+      await delay((refused as KeptAnswersFull).fullMs + 1);
+      expect((await answers.once(other, keeping('now'))).ending).toBe('now');
+    });
+
+    it('refuse to carry out more of anybody, where it is all clients together', async () => {
+      const answers = await instance();
+      await answers.once(newRequest(), keeping('one'));
+      limits = { ...all, all: 1 };
+      await expect(answers.once({ ...newRequest(), client: 'somebody' }, keeping('two'))).rejects.toMatchObject({ whose: 'all' });
+    });
+
+    it('leave room for those that are on their way', async () => {
+      const answers = await instance();
+      limits = { ...all, client: 1000 };
+      const mine = { client: 'busy', bodyBytes: 1000 };
+      const first = Promise.withResolvers<Ending>();
+      const begun = Promise.withResolvers<undefined>();
+      const running = answers.once(
+        { ...newRequest(), ...mine },
+        repeatable(async () => {
+          begun.resolve(undefined);
+          return first.promise;
+        }),
+      );
+      await begun.promise;
+      await expect(answers.once({ ...newRequest(), ...mine }, keeping('too much'))).rejects.toThrow(KeptAnswersFull);
+      first.resolve('passing');
+      await running;
+      expect((await answers.once({ ...newRequest(), ...mine }, keeping('room'))).ending).toBe('room');
+    });
+
+    it('are counted whoever keeps and whoever deletes them, and after a start', async () => {
+      await store.run('deleteEndedAnswers', { now: Number.MAX_SAFE_INTEGER, limit: 1000, counter: 'one' });
+      expect(await store.run('allKeptBytes')).toBe(0);
+      const [one, other] = [await instance(), await instance()];
+      await one.once(newRequest(), keeping('x'.repeat(5000)));
+      await other.once(newRequest(), keeping('x'.repeat(5000)));
+      const bytes = await store.run('allKeptBytes');
+      await instance();
+      expect(await store.run('allKeptBytes')).toBe(bytes);
+      expect(bytes).toBeGreaterThan(10_000);
+      await store.run('deleteEndedAnswers', { now: Number.MAX_SAFE_INTEGER, limit: 1000, counter: 'another' });
+      expect(await store.run('allKeptBytes')).toBe(0);
+    });
+  });
+
+  it('hold nobody up, however big body and answer are', { timeout: 240_000 }, async () => {
+    const text = new Uint8Array(new SharedArrayBuffer(24 << 20)).fill(7);
+    const request = newRequest({ document: new LongText('base64', text) });
+    const evidence = new LongAnswer(new Uint8Array(new SharedArrayBuffer(24 << 20)).fill(65));
+    const answers = await instance();
+    const objects: Repeatable<object> = {
+      run: async () => Promise.resolve({ one: evidence, all: [evidence] }),
+      isKept: () => true,
+      endingOf: (kept) => z.looseObject({}).parse(kept),
+      settled: () => ({}),
+    };
+    // Threads start with the first work.
+    await answers.once(newRequest({ document: new LongText('text', new Uint8Array(2000).fill(65)) }), objects);
+    const longestMs = await longestTurnMs(async () => {
+      expect((await answers.once(request, objects)).isRepeated).toBe(false);
+      expect((await answers.once(request, objects)).isRepeated).toBe(true);
+    });
+    // Ten times what the documentation promises.
+    expect(longestMs).toBeLessThan(100);
   });
 
   it('keep nothing of a large answer whose commit failed', async () => {

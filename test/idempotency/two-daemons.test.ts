@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ScratchPostgresql } from '../support/postgresql.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { newCertificate } from '../support/own-service.ts';
 import { TwoDaemons, type Instance } from '../support/two-daemons.ts';
-import { callersKeysOnToken, Created, creation, PersistentCaller, signing } from './callers.ts';
+import { callersKeysOnToken, Created, PersistentCaller, signing } from './callers.ts';
 
 const duplicates = 50;
 const rounds = 4;
@@ -47,7 +48,7 @@ async function answersOverKill(operation: string, body: object, victim: number):
 it(`${duplicates} duplicates at two instances, one killed in the middle: one key and one failed attempt, ${rounds} times`, async () => {
   const references = new Set<string>();
   for (let round = 0; round < rounds; round += 1) {
-    const answers = await answersOverKill('pki/createCertificate', creation, round % 2);
+    const answers = await answersOverKill('pki/createCertificate', newCertificate(), round % 2);
     expect(answers.size).toBe(1);
     const { keyReference } = Created.parse(JSON.parse([...answers].join('')));
     references.add(keyReference.reference);

@@ -3,39 +3,32 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { callersKeysOnToken, Created, creation, PersistentCaller, signing } from '../idempotency/callers.ts';
-import { DaemonProcess, withOwnPorts, withoutKeyPool } from '../support/daemon-process.ts';
-import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { callersKeysOnToken, Created, PersistentCaller, signing } from '../idempotency/callers.ts';
+import { withoutKeyPool } from '../support/daemon-process.ts';
+import { newCertificate, OwnService } from '../support/own-service.ts';
 
 const duplicates = 50;
 const rounds = 8;
 /** Each round starts the service anew. */
 const timeoutMs = 300_000;
-const environment = quickstartEnvironment();
-let daemon: DaemonProcess;
+let service: OwnService;
 let caller: PersistentCaller;
-let url: string;
 let keysBefore: string[];
 
 beforeAll(async () => {
-  environment.start();
-  environment.stop();
-  const addresses = withOwnPorts(environment);
-  withoutKeyPool(environment);
-  url = addresses.baseUrl;
-  caller = new PersistentCaller(environment);
-  keysBefore = callersKeysOnToken(environment);
-  daemon = new DaemonProcess(environment.description().configFile, addresses.opsUrl);
-  await daemon.start();
+  service = await OwnService.start((environment) => {
+    withoutKeyPool(environment);
+    keysBefore = callersKeysOnToken(environment);
+  });
+  caller = new PersistentCaller(service.environment);
 });
 
 afterAll(async () => {
-  await daemon.stop();
-  environment.remove();
+  await service.remove();
 });
 
 const state = <T>(read: (database: DatabaseSync) => T): T => {
-  const database = new DatabaseSync(join(environment.directory, 'state.sqlite'), { readOnly: true });
+  const database = new DatabaseSync(join(service.environment.directory, 'state.sqlite'), { readOnly: true });
   try {
     return read(database);
   } finally {
@@ -46,10 +39,12 @@ const state = <T>(read: (database: DatabaseSync) => T): T => {
 /** As many answers, with a kill -9 of the service at some moment in the middle. */
 async function answersOverKill(operation: string, body: object, killWithinMs: number): Promise<Set<string>> {
   const idempotencyKey = randomUUID();
-  const answers = Promise.all(Array.from({ length: duplicates }, async () => caller.ask(() => url, operation, body, idempotencyKey)));
+  const answers = Promise.all(
+    Array.from({ length: duplicates }, async () => caller.ask(() => service.baseUrl, operation, body, idempotencyKey)),
+  );
   await delay(randomInt(1, killWithinMs));
-  await daemon.kill();
-  await daemon.start();
+  await service.daemon.kill();
+  await service.daemon.start();
   return new Set(await answers);
 }
 
@@ -58,17 +53,17 @@ it(
   async () => {
     const references = new Set<string>();
     for (let round = 0; round < rounds; round += 1) {
-      const answers = await answersOverKill('pki/createCertificate', creation, 150);
+      const answers = await answersOverKill('pki/createCertificate', newCertificate(), 150);
       expect(answers.size).toBe(1);
       const { keyReference } = Created.parse(JSON.parse([...answers].join('')));
       references.add(keyReference.reference);
-      expect(await caller.ask(() => url, 'signature/sign', signing(keyReference), randomUUID())).toContain('"resultMajor":0');
+      expect(await caller.ask(() => service.baseUrl, 'signature/sign', signing(keyReference), randomUUID())).toContain('"resultMajor":0');
     }
     expect(caller.retries).toBeGreaterThan(0);
     const recorded = state((database) => database.prepare("select reference, key_id from keys where tenant = 'other'").all());
     expect(recorded.map(({ reference }) => String(reference)).toSorted()).toEqual([...references].toSorted());
     const before = new Set(keysBefore);
-    const made = callersKeysOnToken(environment).filter((id) => !before.has(id));
+    const made = callersKeysOnToken(service.environment).filter((id) => !before.has(id));
     expect(made).toEqual(recorded.map(({ key_id: id }) => String(id)).toSorted());
     expect(state((database) => database.prepare('select * from key_journal').all())).toEqual([]);
   },
@@ -79,7 +74,9 @@ it(
   `${duplicates} duplicates of a wrong password at once and kill -9 in the middle: one failed attempt, ${rounds} times`,
   async () => {
     for (let round = 0; round < rounds; round += 1) {
-      const { keyReference } = Created.parse(JSON.parse(await caller.ask(() => url, 'pki/createCertificate', creation, randomUUID())));
+      const { keyReference } = Created.parse(
+        JSON.parse(await caller.ask(() => service.baseUrl, 'pki/createCertificate', newCertificate(), randomUUID())),
+      );
       const answers = await answersOverKill('signature/sign', signing({ ...keyReference, password: 'a wrong one' }), 60);
       expect([...answers]).toEqual([expect.stringContaining('"resultMinor":202')]);
       const failures = state((database) =>
@@ -93,9 +90,11 @@ it(
 
 it('keeps nothing of a password, a request or an Idempotency-Key that can be read in the state store', async () => {
   const idempotencyKey = `order-${randomUUID()}`;
-  const { keyReference } = Created.parse(JSON.parse(await caller.ask(() => url, 'pki/createCertificate', creation, idempotencyKey)));
+  const { keyReference } = Created.parse(
+    JSON.parse(await caller.ask(() => service.baseUrl, 'pki/createCertificate', newCertificate(), idempotencyKey)),
+  );
   const guess = `guess-${randomUUID()}`;
-  await caller.ask(() => url, 'signature/sign', signing({ ...keyReference, password: guess }), idempotencyKey);
+  await caller.ask(() => service.baseUrl, 'signature/sign', signing({ ...keyReference, password: guess }), idempotencyKey);
   const columns = (table: string): Buffer =>
     Buffer.concat(
       state((database) => database.prepare(`select * from ${table}`).all())

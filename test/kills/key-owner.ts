@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { request, type Agent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { newCertificate } from '../support/own-service.ts';
 
 /** What its owner knows of a key. An answer that never came may stand for either outcome. */
 export interface OwnedKey {
@@ -51,13 +52,7 @@ export class KeyOwner {
   }
 
   async #create(): Promise<boolean> {
-    const answer = await this.#post('pki/createCertificate', {
-      certificationRequestInfo: {
-        signatureActivationProtocol: 'PASSWORD',
-        PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Kill' } },
-      },
-      certificateFormat: 'CERTIFICATE',
-    });
+    const answer = await this.#post('pki/createCertificate', newCertificate());
     if (answer?.keyReference === undefined) return answer !== undefined;
     this.keys.push({ ...answer.keyReference, failures: { least: 0, most: 0 }, removal: 'none' });
     return true;

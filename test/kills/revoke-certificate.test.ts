@@ -1,70 +1,28 @@
 import { randomInt, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
+import { newCertificate, OwnService } from '../support/own-service.ts';
 import { openssl } from '../support/openssl.ts';
-import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 
 /** `SIGNETD_KILLS=300` is what a release is tried with. */
 const kills = Number(process.env['SIGNETD_KILLS'] ?? 5);
 const calls = 12 * kills;
 /** Several starts of a service, on a machine that has other work. */
 const longestMs = 240_000 + 20_000 * kills;
-const environment = quickstartEnvironment();
-let daemon: DaemonProcess;
-let agent: Agent;
-let baseUrl: string;
+let service: OwnService;
 
 beforeAll(async () => {
-  environment.start();
-  environment.stop();
-  const description = environment.description();
-  const files = description.clients['other'];
-  if (files === undefined) throw new Error('no client');
-  agent = new Agent({
-    keepAlive: true,
-    ca: readFileSync(description.caCertificate),
-    cert: readFileSync(files.certificate),
-    key: readFileSync(files.key),
-  });
-  const addresses = withOwnPorts(environment);
-  ({ baseUrl } = addresses);
-  daemon = new DaemonProcess(description.configFile, addresses.opsUrl);
-  await daemon.start();
+  service = await OwnService.start();
 });
 
 afterAll(async () => {
-  await daemon.stop();
-  environment.remove();
+  await service.remove();
 });
 
-/** The answer's text. Rejects where the connection breaks. */
-async function post(operation: string, body: object): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const sent = request(`${baseUrl}/sign/${operation}`, { agent, method: 'POST', headers: { 'Content-Type': 'application/json' } });
-    sent.on('response', (response) => {
-      text(response).then(resolve, reject);
-    });
-    sent.on('error', reject);
-    sent.end(JSON.stringify(body));
-  });
-}
-
 const Good = z.object({ result: z.object({ majorCode: z.literal(0) }), certificate: z.string().optional(), date: z.number().optional() });
-
-const creation = {
-  certificationRequestInfo: {
-    signatureActivationProtocol: 'PASSWORD',
-    PKCS10: { attributes: { subscriber: {} }, subject: { country: 'FR', commonName: 'Kill' } },
-  },
-  certificateFormat: 'CERTIFICATE',
-};
 
 interface Published {
   readonly number: number;
@@ -74,7 +32,7 @@ interface Published {
 
 /** The CRL of the issuing CA as it is published at this moment. */
 function published(): Published | undefined {
-  const state = new DatabaseSync(join(environment.directory, 'state.sqlite'), { readOnly: true, timeout: 20_000 });
+  const state = new DatabaseSync(join(service.environment.directory, 'state.sqlite'), { readOnly: true, timeout: 20_000 });
   try {
     const row = state
       .prepare(
@@ -90,7 +48,7 @@ function published(): Published | undefined {
 
 /** Of all certificates that were issued, acknowledged or not. */
 function serialsTwice(): unknown[] {
-  const state = new DatabaseSync(join(environment.directory, 'state.sqlite'), { readOnly: true, timeout: 20_000 });
+  const state = new DatabaseSync(join(service.environment.directory, 'state.sqlite'), { readOnly: true, timeout: 20_000 });
   try {
     return state.prepare('select authority, serial_number from certificates group by authority, serial_number having count(*) > 1').all();
   } finally {
@@ -116,13 +74,13 @@ it(
       while (asked < calls) {
         asked += 1;
         try {
-          const { certificate = '' } = Good.parse(JSON.parse(await post('pki/createCertificate', creation)));
+          const { certificate = '' } = Good.parse(JSON.parse(await service.post('pki/createCertificate', newCertificate())));
           const serial = new X509Certificate(Buffer.from(certificate, 'base64')).serialNumber;
           serials.push(serial);
-          Good.parse(JSON.parse(await post('pki/revokeCertificate', { certificate, reason: 'KEY_COMPROMISE' })));
+          Good.parse(JSON.parse(await service.post('pki/revokeCertificate', { certificate, reason: 'KEY_COMPROMISE' })));
           acknowledged.push({ serial, at: Date.now() });
         } catch {
-          await daemon.ready();
+          await service.daemon.ready();
         }
       }
     };
@@ -131,12 +89,12 @@ it(
         if (asked >= calls) return;
         // Each kill comes at another moment of some creation, revocation or CRL.
         await delay(randomInt(100, 1200));
-        if (count % 4 === 3) daemon.killHost();
+        if (count % 4 === 3) service.daemon.killHost();
         else {
-          await daemon.kill();
-          await daemon.start();
+          await service.daemon.kill();
+          await service.daemon.start();
         }
-        await daemon.ready();
+        await service.daemon.ready();
       }
     };
     const watcher = async (): Promise<void> => {
@@ -154,9 +112,9 @@ it(
     const watching = watcher();
     try {
       await Promise.all([killer(), ...Array.from({ length: 4 }, worker)]);
-      await daemon.ready();
-      await daemon.kill();
-      await daemon.start();
+      await service.daemon.ready();
+      await service.daemon.kill();
+      await service.daemon.start();
       const last = acknowledged.at(-1)?.serial ?? '';
       const deadline = Date.now() + 30_000;
       while (!serialsOn(published()?.der ?? new Uint8Array()).has(last) && Date.now() < deadline) await delay(100);

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomInt, X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,9 +9,9 @@ import { parse, stringify } from 'yaml';
 import { registerClient } from '../../src/clients/registry.ts';
 import { StateConfig } from '../../src/config/state-config.ts';
 import { openStateStore } from '../../src/state/state-store.ts';
-import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
+import { agentOf, OwnService } from '../support/own-service.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
-import { quickstartEnvironment, type QuickstartEnvironment } from '../support/quickstart-environment.ts';
+import type { QuickstartEnvironment } from '../support/quickstart-environment.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { KeyOwner, type OwnedKey } from './key-owner.ts';
 
@@ -36,11 +35,11 @@ interface Database {
 
 const query = 'select reference, state, failures_since_success as failures from keys';
 
-let environment: QuickstartEnvironment | undefined;
+let service: OwnService | undefined;
 let database: Database | undefined;
 
 afterEach(async () => {
-  environment?.remove();
+  await service?.remove();
   await database?.remove();
 });
 
@@ -49,21 +48,17 @@ const databases = { SQLite: sqlite, PostgreSQL: postgresql };
 it.each(Object.entries(databases))(
   `%s: ${kills} × kill -9 under writing load: nothing acknowledged is lost, and the audit log tells the same`,
   async (name, open) => {
-    const made = quickstartEnvironment();
-    environment = made;
-    made.start();
-    made.stop();
-    const description = made.description();
-    const files = description.clients['other'];
-    if (files === undefined) throw new Error('no client');
-    const credentials = { cert: readFileSync(files.certificate), key: readFileSync(files.key) };
-    const { baseUrl, opsUrl } = withOwnPorts(made);
-    const db = await open(made);
-    database = db;
-    await useDatabase(description.configFile, db.config, credentials.cert);
-    const agent = new Agent({ keepAlive: true, ca: readFileSync(description.caCertificate), ...credentials });
-    const daemon = new DaemonProcess(description.configFile, opsUrl);
-    await daemon.start();
+    let opened: Database | undefined;
+    service = await OwnService.start(async (environment) => {
+      const { configFile, clients } = environment.description();
+      opened = await open(environment);
+      database = opened;
+      await useDatabase(configFile, opened.config, readFileSync(clients['other']?.certificate ?? ''));
+    });
+    const { daemon, description, environment, baseUrl } = service;
+    const db = opened;
+    if (db === undefined) throw new Error('a database was opened');
+    const agent = agentOf(description, 'other');
 
     let over = false;
     const isOver = (): boolean => over;
@@ -97,7 +92,7 @@ it.each(Object.entries(databases))(
       encoding: 'utf8',
     });
     expect(JSON.parse(verdict)).not.toHaveProperty('bad');
-    const records = requestRecords(join(made.directory, 'audit-under-kills'));
+    const records = requestRecords(join(environment.directory, 'audit-under-kills'));
     const byRequestId = Map.groupBy(records, ({ requestID }) => requestID);
     expect(acknowledged.filter((requestID) => byRequestId.get(requestID)?.length !== 1)).toEqual([]);
     // What the state says that was done, some record tells; and no record tells of what the state does not have.

@@ -2,14 +2,15 @@ import type { Socket } from 'node:net';
 import * as fc from 'fast-check';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { EmailConfig } from '../../src/config/email-config.ts';
 import { EmailGateway } from '../../src/messages/email-gateway.ts';
 import { hourMs, ScratchAuthority } from '../support/scratch-authority.ts';
 import { StandIns } from './stand-ins.ts';
 
 const standIns = new StandIns();
 const gateways: EmailGateway[] = [];
-const gatewayTo = (...config: ConstructorParameters<typeof EmailGateway>): EmailGateway => {
-  const gateway = new EmailGateway(...config);
+const gatewayTo = (config: EmailConfig): EmailGateway => {
+  const gateway = new EmailGateway(config, standIns.threads);
   gateways.push(gateway);
   return gateway;
 };
@@ -113,7 +114,7 @@ describe('a server that refuses', () => {
   };
 
   it.each<[string, SMTPServerOptions, string, RegExp]>([
-    ['the password', { onAuth: refusal(535, 'authentication failed') }, '535', /authentication failed/],
+    ['the password', { onAuth: refusal(535, 'authentication failed') }, '535', /does not let the service in/],
     ['a sender', { onMailFrom: refusal(553, 'not this sender') }, '553', /not this sender/],
     ['a recipient for good', { onRcptTo: refusal(550, 'no such mailbox') }, '550', /no such mailbox/],
     ['a recipient for now (greylisting)', { onRcptTo: refusal(451, 'greylisted') }, '451', /greylisted/],
@@ -156,6 +157,41 @@ describe('a server that refuses', () => {
       },
     });
     expect((await gatewayTo(config).send('zoe@example.org', 'x')).answer.freeText).toBe('550 you said … and …');
+  });
+
+  it('never gives the words of a server that repeats what it was sent to be authenticated', async () => {
+    const sent = Buffer.from('\0signetd\0right').toString('base64');
+    for (const repeated of [sent, sent.slice(0, 16)]) {
+      const { config } = await standIns.smtp({
+        onAuth(_given, _session, callback) {
+          callback(failing(535, `AUTH PLAIN ${repeated} is not known`));
+        },
+      });
+      const { answer } = await gatewayTo(config).send('zoe@example.org', 'x');
+      expect(answer).toMatchObject({ responseCode: '535', freeText: 'the gateway does not let the service in' });
+    }
+    const { config } = await standIns.smtp({
+      onRcptTo(_address, _session, callback) {
+        callback(failing(550, `after AUTH PLAIN ${sent}`));
+      },
+    });
+    expect((await gatewayTo(config).send('zoe@example.org', 'x')).answer.freeText).toBe('550 after AUTH PLAIN …');
+  });
+
+  it('holds nobody up with words that a pattern goes through for ever', async () => {
+    const { config } = await standIns.smtp({
+      onData(stream, _session, callback) {
+        stream.resume().once('end', () => {
+          callback(null, `queued as ${'a'.repeat(2000)}!`);
+        });
+      },
+    });
+    let turns = 0;
+    const turning = setInterval(() => (turns += 1), 10);
+    const { accepted, answer } = await gatewayTo({ ...config, messageIdPattern: 'as ((?:a+)+)$' }).send('zoe@example.org', 'x');
+    clearInterval(turning);
+    expect({ accepted, messageID: answer.messageID }).toEqual({ accepted: true, messageID: undefined });
+    expect(turns).toBeGreaterThan(20);
   });
 });
 
@@ -265,6 +301,8 @@ describe('a server that does not do its part', () => {
   it('is a failure where nobody listens', async () => {
     const port = await standIns.tcp(() => undefined);
     await standIns.close(port);
-    expect((await gatewayTo(standIns.emailConfig(port, quick)).send('zoe@example.org', 'x')).answer.freeText).toMatch(/ECONNREFUSED/);
+    const { answer, outcome } = await gatewayTo(standIns.emailConfig(port, quick)).send('zoe@example.org', 'x');
+    expect(answer.freeText).toBe('no connection (ECONNREFUSED)');
+    expect(outcome).toContain(`ECONNREFUSED 127.0.0.1:${port}`);
   });
 });

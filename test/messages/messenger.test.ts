@@ -51,7 +51,7 @@ async function gateways(status: number | undefined, refusesMail = false): Promis
       : {},
   );
   const messages = MessagesConfig.parse({ sms: standIns.smsConfig(origin), email: config });
-  const messenger = new Messenger(messages, surroundings);
+  const messenger = new Messenger(messages, { ...surroundings, threads: standIns.threads });
   messengers.push(messenger);
   return { messenger, sms, mail };
 }
@@ -112,7 +112,7 @@ describe('a message', () => {
   it('has nowhere to go without a gateway for the addresses that are known', async () => {
     const { config } = await standIns.smtp();
     for (const messages of [undefined, MessagesConfig.parse({ email: config })]) {
-      const messenger = new Messenger(messages, surroundings);
+      const messenger = new Messenger(messages, { ...surroundings, threads: standIns.threads });
       messengers.push(messenger);
       const refusal = await refusalOf(messenger.send({ phoneNumber }, 'x'));
       expect([refusal.code, refusal.answer]).toEqual(['MESSAGE_NOT_SENT', {}]);

@@ -1,13 +1,16 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { SmsConfig } from '../../src/config/sms-config.ts';
 import { formsOf, printable } from '../../src/messages/printable.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { readSmsAnswer } from '../../src/messages/sms-answer.ts';
 
 const answerConfig = (answer: Record<string, unknown>): SmsConfig['answer'] =>
   SmsConfig.parse({ url: 'https://g.example/', answer }).answer;
-const read = (answer: Record<string, unknown>, body: unknown, status = 200): ReturnType<typeof readSmsAnswer> =>
-  readSmsAnswer({ status, body: typeof body === 'string' ? body : JSON.stringify(body) }, answerConfig(answer));
+const threads = new WorkThreads();
+afterAll(async () => threads.stop());
+const read = async (answer: Record<string, unknown>, body: unknown, status = 200): ReturnType<typeof readSmsAnswer> =>
+  readSmsAnswer({ status, body: typeof body === 'string' ? body : JSON.stringify(body) }, answerConfig(answer), threads);
 
 describe('an answer of an SMS gateway', () => {
   it.each<[string, unknown, string | undefined]>([
@@ -23,8 +26,8 @@ describe('an answer of an SMS gateway', () => {
     ['/id', '{"id":', undefined],
     ['/length', '[1]', undefined],
     ['/01', '[1,2]', undefined],
-  ])('at %s of %j has %j', (jsonPointer, body, expected) => {
-    expect(read({ messageId: { jsonPointer } }, body).messageId).toBe(expected);
+  ])('at %s of %j has %j', async (jsonPointer, body, expected) => {
+    expect((await read({ messageId: { jsonPointer } }, body)).messageId).toBe(expected);
   });
 
   it.each<[Record<string, unknown>, number, unknown, boolean]>([
@@ -39,15 +42,15 @@ describe('an answer of an SMS gateway', () => {
     [{ code: { jsonPointer: '/c' }, codes: ['0', '1'] }, 500, { c: 0 }, false],
     [{ code: { pattern: '^(\\d+);' }, codes: ['0'] }, 200, '0;x', true],
     [{ codes: ['201'] }, 201, '', true],
-  ])('by %j: status %d with %j is taken: %s', (config, status, body, accepted) => {
-    expect(read(config, body, status).accepted).toBe(accepted);
+  ])('by %j: status %d with %j is taken: %s', async (config, status, body, accepted) => {
+    expect((await read(config, body, status)).accepted).toBe(accepted);
   });
 
-  it('of any bytes is read without a fault', () => {
+  it('of any bytes is read without a fault', async () => {
     const config = { messageId: { jsonPointer: '/a/0' }, code: { pattern: '(.)x' }, text: { jsonPointer: '/t' } };
-    fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), fc.integer({ min: 100, max: 599 }), (body, status) => {
-        expect(read(config, body, status).accepted).toBe(status >= 200 && status <= 299);
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), fc.integer({ min: 100, max: 599 }), async (body, status) => {
+        expect((await read(config, body, status)).accepted).toBe(status >= 200 && status <= 299);
       }),
     );
   });

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { SmsConfig } from '../../src/config/sms-config.ts';
 import { ConfigError } from '../../src/config/config.ts';
 import { SmsGateway } from '../../src/messages/sms-gateway.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
@@ -7,6 +8,7 @@ import { answerJson, bodyOf, StandIns } from './stand-ins.ts';
 
 const standIns = new StandIns();
 afterAll(async () => standIns.remove());
+const gatewayTo = (config: SmsConfig): SmsGateway => new SmsGateway(config, standIns.threads);
 
 interface Got {
   readonly method: string | undefined;
@@ -33,7 +35,7 @@ describe('an SMS', () => {
   it('goes out as JSON, and the identifier and the code of the gateway are read', async () => {
     const { origin, got } = await keeping(202, { id: 'm-17', status: 'queued' });
     const text = 'Zoé said "{{secret.token}}" \\ \n and </x>';
-    const { accepted, answer } = await new SmsGateway(standIns.smsConfig(origin)).send(phone, text);
+    const { accepted, answer } = await gatewayTo(standIns.smsConfig(origin)).send(phone, text);
     expect(accepted).toBe(true);
     expect(answer).toMatchObject({ responseCode: 'queued', messageID: 'm-17', url: `${origin}/messages` });
     expect(got[0]).toMatchObject({ method: 'POST', url: '/messages' });
@@ -50,7 +52,7 @@ describe('an SMS', () => {
       body: { form: { To: '{{phoneNumber}}', From: '+15005550006', Body: '{{text}}' } },
       answer: { messageId: { jsonPointer: '/sid' } },
     });
-    expect((await new SmsGateway(config).send(phone, 'a&b=c d+é')).answer).toMatchObject({ responseCode: '201', messageID: 'SM1' });
+    expect((await gatewayTo(config).send(phone, 'a&b=c d+é')).answer).toMatchObject({ responseCode: '201', messageID: 'SM1' });
     expect(got[0]?.headers.authorization).toBe(`Basic ${Buffer.from('AC1:p:w').toString('base64')}`);
     expect(Object.fromEntries(new URLSearchParams(got[0]?.body))).toEqual({ To: phone, From: '+15005550006', Body: 'a&b=c d+é' });
   });
@@ -68,7 +70,7 @@ describe('an SMS', () => {
       body: undefined,
       answer: { messageId: { pattern: 'ID=(\\d+)' }, code: { pattern: 'ERR=(\\d+)' }, codes: ['0'] },
     });
-    const { accepted, answer } = await new SmsGateway(config).send(phone, 'a&key=b#c');
+    const { accepted, answer } = await gatewayTo(config).send(phone, 'a&key=b#c');
     expect(accepted).toBe(true);
     expect(answer).toMatchObject({ responseCode: '0', messageID: '4711', freeText: 'ERR=0; ID=4711', url: `${origin}/send/{phoneDigits}` });
     const url = new URL(got[0] ?? '', origin);
@@ -92,7 +94,7 @@ describe('a gateway that refuses', () => {
     [200, 'queued', '200'],
   ])('with %d %j is a failure with the code %s', async (status, body, code) => {
     const { origin } = await keeping(status, body);
-    const { accepted, answer, outcome } = await new SmsGateway(standIns.smsConfig(origin)).send(phone, 'a text');
+    const { accepted, answer, outcome } = await gatewayTo(standIns.smsConfig(origin)).send(phone, 'a text');
     expect(accepted).toBe(false);
     expect(answer.responseCode).toBe(code);
     expect(outcome).toBe(`HTTP ${status}`);
@@ -103,7 +105,7 @@ describe('a gateway that refuses', () => {
     const origin = await standIns.http((_request, response) => {
       response.writeHead(307, { Location: `${elsewhere.origin}/messages` }).end();
     });
-    expect((await new SmsGateway(standIns.smsConfig(origin)).send(phone, 'x')).answer.responseCode).toBe('307');
+    expect((await gatewayTo(standIns.smsConfig(origin)).send(phone, 'x')).answer.responseCode).toBe('307');
     expect(elsewhere.got).toHaveLength(0);
   });
 
@@ -112,7 +114,7 @@ describe('a gateway that refuses', () => {
       const { authorization = '' } = request.headers;
       response.writeHead(400).end(`${authorization} ${encodeURIComponent('tok-4711/+ =')} \u0007 ${'é'.repeat(1000)}`);
     });
-    const { freeText = '' } = (await new SmsGateway(standIns.smsConfig(origin)).send(phone, 'x')).answer;
+    const { freeText = '' } = (await gatewayTo(standIns.smsConfig(origin)).send(phone, 'x')).answer;
     expect(freeText).toMatch(/^Bearer … … é+…$/);
     expect(freeText.length).toBeLessThanOrEqual(300);
   });
@@ -133,7 +135,7 @@ describe('a gateway that is not to be trusted', () => {
       },
       { files },
     );
-    const { accepted, answer } = await new SmsGateway(standIns.smsConfig(origin)).send(phone, 'x');
+    const { accepted, answer } = await gatewayTo(standIns.smsConfig(origin)).send(phone, 'x');
     expect(accepted).toBe(false);
     expect(answer).not.toHaveProperty('responseCode');
     expect(answer.freeText).toMatch(/certificate|altnames/i);
@@ -147,7 +149,7 @@ describe('a gateway that is not to be trusted', () => {
       },
       { plain: true },
     );
-    expect((await new SmsGateway(standIns.smsConfig(origin)).send(phone, 'x')).accepted).toBe(true);
+    expect((await gatewayTo(standIns.smsConfig(origin)).send(phone, 'x')).accepted).toBe(true);
   });
 });
 
@@ -156,7 +158,7 @@ describe('a gateway that does not do its part', () => {
 
   it('and says nothing is given up in time', async () => {
     const origin = await standIns.http(() => undefined);
-    const { accepted, answer, outcome } = await new SmsGateway(standIns.smsConfig(origin, quick)).send(phone, 'x');
+    const { accepted, answer, outcome } = await gatewayTo(standIns.smsConfig(origin, quick)).send(phone, 'x');
     expect({ accepted, outcome }).toEqual({ accepted: false, outcome: 'no answer' });
     expect(answer.freeText).toBe('no answer within 1 s');
   });
@@ -168,7 +170,7 @@ describe('a gateway that does not do its part', () => {
         clearInterval(more);
       });
     });
-    expect((await new SmsGateway(standIns.smsConfig(origin, quick)).send(phone, 'x')).answer.freeText).toBe('no answer within 1 s');
+    expect((await gatewayTo(standIns.smsConfig(origin, quick)).send(phone, 'x')).answer.freeText).toBe('no answer within 1 s');
   });
 
   it('and answers without end is cut off', async () => {
@@ -179,7 +181,7 @@ describe('a gateway that does not do its part', () => {
       response.on('drain', flood);
       flood();
     });
-    const { answer } = await new SmsGateway(standIns.smsConfig(origin, { ...quick, totalTimeoutSeconds: 10 })).send(phone, 'x');
+    const { answer } = await gatewayTo(standIns.smsConfig(origin, { ...quick, totalTimeoutSeconds: 10 })).send(phone, 'x');
     expect(answer.freeText).toBe('an answer of more than 1000 bytes');
   });
 
@@ -192,7 +194,7 @@ describe('a gateway that does not do its part', () => {
     const port = await standIns.tcp((socket) => {
       socket.once('data', () => socket.end(bytes));
     });
-    const { accepted, answer } = await new SmsGateway(standIns.smsConfig(`http://127.0.0.1:${port}`)).send(phone, 'x');
+    const { accepted, answer } = await gatewayTo(standIns.smsConfig(`http://127.0.0.1:${port}`)).send(phone, 'x');
     expect(accepted).toBe(false);
     expect(answer.freeText).toBeTruthy();
   });
@@ -201,7 +203,7 @@ describe('a gateway that does not do its part', () => {
     const origin = await standIns.http((_request, response) => {
       response.end(Buffer.from([0x80, 0xff, 0x1b, 0x5b, 0x32, 0x4a, 0x00]));
     });
-    const { accepted, answer } = await new SmsGateway(standIns.smsConfig(origin)).send(phone, 'x');
+    const { accepted, answer } = await gatewayTo(standIns.smsConfig(origin)).send(phone, 'x');
     expect(accepted).toBe(false);
     expect(answer.freeText ?? '').not.toMatch(/\p{Cc}/u);
   });
@@ -209,8 +211,9 @@ describe('a gateway that does not do its part', () => {
   it('is a failure where nobody listens', async () => {
     const port = await standIns.tcp(() => undefined);
     await standIns.close(port);
-    const { answer } = await new SmsGateway(standIns.smsConfig(`http://127.0.0.1:${port}`)).send(phone, 'x');
-    expect(answer.freeText).toMatch(/ECONNREFUSED/);
+    const { answer, outcome } = await gatewayTo(standIns.smsConfig(`http://127.0.0.1:${port}`)).send(phone, 'x');
+    expect(answer.freeText).toBe('no connection (ECONNREFUSED)');
+    expect(outcome).toBe(`no answer: connect ECONNREFUSED 127.0.0.1:${port}`);
   });
 });
 
@@ -220,6 +223,6 @@ describe('a secret that cannot stand where the template has it', () => {
     ['a letter that is not ASCII in a header', { secrets: 'clé' }],
   ])('is a fault of the configuration: %s', (_what, { secrets }) => {
     const config = standIns.smsConfig('https://127.0.0.1:1', { secrets: { token: standIns.secret('odd', secrets) } });
-    expect(() => new SmsGateway(config)).toThrow(ConfigError);
+    expect(() => gatewayTo(config)).toThrow(ConfigError);
   });
 });

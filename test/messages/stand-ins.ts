@@ -8,6 +8,7 @@ import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { EmailConfig } from '../../src/config/email-config.ts';
 import { SmsConfig } from '../../src/config/sms-config.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
 
 interface Closing {
@@ -19,6 +20,7 @@ export class StandIns {
   readonly directory = mkdtempSync(join(tmpdir(), 'signetd-gateways-'));
   readonly authority = new ScratchAuthority(this.directory, 'gateways');
   readonly tls = this.authority.issue('localhost', { extendedKeyUsage: 'serverAuth', subjectAltName: 'DNS:localhost,IP:127.0.0.1' });
+  readonly threads = new WorkThreads();
   readonly #open = new Map<number, Closing>();
   readonly #sockets = new Set<Socket>();
 
@@ -118,6 +120,7 @@ export class StandIns {
   }
 
   async remove(): Promise<void> {
+    await this.threads.stop();
     for (const socket of this.#sockets) socket.destroy();
     await Promise.all([...this.#open.keys()].map(async (port) => this.close(port)));
     rmSync(this.directory, { recursive: true, force: true });

@@ -8,6 +8,7 @@ import type { KeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { KeptAnswers } from '../../src/idempotency/kept-answers.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
@@ -114,14 +115,16 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
 
   it('takes no request from another that works on it, nor forgets its kept answer', async () => {
     const mac = async (message: Uint8Array): Promise<Uint8Array> => Promise.resolve(createHash('sha256').update(message).digest());
-    const request = { client: 'f0', tenant: 'demo', operation: 'pki/test', idempotencyKey: `clock ${minutes}`, body: {} };
+    const request = { client: 'f0', tenant: 'demo', operation: 'pki/test', idempotencyKey: `clock ${minutes}`, body: {}, bodyBytes: 2 };
     const repeatable = (run: () => Promise<string>) => ({
       run,
-      textOf: (ending: string) => ending,
-      endingOf: (text: string) => text,
+      isKept: () => true,
+      endingOf: String,
       settled: () => '',
     });
-    const answers = await KeptAnswers.open(store, mac);
+    const threads = new WorkThreads();
+    const keeper = { tokenMac: mac, threads, limits: () => ({ client: 1_000_000, all: 1_000_000 }) };
+    const answers = await KeptAnswers.open({ ...keeper, store });
     const started = Promise.withResolvers<undefined>();
     const goOn = Promise.withResolvers<undefined>();
     const first = answers.once(
@@ -134,7 +137,7 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
     );
     await started.promise;
     const wrong = await other(minutes);
-    const others = await KeptAnswers.open(wrong.store, mac);
+    const others = await KeptAnswers.open({ ...keeper, store: wrong.store });
     const second = others.once(
       request,
       repeatable(async () => Promise.resolve('second')),
@@ -145,6 +148,7 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
     expect([(await first).ending, (await second).ending]).toEqual(['first', 'first']);
     answers.stop();
     others.stop();
+    await threads.stop();
     await wrong.store.close();
   });
 });

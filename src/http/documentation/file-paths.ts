@@ -54,7 +54,10 @@ export function filePaths(ftmRoot: string): FilePaths {
               'application/json': {
                 schema: {
                   type: 'object',
-                  properties: { fileID: { type: 'string' }, fileSize: { type: 'integer', description: 'bytes' } },
+                  properties: {
+                    fileID: { type: 'string', description: 'names the file from now on, for its tenant' },
+                    fileSize: { type: 'integer', description: 'bytes' },
+                  },
                   required: ['fileID', 'fileSize'],
                 },
               },

@@ -152,7 +152,7 @@ function resultSchema(spelling: ResultSpelling): Schema {
     description: 'The outcome (interface, Result object).',
     properties: {
       [major]: { type: 'integer', enum: [0, 1, 2], description: '0 success; 1 the request is wrong; 2 it could not be carried out' },
-      [minor]: { type: 'integer', enum: [0, ...minors] },
+      [minor]: { type: 'integer', enum: [0, ...minors], description: '0 with success; else which failure it is' },
       [message]: { type: 'string', description: 'of a wrong field: its JSON Pointer first' },
     },
     required: [major, minor, message],
@@ -164,10 +164,10 @@ const problemSchema: Schema = {
   type: 'object',
   description: 'RFC 9457',
   properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
+    type: { type: 'string', description: 'about:blank: the status says what kind of problem it is' },
+    title: { type: 'string', description: 'the status in words' },
+    status: { type: 'integer', description: 'the HTTP status' },
+    detail: { type: 'string', description: 'what was wrong' },
     position: { type: 'integer', description: 'byte offset in the body, where that is known' },
   },
   required: ['type', 'title', 'status', 'detail'],

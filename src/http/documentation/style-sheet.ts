@@ -16,7 +16,14 @@ table { border-collapse: collapse; width: 100%; } th, td { text-align: left; ver
 ${Array.from({ length: 9 }, (_, depth) => `.d${depth} { margin-left: ${depth * 1.2}rem; }`).join(' ')} th { font-weight: 600; }
 .required { font-size: .75rem; padding: 0 .4rem; border: 1px solid var(--line); border-radius: 1rem; white-space: nowrap; }
 .limits { font-size: .85rem; opacity: .75; overflow-wrap: anywhere; }
-@media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; border: 0; } main { padding: 1rem; } }
+@media (max-width: 50rem) {
+body { display: block; } nav { position: static; height: auto; border: 0; padding: 1rem 1rem 0; } nav li { display: inline-block; margin: .2rem .8rem .2rem 0; } main { padding: 1rem; }
+#codes tr { display: grid; grid-template-columns: 1.5rem 3rem minmax(0, 1fr); padding: .4rem 0; border-bottom: 1px solid var(--line); } #codes td { border: 0; padding: 0; }
+#codes td:nth-child(4) { grid-column: 3; }
+.fields thead { display: none; } .fields, .fields tbody, .fields tr, .fields td { display: block; width: auto; } .fields tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+.fields td { border: 0; padding: 0; } .fields td:nth-child(2) { font-size: .85rem; opacity: .75; }
+${Array.from({ length: 9 }, (_, depth) => `.fields tr:has(.d${depth}) { padding-left: ${depth * 0.8}rem; } .fields .d${depth} { margin-left: 0; }`).join(' ')}
+}
 @media print { nav { display: none; } body { display: block; } }
 `;
 

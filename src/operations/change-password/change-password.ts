@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requiredSecret } from '../../keys/credentials.ts';
 import { Refusal } from '../../result-codes.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
-import { Text } from '../fields/values.ts';
+import { RequestId, Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 const characters = { min: 8, max: 128 } as const;
@@ -19,7 +19,11 @@ export const changePassword = operation({
   spelling: 'majorCode',
   takesIdempotencyKey: false,
   summary: 'Gives a key another password.',
-  request: z.strictObject({ keyReference: KeyReference, password: NewPassword, requestID: Text.optional() }),
+  request: z.strictObject({
+    keyReference: KeyReference,
+    password: NewPassword.describe('the new password: 8 to 128 characters, counted in NFC'),
+    requestID: RequestId.optional(),
+  }),
   example: { keyReference: exampleReference, password: 'a longer pass phrase' },
   answer: z.strictObject({}),
   async run({ keyReference, password }, { caller, keys, audit }) {

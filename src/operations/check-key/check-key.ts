@@ -3,7 +3,7 @@ import { givenSecret } from '../../keys/credentials.ts';
 import { remainingAttempts, stateOf } from '../../keys/key-record.ts';
 import { keyStates } from '../../keys/states.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
-import { Secret, Sha1Hex, Text } from '../fields/values.ts';
+import { Secret, Sha1Hex, RequestId } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Tells the state of a key, and whether a secret is its secret (contract §6). A wrong one is counted, and still a success. */
@@ -13,7 +13,7 @@ export const checkKey = operation({
   spelling: 'majorCode',
   takesIdempotencyKey: false,
   summary: "Tells the state of a key, and whether a secret is the key's.",
-  request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
+  request: z.strictObject({ keyReference: KeyReference, requestID: RequestId.optional() }),
   example: { keyReference: exampleReference },
   answer: z.strictObject({
     keyReference: z.strictObject({ reference: Sha1Hex, transactionId: Secret.optional().describe('as in the request') }),

@@ -13,7 +13,7 @@ import type { CreatedKey } from '../../keys/new-key.ts';
 import { Refusal } from '../../result-codes.ts';
 import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
-import { Secret, Sha1Hex, Text } from '../fields/values.ts';
+import { Secret, Sha1Hex, RequestId, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { requestedSubject } from './requested-subject.ts';
 
@@ -21,15 +21,30 @@ const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN'])
 
 const CreateCertificateRequest = z.strictObject({
   certificationRequestInfo: z.strictObject({
-    signatureActivationProtocol: z.enum(activationProtocols),
-    validityPeriod: z.int().positive().optional(),
-    transactionId: Secret.optional(),
-    JWT: z.strictObject({ token: Text, password: Secret.optional() }).optional(),
+    signatureActivationProtocol: z
+      .enum(activationProtocols)
+      .describe(
+        'PASSWORD: the answer has a password; OTP: sendOTP makes one for each use; SINGLE_USE: the answer has an authToken for one call',
+      ),
+    validityPeriod: z
+      .int()
+      .positive()
+      .optional()
+      .describe("minutes; absent: the profile's default; cut to the profile's maximum and to the end of the CA"),
+    transactionId: Secret.optional().describe('ties the key to a transaction: it is to be given again with each use; 1 to 1024 bytes'),
+    JWT: z
+      .strictObject({
+        token: Text.describe('the token, as its issuer wrote it'),
+        password: Secret.optional().describe('opens an encrypted token'),
+      })
+      .optional(),
     PKCS10: Pkcs10.optional(),
   }),
-  certificateFormat: CertificateFormat,
+  certificateFormat: CertificateFormat.describe(
+    'CERTIFICATE: DER; PKCS_7: SignedData with the certificate; PKCS_7_WITH_CHAIN: with its chain, too',
+  ),
   signerData: SignerData.optional(),
-  requestID: Text.optional(),
+  requestID: RequestId.optional(),
 });
 type CreateCertificateRequest = z.output<typeof CreateCertificateRequest>;
 
@@ -59,7 +74,7 @@ export const createCertificate = operation({
       transactionId: Secret.optional().describe('the transaction of the request'),
     }),
     certificate: z.base64().describe('the certificate in the format asked for'),
-    certificateFormat: CertificateFormat,
+    certificateFormat: CertificateFormat.describe('as the request asked for'),
     name: z.string().describe('the subject of the certificate (RFC 4514)'),
   }),
   async run(request, context) {

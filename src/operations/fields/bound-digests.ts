@@ -7,7 +7,9 @@ import { hashBytes } from '../../token/signature-algorithm.ts';
 import { DigestEntry } from './values.ts';
 
 /** Interface, `signerData`. */
-export const SignerData = z.strictObject({ digest: z.array(DigestEntry).max(documentsAbsoluteMax) });
+export const SignerData = z.strictObject({
+  digest: z.array(DigestEntry).max(documentsAbsoluteMax).describe('the documents that may be signed, by their IDs and digests'),
+});
 
 /** The tenant's rules, and those of the service. */
 export interface BindingRules {

@@ -16,14 +16,20 @@ export const InputDocumentField = z.strictObject({
   ID: Text.min(1).describe('names the document in the answer; each once'),
   fileName: FileName.optional().describe('the answer has it with the ending of the format'),
   mimeType: MediaType.optional().describe('media type of the document'),
-  plainData: z.strictObject({ plainValue: PlainContent }).optional().describe('text, signed as UTF-8'),
+  plainData: z
+    .strictObject({ plainValue: PlainContent.describe('the text') })
+    .optional()
+    .describe('text, signed as UTF-8'),
   filePathData: z
-    .strictObject({ filePath: Text })
+    .strictObject({ filePath: Text.describe('absolute path of the file where the service runs') })
     .optional()
     .describe('a file of the server, in a directory that its configuration allows'),
   base64Data: z.strictObject({ base64Value: Base64 }).optional().describe('bytes'),
   FTMData: z
-    .strictObject({ fileSize: z.int().nonnegative().describe('bytes'), fileID: Text })
+    .strictObject({
+      fileSize: z.int().nonnegative().describe('bytes of the file'),
+      fileID: Text.describe('the identifier that the upload answered'),
+    })
     .optional()
     .describe('a file of the file transfer store'),
   digest: z.strictObject(digestFields).optional().describe('instead of content, with rawSignature'),

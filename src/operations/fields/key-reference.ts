@@ -6,9 +6,11 @@ import { Secret, Sha1Hex } from './values.ts';
 /** Interface, Key reference. */
 export const KeyReference = z.strictObject({
   reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)).describe('names the key: SHA-1 of its certificate, hexadecimal'),
-  authToken: Secret.optional(),
-  password: Secret.optional(),
-  transactionId: Secret.optional(),
+  authToken: Secret.optional().describe('the secret of a key of SINGLE_USE; 1 to 1024 bytes'),
+  password: Secret.optional().describe("the key's password, or an open one-time password for the action; 1 to 1024 bytes"),
+  transactionId: Secret.optional().describe(
+    'the transaction that the key is tied to; required where it is, equal to that of createCertificate',
+  ),
 });
 export type KeyReference = z.output<typeof KeyReference>;
 

@@ -64,7 +64,13 @@ export const Sha1Hex = z
   .describe('SHA-1, 40 hexadecimal digits');
 
 /** OID of the hash and the digest itself. */
-export const digestFields = { digestAlgOID: ObjectIdentifier, digestValue: Base64 };
+export const digestFields = {
+  digestAlgOID: ObjectIdentifier.describe('object identifier of the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)'),
+  digestValue: Base64.describe('the digest, base64'),
+};
+
+/** The caller's name for a request. */
+export const RequestId = Text.describe('comes back unchanged in the answer');
 
 /** Interface, Digest entry. */
 export const DigestEntry = z.strictObject({

@@ -6,7 +6,7 @@ import { Refusal } from '../../result-codes.ts';
 import { CertificateField } from '../fields/certificate-field.ts';
 import { InputDocuments, type InputDocumentField } from '../fields/input-documents.ts';
 import { openDocuments } from '../fields/open-documents.ts';
-import { Text } from '../fields/values.ts';
+import { RequestId } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { askedSignature, type AskedSignature } from '../sign/asked-signature.ts';
 import { SignatureParameters } from '../sign/parameters.ts';
@@ -21,7 +21,7 @@ const maxChainCertificates = 16;
 const RemotePreSignRequest = z
   .strictObject({
     parameters: SignatureParameters,
-    inputDocuments: InputDocuments,
+    inputDocuments: InputDocuments.describe('the documents; at most 100 unless the configuration says otherwise'),
     signerCertificate: CertificateField.optional().describe(
       'certificate of the signer, from any CA: base64 of its DER, or PEM text; required but for rawSignature and code2DDocSignature',
     ),
@@ -30,7 +30,7 @@ const RemotePreSignRequest = z
       .max(maxChainCertificates)
       .optional()
       .describe('certificates of its CAs, in any order, each base64 of its DER or PEM text'),
-    requestID: Text.optional(),
+    requestID: RequestId.optional(),
   })
   .refine(({ parameters, signerCertificate }) => signerCertificate !== undefined || !bindsCertificate(parameters), {
     path: ['signerCertificate'],

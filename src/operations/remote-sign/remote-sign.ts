@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
-import { Text } from '../fields/values.ts';
+import { RequestId, Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../sign/evidence-answer.ts';
 import { auditedDigests } from '../sign/prepare-signatures.ts';
@@ -12,7 +12,7 @@ const RemoteSignRequest = z.strictObject({
   signatureThreadId: Text.describe('as remotePreSign answered it'),
   signatureValues: SignatureValues,
   optionalInputs: OptionalInputs.optional(),
-  requestID: Text.optional(),
+  requestID: RequestId.optional(),
 });
 
 /** Completes what remotePreSign prepared, with values made elsewhere (contract §5). Whatever fails before leaves the session open. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requiredSecret } from '../../keys/credentials.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
-import { Text } from '../fields/values.ts';
+import { RequestId } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Destroys a key on the token; its certificate and its record stay (contract §6). `docs/key-states.md`: from which states. */
@@ -11,7 +11,7 @@ export const removeKey = operation({
   spelling: 'majorCode',
   takesIdempotencyKey: false,
   summary: 'Destroys a key on the token; its certificate and its record stay.',
-  request: z.strictObject({ keyReference: KeyReference, requestID: Text.optional() }),
+  request: z.strictObject({ keyReference: KeyReference, requestID: RequestId.optional() }),
   example: { keyReference: exampleReference },
   answer: z.strictObject({}),
   async run({ keyReference }, { caller, keys, audit }) {

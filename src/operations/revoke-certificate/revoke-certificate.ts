@@ -7,16 +7,19 @@ import { parseCertificateText } from '../../certificates/x509.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import { parseKeyReferenceId, type KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
-import { Base64, Secret, Text } from '../fields/values.ts';
+import { Base64, Secret, RequestId } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 
 const RevokeCertificateRequest = z.strictObject({
   certificate: Base64,
-  requestID: Text.optional(),
-  password: Secret.optional(),
-  transactionId: Secret.optional(),
-  authToken: Secret.optional(),
-  reason: z.enum(revocationReasons).default('UNSPECIFIED'),
+  requestID: RequestId.optional(),
+  password: Secret.optional().describe("the key's password, or a one-time password for REVOKE; right where it is sent"),
+  transactionId: Secret.optional().describe('the transaction that the key is tied to; required where it is'),
+  authToken: Secret.optional().describe('the secret of a key of SINGLE_USE; right where it is sent'),
+  reason: z
+    .enum(revocationReasons)
+    .default('UNSPECIFIED')
+    .describe('CERTIFICATE_HOLD can be lifted by REMOVE_FROM_CRL; UNUSED is published as unspecified'),
 });
 type RevokeCertificateRequest = z.output<typeof RevokeCertificateRequest>;
 

@@ -4,7 +4,7 @@ import { messageMaxCharacters } from '../../messages/messenger.ts';
 import { Refusal } from '../../result-codes.ts';
 import { exampleReference } from '../fields/key-reference.ts';
 import { SubscriberField } from '../fields/subscriber.ts';
-import { Sha1Hex, Text } from '../fields/values.ts';
+import { Sha1Hex, RequestId, Text } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Line breaks and tabs are text; what else controls a terminal or a protocol is none. */
@@ -44,7 +44,7 @@ export const sendMessage = operation({
       .optional()
       .describe('a key: its subscriber gets the message, unless another is given'),
     subscriber: SubscriberField.optional().describe('who gets the message'),
-    requestID: Text.optional().describe('answered as it is'),
+    requestID: RequestId.optional().describe('answered as it is'),
   }),
   example: { message: 'Your document is ready to be signed.', keyReferenceId: exampleReference.reference },
   answer: z.strictObject({

@@ -6,14 +6,14 @@ import { otpUses } from '../../keys/keyring.ts';
 import { Refusal } from '../../result-codes.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
 import { exampleReference } from '../fields/key-reference.ts';
-import { Sha1Hex, Text } from '../fields/values.ts';
+import { Sha1Hex, RequestId } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 const SendOtpRequest = z.strictObject({
-  action: z.enum(otpActions),
+  action: z.enum(otpActions).describe('what the one-time password authorises; it authorises nothing else'),
   signerData: SignerData,
   keyReference: Sha1Hex.transform((text) => parseKeyReferenceId(text)),
-  requestID: Text.optional(),
+  requestID: RequestId.optional(),
 });
 
 /** Makes a one-time password that authorises one action on a key (contract §6), and answers it or has it delivered, as the tenant wants. */

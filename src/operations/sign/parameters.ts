@@ -31,9 +31,12 @@ const XP7Signature = z
       .strictObject({
         authoritiesRevocationDataSource: RevocationSources.optional(),
         signerRevocationDataSource: RevocationSources.optional(),
-        signerRevocationValueChoice: ValueChoice.optional(),
-        authoritiesRevocationValueChoice: ValueChoice.optional(),
-        archiveTimeStamp: z.boolean().optional(),
+        signerRevocationValueChoice: ValueChoice.optional().describe('what revocation data of the signer is taken in'),
+        authoritiesRevocationValueChoice: ValueChoice.optional().describe('what revocation data of the authorities is taken in'),
+        archiveTimeStamp: z
+          .boolean()
+          .optional()
+          .describe('whether an archive time-stamp is added (level LTA); an addition to the interface'),
       })
       .optional()
       .meta(notOffered),
@@ -67,11 +70,20 @@ export const SignatureParameters = z.strictObject({
     .strictObject({
       code2DDocParameters: z
         .strictObject({
-          text: Text.optional(),
-          imageFormat: z.enum(['PNG', 'TIFF']).optional(),
-          checkDigitalIdentity: z.boolean().optional(),
-          outputMode: z.enum(['SIGNED_CODE', 'XML', 'IMAGE']).optional(),
-          textPosition: z.enum(['TOP', 'RIGHT', 'BOTTOM', 'LEFT']).optional(),
+          text: Text.optional().describe('text beside the code; absent: 2D-Doc'),
+          imageFormat: z.enum(['PNG', 'TIFF']).optional().describe('with outputMode IMAGE; absent: PNG'),
+          checkDigitalIdentity: z
+            .boolean()
+            .optional()
+            .describe('whether the header of the zone has to name the digital identity that signs'),
+          outputMode: z
+            .enum(['SIGNED_CODE', 'XML', 'IMAGE'])
+            .optional()
+            .describe('SIGNED_CODE (the default): the code; IMAGE: its picture; XML: a document about it'),
+          textPosition: z
+            .enum(['TOP', 'RIGHT', 'BOTTOM', 'LEFT'])
+            .optional()
+            .describe('where the text stands; with outputMode IMAGE; absent: BOTTOM'),
         })
         .optional(),
     })

@@ -2,68 +2,88 @@ import { z } from 'zod';
 import { Base64, maxListEntries, Text } from '../fields/values.ts';
 import { UrlSource } from './enumerations.ts';
 
-const Source = z.strictObject({ URLSource: UrlSource.optional(), clientURL: z.array(Text).max(maxListEntries).optional() });
+const Source = z.strictObject({
+  URLSource: UrlSource.optional().describe('where the address comes from'),
+  clientURL: z.array(Text).max(maxListEntries).optional().describe('addresses; at least one with CLIENT'),
+});
 /** Where CRLs and OCSP answers come from. */
 export const RevocationSources = z.strictObject({ CRL: Source.optional(), OCSP: Source.optional() });
 
 const placement = {
-  absolute: z.boolean().optional(),
-  x: z.int().optional(),
-  y: z.int().optional(),
-  horizontalPosition: z.enum(['LEFT', 'MIDDLE', 'RIGHT']).optional(),
-  verticalPosition: z.enum(['TOP', 'BOTTOM']).optional(),
-  margin: z.int().optional(),
-  scaling: z.number().optional(),
+  absolute: z.boolean().optional().describe('true: placed by x and y; false: by horizontalPosition, verticalPosition and margin'),
+  x: z.int().optional().describe('pixels (1/72 inch); with absolute true'),
+  y: z.int().optional().describe('pixels (1/72 inch); with absolute true'),
+  horizontalPosition: z.enum(['LEFT', 'MIDDLE', 'RIGHT']).optional().describe('with absolute false'),
+  verticalPosition: z.enum(['TOP', 'BOTTOM']).optional().describe('with absolute false'),
+  margin: z.int().optional().describe('pixels (1/72 inch) to the edge of the page; with absolute false'),
+  scaling: z.number().optional().describe('deprecated, and ignored'),
 };
 
 export const PdfContent = z.strictObject({
-  image: Base64,
-  paging: z.enum(['ALL_PAGES', 'FIRST_PAGE', 'LAST_PAGE', 'SPECIFIED_PAGES', 'PERIOD_PAGES']).optional(),
+  image: Base64.describe('JPEG, PNG or a GIF that is not animated, base64'),
+  paging: z
+    .enum(['ALL_PAGES', 'FIRST_PAGE', 'LAST_PAGE', 'SPECIFIED_PAGES', 'PERIOD_PAGES'])
+    .optional()
+    .describe('pages that get the image'),
   pageSelection: z
     .string()
     .regex(/^\s*\d+(?:\s*-\s*\d+)?(?:\s*;\s*\d+(?:\s*-\s*\d+)?)*\s*$/, 'not a list of pages such as 1;3-5')
-    .optional(),
-  pageStart: z.int().optional(),
-  pagePeriod: z.int().optional(),
-  formField: Text.optional(),
+    .optional()
+    .describe('pages such as 1;3-5; with SPECIFIED_PAGES'),
+  pageStart: z.int().optional().describe('first page of the sequence; with PERIOD_PAGES'),
+  pagePeriod: z.int().optional().describe('one page out of so many gets the image; with PERIOD_PAGES'),
+  formField: Text.optional().describe('name of the form field that takes the image'),
   ...placement,
 });
 
 const VisibleSignature = z.strictObject({
-  signatureField: Text.optional(),
-  paging: z.enum(['FIRST_PAGE', 'LAST_PAGE', 'SELECTED_PAGE']).optional(),
-  pageSelection: z.int().optional(),
-  pageNumerotation: z.enum(['FROM_START_TO_END', 'FROM_END_TO_START']).optional(),
+  signatureField: Text.optional().describe('name of an empty signature field of the document; then nothing else places the signature'),
+  paging: z.enum(['FIRST_PAGE', 'LAST_PAGE', 'SELECTED_PAGE']).optional().describe('the page that gets the signature'),
+  pageSelection: z.int().optional().describe('number of the page; with SELECTED_PAGE'),
+  pageNumerotation: z
+    .enum(['FROM_START_TO_END', 'FROM_END_TO_START'])
+    .optional()
+    .describe('whether pages are counted from the first or from the last'),
   ...placement,
-  width: z.int().positive().optional(),
-  height: z.int().positive().optional(),
-  image: Base64.optional(),
-  fontName: z.enum(['COURIER', 'HELVETICA', 'TIMES_ROMAN', 'SYMBOL', 'ZAPFDINGBATS']).optional(),
-  fontStyle: z.enum(['NORMAL', 'BOLD', 'ITALIC', 'BOLD_ITALIC', 'UNDERLINE', 'STRIKETHROUGH']).optional(),
-  fontSize: z.int().positive().optional(),
+  width: z.int().positive().optional().describe('pixels (1/72 inch) of the visible field'),
+  height: z.int().positive().optional().describe('pixels (1/72 inch) of the visible field'),
+  image: Base64.optional().describe('JPEG, PNG or a GIF that is not animated, base64; absent: none'),
+  fontName: z.enum(['COURIER', 'HELVETICA', 'TIMES_ROMAN', 'SYMBOL', 'ZAPFDINGBATS']).optional().describe('font of the text'),
+  fontStyle: z.enum(['NORMAL', 'BOLD', 'ITALIC', 'BOLD_ITALIC', 'UNDERLINE', 'STRIKETHROUGH']).optional().describe('style of the text'),
+  fontSize: z.int().positive().optional().describe('size of the text on the right'),
   fontColor: z
     .string()
     .regex(/^#?[0-9a-fA-F]{6}$/, 'not six hexadecimal digits')
-    .optional(),
-  renderName: z.boolean().optional(),
-  renderNameVisible: z.boolean().optional(),
-  renderIdentifierVisible: z.boolean().optional(),
-  renderLabelVisible: z.boolean().optional(),
-  renderDateVisible: z.boolean().optional(),
-  renderLocationVisible: z.boolean().optional(),
-  renderReasonVisible: z.boolean().optional(),
-  freeText: Text.optional(),
+    .optional()
+    .describe('colour of the text: six hexadecimal digits, red, green and blue'),
+  renderName: z.boolean().optional().describe('whether the name of the signer is on the left; absent: false'),
+  renderNameVisible: z.boolean().optional().describe('whether the name of the signer is on the right; absent: true'),
+  renderIdentifierVisible: z.boolean().optional().describe('whether the subject of the certificate is on the right; absent: false'),
+  renderLabelVisible: z.boolean().optional().describe('whether labels are on the right; absent: false'),
+  renderDateVisible: z.boolean().optional().describe('whether date and time are shown, where there are any; absent: true'),
+  renderLocationVisible: z.boolean().optional().describe('whether the place is shown, where there is one; absent: true'),
+  renderReasonVisible: z.boolean().optional().describe('whether the reason is shown'),
+  freeText: Text.optional().describe('text below the rest on the right'),
 });
 
 export const PdfParameters = z.strictObject({
-  docMDPLevel: z.enum(['LEVEL_1', 'LEVEL_2', 'LEVEL_3']).optional(),
-  signatureFormat: z.enum(['BASIC', 'ENHANCED']).optional(),
-  documentLock: z.boolean().optional(),
-  fieldsLock: z.enum(['DEFAULT', 'ALL', 'NEITHER']).optional(),
+  docMDPLevel: z
+    .enum(['LEVEL_1', 'LEVEL_2', 'LEVEL_3'])
+    .optional()
+    .describe('a certification signature with this level of permitted changes; absent: an approval signature'),
+  signatureFormat: z
+    .enum(['BASIC', 'ENHANCED'])
+    .optional()
+    .describe('BASIC: adbe.pkcs7.detached; ENHANCED (the default): ETSI.CAdES.detached'),
+  documentLock: z.boolean().optional().describe('whether nothing may change after the signature'),
+  fieldsLock: z.enum(['DEFAULT', 'ALL', 'NEITHER']).optional().describe('which form fields are locked'),
   revocationData: z
     .strictObject({
-      authorizedRevocationLevel: z.enum(['VALID', 'UNDETERMINED', 'REVOKED']).optional(),
-      cancelOnError: z.boolean().optional(),
+      authorizedRevocationLevel: z
+        .enum(['VALID', 'UNDETERMINED', 'REVOKED'])
+        .optional()
+        .describe('the worst status of the certificate that is tolerated; absent: VALID'),
+      cancelOnError: z.boolean().optional().describe('whether a fault in getting revocation data fails the request'),
       signerCertificate: RevocationSources.optional(),
       authorityCertificates: RevocationSources.optional(),
     })

@@ -12,7 +12,7 @@ import { InputDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { openDocuments } from '../fields/open-documents.ts';
-import { Text } from '../fields/values.ts';
+import { RequestId } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { withTokensAbility } from './algorithm.ts';
 import { askedSignature } from './asked-signature.ts';
@@ -23,9 +23,9 @@ import { signingPlan, trustedCaOf } from './prepare-signatures.ts';
 const SignRequest = z.strictObject({
   keyReference: KeyReference,
   parameters: SignatureParameters,
-  inputDocuments: InputDocuments,
+  inputDocuments: InputDocuments.describe('the documents; at most 100 unless the configuration says otherwise'),
   optionalInputs: OptionalInputs.optional(),
-  requestID: Text.optional(),
+  requestID: RequestId.optional(),
 });
 
 /** Signs documents with a key of the service, in one step (contract §5). */

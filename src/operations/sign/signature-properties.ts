@@ -10,7 +10,10 @@ const TimeStamp = z.strictObject({
   clientURL: z.array(Text).max(maxListEntries).optional().describe('addresses of authorities; at least one with CLIENT'),
   digestAlg: Digest.optional().describe('hash that is time-stamped; absent: SHA_256'),
   policyOID: ObjectIdentifier.optional().describe('time-stamp policy'),
-  credentials: z.strictObject({ userName: Text, password: Secret }).optional().describe('HTTP credentials at the authority'),
+  credentials: z
+    .strictObject({ userName: Text.describe('user at the authority'), password: Secret.describe('password of that user') })
+    .optional()
+    .describe('HTTP credentials at the authority'),
   nonce: z.boolean().optional().describe('whether a nonce keeps old answers out'),
 });
 
@@ -50,9 +53,9 @@ export const SignedPropertiesField = z.strictObject({
     .describe('absent: the current time'),
   signatureProductionPlace: z
     .strictObject({
-      city: Text.optional(),
-      stateOrProvince: Text.optional(),
-      postalCode: Text.optional(),
+      city: Text.optional().describe('city'),
+      stateOrProvince: Text.optional().describe('state or province'),
+      postalCode: Text.optional().describe('postal code'),
       countryCode: z.string().refine(isCountryCode, 'not an ISO 3166-1 alpha-2 code').optional().describe('ISO 3166-1 alpha-2; absent: FR'),
     })
     .optional()
@@ -72,7 +75,10 @@ export const sharedMembers = {
   digestAlgorithm: Digest.optional().describe('hash of what is signed; absent: SHA_256, whatever the key'),
   signedProperties: SignedPropertiesField.optional().describe('what is signed beside the document; absent: the current time'),
   recovery: z
-    .strictObject({ interval: z.int().nonnegative().optional(), maxAttempts: z.int().positive().optional() })
+    .strictObject({
+      interval: z.int().nonnegative().optional().describe('seconds between two tries'),
+      maxAttempts: z.int().positive().optional().describe('tries in all, over all addresses'),
+    })
     .optional()
     .describe('further tries at time-stamp authorities: seconds between them, and how many'),
 };

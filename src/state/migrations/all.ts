@@ -11,6 +11,7 @@ import * as tokenKeys from './0012-token-keys.ts';
 import * as limitsOfKeys from './0013-limits-of-keys.ts';
 import * as ocsp from './0014-ocsp.ts';
 import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
+import * as keptBytes from './0016-kept-bytes.ts';
 import * as transferFiles from './0018-transfer-files.ts';
 import * as signatureSessions from './0019-signature-sessions.ts';
 
@@ -28,6 +29,7 @@ const migrations: Record<string, Migration> = {
   '0013-limits-of-keys': limitsOfKeys,
   '0014-ocsp': ocsp,
   '0015-tokens-and-issuers': tokensAndIssuers,
+  '0016-kept-bytes': keptBytes,
   '0018-transfer-files': transferFiles,
   '0019-signature-sessions': signatureSessions,
 };

@@ -17,6 +17,7 @@ import {
   renewClaims,
 } from './kept-answers.ts';
 import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';
+import { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
@@ -66,6 +67,8 @@ export const repositories = {
   listClients,
   registerClient,
   addAnswerPart,
+  allKeptBytes,
+  gatherKeptBytes,
   addSession,
   addSessionPart,
   closeSession,
@@ -144,6 +147,7 @@ export type RepositoryName = keyof typeof repositories;
 
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'allKeptBytes',
   'countKeys',
   'crlState',
   'findCertificate',

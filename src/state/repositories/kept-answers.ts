@@ -1,5 +1,6 @@
-import { sql, type RawBuilder, type Selectable, type Transaction } from 'kysely';
+import { sql, type DeleteQueryBuilder, type DeleteResult, type RawBuilder, type Selectable, type Transaction } from 'kysely';
 import type { KeptAnswerPartRow, KeptAnswerRow, Schema } from '../schema.ts';
+import { countKeptBytes, keptBytes, type KeptBytes } from './kept-bytes.ts';
 
 /** The text of a commit's failure where somebody else has the request by now. */
 export const claimIsLost = 'the claim on a request has ended';
@@ -11,25 +12,67 @@ export interface Claim {
   readonly claim: string;
   readonly until: number;
   readonly now: number;
+  readonly client: string;
+  /** Of the instance that counts. */
+  readonly counter: string;
+  /** How much may be kept already. */
+  readonly room: KeptBytes;
+}
+
+/** No more is kept for whom; what is kept longest ends then. */
+export interface NoRoom {
+  readonly full: 'client' | 'all';
+  readonly until: number;
 }
 
 /**
- * Claims a request that nobody has claimed and no answer is kept for. Otherwise answers the row that is there. What has ended is as if it were
- * not there: a claim whose instance died, an answer that has been kept long enough, that of a one-time password that is not open any more.
+ * Claims a request that nobody has claimed and no answer is kept for, where there is room for one. Otherwise answers the row that is there. What has
+ * ended is as if it were not there: a claim whose instance died, an answer that has been kept long enough, that of a one-time password that is not
+ * open any more.
  */
-export async function claimAnswer(
-  db: Transaction<Schema>,
-  { id, fingerprint, claim, until, now }: Claim,
-): Promise<'claimed' | Selectable<KeptAnswerRow>> {
-  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until, while_otp: null };
-  const claimed = await db
+export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promise<'claimed' | NoRoom | Selectable<KeptAnswerRow>> {
+  if (!(await inserted(db, claim))) {
+    const ended = db.deleteFrom('kept_answers').where('id', '=', claim.id).where(hasEnded(claim.now));
+    if ((await forget(db, claim.counter, ended)) === 0) {
+      return db.selectFrom('kept_answers').selectAll().where('id', '=', claim.id).executeTakeFirstOrThrow();
+    }
+    await inserted(db, claim);
+  }
+  const { room, client } = claim;
+  const kept = await keptBytes(db, client);
+  const full = kept.client >= room.client ? 'client' : kept.all >= room.all ? 'all' : undefined;
+  if (full === undefined) return 'claimed';
+  await releaseClaim(db, claim);
+  const first = db.selectFrom('kept_answers').select('ends_at').where('claim', 'is', null).orderBy('ends_at').limit(1);
+  const row = await (full === 'client' ? first.where('client', '=', client) : first).executeTakeFirst();
+  return { full, until: row?.ends_at ?? claim.now };
+}
+
+/** False where a row is there that has not ended, or that has an answer. */
+async function inserted(db: Transaction<Schema>, { id, fingerprint, claim, until, now, client }: Claim): Promise<boolean> {
+  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until, while_otp: null, client, bytes: 0 };
+  const row = await db
     .insertInto('kept_answers')
     .values({ id, ...fields })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet(fields).where(hasEnded(now)))
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet(fields).where('kept_answers.ends_at', '<=', now).where('kept_answers.claim', 'is not', null),
+    )
     .returning('id')
     .executeTakeFirst();
-  if (claimed !== undefined) return 'claimed';
-  return db.selectFrom('kept_answers').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  return row !== undefined;
+}
+
+/** Deletes rows, and counts what they had. Answers how many. */
+async function forget(
+  db: Transaction<Schema>,
+  counter: string,
+  deletion: DeleteQueryBuilder<Schema, 'kept_answers', DeleteResult>,
+): Promise<number> {
+  const rows = await deletion.returning(['client', 'bytes']).execute();
+  const sums = new Map<string, number>();
+  for (const { client, bytes } of rows) sums.set(client, (sums.get(client) ?? 0) - bytes);
+  await countKeptBytes(db, counter, sums);
+  return rows.length;
 }
 
 function hasEnded(now: number): RawBuilder<boolean> {
@@ -51,10 +94,12 @@ export async function findAnswerPart(
 }
 
 /** An answer with the claim that it is for; `whileOtp`: it is worth nothing without this one-time password. */
-export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'parts'> {
+export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'parts' | 'bytes'> {
   readonly claim: string;
   readonly until: number;
   readonly whileOtp?: string | null | undefined;
+  /** Of the instance that counts. */
+  readonly counter: string;
 }
 
 /**
@@ -63,16 +108,17 @@ export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'par
  */
 export async function keepAnswer(
   db: Transaction<Schema>,
-  { id, claim, answer, parts, until, whileOtp = null }: AnswerToKeep,
+  { id, claim, answer, parts, bytes, until, whileOtp = null, counter }: AnswerToKeep,
 ): Promise<void> {
   const row = await db
     .updateTable('kept_answers')
-    .set({ claim: null, answer, parts, ends_at: until, while_otp: whileOtp })
+    .set({ claim: null, answer, parts, bytes, ends_at: until, while_otp: whileOtp })
     .where('id', '=', id)
     .where('claim', '=', claim)
-    .returning('id')
+    .returning('client')
     .executeTakeFirst();
   if (row === undefined) throw new Error(claimIsLost);
+  await countKeptBytes(db, counter, new Map([[row.client, bytes]]));
 }
 
 /** The request ended with nothing to keep: the next one with its key runs anew. False where the claim had ended. */
@@ -93,15 +139,12 @@ export async function endAllClaims(db: Transaction<Schema>): Promise<void> {
 }
 
 /** Deletes what has ended, some rows at a time. Answers how many. */
-export async function deleteEndedAnswers(db: Transaction<Schema>, { now, limit }: { now: number; limit: number }): Promise<number> {
+export async function deleteEndedAnswers(
+  db: Transaction<Schema>,
+  { now, limit, counter }: { now: number; limit: number; counter: string },
+): Promise<number> {
   const ended = db.selectFrom('kept_answers').select('id').where('ends_at', '<=', now).limit(limit);
-  const rows = await db
-    .deleteFrom('kept_answers')
-    .where('id', 'in', ended)
-    .where(sql<boolean>`ends_at <= ${now}`)
-    .returning('id')
-    .execute();
-  return rows.length;
+  return forget(db, counter, db.deleteFrom('kept_answers').where('id', 'in', ended).where('ends_at', '<=', now));
 }
 
 /** Deletes parts whose answer has ended or was never kept, some at a time. Answers how many. */

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { LongAnswer } from '../documents/long-answer.ts';
+import type { AnswerForm } from './answer-form.ts';
+
+const lengthBytes = 4;
+
+const Head = z.object({
+  value: z.unknown(),
+  places: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), text: z.int() })),
+  texts: z.array(z.object({ bytes: z.int(), isText: z.boolean() })),
+});
+
+/** The bytes of a form, one after the other: length of the head (4 bytes, big-endian), head (JSON), texts. Long texts are not copied. */
+export function bytesOf({ value, places, texts }: AnswerForm): readonly Uint8Array[] {
+  const pieces = texts.map((text) => (typeof text === 'string' ? Buffer.from(text, 'utf8') : text.bytes));
+  const kinds = texts.map((text, index) => ({ bytes: pieces[index]?.length ?? 0, isText: typeof text === 'string' }));
+  const head = Buffer.from(JSON.stringify({ value, places, texts: kinds } satisfies z.input<typeof Head>), 'utf8');
+  const length = Buffer.alloc(lengthBytes);
+  length.writeUInt32BE(head.length);
+  return [length, head, ...pieces];
+}
+
+/** Cuts bytes into parts of one length; the last is shorter. Only a part at a time is copied. */
+export function* partsOf(pieces: readonly Uint8Array[], partBytes: number): Generator<Uint8Array<ArrayBuffer>> {
+  let part = new Uint8Array(partBytes);
+  let filled = 0;
+  for (const piece of pieces) {
+    for (let offset = 0; offset < piece.length;) {
+      const some = piece.subarray(offset, offset + partBytes - filled);
+      part.set(some, filled);
+      filled += some.length;
+      offset += some.length;
+      if (filled < partBytes) continue;
+      yield part;
+      part = new Uint8Array(partBytes);
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield part.slice(0, filled);
+}
+
+/** Reads a form from the parts that its bytes were cut into. @throws {Error} where they are too few or too many */
+export async function formIn(parts: AsyncIterable<Uint8Array>): Promise<AnswerForm> {
+  const source = new Source(parts);
+  const length = Buffer.from(await source.take(lengthBytes)).readUInt32BE();
+  const head = Head.parse(JSON.parse(Buffer.from(await source.take(length)).toString('utf8')));
+  const texts: (string | LongAnswer)[] = [];
+  for (const { bytes, isText } of head.texts) {
+    const text = await source.take(bytes);
+    texts.push(isText ? Buffer.from(text.buffer).toString('utf8') : new LongAnswer(text));
+  }
+  await source.end();
+  return { value: head.value, places: head.places, texts };
+}
+
+class Source {
+  readonly #parts: AsyncIterator<Uint8Array>;
+  #left: Uint8Array = new Uint8Array();
+
+  constructor(parts: AsyncIterable<Uint8Array>) {
+    this.#parts = parts[Symbol.asyncIterator]();
+  }
+
+  async take(length: number): Promise<Uint8Array> {
+    const taken = new Uint8Array(length);
+    for (let filled = 0; filled < length;) {
+      if (this.#left.length === 0) this.#left = await this.#next();
+      const some = this.#left.subarray(0, length - filled);
+      taken.set(some, filled);
+      filled += some.length;
+      this.#left = this.#left.subarray(some.length);
+    }
+    return taken;
+  }
+
+  async end(): Promise<void> {
+    if (this.#left.length > 0 || (await this.#parts.next()).done !== true) throw new Error('a kept answer is longer than it says');
+  }
+
+  async #next(): Promise<Uint8Array> {
+    const next = await this.#parts.next();
+    if (next.done === true) throw new Error('a kept answer ends early');
+    return next.value;
+  }
+}

@@ -1,0 +1,21 @@
+import type { Kysely } from 'kysely';
+
+/** Whose kept answers are, how many bytes they have, and the sums of both: what clients may have kept is limited. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('kept_answers')
+    .addColumn('client', 'text', (column) => column.notNull().defaultTo(''))
+    .execute();
+  await db.schema
+    .alterTable('kept_answers')
+    .addColumn('bytes', 'bigint', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await db.schema.createIndex('kept_answers_client').on('kept_answers').columns(['client', 'ends_at']).execute();
+  await db.schema
+    .createTable('kept_bytes')
+    .addColumn('client', 'text', (column) => column.notNull())
+    .addColumn('counter', 'text', (column) => column.notNull())
+    .addColumn('bytes', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('kept_bytes_key', ['client', 'counter'])
+    .execute();
+}

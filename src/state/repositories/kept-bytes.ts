@@ -1,0 +1,47 @@
+import { sql, type Transaction } from 'kysely';
+import type { Schema } from '../schema.ts';
+
+/** What stands for all clients together. */
+const everybody = '';
+
+/** What a client's kept answers, and those of all clients, have. */
+export interface KeptBytes {
+  readonly client: number;
+  readonly all: number;
+}
+
+export async function keptBytes(db: Transaction<Schema>, client: string): Promise<KeptBytes> {
+  const rows = await db
+    .selectFrom('kept_bytes')
+    .select(['client', sql<number>`cast(sum(bytes) as bigint)`.as('bytes')])
+    .where('client', 'in', [client, everybody])
+    .groupBy('client')
+    .execute();
+  const of = (name: string): number => rows.find((row) => row.client === name)?.bytes ?? 0;
+  return { client: of(client), all: of(everybody) };
+}
+
+/** All that is kept, in bytes. */
+export async function allKeptBytes(db: Transaction<Schema>): Promise<number> {
+  return (await keptBytes(db, everybody)).all;
+}
+
+/** Counts bytes of clients, negative ones for what was deleted, on the counter of one instance. */
+export async function countKeptBytes(db: Transaction<Schema>, counter: string, ofClients: ReadonlyMap<string, number>): Promise<void> {
+  const changed = [...ofClients].filter(([, bytes]) => bytes !== 0);
+  if (changed.length === 0) return;
+  const all = changed.reduce((sum, [, bytes]) => sum + bytes, 0);
+  await db
+    .insertInto('kept_bytes')
+    .values([...changed, [everybody, all] as const].map(([client, bytes]) => ({ client, counter, bytes })))
+    .onConflict((conflict) => conflict.columns(['client', 'counter']).doUpdateSet({ bytes: sql`kept_bytes.bytes + excluded.bytes` }))
+    .execute();
+}
+
+/** Takes what other instances have counted over to the counter of this one, so that those of instances that are gone do not pile up. */
+export async function gatherKeptBytes(db: Transaction<Schema>, counter: string): Promise<void> {
+  const others = await db.deleteFrom('kept_bytes').where('counter', '!=', counter).returning(['client', 'bytes']).execute();
+  const sums = new Map<string, number>();
+  for (const { client, bytes } of others) if (client !== everybody) sums.set(client, (sums.get(client) ?? 0) + bytes);
+  await countKeptBytes(db, counter, sums);
+}
