@@ -17,6 +17,7 @@ export const resultCodes = {
   CERTIFICATE_STATE: { major: 2, minor: 212, text: 'the state of the certificate does not allow this' },
   ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },
   CERTIFICATE_STATUS_REFUSED: { major: 2, minor: 234, text: 'the certificate is not valid at this time' },
+  EXISTING_SIGNATURE_INVALID: { major: 2, minor: 235, text: 'a signature that the document has does not hold' },
   STORE_FULL: { major: 2, minor: 243, text: 'the disk cannot be written' },
   MESSAGE_NOT_SENT: { major: 2, minor: 251, text: 'no channel for this subscriber, or the gateway refused' },
   TOKEN_UNAVAILABLE: { major: 2, minor: 291, text: 'the token is down or did not answer in time; it is safe to repeat the request' },

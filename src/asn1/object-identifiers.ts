@@ -6,7 +6,21 @@ export const oids = {
   contentType: '1.2.840.113549.1.9.3',
   messageDigest: '1.2.840.113549.1.9.4',
   signingTime: '1.2.840.113549.1.9.5',
+  signingCertificate: '1.2.840.113549.1.9.16.2.12',
   signingCertificateV2: '1.2.840.113549.1.9.16.2.47',
+
+  // signed attributes of CAdES, their commitment types and qualifiers (RFC 5126 §5.8, §5.11; ETSI EN 319 122-1 §5.2.6)
+  signaturePolicy: '1.2.840.113549.1.9.16.2.15',
+  commitmentType: '1.2.840.113549.1.9.16.2.16',
+  signerLocation: '1.2.840.113549.1.9.16.2.17',
+  signerAttributesV2: '0.4.0.19122.1.1',
+  uriQualifier: '1.2.840.113549.1.9.16.5.1',
+  userNoticeQualifier: '1.2.840.113549.1.9.16.5.2',
+  proofOfOrigin: '1.2.840.113549.1.9.16.6.1',
+  proofOfReceipt: '1.2.840.113549.1.9.16.6.2',
+  proofOfDelivery: '1.2.840.113549.1.9.16.6.3',
+  proofOfSender: '1.2.840.113549.1.9.16.6.4',
+  proofOfApproval: '1.2.840.113549.1.9.16.6.5',
 
   // hashes (RFC 3370, RFC 5754)
   sha1: '1.3.14.3.2.26',

@@ -10,7 +10,7 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /** X.690 8.1.3 with the least number of length octets (10.1). */
-function lengthOctets(length: number): Uint8Array {
+export function lengthOctets(length: number): Uint8Array {
   if (length < 0x80) return Uint8Array.of(length);
   const octets: number[] = [];
   for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) octets.unshift(rest % 256);

@@ -15,3 +15,9 @@ export const countryCodes = [
   'TC', 'TV', 'UG', 'UA', 'AE', 'GB', 'US', 'UM', 'UY', 'UZ', 'VU', 'VE', 'VN', 'VG', 'VI', 'WF', 'EH', 'YE', 'ZM', 'ZW',
   'BL', 'BQ', 'CW', 'GG', 'IM', 'JE', 'ME', 'MF', 'RS', 'SS', 'SX',
 ] as const;
+
+const known: ReadonlySet<string> = new Set(countryCodes);
+
+export function isCountryCode(text: string): boolean {
+  return known.has(text);
+}

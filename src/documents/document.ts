@@ -1,11 +1,12 @@
 import type { HashName } from '../token/signature-algorithm.ts';
+import type { Content } from './content.ts';
 import type { LongAnswer } from './long-answer.ts';
 
 /** A document of a request, read: its content, or (rawSignature) its digest. */
 export interface InputDocument {
   readonly id: string;
   readonly fileName: string | undefined;
-  readonly source: { readonly content: Uint8Array } | { readonly digest: DocumentDigest };
+  readonly source: { readonly content: Content } | { readonly digest: DocumentDigest };
 }
 
 export interface DocumentDigest {
@@ -23,15 +24,11 @@ export interface EvidenceDocument {
 
 /** What a format made of one document. */
 export interface Evidence {
-  readonly content: Uint8Array;
+  /** The bytes in pieces, one after the other: big content that goes into a signature stays where it is. */
+  readonly content: readonly Content[];
   readonly mimeType: string;
   /** The format's usual ending, such as `.p7s`; it is added to the name of the document. */
   readonly ending: string;
-}
-
-/** Evidence ready to leave. */
-export interface FinishedEvidence extends Omit<Evidence, 'content'> {
-  readonly base64: string | LongAnswer;
 }
 
 /** Bytes of UTF-8 in a file name, in requests and answers: what file systems take. */
@@ -45,11 +42,15 @@ export function evidenceFileName(fileName: string, ending: string): string {
 }
 
 /** The evidence as it leaves with outputMode BASE_64. */
-export function evidenceDocument(document: Pick<InputDocument, 'id' | 'fileName'>, evidence: FinishedEvidence): EvidenceDocument {
+export function evidenceDocument(
+  document: Pick<InputDocument, 'id' | 'fileName'>,
+  evidence: Omit<Evidence, 'content'>,
+  base64Value: string | LongAnswer,
+): EvidenceDocument {
   return {
     ID: document.id,
     ...(document.fileName === undefined ? {} : { fileName: evidenceFileName(document.fileName, evidence.ending) }),
     mimeType: evidence.mimeType,
-    base64Data: { base64Value: evidence.base64 },
+    base64Data: { base64Value },
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { contentPieces } from '../documents/content-pieces.ts';
 import type { InputDocument } from '../documents/document.ts';
 import { hashNames, type HashName } from '../token/signature-algorithm.ts';
 
@@ -54,8 +55,10 @@ export function coversDigests(binding: DigestBinding, digests: readonly BoundDig
 }
 
 function digestOf(source: InputDocument['source'], hash: HashName): Uint8Array | undefined {
-  if ('content' in source) return createHash(hash).update(source.content).digest();
-  return source.digest.hash === hash ? source.digest.value : undefined;
+  if ('digest' in source) return source.digest.hash === hash ? source.digest.value : undefined;
+  const digest = createHash(hash);
+  for (const piece of contentPieces(source.content)) digest.update(piece);
+  return digest.digest();
 }
 
 function equal(left: Uint8Array, right: Uint8Array | undefined): boolean {

@@ -1,6 +1,7 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import { children, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
+import { hashNames, type HashName, type SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
 const hashOids = { sha1: oids.sha1, sha256: oids.sha256, sha384: oids.sha384, sha512: oids.sha512 } as const satisfies Record<
   HashName,
@@ -43,6 +44,40 @@ export function algorithmOfOid(oid: string): { scheme: 'RSA_PKCS1' | 'ECDSA'; ha
     if (ecdsaOids[hash] === oid) return { scheme: 'ECDSA', hash };
   }
   return undefined;
+}
+
+/**
+ * The algorithm of a SignerInfo's value (RFC 5652 §5.3, signatureAlgorithm), SHA-1 included, for verification alone: undefined where it is not known. An
+ * identifier that names no hash goes by that of the digest.
+ */
+export function readSignatureAlgorithm(identifier: DerElement, digestHash: HashName): SignatureAlgorithm | undefined {
+  const [oidElement, parameters] = children(identifier);
+  if (oidElement === undefined) return undefined;
+  const oid = readObjectIdentifier(oidElement);
+  if (oid === oids.rsaEncryption) return { scheme: 'RSA_PKCS1', hash: digestHash };
+  if (oid === oids.ecPublicKey) return { scheme: 'ECDSA', hash: digestHash };
+  if (oid === oids.rsassaPss) return parameters === undefined ? undefined : readPssParameters(parameters);
+  const rsa = hashNames.find((hash) => rsaOids[hash] === oid);
+  if (rsa !== undefined) return { scheme: 'RSA_PKCS1', hash: rsa };
+  const ecdsa = hashNames.find((hash) => ecdsaOids[hash] === oid);
+  return ecdsa === undefined ? undefined : { scheme: 'ECDSA', hash: ecdsa };
+}
+
+/** RSASSA-PSS-params with its defaults (RFC 4055 §3.1). */
+function readPssParameters(parameters: DerElement): SignatureAlgorithm | undefined {
+  const fields = new Map(children(parameters).map((field) => [field.tag, children(field)[0]]));
+  const generation = fields.get(0xa1);
+  const hash = readHash(fields.get(0xa0));
+  const mgfHash = readHash(generation === undefined ? undefined : children(generation)[1]);
+  const salt = fields.get(0xa2)?.content ?? Uint8Array.of(20);
+  if (hash === undefined || mgfHash === undefined || salt.length > 2) return undefined;
+  return { scheme: 'RSA_PSS', hash, mgfHash, saltBytes: salt.reduce((number, octet) => number * 256 + octet, 0) };
+}
+
+function readHash(identifier: DerElement | undefined): HashName | undefined {
+  if (identifier === undefined) return 'sha1';
+  const [oid] = children(identifier);
+  return oid === undefined ? undefined : hashOfOid(readObjectIdentifier(oid));
 }
 
 /** AlgorithmIdentifier of a hash: no parameters (RFC 5754 §2). */

@@ -1,10 +1,10 @@
-import type { InputDocument } from '../documents/document.ts';
-import { LongAnswer } from '../documents/long-answer.ts';
+import { ContentChanged, contentBytes } from '../documents/content-pieces.ts';
+import type { Evidence, InputDocument } from '../documents/document.ts';
+import { Refusal, type ResultName } from '../result-codes.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import type { Evidence, FinishedEvidence } from '../documents/document.ts';
 import type { Moment, Prepared, SignatureFormat, SignerChain } from './format.ts';
 
-/** Content from here on is hashed, assembled and checked outside of the event loop. */
+/** Content from here on is hashed, assembled and checked outside of the event loop; files always are. */
 const bigContentBytes = 256 * 1024;
 
 interface PrepareTask<Parameters> {
@@ -18,23 +18,25 @@ interface CompleteTask<State> {
   readonly prepared: readonly Prepared<State>[];
   readonly values: readonly Uint8Array[];
   readonly signer: SignerChain;
+  /** The documents that were prepared; undefined for those whose prepared state needs no content. */
+  readonly documents: readonly (InputDocument | undefined)[];
 }
 
-/** Evidence as it leaves a thread: its base64, in memory that threads share. */
-interface SharedEvidence extends Omit<Evidence, 'content'> {
-  readonly base64: SharedArrayBuffer;
-}
+/** What a step answers across threads: errors lose their class there, and a refusal must not lose its code. */
+type Outcome<T> =
+  | { readonly done: T }
+  | { readonly refused: { readonly code: ResultName; readonly at: string | undefined; readonly text: string } };
 
 /** What a format's thread module exports: the same two steps, for all documents of a request. */
 export interface FormatThread<Parameters, State> {
-  readonly prepare: (task: PrepareTask<Parameters>) => readonly Prepared<State>[];
-  readonly complete: (task: CompleteTask<State>) => readonly SharedEvidence[];
+  readonly prepare: (task: PrepareTask<Parameters>) => Outcome<readonly Prepared<State>[]>;
+  readonly complete: (task: CompleteTask<State>) => Outcome<readonly Evidence[]>;
 }
 
 export function formatThread<Parameters, State>(format: SignatureFormat<Parameters, State>): FormatThread<Parameters, State> {
   return {
-    prepare: (task) => prepareHere(format, task),
-    complete: (task) => completeHere(format, task).map(({ content, ...rest }) => ({ ...rest, base64: sharedBase64(content) })),
+    prepare: (task) => outcomeOf(() => prepareHere(format, task)),
+    complete: (task) => outcomeOf(() => completeHere(format, task)),
   };
 }
 
@@ -48,54 +50,74 @@ export class ThreadedFormat<Parameters, State> {
     this.#module = module;
   }
 
+  /** @throws {Refusal} where a document or its parameters are not what the format needs. */
   async prepare(task: PrepareTask<Parameters>, threads: WorkThreads): Promise<readonly Prepared<State>[]> {
-    if (!areBig(task.documents)) return prepareHere(this.#format, task);
-    return threads.run<readonly Prepared<State>[]>(this.#module, 'prepare', task);
+    return areBig(task.documents) ? this.#inThread(threads, 'prepare', task) : prepareHere(this.#format, task);
   }
 
   /** @throws {Error} where the result does not verify */
-  async complete(
-    task: CompleteTask<State>,
-    documents: readonly InputDocument[],
-    threads: WorkThreads,
-  ): Promise<readonly FinishedEvidence[]> {
-    if (!areBig(documents)) {
-      return completeHere(this.#format, task).map(({ content, ...rest }) => ({ ...rest, base64: base64Of(content) }));
-    }
-    const shared = await threads.run<readonly SharedEvidence[]>(this.#module, 'complete', task);
-    return shared.map(({ base64, ...rest }) => ({ ...rest, base64: new LongAnswer(new Uint8Array(base64)) }));
+  async complete(task: CompleteTask<State>, threads: WorkThreads): Promise<readonly Evidence[]> {
+    const needed = task.documents.map((document, index) => (at(task.prepared, index).needsContent ? document : undefined));
+    const whatIsNeeded = { ...task, documents: needed };
+    return areBig(needed) ? this.#inThread(threads, 'complete', whatIsNeeded) : completeHere(this.#format, whatIsNeeded);
+  }
+
+  async #inThread<T>(threads: WorkThreads, step: 'prepare' | 'complete', task: object): Promise<T> {
+    const outcome = await threads.run<Outcome<T>>(this.#module, step, task);
+    if ('done' in outcome) return outcome.done;
+    const { code, at: pointer, text } = outcome.refused;
+    throw new Refusal(code, pointer === undefined ? { message: text } : { at: pointer, message: text });
   }
 }
 
-function areBig(documents: readonly InputDocument[]): boolean {
-  let bytes = 0;
-  for (const { source } of documents) if ('content' in source) bytes += source.content.length;
-  return bytes > bigContentBytes;
+function outcomeOf<T>(step: () => T): Outcome<T> {
+  try {
+    return { done: step() };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { code, at: pointer, message } = error;
+    return { refused: { code, at: pointer, text: pointer === undefined ? message : message.slice(`${pointer}: `.length) } };
+  }
+}
+
+function areBig(documents: readonly (InputDocument | undefined)[]): boolean {
+  const contents = documents.flatMap((document) =>
+    document !== undefined && 'content' in document.source ? [document.source.content] : [],
+  );
+  return (
+    contents.some((content) => !(content instanceof Uint8Array)) ||
+    contents.reduce((bytes, content) => bytes + contentBytes(content), 0) > bigContentBytes
+  );
 }
 
 function prepareHere<Parameters, State>(
   format: SignatureFormat<Parameters, State>,
   { documents, parameters, signer, moment }: PrepareTask<Parameters>,
 ): readonly Prepared<State>[] {
-  return documents.map((document, index) => format.prepare(document, at(parameters, index), signer, moment));
+  return documents.map((document, index) =>
+    unchanged(`/inputDocuments/${index}`, () => format.prepare(document, at(parameters, index), signer, moment)),
+  );
 }
 
 function completeHere<Parameters, State>(
   format: SignatureFormat<Parameters, State>,
-  { prepared, values, signer }: CompleteTask<State>,
+  { prepared, values, signer, documents }: CompleteTask<State>,
 ): readonly Evidence[] {
-  return prepared.map((one, index) => format.complete(one, at(values, index), signer));
+  return prepared.map((one, index) => {
+    const document = documents[index];
+    if (one.needsContent && document === undefined) throw new Error('the document that was prepared is needed once more');
+    return unchanged(`/inputDocuments/${index}`, () => format.complete(one, at(values, index), signer, document));
+  });
 }
 
-function base64Of(content: Uint8Array): string {
-  return Buffer.from(content.buffer, content.byteOffset, content.length).toString('base64');
-}
-
-function sharedBase64(content: Uint8Array): SharedArrayBuffer {
-  const text = base64Of(content);
-  const shared = new SharedArrayBuffer(text.length);
-  Buffer.from(shared).write(text, 'latin1');
-  return shared;
+/** A file that changes while it is signed is no longer the one that was asked for. */
+function unchanged<T>(at: string, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof ContentChanged)) throw error;
+    throw new Refusal('DOCUMENT_INVALID', { at, message: 'the file changed while it was being signed', cause: error });
+  }
 }
 
 function at<T>(list: readonly T[], index: number): T {

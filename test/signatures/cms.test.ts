@@ -1,30 +1,24 @@
-import { createHash, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readAll, children } from '../../src/asn1/reader.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
 import { cmsFormat } from '../../src/signatures/cms/cms.ts';
 import { rawFormat } from '../../src/signatures/raw/raw.ts';
 import { openssl } from '../support/openssl.ts';
+import { cmsParametersOf, documentOf, joined, opensslVerifies, signedBy, softwareSigner, valueOf } from './software-signer.ts';
 
-const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const pem = openssl(['req', '-x509', '-key', '{key}', '-subj', '/CN=software signer', '-days', '2'], {
-  key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-});
-const certificate = parseCertificate(Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64'));
-const signer = {
-  certificate,
-  publicKey: createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' }),
-  issuers: [certificate.der],
-};
-const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
+const signer = softwareSigner('software signer');
+const { algorithm } = signer;
 const moment = { now: new Date('2026-01-02T03:04:05.678Z') };
-const document = { id: 'd', fileName: undefined, source: { content: Buffer.from('content') } };
-const valueOf = (data: Uint8Array | undefined): Buffer =>
-  sign('sha256', data ?? Buffer.alloc(0), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+const content = Buffer.from('content');
+const document = documentOf(content);
+const wrongValue = valueOf(signer, {
+  ...cmsFormat.prepare(document, cmsParametersOf(signer), signer, moment),
+  dataToSign: Buffer.from('other'),
+});
 
 describe('cmsFormat with a software key', () => {
   it('prepares the same bytes for the same input and time, attributes in DER order', () => {
-    const [first, second] = [0, 1].map(() => cmsFormat.prepare(document, { algorithm, detached: true }, signer, moment));
+    const [first, second] = [0, 1].map(() => cmsFormat.prepare(document, cmsParametersOf(signer, { detached: true }), signer, moment));
     expect(first).toEqual(second);
     const attributes = children(readAll(first?.dataToSign ?? new Uint8Array())).map(({ raw }) => Buffer.from(raw));
     expect(attributes).toEqual(attributes.toSorted((a, b) => a.compare(b)));
@@ -39,49 +33,45 @@ describe('cmsFormat with a software key', () => {
 
   it('completes with a right value, and refuses a wrong one', () => {
     for (const detached of [true, false]) {
-      const prepared = cmsFormat.prepare(document, { algorithm, detached }, signer, moment);
-      const evidence = cmsFormat.complete(prepared, valueOf(prepared.dataToSign), signer);
-      expect(
-        openssl(
-          [
-            'cms',
-            '-verify',
-            '-cades',
-            '-binary',
-            '-inform',
-            'DER',
-            '-in',
-            '{cms}',
-            '-CAfile',
-            '{ca}',
-            '-content',
-            '{doc}',
-            '-out',
-            '/dev/null',
-          ],
-          {
-            cms: evidence.content,
-            ca: pem,
-            doc: 'content',
-          },
-        ),
-      ).toContain('successful');
-      expect(() => cmsFormat.complete(prepared, valueOf(Buffer.from('other')), signer)).toThrow('does not verify');
+      expect(opensslVerifies(joined(signedBy(signer, content, { detached })), [signer], detached ? content : undefined)).toContain(
+        'successful',
+      );
+      const prepared = cmsFormat.prepare(document, cmsParametersOf(signer, { detached }), signer, moment);
+      expect(() => cmsFormat.complete(prepared, wrongValue, signer, document)).toThrow('does not verify');
     }
   });
 
-  it('writes one encoding throughout: OpenSSL writes the same bytes again', () => {
-    const prepared = cmsFormat.prepare(document, { algorithm, detached: false }, signer, moment);
-    const { content } = cmsFormat.complete(prepared, valueOf(prepared.dataToSign), signer);
-    const again = openssl(['cms', '-cmsout', '-inform', 'DER', '-in', '{cms}', '-outform', 'PEM'], { cms: content });
-    expect(Buffer.from(again.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64').equals(Buffer.from(content))).toBe(true);
+  it('refuses to complete with another document than was prepared', () => {
+    const prepared = cmsFormat.prepare(document, cmsParametersOf(signer), signer, moment);
+    const complete = (): unknown => cmsFormat.complete(prepared, valueOf(signer, prepared), signer, documentOf(Buffer.from('Content')));
+    expect(complete).toThrow('holds other content than it signs');
+  });
+
+  it('keeps no content in its state, and needs it again only where it goes into the signature', () => {
+    for (const detached of [true, false]) {
+      const prepared = cmsFormat.prepare(
+        documentOf(Buffer.from('a secret of the document')),
+        cmsParametersOf(signer, { detached }),
+        signer,
+        moment,
+      );
+      expect(JSON.stringify(prepared.state)).not.toContain(Buffer.from('secret of the d').toString('base64').slice(0, 12));
+      expect(JSON.parse(JSON.stringify(prepared.state))).toEqual(prepared.state);
+      expect(prepared.needsContent).toBe(!detached);
+    }
+  });
+
+  it.each(['attached', 'detached'])('writes one encoding throughout, %s: OpenSSL writes the same bytes again', (kind) => {
+    const cms = joined(signedBy(signer, content, { detached: kind === 'detached' }));
+    const again = openssl(['cms', '-cmsout', '-inform', 'DER', '-in', '{cms}', '-outform', 'PEM'], { cms });
+    expect(Buffer.from(again.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64').equals(cms)).toBe(true);
   });
 });
 
 describe('rawFormat with a software key', () => {
   it('gives ECDSA values in DER, and refuses a wrong one', () => {
     const prepared = rawFormat.prepare(document, { algorithm }, signer, moment);
-    expect(readAll(rawFormat.complete(prepared, valueOf(prepared.dataToSign), signer).content).tag).toBe(0x30);
-    expect(() => rawFormat.complete(prepared, valueOf(Buffer.from('other')), signer)).toThrow('does not verify');
+    expect(readAll(joined(rawFormat.complete(prepared, valueOf(signer, prepared), signer, document).content)).tag).toBe(0x30);
+    expect(() => rawFormat.complete(prepared, wrongValue, signer, document)).toThrow('does not verify');
   });
 });

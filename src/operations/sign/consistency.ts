@@ -1,11 +1,10 @@
 import { Refusal } from '../../result-codes.ts';
+import { requestedCms, type RequestedCms } from './cms-parameters.ts';
 import type { SignatureParameters, XP7Signature } from './parameters.ts';
 import type { RawSignature } from './raw-signature.ts';
 
 /** The signature that a request asks for, one of those that are offered. */
-export type RequestedSignature =
-  | { readonly kind: 'raw'; readonly raw: RawSignature }
-  | { readonly kind: 'cms'; readonly detached: boolean; readonly options: XP7Signature };
+export type RequestedSignature = { readonly kind: 'raw'; readonly raw: RawSignature } | RequestedCms;
 
 const xp7 = '/parameters/XP7Signature';
 
@@ -35,17 +34,13 @@ function cms(options: XP7Signature, allowSha1: boolean): RequestedSignature {
   }
   if (options.XP7Format !== 'CXP_7') throw unsupported(`${xp7}/XP7Format`, 'CXP_7');
   if (options.timeStamp !== undefined) throw unsupported(`${xp7}/timeStamp`, 'baseline B, without time-stamp');
-  if (options.signedProperties !== undefined) throw unsupported(`${xp7}/signedProperties`, 'the current time as signing time, when absent');
   if (options.digestAlgorithm === 'SHA_1' && !allowSha1) {
     throw new Refusal('UNSUPPORTED', {
       at: `${xp7}/digestAlgorithm`,
       message: 'SHA_1 is not allowed for this tenant; offered: SHA_256, SHA_384 and SHA_512',
     });
   }
-  const detached = options.XP7Providers?.CXP7Parameters?.detached ?? false;
-  if (!detached && options.validateSignatures !== undefined)
-    throw unsupported(`${xp7}/validateSignatures`, 'a first signature, when absent');
-  return { kind: 'cms', detached, options };
+  return requestedCms(options);
 }
 
 function unsupported(at: string, offered: string): Refusal {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { chainFor } from '../../certificates/chains.ts';
 import { evidenceDocument, type InputDocument } from '../../documents/document.ts';
+import { evidenceBase64 } from '../../documents/evidence-base64.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -16,6 +17,7 @@ import { EvidenceObject } from '../fields/evidence-object.ts';
 import { ObjectIdentifier, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
+import { cmsParameters } from './cms-parameters.ts';
 import { requestedSignature } from './consistency.ts';
 import { SignatureParameters } from './parameters.ts';
 
@@ -66,10 +68,11 @@ export const sign = operation({
     if (requested.kind === 'cms') {
       checkTrustedAuthority(requested.options.trustedCA, signer.issuers);
       const algorithm = cmsAlgorithm(requested.options, key);
+      const asked = cmsParameters(requested, algorithm, key.certificate);
       return signAll(
         documents,
         cms,
-        documents.map(() => ({ algorithm, detached: requested.detached })),
+        documents.map(() => asked),
         { key, given, signer, context },
       );
     }
@@ -108,8 +111,9 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents };
   // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
   return context.keys.sign<SignAnswer>(key, given, toBeSigned, async (values) => {
-    const finished = await format.complete({ prepared, values, signer }, documents, context.threads);
-    const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index)) }));
+    const finished = await format.complete({ prepared, values, signer, documents }, context.threads);
+    const texts = await Promise.all(finished.map(async ({ content }) => evidenceBase64(content, context.threads)));
+    const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index), at(texts, index)) }));
     return {
       evidenceObject: at(evidence, 0),
       evidenceObjects: evidence,

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { maxListEntries, ObjectIdentifier, Secret, Sha1Hex, Text } from '../fields/values.ts';
 import { notOffered } from '../fields/not-offered.ts';
+import { isCountryCode } from '../../certificates/country-codes.ts';
+import { commitmentTypes } from '../../signatures/signed-properties.ts';
 import { Digest, RsaVersion, UrlSource } from './enumerations.ts';
 
 const TimeStamp = z.strictObject({
@@ -12,31 +14,54 @@ const TimeStamp = z.strictObject({
   nonce: z.boolean().optional().describe('whether a nonce keeps old answers out'),
 });
 
-const SignedProperties = z.strictObject({
-  signatureType: z.enum(['APPELLATION', 'INDEPENDENT']).optional(),
-  commitmentText: Text.optional(),
-  signaturePolicy: z.enum(['NONE', 'IMPLICIT', 'EXPLICIT']).optional(),
-  commitmentTypeId: z.enum(['APPROVAL', 'ORIGIN', 'DELIVERY', 'RECEIPT', 'SENDER']).optional(),
-  sigPolicyQualifier: z
+/** RFC 3986 is ASCII; what it names is never fetched. */
+const Address = Text.regex(/^[\x21-\x7e]+$/, 'not a URL: visible ASCII characters').describe('URL, in ASCII');
+
+const ExplicitPolicy = z.strictObject({
+  URL: Address.describe('where the policy is found'),
+  digest: z
     .strictObject({
-      URL: Text,
-      digest: z.strictObject({ digestValue: z.string().regex(/^(?:[0-9a-fA-F]{2})+$/, 'not hexadecimal'), digestAlgOID: ObjectIdentifier }),
-      OID: ObjectIdentifier,
+      digestValue: z
+        .string()
+        .regex(/^(?:[0-9a-fA-F]{2})+$/, 'not hexadecimal')
+        .describe('hash of the policy, hexadecimal'),
+      digestAlgOID: ObjectIdentifier.describe('SHA-1, SHA-256, SHA-384 or SHA-512'),
     })
-    .optional(),
-  signingTime: z.strictObject({ source: z.enum(['SYSTEM', 'CLIENT', 'NONE']).optional(), time: z.int().optional() }).optional(),
+    .describe('of the document of the policy'),
+  OID: ObjectIdentifier.describe('identifier of the policy'),
+});
+
+/** Interface, Signed properties. */
+export const SignedPropertiesField = z.strictObject({
+  signatureType: z.enum(['APPELLATION', 'INDEPENDENT']).optional().describe('APPELLATION adds the commitment ORIGIN; absent: INDEPENDENT'),
+  commitmentText: Text.optional().describe('reason of the signer, 1 to 200 characters; ignored when commitmentTypeId is given'),
+  signaturePolicy: z.enum(['NONE', 'IMPLICIT', 'EXPLICIT']).optional().describe('absent: NONE; EXPLICIT needs sigPolicyQualifier'),
+  commitmentTypeId: z.enum(commitmentTypes).optional().describe('what the signer commits to; absent: nothing'),
+  sigPolicyQualifier: ExplicitPolicy.optional().describe('the policy, with EXPLICIT alone'),
+  signingTime: z
+    .strictObject({
+      source: z
+        .enum(['SYSTEM', 'CLIENT', 'NONE'])
+        .optional()
+        .describe('absent: SYSTEM, the current time; NONE: the signature has no time, and is no baseline signature'),
+      time: z.int().optional().describe('milliseconds since epoch, within the validity of the certificate; with CLIENT alone'),
+    })
+    .optional()
+    .describe('absent: the current time'),
   signatureProductionPlace: z
     .strictObject({
       city: Text.optional(),
       stateOrProvince: Text.optional(),
       postalCode: Text.optional(),
-      countryCode: z
-        .string()
-        .regex(/^[A-Z]{2}$/, 'not an ISO 3166-1 alpha-2 code')
-        .optional(),
+      countryCode: z.string().refine(isCountryCode, 'not an ISO 3166-1 alpha-2 code').optional().describe('ISO 3166-1 alpha-2; absent: FR'),
+    })
+    .optional()
+    .describe('where the signature is made; absent: none is said'),
+  signerRole: z
+    .strictObject({
+      claimedRoles: z.strictObject({ claimedRole: z.array(Text).max(maxListEntries).optional().describe('roles of the signer, unproven') }),
     })
     .optional(),
-  signerRole: z.strictObject({ claimedRoles: z.strictObject({ claimedRole: z.array(Text).max(maxListEntries).optional() }) }).optional(),
 });
 
 /** Members that envelopedXAdESSignature and XP7Signature share. */
@@ -45,7 +70,7 @@ export const sharedMembers = {
   trustedCA: Sha1Hex.optional().describe('SHA-1 of the CA certificate that the chain is to end in, hexadecimal'),
   timeStamp: TimeStamp.optional().meta(notOffered),
   digestAlgorithm: Digest.optional().describe('hash of what is signed; absent: SHA_256, whatever the key'),
-  signedProperties: SignedProperties.optional().meta(notOffered),
+  signedProperties: SignedPropertiesField.optional().describe('what is signed beside the document; absent: the current time'),
   recovery: z
     .strictObject({ interval: z.int().nonnegative().optional(), maxAttempts: z.int().positive().optional() })
     .optional()

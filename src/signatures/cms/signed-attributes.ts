@@ -4,29 +4,39 @@ import { oids } from '../../asn1/object-identifiers.ts';
 import type { ParsedCertificate } from '../../certificates/x509.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import type { SignedProperties } from '../signed-properties.ts';
+import { commitmentTypeIndications, signaturePolicy, signerAttributes, signerLocation } from './property-values.ts';
 
 export interface SignedAttributes {
+  readonly contentType: string;
   readonly contentDigest: Uint8Array;
   readonly certificate: ParsedCertificate;
   readonly hash: HashName;
-  readonly signingTime: Date;
+  readonly now: Date;
+  readonly properties: SignedProperties;
 }
 
 /**
- * The signed attributes of CAdES baseline B (EN 319 122-1 §6.3): content-type, message-digest, signing-time, signing-certificate-v2. Each is
- * an Attribute in DER; a SET OF them is what is signed (RFC 5652 §5.4).
+ * The signed attributes of CAdES baseline B (EN 319 122-1 §6.3): content-type, message-digest, signing-certificate-v2, signing-time unless the caller wants none,
+ * and what else the properties ask for. Each is an Attribute in DER; a SET OF them is what is signed (RFC 5652 §5.4).
  */
-export function signedAttributes({ contentDigest, certificate, hash, signingTime }: SignedAttributes): Uint8Array[] {
+export function signedAttributes({ contentType, contentDigest, certificate, hash, now, properties }: SignedAttributes): Uint8Array[] {
+  const { signingTime, commitments, commitmentText, policy, place, claimedRoles } = properties;
+  const commitmentValues = commitmentTypeIndications(commitments, commitmentText);
   return [
-    attribute(oids.contentType, der.oid(oids.data)),
+    attribute(oids.contentType, der.oid(contentType)),
     attribute(oids.messageDigest, der.octetString(contentDigest)),
-    attribute(oids.signingTime, der.time(signingTime)),
     attribute(oids.signingCertificateV2, signingCertificateV2(certificate, hash)),
+    ...(signingTime === 'NONE' ? [] : [attribute(oids.signingTime, der.time(signingTime === 'SYSTEM' ? now : signingTime))]),
+    ...(commitmentValues.length === 0 ? [] : [attribute(oids.commitmentType, ...commitmentValues)]),
+    ...(policy === 'NONE' ? [] : [attribute(oids.signaturePolicy, signaturePolicy(policy))]),
+    ...(place === undefined ? [] : [attribute(oids.signerLocation, signerLocation(place))]),
+    ...(claimedRoles.length === 0 ? [] : [attribute(oids.signerAttributesV2, signerAttributes(claimedRoles))]),
   ];
 }
 
-function attribute(type: string, value: Uint8Array): Uint8Array {
-  return der.sequence(der.oid(type), der.set(value));
+function attribute(type: string, ...values: readonly Uint8Array[]): Uint8Array {
+  return der.sequence(der.oid(type), der.setOf(values));
 }
 
 /** SigningCertificateV2 (RFC 5035 §3) with one ESSCertIDv2; SHA-256 is the default and left out, as DER wants. */

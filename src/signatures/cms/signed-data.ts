@@ -1,52 +1,74 @@
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import type { ParsedCertificate } from '../../certificates/x509.ts';
+import type { Content } from '../../documents/content.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import { element, piecesOf } from './layout.ts';
 
 export interface SignedDataParts {
+  /** Elements of SETs, as they are to stand there. */
+  readonly digestAlgorithms: readonly Uint8Array[];
+  readonly contentType: string;
+  /** The encapsulated content; undefined where the signature is detached. */
+  readonly content: readonly Content[] | undefined;
+  readonly certificates: readonly Uint8Array[];
+  readonly revocationData: readonly Uint8Array[];
+  readonly signerInfos: readonly Uint8Array[];
+}
+
+/** ContentInfo with SignedData (RFC 5652 §3, §5.1), DER around its parts, in pieces: content stays where it is, and its length is known. */
+export function signedData(parts: SignedDataParts): Content[] {
+  const { content, certificates, revocationData } = parts;
+  const encapsulated = [der.oid(parts.contentType), ...(content === undefined ? [] : [element(0xa0, [element(0x04, content)])])];
+  const body = [
+    der.integer(versionOf(parts)),
+    der.set(...parts.digestAlgorithms),
+    element(0x30, encapsulated),
+    ...(certificates.length === 0 ? [] : [der.implicitConstructed(0, der.concat(...certificates))]),
+    ...(revocationData.length === 0 ? [] : [der.implicitConstructed(1, der.concat(...revocationData))]),
+    der.set(...parts.signerInfos),
+  ];
+  return piecesOf(element(0x30, [der.oid(oids.signedData), element(0xa0, [element(0x30, body)])]));
+}
+
+/** RFC 5652 §5.1: by the kinds of certificates and revocation data, the versions of the SignerInfos, and the type of the content. */
+function versionOf({ certificates, revocationData, signerInfos, contentType }: SignedDataParts): number {
+  const tags = new Set(certificates.map(([tag]) => tag));
+  if (tags.has(0xa3) || revocationData.some(([tag]) => tag === 0xa1)) return 5;
+  if (tags.has(0xa2)) return 4;
+  return tags.has(0xa1) || contentType !== oids.data || signerInfos.some(isOfVersion3) ? 3 : 1;
+}
+
+/** A SignerInfo that names its signer by a key identifier has version 3; it begins with its version, behind a header of up to 10 octets. */
+function isOfVersion3(signerInfo: Uint8Array): boolean {
+  const first = signerInfo[1] ?? 0;
+  const start = first <= 0x80 ? 2 : 2 + (first & 0x7f);
+  return signerInfo[start + 2] === 3;
+}
+
+/** A SET OF with further elements: in the order that it has where there is nothing to add, else as DER has it (X.690 11.6). */
+export function setWith(elements: readonly Uint8Array[], more: readonly Uint8Array[]): readonly Uint8Array[] {
+  const added = more.filter((one) => !elements.some((other) => Buffer.compare(one, other) === 0));
+  return added.length === 0 ? elements : [...elements, ...added].toSorted((left, right) => Buffer.compare(left, right));
+}
+
+export interface SignerInfoParts {
   readonly algorithm: SignatureAlgorithm;
-  /** The encapsulated content; absent where the signature is detached. */
-  readonly content: Uint8Array | undefined;
   readonly signer: ParsedCertificate;
-  readonly issuers: readonly Uint8Array[];
   /** Attributes in DER. */
   readonly signedAttributes: readonly Uint8Array[];
   readonly signatureValue: Uint8Array;
 }
 
-/** ContentInfo with SignedData of one signer (RFC 5652 §3, §5), DER throughout. The root is left out: who verifies has it. */
-export function signedData(parts: SignedDataParts): Uint8Array {
-  const encapsulated = der.sequence(
-    der.oid(oids.data),
-    ...(parts.content === undefined ? [] : [der.explicit(0, der.octetString(parts.content))]),
-  );
-  const certificates = der.setOf([parts.signer.der, ...parts.issuers]);
-  const body = der.sequence(
-    der.integer(1),
-    der.set(hashAlgorithmIdentifier(parts.algorithm.hash)),
-    encapsulated,
-    der.implicitConstructed(0, contentOf(certificates)),
-    der.set(signerInfo(parts)),
-  );
-  return der.sequence(der.oid(oids.signedData), der.explicit(0, body));
-}
-
 /** SignerInfo version 1: the signer by issuer and serial number (RFC 5652 §5.3). */
-function signerInfo(parts: SignedDataParts): Uint8Array {
-  const { signer, algorithm } = parts;
+export function signerInfo({ algorithm, signer, signedAttributes, signatureValue }: SignerInfoParts): Uint8Array {
   return der.sequence(
     der.integer(1),
     der.sequence(signer.issuer, der.tagged(0x02, signer.serialNumber)),
     hashAlgorithmIdentifier(algorithm.hash),
-    der.implicitConstructed(0, contentOf(der.setOf([...parts.signedAttributes]))),
+    der.implicitConstructed(0, der.concat(...setWith([], signedAttributes))),
     signatureAlgorithmIdentifier(algorithm),
-    der.octetString(parts.signatureValue),
+    der.octetString(signatureValue),
   );
-}
-
-/** The content octets of one DER element: an IMPLICIT tag takes the place of its own. */
-function contentOf(element: Uint8Array): Uint8Array {
-  const first = element[1] ?? 0;
-  return element.subarray(first < 0x80 ? 2 : 2 + (first & 0x7f));
 }

@@ -1,83 +1,85 @@
 import { createHash, type KeyObject } from 'node:crypto';
-import * as der from '../../asn1/der.ts';
-import { oids } from '../../asn1/object-identifiers.ts';
-import { children, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
+import { windowsBetween } from '../../asn1/byte-source.ts';
 import type { ParsedCertificate } from '../../certificates/x509.ts';
+import type { Content, OpenFile } from '../../documents/content.ts';
+import type { SignedFile } from '../../documents/content-pieces.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { valueVerifies } from '../verify/verify-value.ts';
+import { signatureAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import { contentSource } from '../content-source.ts';
+import { readSignedData, type ReadSignedData } from './read-signed-data.ts';
+import { attributeValues, readSignerInfo } from './read-signer-info.ts';
+import { checkSignerInfo } from './verify-signer-info.ts';
+import { oids } from '../../asn1/object-identifiers.ts';
 
 export interface ExpectedSignature {
   readonly algorithm: SignatureAlgorithm;
   readonly certificate: ParsedCertificate;
   readonly publicKey: KeyObject;
+  readonly contentType: string;
   readonly contentDigest: Uint8Array;
   readonly detached: boolean;
+  /** The new signature, as it stands in the result. */
+  readonly signerInfo: Uint8Array;
+  /** What the result must hold of the signatures that were there before. */
+  readonly earlier: Pick<ReadSignedData, 'certificates' | 'revocationData' | 'signerInfos'> | undefined;
 }
 
 /**
- * Reads a finished SignedData back from its bytes and checks it before it leaves: content digest, message-digest, the certificate that
- * signing-certificate-v2 binds, and the value over the signed attributes. @throws {Error} where anything does not hold.
+ * Reads a finished SignedData back from its bytes and checks it before it leaves: content digest, message-digest, the certificate that signing-certificate-v2
+ * binds, the value over the signed attributes, and that nothing of earlier signatures is lost. A file in it is not read: it was hashed when it was prepared, and
+ * is hashed once more while it leaves. @throws {Error} where anything does not hold.
  */
-export function verifySignedData(bytes: Uint8Array, expected: ExpectedSignature): void {
-  const [type, wrapped] = children(readAll(bytes));
-  must(type !== undefined && readObjectIdentifier(type) === oids.signedData, 'is no SignedData');
-  const [, , encapsulated, certificates, signerInfos] = children(only(wrapped));
-  const [, content] = children(present(encapsulated));
-  must((content === undefined) === expected.detached, 'has content where it should have none, or the other way round');
-  const { hash } = expected.algorithm;
-  if (content !== undefined) {
-    const digest = createHash(hash).update(only(content).content).digest();
-    must(digest.equals(expected.contentDigest), 'holds other content than it signs');
-  }
+export function verifySignedData(pieces: readonly Content[], expected: ExpectedSignature): void {
+  const { algorithm, contentDigest, certificate, earlier } = expected;
+  const result = readSignedData(contentSource(pieces));
+  must((result.content === undefined) === expected.detached, 'has content where it should have none, or the other way round');
+  must(result.contentType === expected.contentType, 'is of another type of content');
+  must(result.content === undefined || holdsContent(pieces, result.content, expected), 'holds other content than it signs');
+  must(has(result.certificates, [certificate.der]), 'lacks the signer certificate');
+  must(has(result.signerInfos, [expected.signerInfo]), 'lacks the new signature');
   must(
-    children(present(certificates)).some(({ raw }) => same(raw, expected.certificate.der)),
-    'lacks the signer certificate',
+    earlier === undefined ||
+      (has(result.certificates, earlier.certificates) &&
+        has(result.revocationData, earlier.revocationData) &&
+        has(result.signerInfos, earlier.signerInfos) &&
+        result.signerInfos.length === earlier.signerInfos.length + 1),
+    'has lost some of what was there before',
   );
-  const [, identifier, , attributes, , value] = children(only(signerInfos));
-  const [issuer, serialNumber] = children(present(identifier));
+  const info = readSignerInfo(expected.signerInfo);
+  must(same(info.signatureAlgorithm.raw, signatureAlgorithmIdentifier(algorithm)), 'names another algorithm');
   must(
-    same(present(issuer).raw, expected.certificate.issuer) && same(present(serialNumber).content, expected.certificate.serialNumber),
-    'names another signer',
+    info.signedAttributes !== undefined && attributeValues(info.signedAttributes, oids.signingCertificateV2).length === 1,
+    'binds no certificate',
   );
-  const list = children(present(attributes));
-  must(same(attributeValue(list, oids.messageDigest).content, expected.contentDigest), 'has another message-digest');
-  must(bindsCertificate(attributeValue(list, oids.signingCertificateV2), expected.certificate), 'binds another certificate');
-  const data = der.tagged(0x31, present(attributes).content);
-  const digest = createHash(hash).update(data).digest();
-  must(valueVerifies(expected.publicKey, expected.algorithm, { digest, data }, present(value).content), 'has a value that does not verify');
+  checkSignerInfo(info, { contentType: expected.contentType, digestBy: () => contentDigest }, certificate, expected.publicKey);
 }
 
-function bindsCertificate(signingCertificate: DerElement, certificate: ParsedCertificate): boolean {
-  const [list] = children(signingCertificate);
-  const parts = children(only(list));
-  const hash = parts.find(({ tag }) => tag === 0x04);
-  return (
-    hash !== undefined &&
-    ['sha256', 'sha384', 'sha512'].some((name) => createHash(name).update(certificate.der).digest().equals(hash.content))
-  );
-}
-
-function attributeValue(attributes: readonly DerElement[], type: string): DerElement {
-  for (const attribute of attributes) {
-    const [oid, values] = children(attribute);
-    if (oid !== undefined && values !== undefined && readObjectIdentifier(oid) === type) return only(values);
+/** The content is a file whose digest was made when it was prepared, or it is hashed. */
+function holdsContent(
+  pieces: readonly Content[],
+  spans: NonNullable<ReadSignedData['content']>,
+  { algorithm, contentDigest }: ExpectedSignature,
+): boolean {
+  const files: (OpenFile & Partial<SignedFile>)[] = pieces.flatMap((piece) => (piece instanceof Uint8Array ? [] : [piece]));
+  const [file] = files;
+  if (file !== undefined) {
+    const [span, ...others] = spans;
+    // What is not of the content is in memory, so a file is all of the content or none.
+    const isAll = others.length === 0 && span !== undefined && span.end - span.start === file.bytes && files.length === 1;
+    return isAll && file.digest?.hash === algorithm.hash && same(file.digest.value, contentDigest);
   }
-  throw new Error(`the signature lacks the attribute ${type}`);
+  const hash = createHash(algorithm.hash);
+  const source = contentSource(pieces);
+  for (const { start, end } of spans) for (const part of windowsBetween(source, start, end)) hash.update(part);
+  return hash.digest().equals(contentDigest);
 }
 
-function only(element: DerElement | undefined): DerElement {
-  const inner = children(present(element));
-  must(inner.length === 1, 'has not exactly one of what it needs');
-  return present(inner[0]);
+function has(elements: readonly Uint8Array[], wanted: readonly Uint8Array[]): boolean {
+  return wanted.every((one) => elements.some((other) => same(one, other)));
 }
 
-function present(element: DerElement | undefined): DerElement {
-  if (element === undefined) throw new Error('the signature ends early');
-  return element;
-}
-
-function same(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0;
+function same(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0;
 }
 
 function must(holds: boolean, otherwise: string): asserts holds {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import type { SignatureFormat } from '../format.ts';
+import { dataToSignMaxBytes, type SignatureFormat } from '../format.ts';
+import { hashContent } from '../hash-content.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
 import { valueVerifies } from '../verify/verify-value.ts';
 
@@ -11,9 +11,10 @@ export interface RawParameters {
 /** The bare signature value over a document's bytes or over a digest (contract §5, rawSignature). ECDSA values are DER. */
 export const rawFormat: SignatureFormat<RawParameters, null> = {
   prepare({ source }, { algorithm }) {
-    if ('digest' in source) return { digest: source.digest.value, algorithm, dataToSign: undefined, state: null };
-    const digest = createHash(algorithm.hash).update(source.content).digest();
-    return { digest, algorithm, dataToSign: source.content, state: null };
+    if ('digest' in source) return { digest: source.digest.value, algorithm, dataToSign: undefined, needsContent: false, state: null };
+    const { content } = source;
+    const dataToSign = content instanceof Uint8Array && content.length <= dataToSignMaxBytes ? content : undefined;
+    return { digest: hashContent(algorithm.hash, content), algorithm, dataToSign, needsContent: false, state: null };
   },
 
   complete({ digest, algorithm, dataToSign }, value, { publicKey }) {
@@ -21,6 +22,6 @@ export const rawFormat: SignatureFormat<RawParameters, null> = {
     if (!valueVerifies(publicKey, algorithm, { digest, data: dataToSign }, content)) {
       throw new Error('the signature value does not verify under the signer certificate');
     }
-    return { content, mimeType: 'application/octet-stream', ending: '.sig' };
+    return { content: [content], mimeType: 'application/octet-stream', ending: '.sig' };
   },
 };

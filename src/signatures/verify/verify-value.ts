@@ -15,12 +15,13 @@ export interface Signed {
 
 /** Whether a signature value (ECDSA: DER) verifies under the public key. */
 export function valueVerifies(key: KeyObject, algorithm: SignatureAlgorithm, signed: Signed, value: Uint8Array): boolean {
-  return signed.data === undefined ? overDigest(key, algorithm, signed.digest, value) : overData(key, algorithm, signed.data, value);
+  // Node has one hash for both places of PSS: where they differ, the digest's way is the only one.
+  const isForDigest = signed.data === undefined || (algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash !== algorithm.hash);
+  return isForDigest ? overDigest(key, algorithm, signed.digest, value) : overData(key, algorithm, signed.data, value);
 }
 
 function overData(key: KeyObject, algorithm: SignatureAlgorithm, data: Uint8Array, value: Uint8Array): boolean {
   if (algorithm.scheme !== 'RSA_PSS') return verify(algorithm.hash, data, key, value);
-  // Node has one hash for both places of PSS; where they differ, the digest's way is the only one.
   return verify(algorithm.hash, data, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes }, value);
 }
 

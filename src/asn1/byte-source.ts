@@ -1,0 +1,30 @@
+/** Bytes that are read where they are needed: memory, or something that is too big for it. */
+export interface ByteSource {
+  readonly bytes: number;
+  /** What is at hand from an offset on: at least one byte. Nobody writes to it afterwards. */
+  windowAt(offset: number): Uint8Array;
+}
+
+export function bytesInMemory(bytes: Uint8Array): ByteSource {
+  return { bytes: bytes.length, windowAt: (offset) => bytes.subarray(offset) };
+}
+
+/** A copy of the bytes between two offsets. */
+export function bytesBetween(source: ByteSource, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafe(end - start);
+  let at = 0;
+  for (const part of windowsBetween(source, start, end)) {
+    copy.set(part, at);
+    at += part.length;
+  }
+  return copy;
+}
+
+/** The bytes between two offsets, in parts. */
+export function* windowsBetween(source: ByteSource, start: number, end: number): Generator<Uint8Array, void> {
+  for (let offset = start; offset < end;) {
+    const part = source.windowAt(offset).subarray(0, end - offset);
+    yield part;
+    offset += part.length;
+  }
+}

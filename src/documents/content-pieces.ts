@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { readSync } from 'node:fs';
+import type { Content, OpenFile } from './content.ts';
+import type { DocumentDigest } from './document.ts';
+
+const pieceBytes = 1024 * 1024;
+
+/** Content that is parts of a file. */
+export interface FileParts extends OpenFile {
+  /** Where in the file the content lies, in order, `bytes` in all; absent: from its start. */
+  readonly ranges?: readonly FileRange[];
+}
+
+/** Content in a file that was signed with what it held then: it leaves only as long as it holds the same. */
+export interface SignedFile extends FileParts {
+  /** Of the content. */
+  readonly digest: DocumentDigest;
+}
+
+/** Offsets in a file: the first byte, and the first one behind. */
+export interface FileRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Thrown where a file is no longer what it was when it was opened or signed. */
+export class ContentChanged extends Error {
+  constructor() {
+    super('the file has changed since it was opened');
+    this.name = 'ContentChanged';
+  }
+}
+
+export function contentBytes(content: Content): number {
+  return content instanceof Uint8Array ? content.length : content.bytes;
+}
+
+/**
+ * The bytes of content, piece by piece. A piece of a file is good until the next one is asked for. It blocks on the disk: files are for work threads. What
+ * was signed (SignedFile) is hashed on the way, so whoever takes the pieces must undo what it did with them when this throws.
+ * @throws {ContentChanged} at the end of a file that is shorter than it was, or holds other content than was signed.
+ */
+export function* contentPieces(content: Content): Generator<Uint8Array, void> {
+  if (content instanceof Uint8Array) {
+    yield content;
+    return;
+  }
+  const { ranges = [{ start: 0, end: content.bytes }], digest }: Partial<SignedFile> = content;
+  const hash = digest === undefined ? undefined : createHash(digest.hash);
+  const buffer = Buffer.allocUnsafeSlow(Math.min(pieceBytes, Math.max(1, content.bytes)));
+  for (const { start, end } of ranges) {
+    for (let position = start; position < end;) {
+      const count = readSync(content.descriptor, buffer, 0, Math.min(buffer.length, end - position), position);
+      if (count === 0) throw new ContentChanged();
+      const piece = buffer.subarray(0, count);
+      hash?.update(piece);
+      yield piece;
+      position += count;
+    }
+  }
+  if (digest !== undefined && hash?.digest().equals(digest.value) !== true) throw new ContentChanged();
+}

@@ -1,0 +1,79 @@
+import type { z } from 'zod';
+import type { ParsedCertificate } from '../../certificates/x509.ts';
+import { Refusal } from '../../result-codes.ts';
+import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { usualProperties, type CommitmentType, type ExplicitPolicy, type SignedProperties } from '../../signatures/signed-properties.ts';
+import { hashBytes } from '../../token/signature-algorithm.ts';
+import type { SignedPropertiesField } from './signature-properties.ts';
+
+const noPlace = { city: undefined, stateOrProvince: undefined, postalCode: undefined } as const;
+/** The interface's default. */
+const usualCountry = 'FR';
+
+type Fields = z.output<typeof SignedPropertiesField>;
+
+/**
+ * What the caller wants signed beside the document (interface, Signed properties). `at`: pointer of the field. `isXp7`: APPELLATION carries ORIGIN.
+ * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+ */
+export function signedPropertiesAsked(fields: Fields | undefined, at: string, { isXp7 }: { readonly isXp7: boolean }): SignedProperties {
+  if (fields === undefined) return usualProperties;
+  const policy = policyAsked(fields, at);
+  const appellation: readonly CommitmentType[] = isXp7 && fields.signatureType === 'APPELLATION' ? ['ORIGIN'] : [];
+  const { commitmentTypeId: commitment, commitmentText, signatureProductionPlace: place } = fields;
+  return {
+    signingTime: signingTimeAsked(fields, at),
+    commitments: [...new Set(commitment === undefined ? appellation : [...appellation, commitment])],
+    commitmentText: commitment === undefined ? commitmentText : undefined,
+    policy,
+    place: place === undefined ? undefined : { ...noPlace, ...place, countryCode: place.countryCode ?? usualCountry },
+    claimedRoles: fields.signerRole?.claimedRoles.claimedRole ?? [],
+  };
+}
+
+function signingTimeAsked({ signingTime: { source = 'SYSTEM', time } = {} }: Fields, at: string): SignedProperties['signingTime'] {
+  if (source !== 'CLIENT' && time !== undefined) {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/signingTime/time`, message: 'only the source CLIENT takes a time' });
+  }
+  if (source !== 'CLIENT') return source;
+  if (time === undefined)
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/signingTime/time`, message: 'the source CLIENT needs a time' });
+  return new Date(time);
+}
+
+/**
+ * A time that the caller claims lies within the validity of the signer certificate (formats, All formats).
+ * @throws {Refusal} FIELDS_INCONSISTENT
+ */
+export function checkSigningTime({ signingTime }: SignedProperties, { notBefore, notAfter }: ParsedCertificate, at: string): void {
+  if (!(signingTime instanceof Date) || (signingTime >= notBefore && signingTime <= notAfter)) return;
+  throw new Refusal('FIELDS_INCONSISTENT', {
+    at: `${at}/signingTime/time`,
+    message: `the signer certificate is valid from ${notBefore.toISOString()} to ${notAfter.toISOString()}, and this time is outside of that`,
+  });
+}
+
+function policyAsked({ signaturePolicy = 'NONE', sigPolicyQualifier: qualifier }: Fields, at: string): SignedProperties['policy'] {
+  const there = `${at}/sigPolicyQualifier`;
+  if (signaturePolicy !== 'EXPLICIT') {
+    if (qualifier === undefined) return signaturePolicy;
+    throw new Refusal('FIELDS_INCONSISTENT', { at: there, message: 'only signaturePolicy EXPLICIT has one' });
+  }
+  if (qualifier === undefined) throw new Refusal('FIELDS_INCONSISTENT', { at: there, message: 'signaturePolicy EXPLICIT needs it' });
+  return explicitPolicy(qualifier, there);
+}
+
+function explicitPolicy({ URL: url, OID: oid, digest }: NonNullable<Fields['sigPolicyQualifier']>, at: string): ExplicitPolicy {
+  const hash = hashOfOid(digest.digestAlgOID);
+  if (hash === undefined) {
+    throw new Refusal('UNSUPPORTED', { at: `${at}/digest/digestAlgOID`, message: 'offered are SHA-1, SHA-256, SHA-384 and SHA-512' });
+  }
+  const value = Buffer.from(digest.digestValue, 'hex');
+  if (value.length !== hashBytes[hash]) {
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at: `${at}/digest/digestValue`,
+      message: `a digest of ${hash} has ${hashBytes[hash]} bytes`,
+    });
+  }
+  return { oid, hash, digest: value, url };
+}

@@ -1,0 +1,51 @@
+/** The values of signed attributes that callers ask for (ETSI EN 319 122-1 §5.2; their syntax is that of RFC 5126 §5.8 and §5.11, with explicit tags). */
+import * as der from '../../asn1/der.ts';
+import { oids } from '../../asn1/object-identifiers.ts';
+import { hashAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import type { CommitmentType, ExplicitPolicy, ProductionPlace } from '../signed-properties.ts';
+
+const commitmentOids = {
+  ORIGIN: oids.proofOfOrigin,
+  RECEIPT: oids.proofOfReceipt,
+  DELIVERY: oids.proofOfDelivery,
+  SENDER: oids.proofOfSender,
+  APPROVAL: oids.proofOfApproval,
+} as const satisfies Record<CommitmentType, string>;
+
+/**
+ * CommitmentTypeIndication (§5.2.3), one for each type. A reason in words is the qualifier of a proof of approval: SPUserNotice with explicitText, which has 1 to 200
+ * characters (RFC 5126 §5.8.1).
+ */
+export function commitmentTypeIndications(types: readonly CommitmentType[], text: string | undefined): Uint8Array[] {
+  const indications = types.map((type) => der.sequence(der.oid(commitmentOids[type])));
+  if (text === undefined) return indications;
+  const notice = der.sequence(der.oid(oids.userNoticeQualifier), der.sequence(der.utf8String(text)));
+  return [...indications, der.sequence(der.oid(oids.proofOfApproval), der.sequence(notice))];
+}
+
+/** SignaturePolicy (§5.2.9): SignaturePolicyImplied, or SignaturePolicyId with the place of the policy's document as SPuri. */
+export function signaturePolicy(policy: 'IMPLICIT' | ExplicitPolicy): Uint8Array {
+  if (policy === 'IMPLICIT') return der.nullValue();
+  return der.sequence(
+    der.oid(policy.oid),
+    der.sequence(hashAlgorithmIdentifier(policy.hash), der.octetString(policy.digest)),
+    der.sequence(der.sequence(der.oid(oids.uriQualifier), der.ia5String(policy.url))),
+  );
+}
+
+/** SignerLocation (§5.2.5). Postal code and state or province have no field of their own there: they are the lines of the postal address. */
+export function signerLocation({ city, stateOrProvince, postalCode, countryCode }: ProductionPlace): Uint8Array {
+  const lines = [postalCode, stateOrProvince].filter((line) => line !== undefined);
+  return der.sequence(
+    der.explicit(0, der.utf8String(countryCode)),
+    ...(city === undefined ? [] : [der.explicit(1, der.utf8String(city))]),
+    ...(lines.length === 0 ? [] : [der.explicit(2, der.sequence(...lines.map((line) => der.utf8String(line))))]),
+  );
+}
+
+/** SignerAttributeV2 (§5.2.6) with claimed attributes alone: the roles are values of X.520's title, the attribute type of a position or function. */
+export function signerAttributes(claimedRoles: readonly string[]): Uint8Array {
+  const roles = Array.from(new Set(claimedRoles), (role) => der.utf8String(role));
+  const title = der.sequence(der.oid(oids.title), der.setOf(roles));
+  return der.sequence(der.explicit(0, der.sequence(title)));
+}

@@ -1,0 +1,67 @@
+import { BerCursor } from '../../asn1/ber-cursor.ts';
+import { bytesBetween, bytesInMemory, type ByteSource } from '../../asn1/byte-source.ts';
+import * as der from '../../asn1/der.ts';
+import { children, readAll, readObjectIdentifier, DerError, type DerElement } from '../../asn1/reader.ts';
+import { octetsOf } from './read-signed-data.ts';
+
+/** A SignerInfo (RFC 5652 §5.3). Elements are in DER. */
+export interface ReadSignerInfo {
+  readonly version: number;
+  /** IssuerAndSerialNumber, or `[0]` with a subject key identifier. */
+  readonly signer: DerElement;
+  readonly digestAlgorithm: DerElement;
+  /** A SET OF in the order of the source: what was signed. Undefined: the content itself was. */
+  readonly signedAttributes: Uint8Array | undefined;
+  readonly signatureAlgorithm: DerElement;
+  readonly signature: Uint8Array;
+}
+
+const limits = { elementsMax: 10_000, depthMax: 24 } as const;
+const tags = { integer: 0x02, sequence: 0x30, set: 0x31, signedAttributes: 0xa0 } as const;
+
+/** @throws {DerError} for what is not a SignerInfo, and where what is signed is not DER */
+export function readSignerInfo(bytes: Uint8Array): ReadSignerInfo {
+  const source = bytesInMemory(bytes);
+  const cursor = new BerCursor(source, limits);
+  cursor.open(tags.sequence);
+  const { contentStart, end } = cursor.primitive(tags.integer);
+  const [version = 0] = end - contentStart === 1 ? bytes.subarray(contentStart, end) : [];
+  const signer = derOf(source, cursor);
+  const digestAlgorithm = derOf(source, cursor);
+  const signedAttributes = cursor.tag === tags.signedAttributes ? attributesOf(source, cursor) : undefined;
+  const signatureAlgorithm = derOf(source, cursor);
+  const signature = der.concat(...octetsOf(cursor).map((span) => bytesBetween(source, span.start, span.end)));
+  if (cursor.tag !== undefined) cursor.skip();
+  cursor.close();
+  cursor.end();
+  return { version, signer, digestAlgorithm, signedAttributes, signatureAlgorithm, signature };
+}
+
+function derOf(source: ByteSource, cursor: BerCursor): DerElement {
+  const { start, end } = cursor.skip();
+  return readAll(bytesBetween(source, start, end));
+}
+
+/** The SET OF that stands behind `[0] IMPLICIT`: its own tag, and a definite length (RFC 5652 §5.4). */
+function attributesOf(source: ByteSource, cursor: BerCursor): Uint8Array {
+  cursor.open(tags.signedAttributes);
+  const attributes: Uint8Array[] = [];
+  while (cursor.tag !== undefined) {
+    const { start, end } = cursor.skip();
+    attributes.push(bytesBetween(source, start, end));
+  }
+  cursor.close();
+  return der.set(...attributes);
+}
+
+/** The values of an attribute of a SET OF them; empty where there is none. @throws {DerError} for one that is there twice. */
+export function attributeValues(attributes: Uint8Array, type: string): readonly DerElement[] {
+  const found = children(readAll(attributes)).filter((attribute) => {
+    const [oid] = children(attribute);
+    return oid !== undefined && readObjectIdentifier(oid) === type;
+  });
+  const [only] = found;
+  if (found.length > 1) throw new DerError(`the attribute ${type} is there twice`, 0);
+  const [, values] = only === undefined ? [] : children(only);
+  return values === undefined ? [] : children(values);
+}

@@ -1,0 +1,126 @@
+import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { oids } from '../../asn1/object-identifiers.ts';
+import { children, DerError, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
+import { parseCertificate, type ParsedCertificate } from '../../certificates/x509.ts';
+import type { HashName } from '../../token/signature-algorithm.ts';
+import { hashOfOid, readSignatureAlgorithm } from '../algorithm-identifier.ts';
+import { valueVerifies } from '../verify/verify-value.ts';
+import { attributeValues, readSignerInfo, type ReadSignerInfo } from './read-signer-info.ts';
+
+/** What a SignerInfo is about. */
+export interface CoveredContent {
+  readonly contentType: string;
+  digestBy(hash: HashName): Uint8Array;
+}
+
+/** A signature that does not hold. The message is for callers. */
+export class SignatureBroken extends Error {}
+
+/** The hash of a SignerInfo, where it is known. @throws {DerError} */
+export function digestHashOf({ digestAlgorithm }: ReadSignerInfo): HashName | undefined {
+  const [oid] = children(digestAlgorithm);
+  return oid === undefined ? undefined : hashOfOid(readObjectIdentifier(oid));
+}
+
+/**
+ * Checks a signature by itself: message-digest and content-type, the certificate that signing-certificate binds, and the value (RFC 5652 §5.6, RFC 5035 §5.4).
+ * Chain, validity and revocation are not looked at. @throws {SignatureBroken}, {DerError} where the SignerInfo is none
+ */
+export function checkSignerInfo(info: ReadSignerInfo, content: CoveredContent, certificate: ParsedCertificate, publicKey: KeyObject): void {
+  const digestHash = must(digestHashOf(info), 'is made with a hash that is not known here');
+  const { signedAttributes: attributes } = info;
+  if (attributes === undefined) {
+    must(content.contentType === oids.data, 'lacks the signed attributes that content of its type needs');
+  } else {
+    must(readObjectIdentifier(only(attributes, oids.contentType)) === content.contentType, 'is of another type of content');
+    must(same(only(attributes, oids.messageDigest).content, content.digestBy(digestHash)), 'is not of this content');
+    must(bindsCertificate(attributes, certificate), 'binds another certificate');
+  }
+  const [oid] = children(info.signatureAlgorithm);
+  if (oid !== undefined && readObjectIdentifier(oid) === oids.ed25519 && attributes !== undefined) {
+    must(verify(null, attributes, publicKey, info.signature), 'has a value that does not verify');
+    return;
+  }
+  const algorithm = must(readSignatureAlgorithm(info.signatureAlgorithm, digestHash), 'has an algorithm that is not known here');
+  must(
+    (publicKey.asymmetricKeyType === 'ec') === (algorithm.scheme === 'ECDSA') && publicKey.asymmetricKeyType !== 'ed25519',
+    "has another algorithm than its signer's key",
+  );
+  const signed =
+    attributes === undefined
+      ? { digest: content.digestBy(algorithm.hash) }
+      : { digest: createHash(algorithm.hash).update(attributes).digest(), data: attributes };
+  must(valueVerifies(publicKey, algorithm, signed, info.signature), 'has a value that does not verify');
+}
+
+/** Checks each SignerInfo with the certificate that it names, out of those that stand beside it. @throws {SignatureBroken} for the first that does not hold. */
+export function checkSignerInfos(signerInfos: readonly Uint8Array[], certificates: readonly Uint8Array[], content: CoveredContent): void {
+  const known = certificates.flatMap(certificateOf);
+  for (const [index, bytes] of signerInfos.entries()) {
+    try {
+      const info = readSignerInfo(bytes);
+      const certificate = must(
+        known.find((one) => names(info.signer, one)),
+        'has no certificate of its signer beside it',
+      );
+      const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
+      checkSignerInfo(info, content, certificate, publicKey);
+    } catch (error) {
+      // A key that OpenSSL does not take is a fault of the file as well.
+      const why =
+        error instanceof SignatureBroken ? error.message : error instanceof DerError ? 'is not well formed' : 'cannot be verified';
+      throw new SignatureBroken(`signature ${index + 1} of ${signerInfos.length} ${why}`, { cause: error });
+    }
+  }
+}
+
+function certificateOf(bytes: Uint8Array): ParsedCertificate[] {
+  try {
+    return [parseCertificate(bytes)];
+  } catch (error) {
+    if (error instanceof DerError) return [];
+    throw error;
+  }
+}
+
+/** Whether a SignerIdentifier is that of the certificate. */
+function names(signer: DerElement, certificate: ParsedCertificate): boolean {
+  if (signer.tag === 0x80) return certificate.subjectKeyIdentifier !== undefined && same(signer.content, certificate.subjectKeyIdentifier);
+  const [issuer, serialNumber] = children(signer);
+  return (
+    issuer !== undefined &&
+    serialNumber !== undefined &&
+    same(issuer.raw, certificate.issuer) &&
+    same(serialNumber.content, certificate.serialNumber)
+  );
+}
+
+/** The first certificate identifier of signing-certificate-v2 (SHA-256 where it names no hash) or signing-certificate is the signer's (RFC 5035 §5.4). */
+function bindsCertificate(attributes: Uint8Array, certificate: ParsedCertificate): boolean {
+  const values = [oids.signingCertificateV2, oids.signingCertificate].flatMap((type) =>
+    attributeValues(attributes, type).map((value) => ({ value, usual: type === oids.signingCertificateV2 ? 'sha256' : 'sha1' }) as const),
+  );
+  return values.every(({ value, usual }) => {
+    const [list] = children(value);
+    const [first] = list === undefined ? [] : children(list);
+    const parts = first === undefined ? [] : children(first);
+    const [algorithm] = parts[0]?.tag === 0x30 ? children(parts[0]) : [];
+    const hash = algorithm === undefined ? usual : hashOfOid(readObjectIdentifier(algorithm));
+    const digest = parts.find(({ tag }) => tag === 0x04);
+    return hash !== undefined && digest !== undefined && same(digest.content, createHash(hash).update(certificate.der).digest());
+  });
+}
+
+function only(attributes: Uint8Array, type: string): DerElement {
+  const values = attributeValues(attributes, type);
+  return must(values.length === 1 ? values[0] : undefined, `has not exactly one value of the attribute ${type}`);
+}
+
+function same(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0;
+}
+
+function must<T>(value: T | undefined | false, otherwise: string): T {
+  if (value === undefined || value === false) throw new SignatureBroken(otherwise);
+  return value;
+}

@@ -1,0 +1,40 @@
+import { readSync } from 'node:fs';
+import type { ByteSource } from '../asn1/byte-source.ts';
+import type { Content } from '../documents/content.ts';
+import { ContentChanged, contentBytes, type FileRange, type FileParts } from '../documents/content-pieces.ts';
+
+const windowBytes = 128 * 1024;
+
+/** Pieces of content as one source. It blocks on the disk where a piece is a file. `windowAt` throws ContentChanged for a file that has become shorter. */
+export function contentSource(pieces: readonly Content[]): ByteSource {
+  const ends: number[] = [];
+  for (const piece of pieces) ends.push((ends.at(-1) ?? 0) + contentBytes(piece));
+  return {
+    bytes: ends.at(-1) ?? 0,
+    windowAt(offset) {
+      const index = ends.findIndex((end) => offset < end);
+      const piece = pieces[index];
+      if (piece === undefined) return new Uint8Array();
+      const within = offset - (ends[index - 1] ?? 0);
+      return piece instanceof Uint8Array ? piece.subarray(within) : fileWindow(piece, within);
+    },
+  };
+}
+
+function fileWindow(file: FileParts, offset: number): Uint8Array {
+  const { start, end } = placeIn(file, offset);
+  const window = Buffer.allocUnsafe(Math.min(windowBytes, end - start));
+  const count = readSync(file.descriptor, window, 0, window.length, start);
+  if (count === 0) throw new ContentChanged();
+  return window.subarray(0, count);
+}
+
+/** From the place of a byte of the content to the end of the range that it is in. */
+function placeIn(file: FileParts, offset: number): FileRange {
+  let before = 0;
+  for (const { start, end } of file.ranges ?? [{ start: 0, end: file.bytes }]) {
+    if (offset < before + end - start) return { start: start + offset - before, end };
+    before += end - start;
+  }
+  throw new RangeError(`no byte ${offset} in a file of ${file.bytes}`);
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import * as der from '../../src/asn1/der.ts';
+import { bytesInMemory } from '../../src/asn1/byte-source.ts';
+import { children, readAll } from '../../src/asn1/reader.ts';
+import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
+import { cmsFormat } from '../../src/signatures/cms/cms.ts';
+import { readSignedData } from '../../src/signatures/cms/read-signed-data.ts';
+import { signedData } from '../../src/signatures/cms/signed-data.ts';
+import { openssl } from '../support/openssl.ts';
+import {
+  cmsParametersOf,
+  documentOf,
+  joined,
+  keyPem,
+  opensslVerifies,
+  signedBy,
+  softwareSigner,
+  type SoftwareSigner,
+} from './software-signer.ts';
+
+const first = softwareSigner('first');
+const second = softwareSigner('second', 'rsa');
+const third = softwareSigner('third');
+const content = Buffer.from('Contrat entre deux parties\n'.repeat(400));
+
+/** What OpenSSL signs, in PEM on its way out of the program. */
+function opensslSigns(signer: SoftwareSigner, options: readonly string[], input: Uint8Array = content): Buffer {
+  const pem = openssl(
+    [
+      'cms',
+      '-sign',
+      '-binary',
+      '-nodetach',
+      '-in',
+      '{content}',
+      '-signer',
+      '{certificate}',
+      '-inkey',
+      '{key}',
+      '-outform',
+      'PEM',
+      ...options,
+    ],
+    { content: input, certificate: signer.pem, key: keyPem(signer.privateKey) },
+  );
+  return Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');
+}
+
+const inputs: Record<string, () => Buffer> = {
+  'our own': () => joined(signedBy(first, content)),
+  "OpenSSL's": () => opensslSigns(first, []),
+  "OpenSSL's, streamed in BER": () => opensslSigns(first, ['-stream']),
+  'with a key identifier': () => opensslSigns(first, ['-keyid']),
+  'without signed attributes': () => opensslSigns(first, ['-noattr']),
+  'with SHA-1': () => opensslSigns(first, ['-md', 'sha1']),
+  'with PSS': () => opensslSigns(second, ['-md', 'sha384', '-keyopt', 'rsa_padding_mode:pss']),
+  'of CAdES': () => opensslSigns(second, ['-cades', '-md', 'sha512']),
+  'of another content type': () => opensslSigns(first, ['-econtent_type', '1.2.3.4']),
+  'without certificates': () => opensslSigns(first, ['-nocerts']),
+  'with empty content': () => opensslSigns(first, [], Buffer.alloc(0)),
+};
+
+const read = (cms: Uint8Array): ReturnType<typeof readSignedData> => readSignedData(bytesInMemory(cms));
+const same = (left: Uint8Array, right: Uint8Array): boolean => Buffer.compare(left, right) === 0;
+
+describe('a co-signature', () => {
+  it.each(Object.entries(inputs))('stands beside a signature %s, whose bytes stay, and both hold', (name, make) => {
+    const before = make();
+    const coSigning = name === 'without certificates' ? 'UNCHECKED' : 'CHECKED';
+    const after = joined(signedBy(third, before, { coSigning }));
+    const [old, now] = [read(before), read(after)];
+    expect(now.signerInfos.length).toBe(old.signerInfos.length + 1);
+    expect(now.certificates.length).toBe(old.certificates.length + 1);
+    for (const part of ['signerInfos', 'certificates'] as const) {
+      expect(old[part].every((one) => now[part].some((other) => same(one, other)))).toBe(true);
+    }
+    expect(now.contentType).toBe(old.contentType);
+    if (name === 'without certificates') return;
+    expect(opensslVerifies(after, [first, second, third])).toContain('successful');
+    expect(isWellFormedDer(after)).toBe(true);
+  });
+
+  it('goes on: three signers, the same one twice, each with another hash', () => {
+    let cms = joined(signedBy(first, content));
+    cms = joined(signedBy(second, cms, { coSigning: 'CHECKED', algorithm: { scheme: 'RSA_PKCS1', hash: 'sha512' } }));
+    cms = joined(signedBy(third, cms, { coSigning: 'CHECKED' }));
+    cms = joined(signedBy(third, cms, { coSigning: 'UNCHECKED' }));
+    expect(opensslVerifies(cms, [first, second, third])).toContain('successful');
+    const { signerInfos, certificates, digestAlgorithms } = read(cms);
+    expect([signerInfos.length, certificates.length, digestAlgorithms.length]).toEqual([4, 3, 2]);
+    for (const set of [signerInfos, certificates, digestAlgorithms]) {
+      expect(set).toEqual(set.toSorted((left, right) => Buffer.compare(left, right)));
+    }
+  });
+
+  it('has the version that its parts ask for', () => {
+    const versionOf = (cms: Uint8Array): number | undefined => {
+      const [, wrapped] = children(readAll(cms));
+      const [body] = wrapped === undefined ? [] : children(wrapped);
+      const [version] = body === undefined ? [] : children(body);
+      return version?.content[0];
+    };
+    const versions = ['our own', 'with a key identifier', 'of another content type'].map((name) =>
+      versionOf(joined(signedBy(third, inputs[name]?.() ?? new Uint8Array(), { coSigning: 'CHECKED' }))),
+    );
+    expect(versions).toEqual([1, 3, 3]);
+  });
+
+  it('keeps revocation data and unsigned attributes as they are', () => {
+    const base = read(joined(signedBy(first, content)));
+    const [signerInfo = new Uint8Array()] = base.signerInfos;
+    const unsigned = der.implicitConstructed(1, der.sequence(der.oid('1.2.3.4'), der.set(der.utf8String('unsigned'))));
+    const withAttribute = der.sequence(...children(readAll(signerInfo)).map(({ raw }) => raw), unsigned);
+    const revocationData = [
+      der.sequence(der.utf8String('a CRL')),
+      der.implicitConstructed(1, der.concat(der.oid('1.3.6.1.5.5.7.16.2'), der.nullValue())),
+    ];
+    const before = joined(signedData({ ...base, content: [content], revocationData, signerInfos: [withAttribute] }));
+    const now = read(joined(signedBy(third, before, { coSigning: 'CHECKED' })));
+    expect(now.revocationData.map((one) => Buffer.from(one))).toEqual(revocationData.map((one) => Buffer.from(one)));
+    expect(now.signerInfos.some((one) => same(one, withAttribute))).toBe(true);
+  });
+
+  it('is a signature over the file where it was not asked for, where it is detached, and where the file is none that has content', () => {
+    const attached = joined(signedBy(first, content));
+    const detached = joined(signedBy(first, content, { detached: true }));
+    const wholes: [Buffer, Parameters<typeof signedBy>[2]][] = [
+      [attached, { coSigning: 'NEVER' }],
+      [attached, { coSigning: 'NEVER', detached: true }],
+      [detached, { coSigning: 'CHECKED' }],
+      [content, { coSigning: 'CHECKED' }],
+      [Buffer.alloc(0), { coSigning: 'CHECKED' }],
+    ];
+    for (const [document, parameters] of wholes) {
+      const cms = joined(signedBy(third, document, parameters));
+      expect(read(cms).signerInfos.length).toBe(1);
+      expect(opensslVerifies(cms, [third], parameters?.detached === true ? document : undefined)).toContain('successful');
+    }
+  });
+});
+
+describe('the signatures of a document that is co-signed', () => {
+  const prepare = (document: Uint8Array, coSigning: 'CHECKED' | 'UNCHECKED'): unknown =>
+    cmsFormat.prepare(documentOf(document), cmsParametersOf(third, { coSigning }), third, { now: new Date() });
+  const refusal = (code: string, message: RegExp): Error =>
+    expect.objectContaining({ code, message: expect.stringMatching(message) as string }) as Error;
+
+  it.each(Object.keys(inputs))('are refused where validation is asked for and one is broken: %s', (name) => {
+    const broken = inputs[name]?.() ?? Buffer.alloc(0);
+    const { signerInfos } = read(broken);
+    const at = broken.indexOf(signerInfos[0] ?? '') + (signerInfos[0]?.length ?? 0) - 8;
+    broken[at] = (broken[at] ?? 0) ^ 1;
+    expect(() => prepare(broken, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /signature 1 of 1 /));
+    expect(() => prepare(broken, 'UNCHECKED')).not.toThrow();
+  });
+
+  it('are refused where the content is another', () => {
+    const cms = joined(signedBy(first, content));
+    const at = cms.indexOf('deux');
+    cms.write('TROI', at);
+    expect(() => prepare(cms, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /is not of this content/));
+  });
+
+  it('are refused where the certificate beside them is another of the same name and number', () => {
+    const parts = read(joined(signedBy(first, content)));
+    const forged = softwareSigner('first').certificate.der;
+    const cms = joined(signedData({ ...parts, content: [content], certificates: [forged] }));
+    expect(() => prepare(cms, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /binds another certificate/));
+    const none = joined(signedData({ ...parts, content: [content], certificates: [second.certificate.der] }));
+    expect(() => prepare(none, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /has no certificate of its signer/));
+  });
+
+  it('must be readable: what begins as a SignedData and is none is refused, not signed as content', () => {
+    const cms = joined(signedBy(first, content));
+    for (const damaged of [cms.subarray(0, -1), Buffer.concat([cms, Buffer.of(0)])]) {
+      expect(() => prepare(damaged, 'UNCHECKED')).toThrow(refusal('DOCUMENT_INVALID', /begins as a CMS SignedData and is none/));
+    }
+  });
+});
