@@ -7,6 +7,8 @@ interface Native {
   send(path: string, message: string): void;
   /** Keeps a file descriptor from the children of this process. @throws {Error} where it is none */
   closeOnExec(fd: number): void;
+  /** The bound that the kernel has for the error of its clock; -1 where nothing synchronises it. @throws {Error} where the kernel may not be asked */
+  clockErrorMicroseconds(): number;
 }
 
 /** Built by packaging/bootstrap.sh. */

@@ -84,7 +84,7 @@ function certificateOf(bytes: Uint8Array): ParsedCertificate[] {
 }
 
 /** Whether a SignerIdentifier is that of the certificate. */
-function names(signer: DerElement, certificate: ParsedCertificate): boolean {
+export function names(signer: DerElement, certificate: ParsedCertificate): boolean {
   if (signer.tag === 0x80) return certificate.subjectKeyIdentifier !== undefined && same(signer.content, certificate.subjectKeyIdentifier);
   const [issuer, serialNumber] = children(signer);
   return (
