@@ -18,6 +18,7 @@ export const resultCodes = {
   ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },
   TIMESTAMP_UNAVAILABLE: { major: 2, minor: 231, text: 'no time-stamp authority answered' },
   TIMESTAMP_INVALID: { major: 2, minor: 232, text: 'a time-stamp came back that does not hold' },
+  REVOCATION_UNAVAILABLE: { major: 2, minor: 233, text: 'revocation data could not be had' },
   CERTIFICATE_STATUS_REFUSED: { major: 2, minor: 234, text: 'the certificate is not valid at this time' },
   EXISTING_SIGNATURE_INVALID: { major: 2, minor: 235, text: 'a signature that the document has does not hold' },
   STORE_FULL: { major: 2, minor: 243, text: 'the disk cannot be written' },
