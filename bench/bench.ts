@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { auditCostLine, measureAuditCost } from './audit-cost.ts';
 import { startBareServer } from './bare-server-process.ts';
+import { reportCades } from './cades-file.ts';
 import { compiled } from './compile.ts';
 import { measureCrl } from './crl.ts';
 import { jsonCostLines } from './json-cost.ts';
@@ -102,8 +103,9 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   say('the state store on both databases');
   const commits = await stateCommitLines();
   const keys = await reportKeys(quickstart, say);
+  const cades = await reportCades(quickstart, say);
   say('a long CRL');
-  const parts = [tokenLayer, report(measured, bare), auditCosts.map(auditCostLine), commits, jsonCostLines(), keys, [measureCrl()]];
+  const parts = [tokenLayer, report(measured, bare), auditCosts.map(auditCostLine), commits, jsonCostLines(), keys, cades, [measureCrl()]];
   for (const line of parts.flatMap((part) => [...part, ''])) console.log(line);
 }
 

@@ -12,6 +12,8 @@ const Description = z.object({
   baseUrl: z.url(),
   opsUrl: z.url(),
   signRoot: z.string(),
+  /** Where the transfer store is, in a service that has one. */
+  ftmRoot: z.string().optional(),
   caCertificate: z.string(),
   clients: z.object({ app: Client, other: Client }),
   configFile: z.string(),

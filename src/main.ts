@@ -78,8 +78,10 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const clients = new ClientRegistry(store);
   await clients.load();
   let validConfig = config;
+  const threads = new WorkThreads();
   const keys = new Keyring(store, token, tokenCustody(token), {
     ...keyOptions(config),
+    threads,
     pool: { ...metrics.keyPool(), targets: () => poolTargets(validConfig), isTokenBusy: () => token.waiting > 0, log },
   });
   const { finished, kept } = await keys.recover();
@@ -99,7 +101,6 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   crlMetrics(metrics.registry, () => crls.ends());
   const revocations = new Revocations(store, crls);
 
-  const threads = new WorkThreads();
   const guard = new Guard(config.limits, threads, clientOf);
   const requests = requestMetrics(metrics.registry);
   let validAuthorities = authorities;

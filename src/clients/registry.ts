@@ -1,7 +1,7 @@
 import { createHash, type X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StateStore } from '../state/state-store.ts';
-import { step, type Step } from '../state/step.ts';
+import { deciding, step, type Step } from '../state/step.ts';
 import type { ClientRow } from '../state/schema.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import { Admission, type Registrations } from './admission.ts';
@@ -71,13 +71,13 @@ export class ClientRegistry implements Registrations {
   }
 
   /**
-   * Registers a client, beside the further steps in the same commit. False, and nothing is changed, where its public key is registered already
+   * Registers a client, with the further steps in the same commit. False, and nothing is changed, where its public key is registered already
    * and `replace` is not given. From the answer on every request goes by it, on every instance.
    */
   async register(client: NewClient, replace: boolean, further: readonly Step[]): Promise<boolean> {
     const row = rowOf(client);
     if (!replace) {
-      const [isNew] = await this.#store.commit([step('addClient', row), ...further]);
+      const [isNew] = await this.#store.commit([deciding(step('addClient', row)), ...further]);
       await this.load();
       return isNew;
     }
@@ -91,7 +91,7 @@ export class ClientRegistry implements Registrations {
    * runs here, and no instance lets out an answer to one.
    */
   async revoke(spki: string, further: readonly Step[]): Promise<boolean> {
-    const [wasRegistered] = await this.#store.commit([step('revokeClient', spki), ...further]);
+    const [wasRegistered] = await this.#store.commit([deciding(step('revokeClient', spki)), ...further]);
     await this.#settle(spki);
     return wasRegistered;
   }

@@ -12,6 +12,8 @@ const changeable = [
   'limits.drainSeconds',
   'limits.jsonBodyMaxBytes',
   'limits.jsonValuesMax',
+  'limits.messagesPerMinute',
+  'limits.otpsPerMinute',
   'limits.requestsBurst',
   'limits.requestsMax',
   'limits.requestsMaxPerClient',

@@ -50,6 +50,13 @@ export type TokenConfig = z.output<typeof TokenConfig>;
 const Tenant = z.strictObject({
   certificateAuthority: z.string().min(1),
   profile: CertificateProfile,
+  keysMax: z
+    .int()
+    .positive()
+    .optional()
+    .describe(
+      'Keys of the tenant on the token, those consumed and removed apart; beyond it createCertificate is 2/213. Absent: any number.',
+    ),
   revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate wants the key's secret; the role alone is not enough."),
   /** DIGEST value SHA_1 and SHA-1 digests; broken for new signatures, hence off. */
   allowSha1: z.boolean().default(false),

@@ -5,6 +5,10 @@ export const documentsAbsoluteMax = 10_000;
 const Count = z.int().positive();
 const Seconds = z.number().positive().max(3600);
 
+/** Limits of single operations, which an operation names in its description. */
+export const operationPaces = ['otpsPerMinute', 'messagesPerMinute'] as const;
+export type OperationPaceName = (typeof operationPaces)[number];
+
 /** What callers may ask of the service, each alone and all together (docs/operating.md, Limits). */
 export const LimitsConfig = z
   .strictObject({
@@ -21,6 +25,12 @@ export const LimitsConfig = z
     requestsMaxPerClient: Count.default(256).describe("One client's requests at the same time; beyond it they are 429."),
     requestsPerSecond: Count.default(100).describe("One client's requests per second over time; beyond it they are 429."),
     requestsBurst: Count.default(200).describe("One client's requests that may come at once after a rest."),
+    otpsPerMinute: Count.default(20).describe(
+      "One client's requests of sendOTP per minute over time, and at once after a rest; beyond it they are 429.",
+    ),
+    messagesPerMinute: Count.default(600).describe(
+      "One client's requests of sendMessage per minute over time, and at once after a rest; beyond it they are 429.",
+    ),
     connectionsMax: Count.default(4096).describe('Open connections; further ones are closed before any TLS.'),
     handshakeTimeoutSeconds: Seconds.default(10).describe('Seconds that a TLS handshake may take.'),
     headersTimeoutSeconds: Seconds.default(10).describe('Seconds that the head of a request may take; longer is 408.'),

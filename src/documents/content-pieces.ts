@@ -23,12 +23,19 @@ export interface FileRange {
   readonly end: number;
 }
 
+const changed = 'the file has changed since it was opened';
+
 /** Thrown where a file is no longer what it was when it was opened or signed. */
 export class ContentChanged extends Error {
   constructor() {
-    super('the file has changed since it was opened');
+    super(changed);
     this.name = 'ContentChanged';
   }
+}
+
+/** Whether this is a ContentChanged: one of another thread has lost its class and its name on the way. */
+export function isContentChanged(error: unknown): boolean {
+  return error instanceof ContentChanged || (error instanceof Error && error.message === changed);
 }
 
 export function contentBytes(content: Content): number {

@@ -125,10 +125,12 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
   if (options.draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
   const busy = options.busySeconds();
   if (busy !== undefined) throw overloaded(busy);
-  const ticket = options.guard.admission.admit(options.guard.clientOf(request));
+  const client = options.guard.clientOf(request);
+  const ticket = options.guard.admission.admit(client);
   response.once('close', () => {
     ticket.release();
   });
+  if (operation.pace !== undefined) options.guard.pace.take(operation.pace, client);
   const address = request.socket.remoteAddress;
   const caller = await options.callerOf(request);
   if (caller === undefined) {

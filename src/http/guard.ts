@@ -3,6 +3,7 @@ import type { LimitsConfig } from '../config/limits-config.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { Admission } from './admission.ts';
 import { MalformedRequests } from './malformed.ts';
+import { OperationPace } from './operation-pace.ts';
 import { RefusalPace } from './refusal-pace.ts';
 
 /** What stands between the connections and the operations: limits, and what is refused before it costs anything. */
@@ -10,6 +11,7 @@ export class Guard {
   limits: LimitsConfig;
   readonly threads: WorkThreads;
   readonly admission: Admission;
+  readonly pace: OperationPace;
   readonly malformed = new MalformedRequests();
   readonly refusals = new RefusalPace();
   /** What tells the client of a request from others, whether it is registered or not. */
@@ -19,6 +21,7 @@ export class Guard {
     this.limits = limits;
     this.threads = threads;
     this.admission = new Admission(limits);
+    this.pace = new OperationPace(limits);
     this.clientOf = clientOf;
   }
 
@@ -26,5 +29,6 @@ export class Guard {
   use(limits: LimitsConfig): void {
     this.limits = limits;
     this.admission.use(limits);
+    this.pace.use(limits);
   }
 }

@@ -30,7 +30,7 @@ export class Claims {
   }
 
   async claim({ id, fingerprint }: RequestSecrets, claim: string): Promise<RepositoryResult<'claimAnswer'>> {
-    const now = Date.now();
+    const now = this.#store.now();
     return this.#store.run('claimAnswer', { id, fingerprint, claim, until: now + this.#claimMs, now });
   }
 
@@ -51,12 +51,12 @@ export class Claims {
   async #renew(): Promise<void> {
     if (this.#running.size === 0) return;
     // A store that is away: the claims end, and nothing can be committed with them.
-    await this.#store.run('renewClaims', { claims: [...this.#running], until: Date.now() + this.#claimMs }).catch(() => undefined);
+    await this.#store.run('renewClaims', { claims: [...this.#running], until: this.#store.now() + this.#claimMs }).catch(() => undefined);
   }
 
   async #sweep(): Promise<void> {
     try {
-      while ((await this.#store.run('deleteEndedAnswers', { now: Date.now(), limit: deletedAtOnce })) === deletedAtOnce);
+      while ((await this.#store.run('deleteEndedAnswers', { now: this.#store.now(), limit: deletedAtOnce })) === deletedAtOnce);
       while ((await this.#store.run('deleteLooseParts', { limit: partsDeletedAtOnce })) === partsDeletedAtOnce);
     } catch {
       // Next time will do: what has ended is never answered.

@@ -1,4 +1,4 @@
-import type { OutcomeKeeper, SettledOutcome } from '../state/settlement.ts';
+import type { OutcomeKeeper, SettledAnswer, SettledOutcome } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { step, type Step } from '../state/step.ts';
 import { placed } from './answer-parts.ts';
@@ -29,16 +29,19 @@ export class Settlement implements OutcomeKeeper {
   async steps(outcome: SettledOutcome): Promise<readonly Step[]> {
     const text = this.#textOf(outcome);
     if (text === undefined) return [];
-    const keeping = await this.keeping(text, 'answer' in outcome ? outcome.until : undefined);
+    const keeping = await this.keeping(text, 'answer' in outcome ? outcome : {});
     this.said = text;
     return [keeping];
   }
 
-  /** Keeps a text as the answer, until a moment if it is worth nothing afterwards. */
-  async keeping(text: string, until = Number.MAX_SAFE_INTEGER): Promise<Step<'keepAnswer'>> {
+  /** Keeps a text as the answer: until a moment, or while a one-time password is open, if it is worth nothing afterwards. */
+  async keeping(
+    text: string,
+    { until = Number.MAX_SAFE_INTEGER, whileOtp }: Pick<SettledAnswer, 'until' | 'whileOtp'> = {},
+  ): Promise<Step<'keepAnswer'>> {
     const { id } = this.#secrets;
     const claim = this.#claim;
     const where = await placed(this.#store, id, claim, await this.#secrets.seal(text));
-    return step('keepAnswer', { id, claim, ...where, until: Math.min(until, Date.now() + this.#keepMs) });
+    return step('keepAnswer', { id, claim, ...where, whileOtp, until: Math.min(until, this.#store.now() + this.#keepMs) });
   }
 }

@@ -6,7 +6,8 @@ import type { StateStore } from '../state/state-store.ts';
 import { TokenUnavailable } from '../token/token.ts';
 import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
-import { checkUsable, lockRule, type KeyRecord } from './key-record.ts';
+import type { RecordReader } from './key-cache.ts';
+import { checkUsable, lockRule, type KeyRecord, type StoredSecret } from './key-record.ts';
 import { KnownSecrets, type SecretMark } from './known-secrets.ts';
 import { reserve, type PossibleSecret, type Reserved } from './reserved.ts';
 import { Settling, type Reservation } from './settling.ts';
@@ -51,25 +52,27 @@ const pollMs = 20;
  * more attempts on a key are in flight than it has left, and one alone with an authToken or beside an open one-time password, so parallel guesses
  * gain nothing, on however many instances; a failure is on the disk before its answer leaves. A fault of the service itself counts for nothing. A
  * password that the token has accepted before needs no reservation, and its success writes nothing.
+ *
+ * What decided may change while the token works: the key is revoked, held, removed, locked, given another password. Nothing leaves that such a change,
+ * once it was committed, forbids: the settlement is bound to what it goes by, and where none is written, or something takes time after it, the record is
+ * brought up to date at the end and looked at again.
  */
 export class Activation {
   readonly #store: StateStore;
-  readonly #read: (key: KeyRecord) => Promise<void>;
+  readonly #records: RecordReader;
   readonly #settling: Settling;
   readonly #attemptMaxMs: number;
   readonly #waitMs: number;
   readonly #known = new KnownSecrets();
   readonly #stretched = new StretchedPasswords();
-  readonly #slots = new AttemptSlots();
+  readonly #slots: AttemptSlots;
 
-  /**
-   * `read` brings a record up to date; `attemptMaxMs`: what takes longer went down with its instance; `waitMs`: how long an attempt waits for those
-   * before it.
-   */
-  constructor(store: StateStore, read: (key: KeyRecord) => Promise<void>, times: { attemptMaxMs: number; waitMs: number }) {
+  /** `attemptMaxMs`: what takes longer went down with its instance; `waitMs`: how long an attempt waits for those before it. */
+  constructor(store: StateStore, records: RecordReader, times: { attemptMaxMs: number; waitMs: number }) {
     this.#store = store;
-    this.#read = read;
-    this.#settling = new Settling(store, read);
+    this.#records = records;
+    this.#slots = new AttemptSlots(() => store.now());
+    this.#settling = new Settling(store, records);
     this.#attemptMaxMs = times.attemptMaxMs;
     this.#waitMs = times.waitMs;
   }
@@ -83,20 +86,33 @@ export class Activation {
 
   /** The same, with a wrong secret as an answer. */
   async attempt<P extends OtpAction, T>(key: KeyRecord, asked: Asked<P>, work: Work<P, T>): Promise<Attempt<T>> {
-    checkUsable(key, asked.use, Date.now());
+    checkUsable(key, asked.use, this.#store.now());
     const mark = this.#known.markOf(key.id, asked.given);
     if (this.#known.knows(key.id, mark)) {
       const reserved = await this.#reserved(key, asked, mark, 'unasked');
       const verdict = await work(reserved);
       if (verdict.verified) {
-        await this.#settleRight(key, asked, verdict, { mark, secret: secretAt(reserved, verdict.by) });
-        return { verified: true, value: await verdict.finish() };
+        await this.#settleRight(key, asked, verdict, { mark, reserved });
+        const value = await verdict.finish();
+        if (verdict.change === undefined) await this.#confirm(key, asked.use, reserved.own);
+        return { verified: true, value };
       }
       // The key has another password by now. What was given may still be a one-time password: it is an attempt like any other.
       this.#known.forget(key.id);
     }
     const finish = await this.#reservedAttempt(key, asked, mark, work);
     return finish === undefined ? { verified: false } : { verified: true, value: await finish() };
+  }
+
+  /**
+   * Before anything leaves for a secret that was right: nothing that was committed meanwhile forbids it. `own`: the secret of the key that it was.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED where the key has another secret by now
+   */
+  async #confirm(key: KeyRecord, use: Use, own: StoredSecret | undefined): Promise<void> {
+    await this.#records.bringUpToDate(key);
+    checkUsable(key, use, this.#store.now());
+    if (own === undefined || (key.secret !== undefined && Buffer.compare(own.mac, key.secret.mac) === 0)) return;
+    throw new Refusal('ACTIVATION_FAILED');
   }
 
   /** Whether attempts on the key are in flight or wait. */
@@ -121,21 +137,28 @@ export class Activation {
     const release = await this.#slots.take(key, atOnce, deadlineMs);
     try {
       const reservation = await this.#reserveInStore(key, asked, atOnce, deadlineMs);
-      const { verdict, secret, answer, finish } = await this.#giveBackOnFault(key, reservation, async () => {
-        const reserved = await this.#reserved(key, asked, mark, reservation.otp);
-        const said = await work(reserved);
-        if (!said.verified) return { verdict: said, secret: undefined, answer: undefined, finish: undefined };
-        const right = secretAt(reserved, said.by);
-        if (right.kind === 'PASSWORD' || said.refusal !== undefined)
-          return { verdict: said, secret: right, answer: undefined, finish: said.finish };
+      const { verdict, reserved, answer, finish } = await this.#giveBackOnFault(key, reservation, async () => {
+        const candidates = await this.#reserved(key, asked, mark, reservation.otp);
+        const said = await work(candidates);
+        const ended = { verdict: said, reserved: candidates, answer: undefined };
+        if (!said.verified) return { ...ended, finish: undefined };
+        if (said.refusal !== undefined) return { ...ended, finish: said.finish };
+        if (secretAt(candidates, said.by).kind === 'PASSWORD') {
+          const confirmed = async (): Promise<T> => {
+            const value = await said.finish();
+            if (said.change === undefined) await this.#confirm(key, asked.use, candidates.own);
+            return value;
+          };
+          return { ...ended, finish: confirmed };
+        }
         const value = await said.finish();
-        return { verdict: said, secret: right, answer: said.answer?.(value), finish: async () => Promise.resolve(value) };
+        return { ...ended, answer: said.answer?.(value), finish: async () => Promise.resolve(value) };
       });
-      if (!verdict.verified || secret === undefined) {
+      if (!verdict.verified) {
         await this.#settling.wrong(key, reservation);
         return undefined;
       }
-      await this.#settleRight(key, asked, verdict, { mark, secret, reservation, answer });
+      await this.#settleRight(key, asked, verdict, { mark, reserved, reservation, answer });
       return finish;
     } finally {
       release();
@@ -170,7 +193,8 @@ export class Activation {
     deadlineMs: number,
   ): Promise<Reservation> {
     for (;;) {
-      const now = Date.now();
+      const now = this.#store.now();
+      const endsMs = performance.now() + this.#attemptMaxMs;
       checkUsable(key, use, now);
       const reservation = await this.#store.run('reserveUse', {
         reference: key.reference,
@@ -180,8 +204,8 @@ export class Activation {
         atOnce,
         otpAction: given.member === 'password' ? action : undefined,
       });
-      if (reservation !== undefined) return reservation;
-      await this.#read(key);
+      if (reservation !== undefined) return { ...reservation, endsMs };
+      await this.#records.reread(key);
       checkUsable(key, use, now);
       if (performance.now() > deadlineMs) throw new TokenUnavailable('other attempts on this key have not ended in time');
       await delay(pollMs);
@@ -191,22 +215,24 @@ export class Activation {
   async #settleRight<P extends OtpAction, T>(
     key: KeyRecord,
     { use }: Asked<P>,
-    { usesUp, change, refusal }: RightSecret<T>,
+    { by, usesUp, change, refusal }: RightSecret<T>,
     {
       mark,
-      secret,
+      reserved,
       reservation,
       answer,
-    }: { mark: SecretMark; secret: PossibleSecret; reservation?: Reservation; answer?: object | undefined },
+    }: { mark: SecretMark; reserved: Reserved<P>; reservation?: Reservation; answer?: object | undefined },
   ): Promise<void> {
-    const isOtp = secret.kind !== 'PASSWORD' && secret.kind !== 'AUTH_TOKEN';
+    const secret = secretAt(reserved, by);
+    const isOwn = secret.kind === 'PASSWORD' || secret.kind === 'AUTH_TOKEN';
     const outcome = refusal !== undefined ? { refusal } : answer === undefined ? undefined : { answer };
-    await this.#settling.right(key, reservation, { use, usesUpOtp: isOtp && usesUp, change, outcome });
+    const holding = { states: storedStatesFor(use), mac: isOwn ? secret.mac : undefined };
+    await this.#settling.right(key, reservation, { use, holding, usesUpOtp: !isOwn && usesUp, change, outcome });
     if (change !== undefined) {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {
       this.#known.remember(key.id, mark);
-      if (key.secret?.stretched === true) this.#stretched.keep(mark, secret.salt, secret.secret);
+      if (reserved.own?.stretched === true) this.#stretched.keep(mark, secret.salt, secret.secret);
     }
     if (refusal !== undefined) throw refusal;
   }

@@ -11,6 +11,12 @@ interface InFlight {
 /** No more attempts on a key are in flight than it has left; the others wait, until their deadline. */
 export class AttemptSlots {
   readonly #inFlight = new Map<KeyId, InFlight>();
+  readonly #now: () => number;
+
+  /** `now`: milliseconds since epoch, as locks go by it. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   /** Whether attempts on the key are in flight or wait. */
   isBusy(key: KeyRecord): boolean {
@@ -24,9 +30,9 @@ export class AttemptSlots {
    */
   async take(key: KeyRecord, atOnce: number, deadlineMs: number): Promise<() => void> {
     for (;;) {
-      checkNotLocked(key, Date.now());
+      checkNotLocked(key, this.#now());
       const state = this.#inFlight.get(key.id) ?? { attempts: 0, waiting: new Set() };
-      if (state.attempts < Math.min(atOnce, remainingAttempts(key, Date.now()))) {
+      if (state.attempts < Math.min(atOnce, remainingAttempts(key, this.#now()))) {
         state.attempts += 1;
         this.#inFlight.set(key.id, state);
         return () => {

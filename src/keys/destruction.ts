@@ -55,7 +55,7 @@ export class Destruction {
    * destroyed though the configuration names them. Nothing of ours writes that.
    */
   async recover(): Promise<{ finished: number; kept: readonly string[] }> {
-    const begunBefore = this.#store.isShared ? Date.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
+    const begunBefore = this.#store.isShared ? this.#store.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
     const ids = await this.#store.run('takeOverSteps', { begunBefore });
     const kept = ids.filter((id) => this.#configured.has(id));
     for (const id of ids) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { contentPieces } from '../documents/content-pieces.ts';
+import type { DocumentDigests } from '../documents/document-digests.ts';
 import type { InputDocument } from '../documents/document.ts';
 import { hashNames, type HashName } from '../token/signature-algorithm.ts';
 
@@ -33,34 +33,40 @@ export function bindingOf(text: string | null): DigestBinding {
  * Whether every document has its digest in the list under its ID. A document that is given as a digest is compared with entries of its own hash
  * alone.
  */
-export function coversDocuments(binding: DigestBinding, documents: readonly InputDocument[]): boolean {
+export async function coversDocuments(
+  binding: DigestBinding,
+  documents: readonly InputDocument[],
+  digests: DocumentDigests,
+): Promise<boolean> {
   if (binding === undefined) return true;
-  return documents.every(({ id, source }) => {
-    // Once for each hash, however many entries the list has of this document.
-    const digests = new Map<HashName, Uint8Array | undefined>();
-    const digestBy = (hash: HashName): Uint8Array | undefined => {
-      if (!digests.has(hash)) digests.set(hash, digestOf(source, hash));
-      return digests.get(hash);
-    };
-    return binding.some((entry) => entry.id === id && equal(entry.value, digestBy(entry.hash)));
-  });
+  const byId = Map.groupBy(binding, ({ id }) => id);
+  for (const document of documents) if (!(await isListed(document, byId.get(document.id) ?? [], digests))) return false;
+  return true;
 }
 
 /** Whether every entry of the list is in the binding. */
 export function coversDigests(binding: DigestBinding, digests: readonly BoundDigest[]): boolean {
   if (binding === undefined) return true;
-  return digests.every(({ id, hash, value }) =>
-    binding.some((entry) => entry.id === id && entry.hash === hash && equal(entry.value, value)),
-  );
+  const bound = new Set(binding.map(nameOf));
+  return digests.every((digest) => bound.has(nameOf(digest)));
 }
 
-function digestOf(source: InputDocument['source'], hash: HashName): Uint8Array | undefined {
-  if ('digest' in source) return source.digest.hash === hash ? source.digest.value : undefined;
-  const digest = createHash(hash);
-  for (const piece of contentPieces(source.content)) digest.update(piece);
-  return digest.digest();
+/** SHA-256 of a list as the state store holds it, hexadecimal: what stands for the list where the list itself is too long. */
+export function bindingHash(binding: readonly BoundDigest[]): string {
+  return createHash('sha256')
+    .update(bindingText(binding) ?? '')
+    .digest('hex');
 }
 
-function equal(left: Uint8Array, right: Uint8Array | undefined): boolean {
-  return right !== undefined && Buffer.compare(left, right) === 0;
+/** The entries all have the document's ID. */
+async function isListed(document: InputDocument, entries: readonly BoundDigest[], digests: DocumentDigests): Promise<boolean> {
+  for (const hash of new Set(entries.map((entry) => entry.hash))) {
+    const digest = await digests.of(document, hash);
+    if (digest !== undefined && entries.some((entry) => entry.hash === hash && Buffer.compare(entry.value, digest) === 0)) return true;
+  }
+  return false;
+}
+
+function nameOf({ id, hash, value }: BoundDigest): string {
+  return `${hash} ${Buffer.from(value).toString('hex')} ${id}`;
 }

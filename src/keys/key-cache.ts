@@ -4,7 +4,8 @@ import type { Change } from '../state/database.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { changeableFields, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 
-const maxRecords = 10_000;
+/** Some 10,000 records of common size. */
+const recordsMaxBytes = 64 * 1024 * 1024;
 
 /** Whom the cache asks about its records, and tells. */
 export interface RecordUser {
@@ -14,19 +15,30 @@ export interface RecordUser {
   forget(key: KeyRecord): void;
 }
 
+/** Brings records up to date. */
+export interface RecordReader {
+  /** Reads the row again, whether a change was told or not. */
+  reread(record: KeyRecord): Promise<void>;
+  /** When this resolves, the record is as every change that was committed before the call left it. */
+  bringUpToDate(record: KeyRecord): Promise<void>;
+}
+
 /**
  * Records in memory, so that a request reads none; one object a key, since it holds the counters. Before a record is handed out the store is
  * asked what other instances changed, so that what they have committed decides at once.
  */
-export class KeyCache {
+export class KeyCache implements RecordReader {
   readonly #store: StateStore;
   readonly #user: RecordUser;
   /** By reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
   readonly #records = new Map<KeyReferenceId, KeyRecord>();
   readonly #reading = new Map<KeyReferenceId, Promise<void>>();
+  readonly #maxBytes: number;
+  #bytes = 0;
   #changes = 0;
 
-  constructor(store: StateStore, user: RecordUser) {
+  constructor(store: StateStore, user: RecordUser, maxBytes = recordsMaxBytes) {
+    this.#maxBytes = maxBytes;
     this.#store = store;
     this.#user = user;
     store.onChange((change) => {
@@ -49,9 +61,15 @@ export class KeyCache {
     return this.#records.get(reference);
   }
 
-  /** Reads the row again, whether a change was told or not. */
   async reread(record: KeyRecord): Promise<void> {
     record.isStale = true;
+    await this.#bringUpToDate(record);
+  }
+
+  async bringUpToDate(record: KeyRecord): Promise<void> {
+    await this.#store.refresh();
+    // One that had to go from the memory while it was in use is told of nothing.
+    if (this.#records.get(record.reference) !== record) record.isStale = true;
     await this.#bringUpToDate(record);
   }
 
@@ -60,9 +78,13 @@ export class KeyCache {
     const row = await this.#store.run('findKey', reference);
     if (row === undefined || row.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
     // Two look-ups at once end with one record.
-    const record = this.#records.get(reference) ?? recordOf(row, tenant);
+    const known = this.#records.get(reference);
+    const record = known ?? recordOf(row, tenant);
     if (this.#changes !== changes) record.isStale = true;
-    this.#records.set(reference, record);
+    if (known === undefined) {
+      this.#records.set(reference, record);
+      this.#bytes += record.weight;
+    }
     return record;
   }
 
@@ -96,13 +118,21 @@ export class KeyCache {
   }
 
   #keep(record: KeyRecord): void {
+    const known = this.#records.get(record.reference);
+    if (known !== undefined && known !== record) return;
+    if (known === undefined) {
+      // It had to go while it was read, and was told of nothing since.
+      record.isStale = true;
+      this.#bytes += record.weight;
+    }
     this.#records.delete(record.reference);
     this.#records.set(record.reference, record);
-    if (this.#records.size <= maxRecords) return;
+    if (this.#bytes <= this.#maxBytes) return;
     for (const [reference, oldest] of this.#records) {
-      if (this.#user.isBusy(oldest)) continue;
+      if (oldest === record || this.#user.isBusy(oldest)) continue;
       this.#records.delete(reference);
-      return;
+      this.#bytes -= oldest.weight;
+      if (this.#bytes <= this.#maxBytes) return;
     }
   }
 

@@ -70,7 +70,7 @@ export class KeyPool {
     if ((this.#options.targets().get(type) ?? 0) === 0) return undefined;
     this.noteUse();
     for (;;) {
-      const row = await this.#rooms.store.run('takeFromPool', { keyType: type, now: Date.now() });
+      const row = await this.#rooms.store.run('takeFromPool', { keyType: type, now: this.#rooms.store.now() });
       this.#levels.took(type, row !== undefined);
       this.#wake?.();
       if (row === undefined) {

@@ -58,12 +58,17 @@ export interface KeyRecord {
   failuresSinceSuccess: number;
   /** Milliseconds since epoch. */
   lockedUntil: number | undefined;
+  /** What it takes in memory, roughly: bytes. */
+  readonly weight: number;
   /** Another instance changed the row since this was read. */
   isStale: boolean;
 }
 
 /** Contract §6: five failures in a row lock for 15 minutes, twenty without a success until the operator unlocks. */
 export const lockRule = { failuresInRow: 5, lockMs: 15 * 60_000, failuresSinceSuccess: 20 } as const;
+
+/** Of a record without certificate and list: objects, key, maps. */
+const recordBytes = 4096;
 
 export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
   const certificate = parseCertificate(row.der);
@@ -85,6 +90,7 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
         ? undefined
         : { salt: row.transaction_salt, mac: row.transaction_mac, stretched: false },
     subscriber: { emailAddress: row.subscriber_email ?? undefined, phoneNumber: row.subscriber_phone ?? undefined },
+    weight: recordBytes + 2 * row.der.length + 3 * (row.bound_digests?.length ?? 0),
     isStale: false,
     ...changeableFields(row),
   };

@@ -2,13 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
+import { DocumentDigests } from '../documents/document-digests.ts';
 import type { InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
+import { tenantIsFull } from '../state/repositories/keys.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps } from '../state/settlement.ts';
-import { step, type Step } from '../state/step.ts';
+import { deciding, step, type Step } from '../state/step.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Token } from '../token/token.ts';
@@ -17,12 +20,13 @@ import { passwordBytes, type GivenSecret, type OtpAction } from './credentials.t
 import type { KeyCustody } from './custody.ts';
 import { Destruction, type RecoveryOptions } from './destruction.ts';
 import { coversDigests, coversDocuments, type BoundDigest } from './digest-binding.ts';
-import { KeyCache } from './key-cache.ts';
+import { KeyCache, type RecordReader } from './key-cache.ts';
 import { checkUsable, parseKeyReferenceId, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
 import { keyRow, makeSecret, type CreatedKey, type NewKey } from './new-key.ts';
 import type { Deliver } from './otp-delivery.ts';
 import { makeOtp } from './otp.ts';
+import type { PossibleSecret, Reserved } from './reserved.ts';
 import { storedStatesFor, transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
 import { stretch } from './stretching.ts';
@@ -32,6 +36,8 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   readonly attemptMaxMs?: number;
   /** How long an attempt waits for those before it. */
   readonly attemptWaitMs?: number;
+  /** Where big documents are hashed; absent: on the event loop. */
+  readonly threads?: Pick<WorkThreads, 'run'>;
   /** Keys that are made ahead; absent: none are. */
   readonly pool?: PoolOptions;
 }
@@ -51,6 +57,7 @@ export class Keyring {
   readonly #journal: KeyJournal;
   readonly #activation: Activation;
   readonly #cache: KeyCache;
+  readonly #threads: Pick<WorkThreads, 'run'> | undefined;
   /** What goes from the token, now, later, or at the next start. */
   readonly destruction: Destruction;
   /** Keys that are made ahead. */
@@ -60,6 +67,7 @@ export class Keyring {
     const { abandonedMs = 600_000, attemptMaxMs = 120_000, attemptWaitMs = 30_000, configured = [] } = options;
     this.#store = store;
     this.#token = token;
+    this.#threads = options.threads;
     this.#custody = custody;
     this.#journal = storeKeyJournal(store);
     this.destruction = new Destruction(store, custody, this.#journal, { abandonedMs, configured });
@@ -67,7 +75,11 @@ export class Keyring {
       options.pool === undefined
         ? undefined
         : new KeyPool({ store, custody, journal: this.#journal, destruction: this.destruction }, options.pool);
-    this.#activation = new Activation(store, async (key) => this.#cache.reread(key), { attemptMaxMs, waitMs: attemptWaitMs });
+    const records: RecordReader = {
+      reread: async (key) => this.#cache.reread(key),
+      bringUpToDate: async (key) => this.#cache.bringUpToDate(key),
+    };
+    this.#activation = new Activation(store, records, { attemptMaxMs, waitMs: attemptWaitMs });
     this.#cache = new KeyCache(store, this.#activation);
   }
 
@@ -76,21 +88,28 @@ export class Keyring {
     return this.#cache.find(tenant, reference);
   }
 
-  /** Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token. */
+  /**
+   * Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token.
+   * @throws {Refusal} ISSUANCE_REFUSED where the tenant has as many keys as it may; what `issue` refuses with
+   */
   async create(request: NewKey): Promise<CreatedKey> {
+    const { keysMax, tenant } = request;
+    // Most of those that are too many cost no key.
+    if (keysMax !== undefined && (await this.#store.run('countKeys', tenant)) >= keysMax) throw tooManyKeys(keysMax);
     const ahead = await this.#pool?.take(request.type);
     const id = ahead?.id ?? newKeyId('caller');
     if (ahead === undefined) await this.#journal.announce(id, 'CREATE');
     try {
       const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#make(id, request.type));
       const [{ row }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(this.#token, id, request)]);
-      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns) });
+      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns), keysMax });
       const created = { reference: parseKeyReferenceId(row.sha1), secret };
       const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
       await this.#store.commit([insert, ...auditSteps('the key and its certificate exist'), ...outcome]);
       return created;
     } catch (error) {
       await this.destruction.undoCreation(id);
+      if (keysMax !== undefined && error instanceof Error && error.message.includes(tenantIsFull)) throw tooManyKeys(keysMax);
       throw error;
     }
   }
@@ -112,15 +131,11 @@ export class Keyring {
     complete: (values: readonly Uint8Array[]) => Promise<T>,
   ): Promise<T> {
     this.#pool?.noteUse();
-    const allowed = coversDocuments(key.binding, documents);
     const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
     const result = await this.#activation.activate<'SIGN', T>(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
-      const outcome = await this.#custody.sign(
-        reserved,
-        algorithm,
-        digests,
-        (secret) => allowed && coversDocuments(secret.binding, documents),
-      );
+      const allowed = await this.#allowed(reserved, documents);
+      if (allowed === undefined) return { verified: false };
+      const outcome = await this.#custody.sign(reserved, algorithm, digests, (secret) => allowed.has(secret));
       if (!outcome.verified) return outcome;
       const { by, values } = outcome;
       if (values.length === 0) {
@@ -131,6 +146,25 @@ export class Keyring {
     });
     if (change !== undefined) await this.destruction.finish(key.id);
     return result;
+  }
+
+  /**
+   * Those of the possible secrets that let the documents be signed. Where it takes time to hash the documents, the secret is verified before:
+   * undefined where it is wrong, so that nothing is hashed for it.
+   */
+  async #allowed(reserved: Reserved<'SIGN'>, documents: readonly InputDocument[]): Promise<ReadonlySet<PossibleSecret> | undefined> {
+    const { key, candidates } = reserved;
+    const digests = new DocumentDigests(documents, this.#threads);
+    let asked = candidates;
+    if (digests.areBig && [key, ...candidates].some(({ binding }) => binding !== undefined)) {
+      const outcome = await this.#custody.verify(reserved);
+      if (!outcome.verified) return undefined;
+      asked = candidates.slice(outcome.by, outcome.by + 1);
+    }
+    const allowed = new Set<PossibleSecret>();
+    if (!(await coversDocuments(key.binding, documents, digests))) return allowed;
+    for (const secret of asked) if (await coversDocuments(secret.binding, documents, digests)) allowed.add(secret);
+    return allowed;
   }
 
   /**
@@ -204,29 +238,28 @@ export class Keyring {
   }
 
   /**
-   * Makes a one-time password for one action, which replaces an older one. With `deliver` it reaches the owner that way, and is not answered.
+   * Makes a one-time password for one action, which replaces an older one. With `deliver` it reaches the owner that way, and is not answered; where that
+   * fails, nothing has changed.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; DIGEST_NOT_AUTHORISED where the key does not allow the digests; what `deliver` refuses with
    */
   async makeOtp(
     key: KeyRecord,
     { action, digests, deliver }: { action: OtpAction; digests: readonly BoundDigest[]; deliver?: Deliver | undefined },
   ): Promise<string | undefined> {
-    checkUsable(key, otpUses[action], Date.now());
+    checkUsable(key, otpUses[action], this.#store.now());
     const isForSigning = action === 'SIGN';
     if (isForSigning && !coversDigests(key.binding, digests)) throw new Refusal('DIGEST_NOT_AUTHORISED');
-    const { text, row } = await makeOtp(this.#token, key, action, isForSigning ? digests : undefined);
-    const outcome = deliver === undefined ? await outcomeSteps({ answer: { password: text }, until: row.expires_at }) : [];
-    await this.#store.commit([step('putOtp', { otp: row, now: Date.now() }), ...auditSteps('a one-time password is open'), ...outcome]);
-    if (deliver === undefined) return text;
-    try {
-      await deliver(key.subscriber, text);
-    } catch (error) {
-      await this.#store.run('withdrawOtp', row.otp_id);
-      throw error;
-    }
-    const delivered = await outcomeSteps({ answer: {}, until: row.expires_at });
-    if (delivered.length > 0) await this.#store.commit(delivered);
-    return undefined;
+    const { text, row } = await makeOtp(this.#token, key, action, { binding: isForSigning ? digests : undefined, now: this.#store.now() });
+    // Until somebody has taken it, the one before it stays open.
+    await deliver?.(key.subscriber, text);
+    const answer = deliver === undefined ? { password: text } : {};
+    const outcome = await outcomeSteps({ answer, until: row.expires_at, whileOtp: row.otp_id });
+    await this.#store.commit([
+      step('putOtp', { otp: row, now: this.#store.now() }),
+      ...auditSteps('a one-time password is open'),
+      ...outcome,
+    ]);
+    return deliver === undefined ? text : undefined;
   }
 
   /** The store has another state of the key: it counts from the return on, for requests on their way too. */
@@ -234,14 +267,19 @@ export class Keyring {
     await this.#cache.reread(key);
   }
 
+  /** The time that locks and ends go by, on every instance the same; milliseconds since epoch. */
+  now(): number {
+    return this.#store.now();
+  }
+
   /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
   checkUsable(key: KeyRecord, use: Use): void {
-    checkUsable(key, use, Date.now());
+    checkUsable(key, use, this.#store.now());
   }
 
   /** What an operator does with a locked key: it has all its attempts again. `record` is committed with it. @throws {Refusal} KEY_UNKNOWN */
   async unlock(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
-    const [counters] = await this.#store.commit([step('unlockKey', reference), ...record]);
+    const [counters] = await this.#store.commit([deciding(step('unlockKey', reference)), ...record]);
     if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
     const key = this.#cache.cached(reference);
     if (key !== undefined) setCounters(key, counters);
@@ -252,8 +290,8 @@ export class Keyring {
     const row = await this.#store.run('findKey', reference);
     if (row === undefined) throw new Refusal('KEY_UNKNOWN');
     const { from, to, destroys } = transitions.remove;
-    const change = step('changeKeyState', { reference, from, to, destroys, now: Date.now() });
-    const [isChanged] = await this.#store.commit([change, ...record]);
+    const change = step('changeKeyState', { reference, from, to, destroys, now: this.#store.now() });
+    const [isChanged] = await this.#store.commit([deciding(change), ...record]);
     if (!isChanged) throw new Refusal('KEY_STATE', { message: 'the key has ended before' });
     const key = this.#cache.cached(reference);
     if (key !== undefined) {
@@ -292,6 +330,12 @@ export class Keyring {
 
 /** What a one-time password for an action is good for. */
 export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE: 'revoke' } as const satisfies Record<OtpAction, Use>;
+
+function tooManyKeys(keysMax: number): Refusal {
+  return new Refusal('ISSUANCE_REFUSED', {
+    message: `the tenant has ${keysMax} keys, and may have no more: remove those that are done with`,
+  });
+}
 
 function samePassword(): Refusal {
   return new Refusal('FIELDS_INCONSISTENT', { at: '/password', message: 'the new password is the one that the key has' });

@@ -19,6 +19,8 @@ export interface NewKey {
   readonly transactionId?: string | undefined;
   readonly binding?: DigestBinding;
   readonly subscriber: Subscriber;
+  /** Keys that the tenant may have on the token; absent: any number. */
+  readonly keysMax?: number | undefined;
   /** Issues the certificate for the public key (SubjectPublicKeyInfo, DER). */
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
   /** What the caller is answered: kept for repetitions of the request by the commit that makes the key. */

@@ -16,12 +16,12 @@ const values = 10 ** digits;
 const fairBelow = Math.floor(2 ** 32 / values) * values;
 const drawnBytes = 32;
 
-/** Makes a one-time password, and what the store keeps of it. */
+/** Makes a one-time password, and what the store keeps of it. `now`: milliseconds since epoch, from which on it is valid. */
 export async function makeOtp(
   token: Pick<Token, 'random' | 'makeMac'>,
   key: KeyRecord,
   action: OtpAction,
-  binding: DigestBinding,
+  { binding, now }: { binding: DigestBinding; now: number },
 ): Promise<{ text: string; row: OtpRow }> {
   const text = await drawOtp(token);
   const salt = randomBytes(16);
@@ -37,7 +37,7 @@ export async function makeOtp(
       bound_digests: bindingText(binding),
       attempts_left: attempts,
       reserved_until: null,
-      expires_at: Date.now() + validMs,
+      expires_at: now + validMs,
     },
   };
 }

@@ -1,22 +1,30 @@
 import { auditSteps } from '../audit/audited-request.ts';
 import { Refusal } from '../result-codes.ts';
+import type { Holding } from '../state/repositories/attempts.ts';
+import { claimIsLost } from '../state/repositories/kept-answers.ts';
 import type { OtpFate } from '../state/repositories/otps.ts';
 import { useIsLost, type KeyChange, type UseSettlement } from '../state/repositories/uses.ts';
 import type { OtpRow } from '../state/schema.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps, type SettledOutcome } from '../state/settlement.ts';
 import { step } from '../state/step.ts';
+import { commitIsUnknown } from '../state/store-unavailable.ts';
+import type { RecordReader } from './key-cache.ts';
 import { checkUsable, lockRule, setCounters, type KeyRecord } from './key-record.ts';
 import type { Use } from './states.ts';
 
 /** What was reserved in the store for an attempt. */
 export interface Reservation {
   readonly otp: OtpRow | undefined;
+  /** When it ends by itself: of the monotonic clock, milliseconds. */
+  readonly endsMs: number;
 }
 
 /** What a right secret leads to. */
 export interface Gain {
   readonly use: Use;
+  /** What must hold still. */
+  readonly holding: Holding;
   /** The one-time password is used up. */
   readonly usesUpOtp: boolean;
   readonly change: KeyChange | undefined;
@@ -24,70 +32,110 @@ export interface Gain {
   readonly outcome: SettledOutcome | undefined;
 }
 
+const retryMs = 250;
+
 /** The second of the two commits of an activation. */
 export class Settling {
   readonly #store: StateStore;
-  readonly #read: (key: KeyRecord) => Promise<void>;
+  readonly #records: RecordReader;
 
-  constructor(store: StateStore, read: (key: KeyRecord) => Promise<void>) {
+  constructor(store: StateStore, records: RecordReader) {
     this.#store = store;
-    this.#read = read;
+    this.#records = records;
   }
 
   /** The service itself failed. */
   async giveBack(key: KeyRecord, reservation: Reservation): Promise<void> {
-    // If this fails too, the reservation ends by its time.
-    await this.#store.run('settleUse', settlement(key, reservation, 'fault', 'kept')).catch(() => undefined);
+    await this.#now(key, reservation, 'fault').catch((error: unknown) => {
+      this.#later(key, reservation, 'fault', error);
+    });
   }
 
   async wrong(key: KeyRecord, reservation: Reservation): Promise<void> {
-    const work = step('settleUse', settlement(key, reservation, 'wrong', 'failed'));
+    const work = step('settleUse', this.#settlement(key, reservation, 'wrong', 'failed'));
     const outcome = await outcomeSteps({ refusal: new Refusal('ACTIVATION_FAILED') });
-    const [counters] = await this.#store.commit([work, ...auditSteps('a failed attempt is counted'), ...outcome]);
-    if (counters !== undefined) setCounters(key, counters);
+    try {
+      const [counters] = await this.#store.commit([work, ...auditSteps('a failed attempt is counted'), ...outcome]);
+      if (counters !== undefined) setCounters(key, counters);
+    } catch (error) {
+      // Who has the request by now counts its failure. Otherwise nobody is told of it, and it counts as soon as the store answers.
+      if (isOf(error, claimIsLost)) await this.giveBack(key, reservation);
+      else this.#later(key, reservation, 'wrong', error);
+      throw error;
+    }
   }
 
   /**
    * Nothing is written where nothing changes: a password that needed no reservation, on a key without failures.
-   * @throws {Refusal} KEY_STATE, ACTIVATION_FAILED where somebody else was faster with what the secret was right for
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED where what the secret was right for is gone by now
    */
-  async right(key: KeyRecord, reservation: Reservation | undefined, { use, usesUpOtp, change, outcome }: Gain): Promise<void> {
+  async right(key: KeyRecord, reservation: Reservation | undefined, { use, holding, usesUpOtp, change, outcome }: Gain): Promise<void> {
     if (reservation === undefined && change === undefined && key.failuresSinceSuccess === 0) return;
-    const work = step('settleUse', { ...settlement(key, reservation, 'right', usesUpOtp ? 'used' : 'kept'), change });
+    const fate = usesUpOtp ? 'used' : 'kept';
+    const work = step('settleUse', { ...this.#settlement(key, reservation, 'right', fate), change, holding });
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);
     try {
       const [counters] = await this.#store.commit([work, ...auditSteps(effectOf(change, usesUpOtp)), ...kept]);
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
-      if (!(error instanceof Error && error.message.includes(useIsLost))) throw error;
-      await this.#lost(key, reservation, use);
+      if (reservation !== undefined) {
+        if (isOf(error, commitIsUnknown)) throw error;
+        await this.giveBack(key, reservation);
+      }
+      if (!isOf(error, useIsLost)) throw error;
+      await this.#lost(key, use);
     }
     if (change?.kind === 'end') key.state = change.to;
     else if (change !== undefined) key.secret = { salt: change.salt, mac: change.mac, stretched: change.stretched === 1 };
   }
 
-  async #lost(key: KeyRecord, reservation: Reservation | undefined, use: Use): Promise<never> {
-    if (reservation !== undefined) await this.giveBack(key, reservation);
-    await this.#read(key);
-    checkUsable(key, use, Date.now());
+  async #lost(key: KeyRecord, use: Use): Promise<never> {
+    await this.#records.reread(key);
+    checkUsable(key, use, this.#store.now());
     throw new Refusal('ACTIVATION_FAILED');
+  }
+
+  async #now(key: KeyRecord, reservation: Reservation, verdict: 'wrong' | 'fault'): Promise<void> {
+    const counters = await this.#store.run(
+      'settleUse',
+      this.#settlement(key, reservation, verdict, verdict === 'wrong' ? 'failed' : 'kept'),
+    );
+    if (counters !== undefined) setCounters(key, counters);
+  }
+
+  /**
+   * Tries again until the store answers, or the reservation has ended by its time. What may have been done all the same is left to that time: done
+   * twice, it would end the reservation of another attempt.
+   */
+  #later(key: KeyRecord, reservation: Reservation, verdict: 'wrong' | 'fault', cause: unknown): void {
+    if (isOf(cause, commitIsUnknown) || performance.now() + retryMs > reservation.endsMs) return;
+    setTimeout(() => {
+      this.#now(key, reservation, verdict).catch((error: unknown) => {
+        this.#later(key, reservation, verdict, error);
+      });
+    }, retryMs).unref();
+  }
+
+  #settlement(
+    { reference }: KeyRecord,
+    reservation: Reservation | undefined,
+    verdict: UseSettlement['verdict'],
+    fate: OtpFate,
+  ): UseSettlement {
+    const otp = reservation?.otp;
+    return {
+      reference,
+      rule: { ...lockRule, now: this.#store.now() },
+      reserved: reservation !== undefined,
+      verdict,
+      otp: otp === undefined ? undefined : { otpId: otp.otp_id, fate },
+    };
   }
 }
 
-function settlement(
-  { reference }: KeyRecord,
-  reservation: Reservation | undefined,
-  verdict: UseSettlement['verdict'],
-  fate: OtpFate,
-): UseSettlement {
-  const otp = reservation?.otp;
-  return {
-    reference,
-    rule: { ...lockRule, now: Date.now() },
-    reserved: reservation !== undefined,
-    verdict,
-    otp: otp === undefined ? undefined : { otpId: otp.otp_id, fate },
-  };
+/** The database thread hands on the text of an error alone. */
+function isOf(error: unknown, text: string): boolean {
+  return error instanceof Error && error.message.includes(text);
 }
 
 function effectOf(change: KeyChange | undefined, usesUpOtp: boolean): string {

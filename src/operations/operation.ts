@@ -4,6 +4,7 @@ import type { CertificateIssuer } from '../certificates/issue.ts';
 import type { Revocations } from '../certificates/revocations.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
+import type { OperationPaceName } from '../config/limits-config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
 import type { Messenger } from '../messages/messenger.ts';
@@ -44,6 +45,8 @@ export interface OperationDescription<Request, Answer extends object> {
    * changes something puts `outcomeSteps` into the commit of its last change.
    */
   readonly takesIdempotencyKey: boolean;
+  /** The limit that its requests count for, beside those of all requests (contract §10). The http room sees to it. */
+  readonly pace?: OperationPaceName;
   /** What it does, in one sentence of the documentation. */
   readonly summary: string;
   readonly request: z.ZodType<Request>;

@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { parse, stringify } from 'yaml';
+import { parse, parseDocument, stringify } from 'yaml';
 import type { PublicationUrls } from '../config/profile.ts';
 import { messagesSection, type GatewayPorts } from './gateway-settings.ts';
 import { adminSocketPath, clientFiles, layout, tokenSocketPath } from './layout.ts';
@@ -61,13 +61,29 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
         { certificateAuthority: 'issuing', profile: { keyType, defaultValidityMinutes: 60, maxValidityMinutes: 1440 } },
       ]),
     ),
-    // So high that the quickstart can be loaded.
-    limits: { requestsPerSecond: 1_000_000, requestsBurst: 1_000_000, requestsMaxPerClient: 1024 },
+    limits: { ...highLimits, requestsMaxPerClient: 1024 },
     log: { level: 'info' },
   };
   writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, {
     mode: 0o600,
   });
+}
+
+/** So high that the quickstart can be loaded. */
+const highLimits = {
+  requestsPerSecond: 1_000_000,
+  requestsBurst: 1_000_000,
+  otpsPerMinute: 1_000_000,
+  messagesPerMinute: 1_000_000,
+};
+
+function addHighLimits(): void {
+  const text = readFileSync(layout.config, 'utf8');
+  const document = parseDocument(text);
+  const missing = Object.entries(highLimits).filter(([name]) => document.has('limits') && !document.hasIn(['limits', name]));
+  if (missing.length === 0) return;
+  for (const [name, limit] of missing) document.setIn(['limits', name], limit);
+  writeFileSync(layout.config, String(document));
 }
 
 /** Adds what the configuration of a quickstart lacks that an earlier version made. */
@@ -77,6 +93,7 @@ export function completeConfig(gateways: GatewayPorts): void {
   for (const [name, section] of Object.entries({ admin: { socketPath: adminSocketPath() }, messages: messagesSection(gateways) })) {
     if (!(name in known)) appendFileSync(layout.config, stringify({ [name]: section }));
   }
+  addHighLimits();
 }
 
 export function publicUrlOf(port: number): string {

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { StateConfig } from '../config/state-config.ts';
+import type { ClockReading } from './clock.ts';
 import { textOf, type Change, type Database, type FaultKind, type Outcome, type Work } from './database.ts';
 import { PostgresqlDatabase } from './postgresql/postgresql-database.ts';
 import { postgresqlFault } from './postgresql/postgresql-fault.ts';
@@ -21,12 +22,12 @@ export type ToDatabase =
 
 /** What it gets. Changes reach it before the answer to its question. */
 export type FromDatabase =
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'ready'; readonly clock: ClockReading | undefined }
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'log'; readonly message: string }
   | { readonly kind: 'pong'; readonly id: number }
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
-  | { readonly kind: 'changes'; readonly id: number; readonly changes: readonly Change[] }
+  | { readonly kind: 'changes'; readonly id: number; readonly changes: readonly Change[]; readonly clock: ClockReading | undefined }
   | { readonly kind: 'noChanges'; readonly id: number; readonly fault: FaultKind; readonly reason: string };
 
 /** Members of a group: enough to share one wait for the disk, few enough for none of them to wait long. */
@@ -61,7 +62,7 @@ try {
       if (!working) void work(database);
     }
   });
-  send({ kind: 'ready' });
+  send({ kind: 'ready', clock: database.clock });
 } catch (error) {
   send({ kind: 'failed', reason: textOf(error) });
 }
@@ -83,7 +84,8 @@ async function work(database: Database): Promise<void> {
 
 async function look(database: Database, id: number): Promise<void> {
   try {
-    send({ kind: 'changes', id, changes: await database.changes() });
+    const changes = await database.changes();
+    send({ kind: 'changes', id, changes, clock: database.clock });
   } catch (error) {
     send({ kind: 'noChanges', id, fault: postgresqlFault(error), reason: textOf(error) });
   }

@@ -1,3 +1,4 @@
+import type { ClockReading } from './clock.ts';
 import type { Step } from './step.ts';
 
 /** What callers sent to be committed together, or not at all. */
@@ -24,6 +25,8 @@ export interface Database {
   read?(work: Work): Promise<Outcome>;
   /** What was committed, by whomever, since the last call. @throws where the database does not answer */
   changes(): Promise<Change[]>;
+  /** What the clock of the server said last, where there is a server. */
+  readonly clock?: ClockReading | undefined;
   close(): Promise<void>;
 }
 

@@ -10,9 +10,11 @@ export async function runSteps(connection: Kysely<Schema>, group: readonly Work[
   const all: unknown[][] = [];
   for (const { steps } of group) {
     const values: unknown[] = [];
-    for (const { name, argument } of steps) {
+    for (const { name, argument, decides } of steps) {
       const run = repositories[name] as (db: Transaction<Schema>, argument: unknown) => Promise<unknown>;
-      values.push(await run(transaction, argument));
+      const value = await run(transaction, argument);
+      values.push(value);
+      if (decides === true && (value === undefined || value === false)) break;
     }
     all.push(values);
   }

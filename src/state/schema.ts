@@ -17,6 +17,7 @@ export interface Schema {
   kept_answers: KeptAnswerRow;
   kept_answer_parts: KeptAnswerPartRow;
   service_keys: ServiceKeyRow;
+  limited_tenants: LimitedTenantRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -198,6 +199,8 @@ export interface KeptAnswerRow {
   parts: string | null;
   /** The end of the claim, or of the time for which the answer is kept. */
   ends_at: number;
+  /** The one-time password that the answer tells, and without which it is worth nothing: `otp_id`. */
+  while_otp: Generated<string | null>;
 }
 
 /** A piece of a large kept answer. It counts when its row in `kept_answers` names the claim that it was stored under. */
@@ -207,6 +210,12 @@ export interface KeptAnswerPartRow {
   /** From 0. */
   part: number;
   bytes: Uint8Array;
+}
+
+/** A tenant that may have so many keys: two creations at once change one row, so that each counts the other. */
+export interface LimitedTenantRow {
+  tenant: string;
+  creations: number;
 }
 
 /** A key on the token that the service has for a purpose of its own. */

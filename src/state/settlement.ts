@@ -2,14 +2,16 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Refusal } from '../result-codes.ts';
 import type { Step } from './step.ts';
 
+export interface SettledAnswer {
+  readonly answer: object;
+  /** Milliseconds since epoch: where the answer is worth nothing afterwards, as a one-time password is. */
+  readonly until?: number;
+  /** `otp_id` of the one-time password that it is about: it is repeated as long as that is open. */
+  readonly whileOtp?: string;
+}
+
 /** How an operation ends, as the commit that settles it knows. */
-export type SettledOutcome =
-  | {
-      readonly answer: object;
-      /** Milliseconds since epoch: where the answer is worth nothing afterwards, as a one-time password is. */
-      readonly until?: number;
-    }
-  | { readonly refusal: Refusal };
+export type SettledOutcome = SettledAnswer | { readonly refusal: Refusal };
 
 /** Who keeps the outcome of the request that is being carried out. */
 export interface OutcomeKeeper {

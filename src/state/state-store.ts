@@ -17,7 +17,7 @@ export interface StateStore {
     name: N,
     ...argument: RepositoryArgument<N> extends undefined ? [] : [RepositoryArgument<N>]
   ): Promise<RepositoryResult<N>>;
-  /** Several operations in one transaction, in order: all of them, or none. @throws as `run` */
+  /** Several operations in one transaction, in order: all of them, or none; those after one that decides, where it did something. @throws as `run` */
   commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>>;
   /**
    * When this resolves, every change that was committed before the call, by whichever instance, has been handed to `onChange`: what a cache
@@ -25,6 +25,11 @@ export interface StateStore {
    * @throws {StoreUnavailable}
    */
   refresh(): Promise<void>;
+  /**
+   * The time that locks, reservations and one-time passwords go by, in milliseconds since epoch: that of the database server, as each `refresh`
+   * learns it, so that instances whose clocks differ decide alike; without a server, that of this machine.
+   */
+  now(): number;
   /** For caches. The callback is called with rows that this or another instance changed; on a store that is not shared, never. */
   onChange(listener: (change: Change) => void): void;
   /** Resolves when the database thread takes its turn, whether the database itself answers or not. @throws {Error} where the thread has ended */

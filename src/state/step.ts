@@ -4,6 +4,8 @@ import type { RepositoryArgument, RepositoryName, RepositoryResult } from './rep
 export interface Step<N extends RepositoryName = RepositoryName> {
   readonly name: N;
   readonly argument: unknown;
+  /** Where it answers `false` or nothing, the steps after it are not done. */
+  readonly decides?: true;
 }
 
 /** Names an operation with its argument, for `StateStore.commit`. */
@@ -12,6 +14,11 @@ export function step<N extends RepositoryName>(
   ...argument: RepositoryArgument<N> extends undefined ? [] : [RepositoryArgument<N>]
 ): Step<N> {
   return { name, argument: argument[0] };
+}
+
+/** A step on which those after it depend: they are done where it changed something, which it says by its answer. */
+export function deciding<N extends RepositoryName>(one: Step<N>): Step<N> {
+  return { ...one, decides: true };
 }
 
 /** The answers of steps, in their order. */

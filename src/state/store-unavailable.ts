@@ -8,3 +8,6 @@ export class StoreUnavailable extends Error {
     this.name = 'StoreUnavailable';
   }
 }
+
+/** The text of the one failure after which a commit may be done all the same. */
+export const commitIsUnknown = 'nobody can tell whether a commit was done';

@@ -3,6 +3,7 @@ import { moduleFile } from '../config/module-file.ts';
 import type { StateConfig } from '../config/state-config.ts';
 import { Refusal } from '../result-codes.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { timeBy, type ClockReading } from './clock.ts';
 import type { FromDatabase, Opening, ToDatabase } from './database-thread.ts';
 import type { Change, FaultKind } from './database.ts';
 import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repositories/all.ts';
@@ -21,14 +22,16 @@ export class ThreadedStore implements StateStore {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   readonly #listeners: ((change: Change) => void)[] = [];
+  #clock: ClockReading | undefined;
   #nextId = 0;
   #ended: Error | undefined;
   /** The look for changes that has begun, and the one that begins after it: a look sees what was there when it began. */
   #looking: Promise<void> | undefined;
   #nextLook: Promise<void> | undefined;
 
-  private constructor(worker: Worker, isShared: boolean) {
+  private constructor(worker: Worker, isShared: boolean, clock: ClockReading | undefined) {
     this.#worker = worker;
+    this.#clock = clock;
     this.isShared = isShared;
     worker.on('message', (message: FromDatabase) => {
       this.#take(message);
@@ -44,15 +47,15 @@ export class ThreadedStore implements StateStore {
   static async open(config: StateConfig, { log, readOnly = false }: { log?: Logger; readOnly?: boolean } = {}): Promise<ThreadedStore> {
     const opening: Opening = { config, readOnly };
     const worker = new Worker(moduleFile('./database-thread', import.meta.url), { workerData: opening });
-    await new Promise<void>((resolve, reject) => {
+    const clock = await new Promise<ClockReading | undefined>((resolve, reject) => {
       worker.once('error', reject);
       worker.on('message', (message: FromDatabase) => {
         if (message.kind === 'log') log?.warn(message.message);
-        else if (message.kind === 'ready') resolve();
+        else if (message.kind === 'ready') resolve(message.clock);
         else if (message.kind === 'failed') reject(new Error(`${nameOf(config)}: ${message.reason}`));
       });
     });
-    return new ThreadedStore(worker, config.kind === 'postgresql');
+    return new ThreadedStore(worker, config.kind === 'postgresql', clock);
   }
 
   async run<N extends RepositoryName>(
@@ -79,6 +82,10 @@ export class ThreadedStore implements StateStore {
     return this.#nextLook;
   }
 
+  now(): number {
+    return timeBy(this.#clock);
+  }
+
   onChange(listener: (change: Change) => void): void {
     this.#listeners.push(listener);
   }
@@ -93,6 +100,7 @@ export class ThreadedStore implements StateStore {
         resolve();
       });
     });
+    this.#ended ??= new StoreUnavailable('it is closed');
     this.#worker.postMessage({ kind: 'close' } satisfies ToDatabase);
     await exited;
   }
@@ -132,6 +140,7 @@ export class ThreadedStore implements StateStore {
     } else if (message.kind === 'pong') {
       this.#settled(message.id)?.resolve(undefined);
     } else if (message.kind === 'changes') {
+      this.#clock = message.clock ?? this.#clock;
       for (const change of message.changes) for (const listener of this.#listeners) listener(change);
       this.#settled(message.id)?.resolve(undefined);
     } else if (message.kind === 'noChanges') {

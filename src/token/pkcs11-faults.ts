@@ -59,6 +59,13 @@ export function changeIsRefused(code: number | undefined): boolean {
   return code !== undefined && refusalsOfChange.has(code);
 }
 
+/** ARGUMENTS_BAD, MECHANISM_INVALID, MECHANISM_PARAM_INVALID: what tokens say of a mechanism, or of parameters, that they do not have. */
+const refusalsOfMechanism: ReadonlySet<number> = new Set([0x07, ckr.MECHANISM_INVALID, 0x71]);
+
+export function mechanismIsRefused(code: number): boolean {
+  return refusalsOfMechanism.has(code);
+}
+
 /** Another try would bring the token nearer to its lock. */
 export function pinIsRefused(code: number | undefined): boolean {
   return code !== undefined && code >= ckr.PIN_INCORRECT && code <= ckr.PIN_LOCKED;

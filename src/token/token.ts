@@ -80,6 +80,14 @@ export class TokenUnavailable extends Error {
   }
 }
 
+/** The token is there, and cannot do what it was asked for: another try would end alike. */
+export class TokenCannot extends TokenUnavailable {
+  constructor(message: string) {
+    super(message);
+    this.name = 'TokenCannot';
+  }
+}
+
 /** More requests wait for the token than it can serve in time: nothing was done (HTTP 503). */
 export class TokenBusy extends TokenUnavailable {
   readonly retryAfterSeconds: number;

@@ -156,9 +156,10 @@ describe('a reload', () => {
 
   it('changes limits at once', async () => {
     change((settings) => {
-      settings.limits = { jsonBodyMaxBytes: 1000 };
+      settings.limits = { jsonBodyMaxBytes: 1000, otpsPerMinute: 1, messagesPerMinute: 1 };
     });
-    expect((await signetctl('reload')).stdout).toContain('limits.jsonBodyMaxBytes');
+    const { stdout } = await signetctl('reload');
+    for (const limit of ['jsonBodyMaxBytes', 'otpsPerMinute', 'messagesPerMinute']) expect(stdout).toContain(`limits.${limit}`);
     expect((await post('other', JSON.stringify({ requestID: 'x'.repeat(1000) }))).status).toBe(413);
   });
 

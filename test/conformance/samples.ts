@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { coveringProperties } from './covering-properties.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 
 /** Makes signatures and certificates of every kind in the directory given, and `requests.jsonl` for a validator that is not ours. */
@@ -29,6 +30,7 @@ async function makeSamples(): Promise<void> {
   const trust = join(place(), 'root.pem');
   writeFileSync(trust, readFileSync(environment.description().trustAnchors[0] ?? ''));
   writeFileSync(join(place(), 'issuing.pem'), readFileSync(join(environment.directory, 'pki', 'issuing.pem')));
+  const content = readFileSync(document);
   const lines: string[] = [];
   for (const client of ['app', 'other', 'p384']) {
     const { keyReference, certificate } = await call(client, 'pki/createCertificate', {
@@ -48,17 +50,38 @@ async function makeSamples(): Promise<void> {
     for (const detached of [true, false]) {
       for (const digestAlgorithm of ['SHA_256', 'SHA_384', 'SHA_512']) {
         for (const RSAVersion of client === 'app' ? ['PKCS_1_1_5', 'PKCS_1_2_1'] : [undefined]) {
-          const XP7Signature = { XP7Format: 'CXP_7', digestAlgorithm, RSAVersion, XP7Providers: { CXP7Parameters: { detached } } };
-          const inputDocuments = [{ ID: 'd', base64Data: { base64Value: readFileSync(document).toString('base64') } }];
-          const { evidenceObject } = await call(client, 'signature/sign', { keyReference, parameters: { XP7Signature }, inputDocuments });
-          const file = join(
-            place(),
-            [client, detached ? 'detached' : 'attached', digestAlgorithm, RSAVersion ?? 'ECDSA'].join('-') + (detached ? '.p7s' : '.p7m'),
-          );
-          writeFileSync(file, Buffer.from(evidenceObject?.document.base64Data.base64Value ?? '', 'base64'));
-          lines.push(JSON.stringify({ file, ...(detached ? { content: [document] } : {}), trust: [trust], require: 'B' }));
+          const name = [client, detached ? 'detached' : 'attached', digestAlgorithm, RSAVersion ?? 'ECDSA'].join('-');
+          await make(name, content, { detached, digestAlgorithm, RSAVersion });
         }
       }
+    }
+    for (const [index, [name, signedProperties]] of Object.entries(coveringProperties).entries()) {
+      if (index % 3 !== ['app', 'other', 'p384'].indexOf(client)) continue;
+      await make(`${client}-${name}`, content, { detached: index % 2 === 0, signedProperties });
+    }
+    const first = await make(`${client}-first`, content, { detached: false, digestAlgorithm: 'SHA_384' });
+    const second = await make(`${client}-second`, first, { detached: false, validateSignatures: true });
+    await make(`${client}-third`, second, {
+      detached: false,
+      validateSignatures: false,
+      signedProperties: coveringProperties['everything'],
+    });
+
+    async function make(
+      name: string,
+      signed: Buffer,
+      { detached, ...options }: { readonly detached: boolean; readonly [option: string]: unknown },
+    ): Promise<Buffer> {
+      const XP7Signature = { XP7Format: 'CXP_7', ...options, XP7Providers: { CXP7Parameters: { detached } } };
+      const inputDocuments = [{ ID: 'd', base64Data: { base64Value: signed.toString('base64') } }];
+      const { evidenceObject } = await call(client, 'signature/sign', { keyReference, parameters: { XP7Signature }, inputDocuments });
+      const signature = Buffer.from(evidenceObject?.document.base64Data.base64Value ?? '', 'base64');
+      const file = join(place(), name + (detached ? '.p7s' : '.p7m'));
+      writeFileSync(file, signature);
+      // Without signing time a signature is no baseline signature (EN 319 122-1 §6.3), and is judged without that demand.
+      const level = name.endsWith('no-time') ? {} : { require: 'B' };
+      lines.push(JSON.stringify({ file, ...(detached ? { content: [document] } : {}), trust: [trust], ...level }));
+      return signature;
     }
   }
   writeFileSync(join(place(), 'requests.jsonl'), `${lines.join('\n')}\n`);

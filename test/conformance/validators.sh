@@ -9,10 +9,14 @@ trap 'rm -rf "$samples"' EXIT
 sh packaging/node24.sh test/conformance/samples.ts "$samples"
 "$tools/validate" --batch <"$samples/requests.jsonl" >"$samples/results.jsonl" || true
 wanted=$(wc -l <"$samples/requests.jsonl")
-accepted=$(jq -r 'select((.verdict == "valid" or .verdict == "valid-except-revocation") and .level == "CAdES-BASELINE-B") | .file' "$samples/results.jsonl" | wc -l)
-echo "validators: $accepted of $wanted signatures accepted at CAdES-BASELINE-B"
+# A signature without signing time is no baseline signature: it is to be sound, and that is all that DSS finds missing.
+good='((.verdict == "valid" or .verdict == "valid-except-revocation") and .level == "CAdES-BASELINE-B") or
+  ((.file | test("-no-time[.]")) and .verdict == "indeterminate" and ([.validators[] | select(.name != "dss") | .verdict] | all(. == "valid" or . == "not-applicable"))
+    and ([.validators[] | select(.name == "dss") | .reasons[]] | all(test("\u0027signing-time\u0027 is not present"))))'
+accepted=$(jq -r "select($good) | .file" "$samples/results.jsonl" | wc -l)
+echo "validators: $accepted of $wanted signatures accepted, at CAdES-BASELINE-B where they have a signing time"
 jq -r '.validators[] | select(.verdict != "not-applicable") | "\(.name) \(.verdict)"' "$samples/results.jsonl" | sort | uniq -c
-[ "$wanted" -gt 0 ] && [ "$accepted" = "$wanted" ] || { jq -c 'select(.verdict != "valid" and .verdict != "valid-except-revocation")' "$samples/results.jsonl" | head -c 4000; exit 1; }
+[ "$wanted" -gt 0 ] && [ "$accepted" = "$wanted" ] || { jq -c "select(($good) | not)" "$samples/results.jsonl" | head -c 4000; exit 1; }
 
 for certificate in "$samples"/certificate-*.der; do
   "$tools/lint" "$certificate" --issuer "$samples/issuing.pem" >"$samples/lint.json" || { cat "$samples/lint.json"; exit 1; }

@@ -38,6 +38,10 @@ export class DyingStore implements StateStore {
     return results;
   }
 
+  now(): number {
+    return this.#store.now();
+  }
+
   async answer(): Promise<void> {
     return this.#store.answer();
   }

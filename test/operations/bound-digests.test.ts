@@ -91,3 +91,24 @@ describe('an OTP bound to fewer documents than its key', () => {
     }
   });
 });
+
+describe('a list of digests', () => {
+  const many = (length: number): object[] => Array.from({ length }, (_, index) => ({ id: `d${index}`, ...hashOf('x', 'sha256') }));
+
+  it.each([
+    ['0/0', 'of as many as a request has documents', many(100)],
+    ['1/102', 'of more than a request has documents', many(101)],
+    ['1/102', 'of far more', many(1500)],
+    ['1/102', 'with an id of 256 characters', [{ ...entry('a'), id: 'x'.repeat(256) }]],
+    ['0/0', 'with an id of 255 characters', [{ ...entry('a'), id: 'x'.repeat(255) }]],
+    ['1/103', 'with two digests of one document by one hash', [entry('a'), entry('b'), entry('a', 'sha256', 'another')]],
+    ['0/0', 'with two digests of one document by two hashes', [entry('a'), entry('a', 'sha512')]],
+  ] as const)('answers %s %s, for a key and for an OTP', async (code, _name, digest) => {
+    const made = await call(client, 'pki/createCertificate', {
+      ...certificateRequest({ signatureActivationProtocol: 'OTP' }),
+      signerData: { digest },
+    });
+    expect(codeOf(made)).toBe(code);
+    expect((await otp(await boundKey('OTP'), digest)).code).toBe(code);
+  });
+});

@@ -43,6 +43,12 @@ const raw = (signatureAlgorithmOid?: string, signatureAlgorithmParameters?: obje
 const cades = (detached: boolean, more: object = {}) => ({
   XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached } }, ...more },
 });
+const policy = {
+  URL: 'https://policy.example/v1.pdf',
+  OID: '1.2.250.1.1.1.1',
+  digest: { digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue: createHash('sha256').update('policy').digest('hex') },
+};
+const explicit = (changes: object): object => ({ signaturePolicy: 'EXPLICIT', sigPolicyQualifier: { ...policy, ...changes } });
 const hashOids = { sha256: '2.16.840.1.101.3.4.2.1', sha384: '2.16.840.1.101.3.4.2.2', sha512: '2.16.840.1.101.3.4.2.3' };
 const digestDocument = (hash: keyof typeof hashOids): object => ({
   ID: 'd',
@@ -151,7 +157,13 @@ describe('rawSignature', () => {
     ['1/103', 'an algorithm for another key', '1.2.840.10045.4.3.2', undefined, [contentDocument(text)]],
     ['1/103', 'a digest of another hash', '1.2.840.113549.1.1.11', undefined, [digestDocument('sha512')]],
     ['1/103', 'PSS parameters with another algorithm', '1.2.840.113549.1.1.11', { PSSParameters: {} }, [contentDocument(text)]],
-    ['1/104', 'MGF1 with another hash', pss, { PSSMGF1Parameters: { digestAlgorithmOid: hashOids.sha512 } }, [contentDocument(text)]],
+    [
+      '1/104',
+      'MGF1 with another hash, which this token does not have',
+      pss,
+      { PSSMGF1Parameters: { digestAlgorithmOid: hashOids.sha512 } },
+      [contentDocument(text)],
+    ],
     ['1/102', 'another trailer', pss, { PSSParameters: { trailerField: 2 } }, [contentDocument(text)]],
     ['1/103', 'a salt too long for the key', pss, { PSSParameters: { saltLength: 300 } }, [contentDocument(text)]],
     [
@@ -224,6 +236,36 @@ describe('CAdES (CXP_7)', () => {
 
   it.each([
     ['1/104', { timeStamp: {} }],
+    ['1/103', { signedProperties: { signingTime: { source: 'CLIENT' } } }],
+    ['1/103', { signedProperties: { signingTime: { source: 'SYSTEM', time: 1 } } }],
+    ['1/103', { signedProperties: { signingTime: { time: 1 } } }],
+    ['1/103', { signedProperties: { signingTime: { source: 'NONE', time: 1 } } }],
+    ['1/103', { signedProperties: { signingTime: { source: 'CLIENT', time: Date.UTC(2001, 0) } } }],
+    ['1/103', { signedProperties: { signingTime: { source: 'CLIENT', time: Number.MAX_SAFE_INTEGER } } }],
+    ['1/102', { signedProperties: { signingTime: { source: 'CLIENT', time: 1.5 } } }],
+    ['1/103', { signedProperties: { signaturePolicy: 'EXPLICIT' } }],
+    ['1/103', { signedProperties: { signaturePolicy: 'IMPLICIT', sigPolicyQualifier: policy } }],
+    ['1/103', { signedProperties: { sigPolicyQualifier: policy } }],
+    ['1/103', { signedProperties: explicit({ digest: { ...policy.digest, digestValue: '00' } }) }],
+    ['1/102', { signedProperties: explicit({ digest: { ...policy.digest, digestValue: 'ABC' } }) }],
+    ['1/104', { signedProperties: explicit({ digest: { ...policy.digest, digestAlgOID: '1.2.3' } }) }],
+    ['1/102', { signedProperties: explicit({ URL: 'https://é.example' }) }],
+    ['1/101', { signedProperties: explicit({ OID: undefined }) }],
+    ['1/103', { signedProperties: { signatureType: 'APPELLATION', commitmentTypeId: 'RECEIPT' } }],
+    ['0/0', { signedProperties: { signatureType: 'INDEPENDENT', commitmentTypeId: 'RECEIPT' } }],
+    ['0/0', { signedProperties: { signatureType: 'APPELLATION', commitmentTypeId: 'ORIGIN' } }],
+    ['1/102', { signedProperties: { commitmentText: 'x'.repeat(201) } }],
+    ['1/102', { signedProperties: { commitmentText: '' } }],
+    ['0/0', { signedProperties: { commitmentText: '🖋'.repeat(200) } }],
+    ['0/0', { signedProperties: { commitmentText: 'x'.repeat(201), commitmentTypeId: 'APPROVAL' } }],
+    ['1/102', { signedProperties: { signatureProductionPlace: { countryCode: 'XX' } } }],
+    ['1/102', { signedProperties: { signatureProductionPlace: { city: '' } } }],
+    ['0/0', { signedProperties: { signatureProductionPlace: {} } }],
+    ['1/101', { signedProperties: { signerRole: {} } }],
+    ['0/0', { signedProperties: { signerRole: { claimedRoles: {} } } }],
+    ['1/102', { signedProperties: { signerRole: { claimedRoles: { claimedRole: ['Notaire', ''] } } } }],
+    ['1/102', { signedProperties: { signerRole: { claimedRoles: { claimedRole: Array.from({ length: 65 }, () => 'x') } } } }],
+    ['1/102', { signedProperties: { unknownMember: 1 } }],
     ['0/0', { signedProperties: {} }],
     ['1/104', { digestAlgorithm: 'SHA_1' }],
     ['1/102', { digestAlgorithm: 'MD5' }],
@@ -239,6 +281,42 @@ describe('CAdES (CXP_7)', () => {
   it('answers 1/103 to RSAVersion with a key that is not RSA', async () => {
     expect(codeOf(await sign('other', cades(true, { RSAVersion: 'PKCS_1_1_5' }), [contentDocument(text)]))).toBe('1/103');
     expect(codeOf(await sign('app', cades(true, { validateSignatures: true }), [contentDocument(text)]))).toBe('0/0');
+  });
+
+  it('co-signs what is signed already, by another client and another algorithm, and refuses it where a signature is broken and validation is asked for', async () => {
+    const first = evidenceOf(await sign('app', cades(false, { digestAlgorithm: 'SHA_512' }), [contentDocument(text)]));
+    const both = await sign('other', cades(false, { validateSignatures: true }), [contentDocument(first)]);
+    expect(codeOf(both)).toBe('0/0');
+    const printed = openssl(['cms', '-cmsout', '-print', '-noout', '-inform', 'DER', '-in', '{cms}'], { cms: evidenceOf(both) });
+    expect(printed.match(/signatureAlgorithm:/g)?.length).toBe(2);
+    expect(verify(evidenceOf(both))).toContain(text.toString('utf8').trim());
+    const broken = Buffer.from(first);
+    broken.write('c', broken.indexOf('Contrat'));
+    const refused = await sign('other', cades(false, { validateSignatures: true }), [
+      contentDocument(text, '1'),
+      contentDocument(broken, '2'),
+    ]);
+    expect([codeOf(refused), messageOf(refused)]).toEqual(['2/235', expect.stringMatching(/signature 1 of 1 is not of this content/)]);
+    expect(codeOf(await sign('other', cades(false, { validateSignatures: false }), [contentDocument(broken)]))).toBe('0/0');
+    expect(codeOf(await sign('other', cades(false, { validateSignatures: false }), [contentDocument(first.subarray(0, -1))]))).toBe(
+      '1/105',
+    );
+    const whole = evidenceOf(await sign('other', cades(false), [contentDocument(first)]));
+    expect(
+      openssl(['cms', '-cmsout', '-print', '-noout', '-inform', 'DER', '-in', '{cms}'], { cms: whole }).match(/signatureAlgorithm:/g)
+        ?.length,
+    ).toBe(1);
+  });
+
+  it('signs the time that the client says, or none', async () => {
+    const time = Date.now();
+    const said = await sign('app', cades(true, { signedProperties: { signingTime: { source: 'CLIENT', time } } }), [contentDocument(text)]);
+    const none = await sign('app', cades(true, { signedProperties: { signingTime: { source: 'NONE' } } }), [contentDocument(text)]);
+    const digits = `${new Date(time).toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`;
+    expect(evidenceOf(said).includes(digits)).toBe(true);
+    const signingTime = Buffer.from('06092a864886f70d010905', 'hex');
+    expect([evidenceOf(said).includes(signingTime), evidenceOf(none).includes(signingTime)]).toEqual([true, false]);
+    expect(verify(evidenceOf(none), ['-content', '{doc}', '-out', '/dev/null'], { doc: text })).toContain('successful');
   });
 
   it('gives the file name its ending within 255 bytes', async () => {

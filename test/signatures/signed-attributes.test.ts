@@ -29,7 +29,6 @@ const options: Record<string, Partial<SignedProperties>> = {
   'commitment-delivery': { commitments: ['DELIVERY'] },
   'commitment-receipt': { commitments: ['RECEIPT'] },
   'commitment-sender': { commitments: ['SENDER'] },
-  'commitment-two': { commitments: ['ORIGIN', 'APPROVAL'] },
   'commitment-text': { commitmentText: 'Lu et approuvé' },
   'commitment-text-and-origin': { commitments: ['ORIGIN'], commitmentText: 'Lu et approuvé' },
   'policy-implicit': { policy: 'IMPLICIT' },
@@ -39,7 +38,7 @@ const options: Record<string, Partial<SignedProperties>> = {
   'place-country': { place: noPlace },
   'place-postal-code': { place: { ...noPlace, postalCode: '1000' } },
   roles: { claimedRoles: ['Notaire', 'Directrice générale', 'Notaire'] },
-  everything: { signingTime: new Date(), commitments: ['ORIGIN', 'SENDER'], policy, place, claimedRoles: ['Notaire'] },
+  everything: { signingTime: new Date(), commitments: ['SENDER'], policy, place, claimedRoles: ['Notaire'] },
 };
 
 const signer = softwareSigner('options', 'rsa');

@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { constants, createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -75,4 +79,27 @@ describe('verification of a signature value', () => {
       false,
     );
   });
+
+  it('of PSS whose MGF1 has another hash than the digest is that of OpenSSL', () => {
+    const data = Buffer.from('document');
+    const value = opensslPss(data, ['-sigopt', 'rsa_mgf1_md:sha512', '-sigopt', 'rsa_pss_saltlen:20']);
+    const algorithm: SignatureAlgorithm = { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha512', saltBytes: 20 };
+    const digest = createHash('sha256').update(data).digest();
+    for (const signed of [{ digest }, { digest, data }]) {
+      expect(valueVerifies(rsa.publicKey, algorithm, signed, value)).toBe(true);
+      expect(valueVerifies(rsa.publicKey, { ...algorithm, mgfHash: 'sha256' }, signed, value)).toBe(false);
+    }
+  });
 });
+
+/** Node has one hash for both places of PSS. */
+function opensslPss(data: Buffer, options: readonly string[]): Buffer {
+  const directory = mkdtempSync(join(tmpdir(), 'signetd-pss-'));
+  try {
+    const key = join(directory, 'key.pem');
+    writeFileSync(key, rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    return execFileSync('openssl', ['dgst', '-sha256', '-sign', key, '-sigopt', 'rsa_padding_mode:pss', ...options], { input: data });
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

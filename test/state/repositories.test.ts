@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StateConfig } from '../../src/config/state-config.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
-import { step } from '../../src/state/step.ts';
+import { deciding, step, type Step } from '../../src/state/step.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { databases } from './databases.ts';
 import { keyRows, storedKey } from './rows.ts';
@@ -47,6 +47,30 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
       /unique/i,
     );
     expect(await store.run('listAuditRecords', { limit: 10 })).toEqual([record]);
+  });
+
+  it('carry out what depends on a step where that changed something, and not otherwise', async () => {
+    const client = { spki_sha256: 'e0', name: 'app', tenant: 'demo', roles: '[]', created_at: 1 };
+    const reference = await storedKey(store);
+    const said = async (id: string, first: Step): Promise<boolean> => {
+      await store.commit([deciding(first), step('addAuditRecord', { id, created_at: 1, record: '{}' })]);
+      const isThere = (await store.run('listAuditRecords', { limit: 10 })).some((record) => record.id === id);
+      await store.run('deleteAuditRecords', [id]);
+      return isThere;
+    };
+    const steps = [
+      step('addClient', client),
+      step('addClient', client),
+      step('revokeClient', 'e0'),
+      step('revokeClient', 'e0'),
+      step('unlockKey', reference),
+      step('unlockKey', '0'.repeat(40)),
+      step('changeKeyState', { ...removal(reference), destroys: false }),
+      step('changeKeyState', { ...removal(reference), destroys: false }),
+    ];
+    const told: boolean[] = [];
+    for (const [index, first] of steps.entries()) told.push(await said(String(index), first));
+    expect(told).toEqual([true, false, true, false, true, false, true, false]);
   });
 
   it('list audit records oldest first, as many as asked, and delete those named', async () => {

@@ -91,7 +91,7 @@ function operationObject(operation: Operation): OpenApiOperation {
     operationId: name,
     tags: [tag],
     summary: operation.summary,
-    description: `Needs the role \`${operation.role}\`.${operation.takesIdempotencyKey ? ' Takes an `Idempotency-Key`.' : ''}`,
+    description: `Needs the role \`${operation.role}\`.${operation.takesIdempotencyKey ? ' Takes an `Idempotency-Key`.' : ''}${operation.pace === undefined ? '' : ' Each client has a number of these requests a minute.'}`,
     ...(operation.takesIdempotencyKey ? { parameters: [idempotencyKey] } : {}),
     requestBody: { required: true, content: { 'application/json': { schema: withoutDialect(request), example: operation.example } } },
     responses: {

@@ -34,7 +34,7 @@ export const checkKey = operation({
     const key = await keys.find(caller.tenant, keyReference.reference);
     const given = givenSecret(key, 'SIGN', keyReference);
     const secretVerified = given === undefined ? undefined : await keys.verifySecret(key, given);
-    const now = Date.now();
+    const now = keys.now();
     const lockedUntil = key.lockedUntil !== undefined && key.lockedUntil > now ? key.lockedUntil : undefined;
     return {
       keyReference: {

@@ -61,8 +61,9 @@ export const createCertificate = operation({
   }),
   async run(request, context) {
     const pkcs10 = checkOffered(request);
-    const { name, profile, issuer, authority, allowSha1 } = tenantOf(context);
-    const binding = request.signerData === undefined ? undefined : boundDigests(request.signerData, { allowSha1 });
+    const { name, profile, issuer, authority, allowSha1, keysMax } = tenantOf(context);
+    const { documentsMax } = context.config.limits;
+    const binding = request.signerData === undefined ? undefined : boundDigests(request.signerData, { allowSha1, documentsMax });
     checkSubject(profile, pkcs10.subject);
     const subject = subjectName(pkcs10.subject);
     const { notBefore, notAfter } = validity(
@@ -93,6 +94,7 @@ export const createCertificate = operation({
       protocol: request.certificationRequestInfo.signatureActivationProtocol,
       transactionId: request.certificationRequestInfo.transactionId,
       binding,
+      keysMax,
       subscriber: pkcs10.attributes.subscriber,
       async issue(publicKeyInfo) {
         const serialNumber = await context.token.random(16);
@@ -136,5 +138,6 @@ function tenantOf({ caller, config, authorities }: Context) {
   const tenant = config.tenants[caller.tenant];
   const issuer = tenant === undefined ? undefined : authorities.get(tenant.certificateAuthority);
   if (tenant === undefined || issuer === undefined) throw new Error(`tenant ${caller.tenant} is not configured`);
-  return { name: caller.tenant, profile: tenant.profile, issuer, authority: tenant.certificateAuthority, allowSha1: tenant.allowSha1 };
+  const { profile, certificateAuthority: authority, allowSha1, keysMax } = tenant;
+  return { name: caller.tenant, profile, issuer, authority, allowSha1, keysMax };
 }

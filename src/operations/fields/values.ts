@@ -7,6 +7,9 @@ const maxMediaTypeCharacters = 255;
 /** A string without lone surrogates: what could not be written as UTF-8 again. */
 export const Text = z.string().refine((text) => text.isWellFormed(), 'text with a lone surrogate');
 
+/** The ID of a document that a key or a one-time password is bound to: all of them are kept in memory. */
+const maxDigestIdCharacters = 255;
+
 /** Entries of a list in a request, documents and their digests apart. */
 export const maxListEntries = 64;
 
@@ -64,4 +67,7 @@ export const Sha1Hex = z
 export const digestFields = { digestAlgOID: ObjectIdentifier, digestValue: Base64 };
 
 /** Interface, Digest entry. */
-export const DigestEntry = z.strictObject({ id: Text, ...digestFields });
+export const DigestEntry = z.strictObject({
+  id: Text.max(maxDigestIdCharacters, `an id has at most ${maxDigestIdCharacters} characters`).describe('ID of the document'),
+  ...digestFields,
+});

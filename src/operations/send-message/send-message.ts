@@ -36,6 +36,7 @@ export const sendMessage = operation({
   role: 'messages',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
+  pace: 'messagesPerMinute',
   summary: 'Sends a text to a subscriber by SMS, or by e-mail where there is no number or the SMS gateway fails.',
   request: z.strictObject({
     message: Message,

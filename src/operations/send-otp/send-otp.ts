@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { otpActions, type OtpAction } from '../../keys/credentials.ts';
+import { bindingHash } from '../../keys/digest-binding.ts';
 import { parseKeyReferenceId, type KeyRecord } from '../../keys/key-record.ts';
 import { otpUses } from '../../keys/keyring.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -21,6 +22,7 @@ export const sendOtp = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
+  pace: 'otpsPerMinute',
   summary: 'Makes a one-time password that authorises one action on a key.',
   request: SendOtpRequest,
   example: {
@@ -40,8 +42,9 @@ export const sendOtp = operation({
     audit.key = keyReference;
     const tenant = config.tenants[caller.tenant];
     // The list of the other actions is there and says nothing.
-    const digests = action === 'SIGN' ? boundDigests(signerData, { allowSha1: tenant?.allowSha1 ?? false }) : [];
-    audit.digests.push(...digests.map(({ hash, value }) => `${hash}:${Buffer.from(value).toString('hex')}`));
+    const rules = { allowSha1: tenant?.allowSha1 ?? false, documentsMax: config.limits.documentsMax };
+    const digests = action === 'SIGN' ? boundDigests(signerData, rules) : [];
+    if (digests.length > 0) audit.digests.push(`list-of-${digests.length}:sha256:${bindingHash(digests)}`);
     const key = await keys.find(caller.tenant, keyReference);
     keys.checkUsable(key, otpUses[action]);
     checkFitsProtocol(key, action);

@@ -5,6 +5,7 @@ import type { KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
 import { algorithmOfOid, hashOfOid } from '../../signatures/algorithm-identifier.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { TokenCannot } from '../../token/token.ts';
 import type { XP7Signature } from './parameters.ts';
 import type { RawSignature } from './raw-signature.ts';
 
@@ -60,8 +61,24 @@ function pssAlgorithm(raw: RawSignature): SignatureAlgorithm {
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/PSSMGF1Parameters`, message: 'MGF1 is given two different hashes' });
   }
   const mgfHash = outer ?? inner ?? hash;
-  if (mgfHash !== hash) throw new Refusal('UNSUPPORTED', { at, message: 'tokens offer MGF1 with the hash of the digest alone' });
   return { scheme: 'RSA_PSS', hash, mgfHash, saltBytes: pss?.saltLength ?? hashBytes[hash] };
+}
+
+/**
+ * Has the token sign. Only few tokens have MGF1 with another hash than the digest's, and none says so before it is asked.
+ * @throws {Refusal} UNSUPPORTED where it cannot; what `work` throws
+ */
+export async function withTokensAbility<T>(algorithm: SignatureAlgorithm, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof TokenCannot) || algorithm.scheme !== 'RSA_PSS' || algorithm.mgfHash === algorithm.hash) throw error;
+    throw new Refusal('UNSUPPORTED', {
+      at: `${rawAt}/signatureAlgorithmParameters`,
+      message: 'the token offers MGF1 with the hash of the digest alone',
+      cause: error,
+    });
+  }
 }
 
 function pssHash(oid: string | undefined, at: string): HashName | undefined {

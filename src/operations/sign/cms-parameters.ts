@@ -19,6 +19,7 @@ export interface RequestedCms extends Pick<CmsParameters, 'detached' | 'properti
 export function requestedCms(options: XP7Signature): RequestedCms {
   const properties = signedPropertiesAsked(options.signedProperties, at, { isXp7: true });
   checkTexts(properties);
+  checkCommitments(properties);
   const detached = options.XP7Providers?.CXP7Parameters?.detached ?? false;
   const { validateSignatures } = options;
   // What is to be signed detached is content, whatever it is; and so it is where nothing is said of signatures that it may have (formats, CAdES).
@@ -49,6 +50,15 @@ function checkTexts({ commitmentText, place, claimedRoles }: SignedProperties): 
   })) {
     if (text === '') throw invalid(field, 'a CMS signature has no empty texts');
   }
+}
+
+/** commitment-type-indication has one value (EN 319 122-1 §5.2.3). */
+function checkCommitments({ commitments }: SignedProperties): void {
+  if (commitments.length <= 1) return;
+  throw new Refusal('FIELDS_INCONSISTENT', {
+    at: `${at}/commitmentTypeId`,
+    message: 'a CMS signature holds one commitment type, and that of signatureType APPELLATION is ORIGIN',
+  });
 }
 
 function invalid(field: string, message: string): Refusal {

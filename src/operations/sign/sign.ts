@@ -16,7 +16,15 @@ import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { EvidenceObject } from '../fields/evidence-object.ts';
 import { ObjectIdentifier, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-import { checkDigestFits, checkFitsKey, checkOneAlgorithm, checkTrustedAuthority, cmsAlgorithm, rawAlgorithmAsked } from './algorithm.ts';
+import {
+  checkDigestFits,
+  checkFitsKey,
+  checkOneAlgorithm,
+  checkTrustedAuthority,
+  cmsAlgorithm,
+  rawAlgorithmAsked,
+  withTokensAbility,
+} from './algorithm.ts';
 import { cmsParameters } from './cms-parameters.ts';
 import { requestedSignature } from './consistency.ts';
 import { SignatureParameters } from './parameters.ts';
@@ -110,7 +118,7 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   const { algorithm } = at(prepared, 0);
   const toBeSigned = { algorithm, digests: prepared.map(({ digest }) => digest), documents };
   // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
-  return context.keys.sign<SignAnswer>(key, given, toBeSigned, async (values) => {
+  const finish = async (values: readonly Uint8Array[]): Promise<SignAnswer> => {
     const finished = await format.complete({ prepared, values, signer, documents }, context.threads);
     const texts = await Promise.all(finished.map(async ({ content }) => evidenceBase64(content, context.threads)));
     const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index), at(texts, index)) }));
@@ -119,7 +127,8 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
       evidenceObjects: evidence,
       optionalOutputs: { signatureAlgorithm: signatureAlgorithmOid(algorithm) },
     };
-  });
+  };
+  return withTokensAbility(algorithm, async () => context.keys.sign<SignAnswer>(key, given, toBeSigned, finish));
 }
 
 function signerOf(key: KeyRecord, { caller, config, authorities }: Context, trustedCa: string | undefined): SignerChain {

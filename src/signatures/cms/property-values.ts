@@ -13,14 +13,14 @@ const commitmentOids = {
 } as const satisfies Record<CommitmentType, string>;
 
 /**
- * CommitmentTypeIndication (§5.2.3), one for each type. A reason in words is the qualifier of a proof of approval: SPUserNotice with explicitText, which has 1 to 200
- * characters (RFC 5126 §5.8.1).
+ * CommitmentTypeIndication (§5.2.3); the attribute has one value, so there is one commitment at most. A reason in words is its qualifier, and that of a proof of approval where
+ * there is no other commitment: SPUserNotice with explicitText, which has 1 to 200 characters (RFC 5126 §5.8.1).
  */
-export function commitmentTypeIndications(types: readonly CommitmentType[], text: string | undefined): Uint8Array[] {
-  const indications = types.map((type) => der.sequence(der.oid(commitmentOids[type])));
-  if (text === undefined) return indications;
+export function commitmentTypeIndication(type: CommitmentType, text: string | undefined): Uint8Array {
+  const id = der.oid(commitmentOids[type]);
+  if (text === undefined) return der.sequence(id);
   const notice = der.sequence(der.oid(oids.userNoticeQualifier), der.sequence(der.utf8String(text)));
-  return [...indications, der.sequence(der.oid(oids.proofOfApproval), der.sequence(notice))];
+  return der.sequence(id, der.sequence(notice));
 }
 
 /** SignaturePolicy (§5.2.9): SignaturePolicyImplied, or SignaturePolicyId with the place of the policy's document as SPuri. */

@@ -5,7 +5,7 @@ import type { ParsedCertificate } from '../../certificates/x509.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier } from '../algorithm-identifier.ts';
 import type { SignedProperties } from '../signed-properties.ts';
-import { commitmentTypeIndications, signaturePolicy, signerAttributes, signerLocation } from './property-values.ts';
+import { commitmentTypeIndication, signaturePolicy, signerAttributes, signerLocation } from './property-values.ts';
 
 export interface SignedAttributes {
   readonly contentType: string;
@@ -22,21 +22,23 @@ export interface SignedAttributes {
  */
 export function signedAttributes({ contentType, contentDigest, certificate, hash, now, properties }: SignedAttributes): Uint8Array[] {
   const { signingTime, commitments, commitmentText, policy, place, claimedRoles } = properties;
-  const commitmentValues = commitmentTypeIndications(commitments, commitmentText);
+  const [commitment = commitmentText === undefined ? undefined : 'APPROVAL', ...others] = commitments;
+  if (others.length > 0) throw new RangeError('a CMS signature holds one commitment');
   return [
     attribute(oids.contentType, der.oid(contentType)),
     attribute(oids.messageDigest, der.octetString(contentDigest)),
     attribute(oids.signingCertificateV2, signingCertificateV2(certificate, hash)),
     ...(signingTime === 'NONE' ? [] : [attribute(oids.signingTime, der.time(signingTime === 'SYSTEM' ? now : signingTime))]),
-    ...(commitmentValues.length === 0 ? [] : [attribute(oids.commitmentType, ...commitmentValues)]),
+    ...(commitment === undefined ? [] : [attribute(oids.commitmentType, commitmentTypeIndication(commitment, commitmentText))]),
     ...(policy === 'NONE' ? [] : [attribute(oids.signaturePolicy, signaturePolicy(policy))]),
     ...(place === undefined ? [] : [attribute(oids.signerLocation, signerLocation(place))]),
     ...(claimedRoles.length === 0 ? [] : [attribute(oids.signerAttributesV2, signerAttributes(claimedRoles))]),
   ];
 }
 
-function attribute(type: string, ...values: readonly Uint8Array[]): Uint8Array {
-  return der.sequence(der.oid(type), der.setOf(values));
+/** Each of these attributes has one value. */
+function attribute(type: string, value: Uint8Array): Uint8Array {
+  return der.sequence(der.oid(type), der.set(value));
 }
 
 /** SigningCertificateV2 (RFC 5035 §3) with one ESSCertIDv2; SHA-256 is the default and left out, as DER wants. */

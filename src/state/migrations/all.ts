@@ -7,6 +7,7 @@ import * as activation from './0005-activation.ts';
 import * as keyPool from './0006-key-pool.ts';
 import * as audit from './0010-audit.ts';
 import * as revocation from './0011-revocation.ts';
+import * as limitsOfKeys from './0013-limits-of-keys.ts';
 
 /** Every migration, oldest first. They only go forward. */
 const migrations: Record<string, Migration> = {
@@ -18,6 +19,7 @@ const migrations: Record<string, Migration> = {
   '0006-key-pool': keyPool,
   '0010-audit': audit,
   '0011-revocation': revocation,
+  '0013-limits-of-keys': limitsOfKeys,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

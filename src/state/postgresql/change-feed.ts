@@ -1,9 +1,20 @@
+import { monotonicMs, type ClockReading } from '../clock.ts';
 import type { Change } from '../database.ts';
 import type { Connection, Link } from './link.ts';
 
 /** Rows of the feed live longer than this: an instance that has not looked for so long cannot know what it missed. */
 const maxGapMs = 5 * 60_000;
 const keptMinutes = 10;
+/** A look that took longer says too little of the server's clock. */
+const clockMaxMs = 1000;
+
+/** SQL: milliseconds since epoch. */
+export const serverNow = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
+/** The server read its clock between two moments of ours. */
+export function readingOf(serverMs: number, beganMs: number, endedMs: number): ClockReading {
+  return { serverMs, atMs: (beganMs + endedMs) / 2 };
+}
 
 /**
  * Tells which rows changed since the last look, by one statement: triggers note each change with the identifier of its transaction, and what
@@ -13,17 +24,25 @@ export class ChangeFeed {
   readonly #link: Link;
   #connection: Connection | undefined;
   #snapshot = '';
-  #lookedAt = 0;
+  #lookedAtMs = 0;
+  #clock: ClockReading;
 
-  constructor(link: Link) {
+  constructor(link: Link, clock: ClockReading) {
     this.#link = link;
+    this.#clock = clock;
+  }
+
+  /** As the last look found it. */
+  get clock(): ClockReading {
+    return this.#clock;
   }
 
   async look(): Promise<Change[]> {
     return this.#link.use(async (connection) => {
-      const { rows } = await connection.client.query<{ snapshot: string; changes: [string, string][] | null }>({
+      const beganMs = monotonicMs();
+      const { rows } = await connection.client.query<{ snapshot: string; now: number; changes: [string, string][] | null }>({
         name: 'changes',
-        text: `select pg_current_snapshot()::text as snapshot, (
+        text: `select pg_current_snapshot()::text as snapshot, ${serverNow} as now, (
                  select json_agg(json_build_array(table_name, row_id)) from changes
                  where transaction_id >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(transaction_id, $1::pg_snapshot)
                ) as changes`,
@@ -31,11 +50,13 @@ export class ChangeFeed {
       });
       const [row] = rows;
       if (row === undefined) throw new Error('the change feed answered nothing');
+      const nowMs = monotonicMs();
+      if (nowMs - beganMs < clockMaxMs) this.#clock = readingOf(row.now, beganMs, nowMs);
       // Another server may answer behind the same name now.
-      const isGap = this.#connection !== connection || Date.now() - this.#lookedAt > maxGapMs;
+      const isGap = this.#connection !== connection || nowMs - this.#lookedAtMs > maxGapMs;
       this.#connection = connection;
       this.#snapshot = row.snapshot;
-      this.#lookedAt = Date.now();
+      this.#lookedAtMs = nowMs;
       return isGap ? ['everything'] : (row.changes ?? []).map(([table, id]) => ({ table, id }));
     });
   }

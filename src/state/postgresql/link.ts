@@ -25,6 +25,7 @@ export class Link {
   #pauseMs = 0;
   #notBefore = 0;
   #lastReason = '';
+  #isClosed = false;
 
   constructor(config: PostgresqlConfig) {
     this.#config = config;
@@ -41,6 +42,8 @@ export class Link {
   }
 
   async #run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    // A new connection would keep the thread from ending.
+    if (this.#isClosed) throw new StoreUnavailable('it is closed');
     const connection = (this.#connection ??= await this.#connect());
     try {
       return await work(connection);
@@ -52,6 +55,7 @@ export class Link {
 
   async close(): Promise<void> {
     await this.#last;
+    this.#isClosed = true;
     await this.#connection?.client.end().catch(() => undefined);
   }
 

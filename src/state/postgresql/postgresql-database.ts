@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
+import { monotonicMs, type ClockReading } from '../clock.ts';
 import { textOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
 import { checkNotNewer, migrate, SchemaTooNew } from '../migrate.ts';
 import { runSteps } from '../run-group.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { ChangeFeed } from './change-feed.ts';
+import { ChangeFeed, readingOf, serverNow } from './change-feed.ts';
 import { commit } from './commit.ts';
 import { Link } from './link.ts';
 import { isBroken, isMisconfigured, postgresqlFault } from './postgresql-fault.ts';
@@ -22,11 +23,11 @@ export class PostgresqlDatabase implements Database {
   readonly #feed: ChangeFeed;
   readonly #pruning: NodeJS.Timeout;
 
-  private constructor(config: PostgresqlConfig, writer: Link) {
+  private constructor(config: PostgresqlConfig, writer: Link, clock: ClockReading) {
     this.#writer = writer;
     this.#reader = new Link(config);
     this.#feedLink = new Link(config);
-    this.#feed = new ChangeFeed(this.#feedLink);
+    this.#feed = new ChangeFeed(this.#feedLink, clock);
     this.#pruning = setInterval(() => {
       // Next time will do.
       this.#feed.prune().catch(() => undefined);
@@ -42,11 +43,12 @@ export class PostgresqlDatabase implements Database {
     let lastSaid = '';
     for (;;) {
       try {
-        await writer.use(async ({ client, db }) => {
-          await checkVersion(client);
+        const clock = await writer.use(async ({ client, db }) => {
+          const reading = await checkVersion(client);
           await migrate(db);
+          return reading;
         });
-        return new PostgresqlDatabase(config, writer);
+        return new PostgresqlDatabase(config, writer, clock);
       } catch (error) {
         const cause = error instanceof StoreUnavailable ? (error.cause ?? error) : error;
         if (cause instanceof SchemaTooNew || (isMisconfigured(cause) && !(cause instanceof StoreUnavailable))) {
@@ -65,11 +67,12 @@ export class PostgresqlDatabase implements Database {
   static async openReadOnly(config: PostgresqlConfig): Promise<PostgresqlDatabase> {
     const writer = new Link(config);
     try {
-      await writer.use(async ({ client, db }) => {
-        await checkVersion(client);
+      const clock = await writer.use(async ({ client, db }) => {
+        const reading = await checkVersion(client);
         await checkNotNewer(db);
+        return reading;
       });
-      return new PostgresqlDatabase(config, writer);
+      return new PostgresqlDatabase(config, writer, clock);
     } catch (error) {
       await writer.close();
       throw error;
@@ -113,14 +116,23 @@ export class PostgresqlDatabase implements Database {
     }
   }
 
+  get clock(): ClockReading {
+    return this.#feed.clock;
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#pruning);
     await Promise.all([this.#writer.close(), this.#reader.close(), this.#feedLink.close()]);
   }
 }
 
-/** What this room asks of the server came with PostgreSQL 13 (`xid8` and its functions). */
-async function checkVersion(client: Client): Promise<void> {
-  const { rows } = await client.query<{ version: number }>(`select current_setting('server_version_num')::int as version`);
-  if ((rows[0]?.version ?? 0) < oldestVersion) throw new Error('PostgreSQL 13 or later is needed');
+/** What this room asks of the server came with PostgreSQL 13 (`xid8` and its functions). Answers what its clock says. */
+async function checkVersion(client: Client): Promise<ClockReading> {
+  const beganMs = monotonicMs();
+  const { rows } = await client.query<{ version: number; now: number }>(
+    `select current_setting('server_version_num')::int as version, ${serverNow} as now`,
+  );
+  const [row] = rows;
+  if (row === undefined || row.version < oldestVersion) throw new Error('PostgreSQL 13 or later is needed');
+  return readingOf(row.now, beganMs, monotonicMs());
 }

@@ -18,8 +18,8 @@ import {
 } from './kept-answers.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, findKey, insertKey, listKeys } from './keys.ts';
-import { putOtp, withdrawOtp } from './otps.ts';
+import { changeKeyState, countKeys, findKey, insertKey, listKeys } from './keys.ts';
+import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
@@ -49,6 +49,7 @@ export const repositories = {
   findServiceKey,
   finishStep,
   changeKeyState,
+  countKeys,
   endReservations,
   fillPool,
   insertKey,
@@ -76,13 +77,13 @@ export const repositories = {
   revoke,
   takeServiceKey,
   unlockKey,
-  withdrawOtp,
 };
 
 export type RepositoryName = keyof typeof repositories;
 
 /** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'countKeys',
   'crlState',
   'findCertificate',
   'findAnswerPart',

@@ -95,13 +95,23 @@ export async function recordFailure(
     .executeTakeFirstOrThrow();
 }
 
-/** A right secret ends the count of failures, unless the key was locked meanwhile. Answers the counters as they are now. */
+/** What a right secret is right for, as long as it is so: the key is in one of these states, and has this secret still. */
+export interface Holding {
+  readonly states: readonly string[];
+  /** Of the key's own secret, where that was the right one. */
+  readonly mac: Uint8Array | undefined;
+}
+
+/**
+ * A right secret ends the count of failures, unless the key was locked meanwhile. Answers the counters as they are now. With `holding`: undefined, and
+ * nothing is done, where the key is locked by now, or the secret is right for nothing any more.
+ */
 export async function recordSuccess(
   db: Transaction<Schema>,
-  { reference, rule, reserved }: { reference: string; rule: LockRule; reserved: boolean },
-): Promise<Counters> {
-  const isLocked = sql<boolean>`(locked_until > ${rule.now} or failures_since_success >= ${rule.failuresSinceSuccess})`;
-  return db
+  { reference, rule, reserved, holding }: { reference: string; rule: LockRule; reserved: boolean; holding: Holding | undefined },
+): Promise<Counters | undefined> {
+  const isLocked = sql<boolean>`(coalesce(locked_until, 0) > ${rule.now} or failures_since_success >= ${rule.failuresSinceSuccess})`;
+  let update = db
     .updateTable('keys')
     .set({
       failures_in_row: sql<number>`(case when ${isLocked} then failures_in_row else 0 end)`,
@@ -109,7 +119,10 @@ export async function recordSuccess(
       locked_until: sql<number | null>`(case when ${isLocked} then locked_until else null end)`,
       reserved: settled(reserved),
     })
-    .where('reference', '=', reference)
-    .returning(counters)
-    .executeTakeFirstOrThrow();
+    .where('reference', '=', reference);
+  if (holding !== undefined) {
+    update = update.where('state', 'in', holding.states).where(sql<boolean>`not ${isLocked}`);
+    if (holding.mac !== undefined) update = update.where('secret_mac', '=', holding.mac);
+  }
+  return update.returning(counters).executeTakeFirst();
 }

@@ -1,5 +1,8 @@
-import { sql, type Transaction } from 'kysely';
+import { sql, type RawBuilder, type Selectable, type Transaction } from 'kysely';
 import type { KeptAnswerPartRow, KeptAnswerRow, Schema } from '../schema.ts';
+
+/** The text of a commit's failure where somebody else has the request by now. */
+export const claimIsLost = 'the claim on a request has ended';
 
 /** Who claims a request, until when nobody else does. Times are milliseconds since epoch. */
 export interface Claim {
@@ -12,21 +15,26 @@ export interface Claim {
 
 /**
  * Claims a request that nobody has claimed and no answer is kept for. Otherwise answers the row that is there. What has ended is as if it were
- * not there: a claim whose instance died, an answer that has been kept long enough.
+ * not there: a claim whose instance died, an answer that has been kept long enough, that of a one-time password that is not open any more.
  */
 export async function claimAnswer(
   db: Transaction<Schema>,
   { id, fingerprint, claim, until, now }: Claim,
-): Promise<'claimed' | KeptAnswerRow> {
-  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until };
+): Promise<'claimed' | Selectable<KeptAnswerRow>> {
+  const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until, while_otp: null };
   const claimed = await db
     .insertInto('kept_answers')
     .values({ id, ...fields })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet(fields).where('kept_answers.ends_at', '<=', now))
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(fields).where(hasEnded(now)))
     .returning('id')
     .executeTakeFirst();
   if (claimed !== undefined) return 'claimed';
   return db.selectFrom('kept_answers').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+function hasEnded(now: number): RawBuilder<boolean> {
+  return sql<boolean>`(kept_answers.ends_at <= ${now} or (kept_answers.while_otp is not null
+    and not exists (select 1 from otps where otps.otp_id = kept_answers.while_otp)))`;
 }
 
 /** Stores a part of a large answer, for `keepAnswer` to name. */
@@ -42,22 +50,29 @@ export async function findAnswerPart(
   return (await parts.where('part', '=', part).executeTakeFirst())?.bytes;
 }
 
+/** An answer with the claim that it is for; `whileOtp`: it is worth nothing without this one-time password. */
+export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'parts'> {
+  readonly claim: string;
+  readonly until: number;
+  readonly whileOtp?: string | null | undefined;
+}
+
 /**
  * Keeps the answer of a claimed request: one step of the commit that does what the answer tells of.
  * @throws {Error} where the claim has ended and somebody else has the request, so that the commit does nothing
  */
 export async function keepAnswer(
   db: Transaction<Schema>,
-  { id, claim, answer, parts, until }: Pick<KeptAnswerRow, 'id' | 'answer' | 'parts'> & { claim: string; until: number },
+  { id, claim, answer, parts, until, whileOtp = null }: AnswerToKeep,
 ): Promise<void> {
   const row = await db
     .updateTable('kept_answers')
-    .set({ claim: null, answer, parts, ends_at: until })
+    .set({ claim: null, answer, parts, ends_at: until, while_otp: whileOtp })
     .where('id', '=', id)
     .where('claim', '=', claim)
     .returning('id')
     .executeTakeFirst();
-  if (row === undefined) throw new Error('the claim on a request has ended');
+  if (row === undefined) throw new Error(claimIsLost);
 }
 
 /** The request ended with nothing to keep: the next one with its key runs anew. False where the claim had ended. */

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { CertificateRow, KeyRow, Schema } from '../schema.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
@@ -30,17 +30,45 @@ export async function listKeys(
   return rows.orderBy('keys.reference').limit(limit).execute();
 }
 
+/** The text of a commit's failure where a tenant has as many keys as it may. */
+export const tenantIsFull = 'the tenant has as many keys as it may';
+
+/** States in which the private key is gone from the token. */
+const endedStates = ['CONSUMED', 'REMOVED'];
+
+/** Keys of a tenant that the token holds. */
+export async function countKeys(db: Transaction<Schema>, tenant: string): Promise<number> {
+  const { keys } = await db
+    .selectFrom('keys')
+    .select(({ fn }) => fn.countAll<number | string>().as('keys'))
+    .where('tenant', '=', tenant)
+    .where('state', 'not in', endedStates)
+    .executeTakeFirstOrThrow();
+  return Number(keys);
+}
+
 /**
  * The key exists from this commit on: its record, its certificate, and the end of its journal entry.
- * @throws as `finishCreation`
+ * @throws as `finishCreation`; {Error} `tenantIsFull`
  */
 export async function insertKey(
   db: Transaction<Schema>,
-  { key, certificate }: { key: KeyRow; certificate: CertificateRow },
+  { key, certificate, keysMax }: { key: KeyRow; certificate: CertificateRow; keysMax?: number | undefined },
 ): Promise<void> {
   await finishCreation(db, key.key_id);
+  if (keysMax !== undefined) await checkRoom(db, key.tenant, keysMax);
   await db.insertInto('certificates').values(certificate).execute();
   await db.insertInto('keys').values(key).execute();
+}
+
+/** Creations at once change one row: they come one after the other, on however many instances. */
+async function checkRoom(db: Transaction<Schema>, tenant: string, keysMax: number): Promise<void> {
+  await db
+    .insertInto('limited_tenants')
+    .values({ tenant, creations: 1 })
+    .onConflict((conflict) => conflict.column('tenant').doUpdateSet({ creations: sql<number>`limited_tenants.creations + 1` }))
+    .execute();
+  if ((await countKeys(db, tenant)) >= keysMax) throw new Error(tenantIsFull);
 }
 
 /** Where a key goes from one state to another. An end announces the destruction on the token. */

@@ -10,11 +10,6 @@ export async function putOtp(db: Transaction<Schema>, { otp, now }: { otp: OtpRo
   await db.insertInto('otps').values(otp).execute();
 }
 
-/** For one that could not be delivered. */
-export async function withdrawOtp(db: Transaction<Schema>, otpId: string): Promise<void> {
-  await db.deleteFrom('otps').where('otp_id', '=', otpId).execute();
-}
-
 /**
  * Reserves the open one-time password of a key for one attempt, which counts from now on. `undefined`: there is none. `busy`: another attempt has
  * it, and settles it soon.

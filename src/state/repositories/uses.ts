@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { OtpRow, Schema } from '../schema.ts';
-import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt, type Counters, type LockRule } from './attempts.ts';
+import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt, type Counters, type Holding, type LockRule } from './attempts.ts';
 import { changeKeyState } from './keys.ts';
 import { reserveOtp, settleOtp, type OtpFate } from './otps.ts';
 
@@ -53,6 +53,8 @@ export interface UseSettlement {
   readonly verdict: 'right' | 'wrong' | 'fault';
   readonly otp?: { readonly otpId: string; readonly fate: OtpFate } | undefined;
   readonly change?: KeyChange | undefined;
+  /** What must hold still for a right secret to count. */
+  readonly holding?: Holding | undefined;
 }
 
 /** What the secret was right for is not to be had any more. The text is what tells this failure of a commit from others. */
@@ -63,15 +65,17 @@ export const useIsLost = 'somebody else was faster with the key or its one-time 
  * @throws {Error} `useIsLost`; then nothing of the commit is done
  */
 export async function settleUse(db: Transaction<Schema>, settlement: UseSettlement): Promise<Counters | undefined> {
-  const { reference, rule, reserved, verdict, otp, change } = settlement;
+  const { reference, rule, reserved, verdict, otp, change, holding } = settlement;
   if (otp !== undefined && !(await settleOtp(db, otp))) throw new Error(useIsLost);
-  if (change !== undefined && !(await changeKey(db, reference, rule.now, change))) throw new Error(useIsLost);
   if (verdict === 'fault') {
     if (reserved) await giveBackAttempt(db, reference);
     return undefined;
   }
-  const count = verdict === 'right' ? recordSuccess : recordFailure;
-  return count(db, { reference, rule, reserved });
+  if (verdict === 'wrong') return recordFailure(db, { reference, rule, reserved });
+  const counters = await recordSuccess(db, { reference, rule, reserved, holding });
+  if (counters === undefined) throw new Error(useIsLost);
+  if (change !== undefined && !(await changeKey(db, reference, rule.now, change))) throw new Error(useIsLost);
+  return counters;
 }
 
 async function changeKey(db: Transaction<Schema>, reference: string, now: number, change: KeyChange): Promise<boolean> {

@@ -5,6 +5,7 @@ import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
+  TokenCannot,
   TokenUnavailable,
   type ClaimOutcome,
   type HostRefusedError,
@@ -15,6 +16,7 @@ import {
   type Token,
   type TokenKey,
 } from '../token.ts';
+import { mechanismIsRefused } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
 import { maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import {
@@ -224,7 +226,9 @@ function ok({ status, body }: Answer): Buffer {
   if (status === statuses.ok) return body;
   if (status === statuses.fault) {
     const reader = new FieldReader(body);
-    throw new TokenUnavailable(`PKCS#11 0x${reader.u32().toString(16)}: ${reader.bytes().toString('utf8')}`);
+    const code = reader.u32();
+    const message = `PKCS#11 0x${code.toString(16)}: ${reader.bytes().toString('utf8')}`;
+    throw mechanismIsRefused(code) ? new TokenCannot(message) : new TokenUnavailable(message);
   }
   throw new Error(`the token host refuses a request: ${body.toString('utf8')}`);
 }

@@ -1,0 +1,72 @@
+import { X509Certificate } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ClientRegistry } from '../../src/clients/registry.ts';
+import { tokenCustody } from '../../src/keys/custody.ts';
+import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
+import { Keyring } from '../../src/keys/keyring.ts';
+import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import { step } from '../../src/state/step.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { storedKey } from '../state/rows.ts';
+import { certificateRow } from '../support/certificate-row.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { recordingLog } from '../support/silent-log.ts';
+
+let scratch: ScratchToken;
+let token: TokenClient;
+let store: StateStore;
+
+beforeAll(async () => {
+  scratch = scratchToken();
+  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  await token.start();
+  store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+});
+
+afterAll(async () => {
+  await token.stop();
+  await store.close();
+  scratch.remove();
+});
+
+const record = [step('addAuditRecord', { id: 'settlement', created_at: 1, record: '{}' })];
+
+/** Whether the record of what an operator did is in the state store, where a crash would find it. */
+async function isSettled(done: Promise<unknown>): Promise<boolean> {
+  await done.catch(() => undefined);
+  const records = await store.run('listAuditRecords', { limit: 10 });
+  await store.run(
+    'deleteAuditRecords',
+    records.map(({ id }) => id),
+  );
+  return records.length > 0;
+}
+
+describe('what an operator did is recorded with the change', () => {
+  it('of a client, and not where nothing was changed', async () => {
+    const registry = new ClientRegistry(store);
+    const certificate = new X509Certificate(Buffer.from(certificateRow().der));
+    const client = { certificate, name: 'app', tenant: 'demo', roles: ['keys'] } as const;
+    const told: boolean[] = [];
+    for (const replace of [false, false, true]) told.push(await isSettled(registry.register(client, replace, record)));
+    const [row] = await store.run('listClients');
+    const spki = row?.spki_sha256 ?? '';
+    told.push(await isSettled(registry.revoke(spki, record)), await isSettled(registry.revoke(spki, record)));
+    expect(told).toEqual([true, false, true, true, false]);
+  });
+
+  it('of a key, and not where nothing was changed', async () => {
+    const keys = new Keyring(store, token, tokenCustody(token));
+    const [reference, ended, unknown] = [await storedKey(store), await storedKey(store, { state: 'CONSUMED' }), '0'.repeat(40)].map(
+      parseKeyReferenceId,
+    );
+    if (reference === undefined || ended === undefined || unknown === undefined) throw new Error('three references');
+    expect([
+      await isSettled(keys.unlock(reference, record)),
+      await isSettled(keys.unlock(unknown, record)),
+      await isSettled(keys.removeAsOperator(ended, record)),
+      await isSettled(keys.removeAsOperator(reference, record)),
+    ]).toEqual([true, false, false, true]);
+  });
+});

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { tenantId } from '../../src/clients/caller.ts';
+import type { StateConfig } from '../../src/config/state-config.ts';
+import type { GivenSecret } from '../../src/keys/credentials.ts';
+import { tokenCustody } from '../../src/keys/custody.ts';
+import type { KeyReferenceId } from '../../src/keys/key-record.ts';
+import { Keyring } from '../../src/keys/keyring.ts';
+import { KeptAnswers } from '../../src/idempotency/kept-answers.ts';
+import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { certificateRow } from '../support/certificate-row.ts';
+import { ScratchPostgresql } from '../support/postgresql.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { recordingLog } from '../support/silent-log.ts';
+
+const tenant = tenantId('demo');
+const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
+const digests = [{ id: 'd', hash: 'sha256', value: new Uint8Array(32) }] as const;
+const given = (password: string | undefined): GivenSecret => ({
+  member: 'password',
+  bytes: Buffer.from(password ?? ''),
+  transactionId: undefined,
+});
+
+let server: ScratchPostgresql;
+let config: StateConfig;
+let scratch: ScratchToken;
+let token: TokenClient;
+let store: StateStore;
+let keys: Keyring;
+
+beforeAll(async () => {
+  scratch = scratchToken();
+  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  await token.start();
+  server = await ScratchPostgresql.start();
+  config = await server.newDatabase();
+  store = await openStateStore(config, recordingLog());
+  keys = new Keyring(store, token, tokenCustody(token));
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+afterAll(async () => {
+  await store.close();
+  await token.stop();
+  await server.remove();
+  scratch.remove();
+});
+
+/** From now on the clock of this machine is wrong by so much; that of the database server is not. */
+const setClock = (minutes: number): void => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 });
+};
+
+/** An instance that starts on a machine whose clock is wrong. */
+async function other(minutes: number): Promise<{ store: StateStore; keys: Keyring }> {
+  setClock(minutes);
+  const its = await openStateStore(config, recordingLog());
+  return { store: its, keys: new Keyring(its, token, tokenCustody(token)) };
+}
+
+async function newKey(protocol: 'PASSWORD' | 'OTP' = 'PASSWORD'): Promise<{ reference: KeyReferenceId; password: GivenSecret }> {
+  const request = { tenant, type: 'P-256', protocol, subscriber: {} } as const;
+  const { reference, secret } = await keys.create({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
+  return { reference, password: given(secret.password) };
+}
+
+describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minutes) => {
+  it('goes by the clock of the database server', async () => {
+    const wrong = await other(minutes);
+    const said = await server.query(
+      config.kind === 'postgresql' ? config.database : '',
+      'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
+    );
+    expect(Math.abs(wrong.store.now() - Number(said[0]?.['now']))).toBeLessThan(10_000);
+    await wrong.store.close();
+  });
+
+  it('ends no lock, and locks until the same moment as others', async () => {
+    const { reference, password } = await newKey();
+    for (let attempt = 0; attempt < 5; attempt += 1) await keys.verifySecret(await keys.find(tenant, reference), given('wrong'));
+    const wrong = await other(minutes);
+    const key = await wrong.keys.find(tenant, reference);
+    await expect(wrong.keys.sign(key, password, toBeSigned, async (values) => Promise.resolve(values))).rejects.toMatchObject({
+      code: 'KEY_LOCKED',
+    });
+    const { reference: second } = await newKey();
+    for (let attempt = 0; attempt < 5; attempt += 1) await wrong.keys.verifySecret(await wrong.keys.find(tenant, second), given('wrong'));
+    const [first, later] = await Promise.all([reference, second].map(async (one) => store.run('findKey', one)));
+    expect(Math.abs((later?.locked_until ?? 0) - (first?.locked_until ?? 0))).toBeLessThan(60_000);
+    await wrong.store.close();
+  });
+
+  it('takes a one-time password that another made, and makes one that another takes', async () => {
+    const { reference } = await newKey('OTP');
+    const wrong = await other(minutes);
+    const sign = async (at: Keyring, otp: string | undefined): Promise<number> =>
+      (await at.sign(await at.find(tenant, reference), given(otp), toBeSigned, async (values) => Promise.resolve(values))).length;
+    const make = async (at: Keyring): Promise<string | undefined> =>
+      at.makeOtp(await at.find(tenant, reference), { action: 'SIGN', digests });
+    vi.useRealTimers();
+    const made = await make(keys);
+    setClock(minutes);
+    expect(await sign(wrong.keys, made)).toBe(1);
+    const second = await make(wrong.keys);
+    vi.useRealTimers();
+    expect(await sign(keys, second)).toBe(1);
+    await wrong.store.close();
+  });
+
+  it('takes no request from another that works on it, nor forgets its kept answer', async () => {
+    const mac = async (message: Uint8Array): Promise<Uint8Array> => Promise.resolve(createHash('sha256').update(message).digest());
+    const request = { client: 'f0', tenant: 'demo', operation: 'pki/test', idempotencyKey: `clock ${minutes}`, body: {} };
+    const repeatable = (run: () => Promise<string>) => ({
+      run,
+      textOf: (ending: string) => ending,
+      endingOf: (text: string) => text,
+      settled: () => '',
+    });
+    const answers = await KeptAnswers.open(store, mac);
+    const started = Promise.withResolvers<undefined>();
+    const goOn = Promise.withResolvers<undefined>();
+    const first = answers.once(
+      request,
+      repeatable(async () => {
+        started.resolve(undefined);
+        await goOn.promise;
+        return 'first';
+      }),
+    );
+    await started.promise;
+    const wrong = await other(minutes);
+    const others = await KeptAnswers.open(wrong.store, mac);
+    const second = others.once(
+      request,
+      repeatable(async () => Promise.resolve('second')),
+    );
+    // It has looked, and waits.
+    await wrong.store.run('probe');
+    goOn.resolve(undefined);
+    expect([(await first).ending, (await second).ending]).toEqual(['first', 'first']);
+    answers.stop();
+    others.stop();
+    await wrong.store.close();
+  });
+});
