@@ -34,7 +34,11 @@ export async function longTermData(paths: readonly LongTermPath[], sources: Revo
   };
 }
 
-async function dataOf({ certificates, of, leaf, authorities }: LongTermPath, sources: RevocationSources, at: Date): Promise<RevocationData[]> {
+async function dataOf(
+  { certificates, of, leaf, authorities }: LongTermPath,
+  sources: RevocationSources,
+  at: Date,
+): Promise<RevocationData[]> {
   const below = certificates.filter((one) => !isRoot(one));
   return Promise.all(
     below.map(async (certificate, index) => {

@@ -11,8 +11,7 @@ import { parseCertificate } from '../certificates/x509.ts';
 import { readSignedData } from '../signatures/cms/read-signed-data.ts';
 import { attributeValues, readSignerInfo } from '../signatures/cms/read-signer-info.ts';
 import { checkSignerInfo, names, SignatureBroken } from '../signatures/cms/verify-signer-info.ts';
-import type { MessageImprint } from './request.ts';
-import { RequestRejected } from './request.ts';
+import { RequestRejected, type ImprintHash, type MessageImprint } from './request.ts';
 import { readTstInfo, tstInfoType, type TstInfo } from './tst-info.ts';
 
 /** A token that is not what was asked for, or does not verify. The message is for callers. */
@@ -20,7 +19,8 @@ export class TokenInvalid extends Error {}
 
 /** What a token must be. */
 export interface ExpectedToken {
-  readonly imprint: MessageImprint;
+  /** What was stamped: its digest, or what digests it by the hash of the token. */
+  readonly imprint: MessageImprint | ((hash: ImprintHash) => Uint8Array);
   /** Content octets of the INTEGER that was sent; a token without it, or with another one, is refused. */
   readonly nonce?: Uint8Array | undefined;
   readonly policy?: string | undefined;
@@ -82,7 +82,8 @@ function check(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedTo
 }
 
 function checkInfo(info: TstInfo, { imprint, nonce, policy }: ExpectedToken, now: Date): void {
-  must(info.imprint.hash === imprint.hash && same(info.imprint.value, imprint.value), 'is of something else');
+  const wanted = typeof imprint === 'function' ? { hash: info.imprint.hash, value: imprint(info.imprint.hash) } : imprint;
+  must(info.imprint.hash === wanted.hash && same(info.imprint.value, wanted.value), 'is of something else');
   must(nonce === undefined || (info.nonce !== undefined && same(info.nonce, nonce)), 'has another nonce than was sent');
   must(policy === undefined || info.policy === policy, `has the policy ${info.policy}, which was not asked for`);
   must(info.time.getTime() <= now.getTime() + aheadMaxMs, 'has a time in the future');

@@ -12,6 +12,7 @@ import { ecdsaValueToDer } from '../signature-value.ts';
 import type { SignedProperties } from '../signed-properties.ts';
 import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } from './earlier-signatures.ts';
 import { signedAttributes } from './signed-attributes.ts';
+import { noAdditions, withUnsignedAttributes } from './levels.ts';
 import { setWith, signedData, signerInfo } from './signed-data.ts';
 import { verifySignedData } from './verify-signed-data.ts';
 
@@ -62,16 +63,17 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
     };
   },
 
-  complete({ algorithm, state }, value, { certificate, issuers, publicKey }, document) {
+  complete({ algorithm, state }, value, { certificate, issuers, publicKey }, document, additions = noAdditions) {
     const { detached, contentType } = state;
     const contentDigest = Buffer.from(state.contentDigest, 'base64');
     const earlier = state.earlierDigest === null ? undefined : sameEarlier(contentOf(document), state.earlierDigest);
-    const signature = signerInfo({
+    const baseline = signerInfo({
       algorithm,
       signer: certificate,
       signedAttributes: state.signedAttributes.map((attribute) => Buffer.from(attribute, 'base64')),
       signatureValue: algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value,
     });
+    const signature = withUnsignedAttributes(baseline, additions.unsignedAttributes);
     const pieces = signedData({
       digestAlgorithms: earlier?.knowsDigest(algorithm.hash)
         ? earlier.digestAlgorithms
@@ -81,8 +83,8 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
         ? undefined
         : (earlier?.content ?? [contentOf(document)]).map((content) => signed(content, algorithm, contentDigest)),
       // The root is left out: who verifies has it.
-      certificates: setWith(earlier?.certificates ?? [], [certificate.der, ...issuers.slice(0, -1)]),
-      revocationData: earlier?.revocationData ?? [],
+      certificates: setWith(earlier?.certificates ?? [], [certificate.der, ...issuers.slice(0, -1), ...additions.certificates]),
+      revocationData: setWith(earlier?.revocationData ?? [], additions.revocationData),
       signerInfos: setWith(earlier?.signerInfos ?? [], [signature]),
     });
     verifySignedData(pieces, { algorithm, certificate, publicKey, contentType, contentDigest, detached, signerInfo: signature, earlier });

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { bytesBetween, bytesInMemory } from '../../asn1/byte-source.ts';
 import * as der from '../../asn1/der.ts';
-import { oids } from '../../asn1/object-identifiers.ts';
-import { children, readAll, readObjectIdentifier } from '../../asn1/reader.ts';
+import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import type { MessageImprint } from '../../timestamp/request.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
-import { hashAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import { hashAlgorithmIdentifier, hashOfOid } from '../algorithm-identifier.ts';
 import type { LongTermData } from '../long-term-data.ts';
 import { readSignedData } from './read-signed-data.ts';
 import { setWith, signedData } from './signed-data.ts';
@@ -40,7 +39,11 @@ export function signatureTimeStamp(token: Uint8Array): Uint8Array {
 /** Level LT: certificates and revocation data go into SignedData itself; OCSP answers as RFC 5940 §2.2 has them. */
 export function withLongTermData(additions: Additions, { certificates, crls, ocspAnswers }: LongTermData): Additions {
   const answers = ocspAnswers.map((answer) => der.implicitConstructed(1, der.concat(der.oid(ocspRevocationInfo), answer)));
-  return { ...additions, certificates: [...additions.certificates, ...certificates], revocationData: [...additions.revocationData, ...crls, ...answers] };
+  return {
+    ...additions,
+    certificates: [...additions.certificates, ...certificates],
+    revocationData: [...additions.revocationData, ...crls, ...answers],
+  };
 }
 
 /** A SignerInfo with unsigned attributes behind its own fields (RFC 5652 §5.3). */
@@ -64,14 +67,20 @@ export interface ArchiveTimeStampInput {
 }
 
 /** An archive-time-stamp-v3 (EN 319 122-1 §5.5.3): the token over all that is there, with the index of what it covers. */
-export async function archiveTimeStamp(input: ArchiveTimeStampInput, stamp: (imprint: MessageImprint) => Promise<Uint8Array>): Promise<Uint8Array> {
+export async function archiveTimeStamp(
+  input: ArchiveTimeStampInput,
+  stamp: (imprint: MessageImprint) => Promise<Uint8Array>,
+): Promise<Uint8Array> {
   const index = hashIndex(input);
   const token = await stamp({ hash: input.hash, value: archiveDigest(input, index) });
   return attribute(attributeTypes.archiveTimeStampV3, tokenWithIndex(token, index));
 }
 
 /** The input of the message imprint (EN 319 122-1 §5.5.3), hashed: content type, digest of the content, the fields of the SignerInfo, the index. */
-export function archiveDigest({ contentType, contentDigest, signerInfo, hash }: Pick<ArchiveTimeStampInput, 'contentType' | 'contentDigest' | 'signerInfo' | 'hash'>, index: Uint8Array): Uint8Array {
+export function archiveDigest(
+  { contentType, contentDigest, signerInfo, hash }: Pick<ArchiveTimeStampInput, 'contentType' | 'contentDigest' | 'signerInfo' | 'hash'>,
+  index: Uint8Array,
+): Uint8Array {
   return createHash(hash).update(der.oid(contentType)).update(contentDigest).update(readAll(signerInfo).content).update(index).digest();
 }
 
@@ -111,6 +120,51 @@ function tokenWithIndex(token: Uint8Array, index: Uint8Array): Uint8Array {
 
 function attribute(type: string, value: Uint8Array): Uint8Array {
   return der.sequence(der.oid(type), der.set(value));
+}
+
+/** A SignerInfo without its unsigned attributes. */
+export function withoutUnsignedAttributes(signerInfo: Uint8Array): Uint8Array {
+  return der.sequence(
+    ...children(readAll(signerInfo))
+      .filter(({ tag }) => tag !== 0xa1)
+      .map(({ raw }) => raw),
+  );
+}
+
+/** The unsigned attributes of a SignerInfo, each in DER. */
+export function unsignedAttributes(signerInfo: Uint8Array): Uint8Array[] {
+  const list = children(readAll(signerInfo)).find(({ tag }) => tag === 0xa1);
+  return list === undefined ? [] : children(list).map(({ raw }) => raw);
+}
+
+/** What an archive time-stamp says that it covers (ATSHashIndexV3): hashes of each. */
+export interface HashIndex {
+  /** DER of the attribute value. */
+  readonly der: Uint8Array;
+  readonly hash: HashName;
+  readonly certificates: readonly Uint8Array[];
+  readonly revocationData: readonly Uint8Array[];
+  /** Of an attribute's type and one of its values. */
+  readonly attributeValues: readonly Uint8Array[];
+}
+
+/** The index in the token of an archive time-stamp; undefined where it has none. @throws {DerError} */
+export function readHashIndex(token: Uint8Array): HashIndex | undefined {
+  const [signerInfo] = readSignedData(bytesInMemory(token)).signerInfos;
+  const [value] = signerInfo === undefined ? [] : unsignedValues(signerInfo, 'hashIndexV3');
+  if (value === undefined) return undefined;
+  const [algorithm, certificates, revocationData, attributeValues] = children(readAll(value));
+  const [oid] = algorithm === undefined ? [] : children(algorithm);
+  const hash = oid === undefined ? undefined : hashOfOid(readObjectIdentifier(oid));
+  if (hash === undefined || attributeValues === undefined) throw new DerError('not an index of hashes', 0);
+  const hashes = (list: DerElement | undefined): Uint8Array[] => (list === undefined ? [] : children(list).map(({ content }) => content));
+  return {
+    der: value,
+    hash,
+    certificates: hashes(certificates),
+    revocationData: hashes(revocationData),
+    attributeValues: hashes(attributeValues),
+  };
 }
 
 /** The values of an unsigned attribute of a SignerInfo in DER. */
