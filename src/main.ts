@@ -4,6 +4,7 @@ import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
 import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
+import { IdentityProviders } from './certificates/jwt/identity-providers.ts';
 import { Revocations } from './certificates/revocations.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
 import { ClientRegistry } from './clients/registry.ts';
@@ -20,6 +21,7 @@ import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { publishedPki } from './http/published-pki.ts';
+import { parseTokenJson } from './http/strict-json.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
@@ -105,7 +107,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const requests = requestMetrics(metrics.registry);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
-  const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages'>): ApiOptions => ({
+  const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
     guard,
@@ -135,7 +137,9 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   });
   const messenger = { store, log, metrics: messageMetrics(metrics.registry) };
   let messages = new Messenger(config.messages, messenger);
-  let current = apiOptions({ config, authorities, messages });
+  const identity = { store, log, parseJson: parseTokenJson };
+  let identityProviders = new IdentityProviders(config.identityProviders, identity);
+  let current = apiOptions({ config, authorities, messages, identityProviders });
   const api = createApi(current, () => current);
   processMetrics(metrics.registry);
   auditMetrics(metrics.registry, () => audit.status);
@@ -181,6 +185,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           const opened = await openAuthorities(token, next.certificateAuthorities);
           checkProfiles(next.tenants, opened);
           const nextMessages = new Messenger(next.messages, messenger);
+          const nextProviders = new IdentityProviders(next.identityProviders, identity, identityProviders);
           return () => {
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
@@ -188,7 +193,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
             validConfig = next;
             guard.use(next.limits);
             messages = nextMessages;
-            current = apiOptions({ config: next, authorities: opened, messages });
+            identityProviders = nextProviders;
+            current = apiOptions({ config: next, authorities: opened, messages, identityProviders });
           };
         },
       },

@@ -24,7 +24,7 @@ export async function findKeyView(store: StateStore, reference: string): Promise
 }
 
 function keyView(row: KeyWithCertificate): KeyView {
-  const record = recordOf(row, tenantId(row.tenant));
+  const record = recordOf(row, tenantId(row.tenant), undefined);
   const now = Date.now();
   return {
     reference: row.reference,

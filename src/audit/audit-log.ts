@@ -107,8 +107,8 @@ export class AuditLog implements Audit {
     return carriedOut(request, work);
   }
 
-  async finish({ requester, key, digests, isRepeated, outboxIds }: AuditedRequest, outcome: Outcome): Promise<void> {
-    const details = { key, digests: digests.length === 0 ? undefined : digests, repeated: isRepeated ? true : undefined };
+  async finish({ requester, key, digests, identityToken, isRepeated, outboxIds }: AuditedRequest, outcome: Outcome): Promise<void> {
+    const details = { key, digests: digests.length === 0 ? undefined : digests, identityToken, repeated: isRepeated ? true : undefined };
     const entry = { kind: 'request' as const, ...requester, ...details, ...outcome };
     try {
       await this.record(entry);

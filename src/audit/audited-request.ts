@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { step, type Step } from '../state/step.ts';
-import type { AdministrationEntry, RequestEntry } from './record.ts';
+import type { AdministrationEntry, IdentityTokenDetails, RequestEntry } from './record.ts';
 
 /** Who asks for what. */
 export type Requester = Pick<RequestEntry, 'request' | 'client' | 'tenant' | 'spki' | 'address' | 'operation'>;
@@ -11,6 +11,8 @@ export interface AuditDetails {
   key: string | undefined;
   /** Of what was signed or issued, each as `<hash>:<hexadecimal>`. */
   readonly digests: string[];
+  /** Of the token of an identity provider that the request came with. */
+  identityToken: IdentityTokenDetails | undefined;
 }
 
 /** What the outbox holds until the request's own record is in the chain. */
@@ -26,6 +28,7 @@ export class AuditedRequest implements AuditDetails {
   readonly #outboxIds: string[] = [];
   key: string | undefined;
   readonly digests: string[] = [];
+  identityToken: IdentityTokenDetails | undefined;
   #isRepeated = false;
 
   constructor(log: string, requester: Requester) {

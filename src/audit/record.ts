@@ -19,6 +19,8 @@ export interface RequestEntry {
   readonly key?: string | undefined;
   /** Of what was signed or issued, each as `<hash>:<hexadecimal>`. */
   readonly digests?: readonly string[] | undefined;
+  /** The token of an identity provider that the subject of a certificate came from. */
+  readonly identityToken?: IdentityTokenDetails | undefined;
   /** True where the outcome is that of an earlier request, which the caller repeated with the same Idempotency-Key; absent otherwise. */
   readonly repeated?: boolean | undefined;
   /** The result; absent where the answer was an HTTP problem. */
@@ -28,6 +30,16 @@ export interface RequestEntry {
   readonly status?: number | undefined;
   /** What the state store had committed for a request whose own record a crash or a full disk prevented. */
   readonly replayed?: string | undefined;
+}
+
+/** Never the token itself. Issuer and identifier are there once it is verified. */
+export interface IdentityTokenDetails {
+  /** Of its text, as `sha256:<hexadecimal>`. */
+  readonly digest: string;
+  /** `iss`. */
+  readonly issuer?: string;
+  /** `jti`, cut to 128 characters. */
+  readonly id?: string;
 }
 
 /** What an operator did, by signetctl or by a signal. */

@@ -1,5 +1,9 @@
-import { X509Certificate } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
+import * as der from '../asn1/der.ts';
+import { children, DerError, readAll } from '../asn1/reader.ts';
+import type { IssuingChainRow } from '../state/schema.ts';
 import type { CertificateIssuer } from './issue.ts';
+import { parseCertificate } from './x509.ts';
 
 /** Longer chains, and more of them, are of nobody's making but a circle's. */
 const maxLength = 8;
@@ -33,14 +37,51 @@ function isSelfIssued(certificate: X509Certificate): boolean {
   return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
 }
 
-/** The chain that `trustedCA` asks for, the configured one first; that one too where none has it. `sha1`: of a certificate, hexadecimal. */
-export function chainFor({ chain, otherChains = [] }: CertificateIssuer, sha1: string | undefined): readonly Uint8Array[] {
-  if (sha1 === undefined) return chain;
-  const wanted = sha1.toLowerCase();
-  const has = (one: readonly Uint8Array[]): boolean => one.some((der) => fingerprint(der) === wanted);
-  return [chain, ...otherChains].find(has) ?? chain;
+/** What a certificate was issued under. */
+export interface IssuingChain {
+  /** DER, the issuer first. */
+  readonly certificates: readonly Uint8Array[];
+  /** The issuer's. */
+  readonly subjectPublicKeyInfo: Uint8Array;
 }
 
-function fingerprint(der: Uint8Array): string {
-  return new X509Certificate(der).fingerprint.replaceAll(':', '').toLowerCase();
+/** The chain of an authority as it is kept with what it issues. */
+export function issuingChainRow({ chain }: Pick<CertificateIssuer, 'chain'>): IssuingChainRow {
+  const bytes = der.sequence(...chain);
+  return { id: createHash('sha256').update(bytes).digest('hex'), der: bytes };
+}
+
+/** @throws {DerError} for what `issuingChainRow` has not made */
+export function parseIssuingChain(bytes: Uint8Array): IssuingChain {
+  const certificates = children(readAll(bytes)).map(({ raw }) => new Uint8Array(raw));
+  const [issuer] = certificates;
+  if (issuer === undefined) throw new DerError('a chain has a certificate', 0);
+  return { certificates, subjectPublicKeyInfo: parseCertificate(issuer).subjectPublicKeyInfo };
+}
+
+/**
+ * The chain above a certificate: of the chains that its authority has now those of the very key that issued it, the configured one first; then the one
+ * that it was issued under, which stays right when the authority has another key, or is not configured any more. Among them the one that `trustedCA`
+ * asks for; the first where none has it. `sha1`: of a certificate, hexadecimal. Empty where nothing is known.
+ */
+export function chainFor(
+  issued: IssuingChain | undefined,
+  authority: Pick<CertificateIssuer, 'certificate' | 'chain' | 'otherChains'> | undefined,
+  sha1: string | undefined,
+): readonly Uint8Array[] {
+  const isIssuer =
+    authority !== undefined &&
+    (issued === undefined || Buffer.compare(authority.certificate.subjectPublicKeyInfo, issued.subjectPublicKeyInfo) === 0);
+  const chains = [
+    ...(isIssuer ? [authority.chain, ...(authority.otherChains ?? [])] : []),
+    ...(issued === undefined ? [] : [issued.certificates]),
+  ];
+  const [first = []] = chains;
+  if (sha1 === undefined) return first;
+  const wanted = sha1.toLowerCase();
+  return chains.find((chain) => chain.some((one) => fingerprint(one) === wanted)) ?? first;
+}
+
+function fingerprint(certificate: Uint8Array): string {
+  return createHash('sha1').update(certificate).digest('hex');
 }

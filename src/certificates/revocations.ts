@@ -5,12 +5,20 @@ import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { holdReason, type CertificateWithRevocation } from '../state/repositories/revocations.ts';
 import { outcomeSteps } from '../state/settlement.ts';
-import { step } from '../state/step.ts';
+import { step, type Step } from '../state/step.ts';
 import { reasonCode, type RevocationReason } from './revocation-reasons.ts';
 
 /** Told of the authorities whose CRLs are out of date. */
 export interface RevocationListener {
   changed(authority: string): void;
+}
+
+/** What is to be committed, as it is or with more. */
+export interface RevocationChange {
+  readonly steps: readonly Step[];
+  /** For the audit log. */
+  readonly effect: string;
+  readonly answer: object;
 }
 
 /** Revocation of the certificates that this service issued (contract §7). */
@@ -41,27 +49,21 @@ export class Revocations {
 
   /**
    * Revokes, holds or releases; the state of the key changes in the same commit, which keeps what `answer` makes of the date. Answers the date of
-   * revocation, which is that of the hold where there was one (X.509 9.5.3.3), or of the release.
+   * revocation, which is that of the hold where there was one (X.509 9.5.3.3), or of the release. `commit`: who has more for that commit.
    * @throws {Refusal} CERTIFICATE_STATE where somebody else was faster
    */
-  async change(certificate: CertificateWithRevocation, asked: RevocationReason, answer: (date: Date) => object): Promise<Date> {
-    const { sha1, authority, serial_number: serialNumber, not_after: notAfter } = certificate;
-    const heldSince = certificate.reason === holdReason ? certificate.revoked_at : null;
-    // CRLs and OCSP answers tell seconds.
-    const now = Math.floor(Date.now() / 1000) * 1000;
-    const reason = reasonCode(asked);
-    const date = new Date(reason === undefined ? now : (heldSince ?? now));
-    const kept = await outcomeSteps({ answer: answer(date) });
+  async change(
+    certificate: CertificateWithRevocation,
+    asked: RevocationReason,
+    answer: (date: Date) => object,
+    commit: (change: RevocationChange) => Promise<void> = async (change) => this.#commit(change),
+  ): Promise<Date> {
+    const { sha1, authority } = certificate;
+    const { date, ...change } = changeOf(certificate, asked);
     try {
-      if (reason === undefined) {
-        const release = step('releaseHold', { sha1, authority, serialNumber });
-        await this.#store.commit([release, ...auditSteps('the certificate is released from hold'), ...kept]);
-      } else {
-        const effect = reason === holdReason ? 'the certificate is on hold' : 'the certificate is revoked';
-        const revocation = { sha1, heldSince, authority, serial_number: serialNumber, reason, revoked_at: now, not_after: notAfter };
-        await this.#store.commit([step('revoke', revocation), ...auditSteps(effect), ...kept]);
-      }
+      await commit({ ...change, answer: answer(date) });
     } catch (error) {
+      if (error instanceof Refusal) throw error;
       const current = await this.#store.run('findCertificate', sha1);
       if (current !== undefined && (current.reason !== certificate.reason || current.revoked_at !== certificate.revoked_at)) {
         throw refused('somebody else revoked, held or released the certificate at this moment');
@@ -71,6 +73,27 @@ export class Revocations {
     this.#listener.changed(authority);
     return date;
   }
+
+  async #commit({ steps, effect, answer }: RevocationChange): Promise<void> {
+    await this.#store.commit([...steps, ...auditSteps(effect), ...(await outcomeSteps({ answer }))]);
+  }
+}
+
+function changeOf(
+  { sha1, authority, serial_number: serialNumber, not_after: notAfter, ...certificate }: CertificateWithRevocation,
+  asked: RevocationReason,
+): Pick<RevocationChange, 'steps' | 'effect'> & { readonly date: Date } {
+  const heldSince = certificate.reason === holdReason ? certificate.revoked_at : null;
+  // CRLs and OCSP answers tell seconds.
+  const now = Math.floor(Date.now() / 1000) * 1000;
+  const reason = reasonCode(asked);
+  if (reason === undefined) {
+    const release = step('releaseHold', { sha1, authority, serialNumber });
+    return { date: new Date(now), steps: [release], effect: 'the certificate is released from hold' };
+  }
+  const revocation = { sha1, heldSince, authority, serial_number: serialNumber, reason, revoked_at: now, not_after: notAfter };
+  const effect = reason === holdReason ? 'the certificate is on hold' : 'the certificate is revoked';
+  return { date: new Date(heldSince ?? now), steps: [step('revoke', revocation)], effect };
 }
 
 function refused(message: string): Refusal {

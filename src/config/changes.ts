@@ -6,6 +6,7 @@ import { ConfigError } from './config.ts';
  */
 const changeable = [
   'certificateAuthorities',
+  'identityProviders',
   'limits.documentsMax',
   'limits.bodiesMaxBytes',
   'limits.bodiesMaxBytesPerClient',

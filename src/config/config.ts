@@ -7,6 +7,7 @@ import { LimitsConfig } from './limits-config.ts';
 import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
+import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
 import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
@@ -50,6 +51,11 @@ export type TokenConfig = z.output<typeof TokenConfig>;
 const Tenant = z.strictObject({
   certificateAuthority: z.string().min(1),
   profile: CertificateProfile,
+  identityProviders: z
+    .array(z.string())
+    .max(16)
+    .default([])
+    .describe('Names of those whose tokens createCertificate takes from this tenant.'),
   keysMax: z
     .int()
     .positive()
@@ -125,6 +131,10 @@ export const Config = z.strictObject({
   audit: Audit.prefault({}),
   certificateAuthorities: z.record(AuthorityName, CertificateAuthority),
   admin: AdminConfig.prefault({}),
+  identityProviders: z
+    .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), IdentityProvider)
+    .default({})
+    .describe('Issuers of JSON Web Tokens, by names that tenants refer to.'),
   messages: MessagesConfig.optional().describe('Gateways for messages to subscribers. Absent: nothing is sent.'),
   tenants: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant),
   log: z.strictObject({ level: z.enum(['error', 'warn', 'info', 'debug']).default('info') }).prefault({}),
@@ -147,6 +157,7 @@ export function loadConfig(path: string): Config {
   if (undelivered !== undefined && config.messages === undefined) {
     faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: MESSAGE needs a gateway, and there is no section messages`);
   }
+  faults.push(...identityProviderFaults(config.identityProviders, config.tenants).map((fault) => `${path}: ${fault}`));
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return withAbsolutePaths(config, dirname(resolve(path)));
 }
@@ -202,6 +213,9 @@ function withAbsolutePaths(config: Config, base: string): Config {
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
+    identityProviders: Object.fromEntries(
+      Object.entries(config.identityProviders).map(([name, provider]) => [name, absoluteIdentityProvider(provider, base)]),
+    ),
     ...(config.messages === undefined ? {} : { messages: absoluteMessages(config.messages, base) }),
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [name, absoluteAuthority(authority, base)]),

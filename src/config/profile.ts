@@ -78,6 +78,11 @@ const SubjectRules = z.strictObject({
   allowed: z.array(AttributeName).optional().describe('Absent: every attribute. countryName and commonName are always there.'),
   /** Absent: every country. */
   countries: z.array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')).optional(),
+  defaultCountry: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1')
+    .optional()
+    .describe('The country of a subject whose token of an identity provider names none.'),
 });
 export type SubjectRules = z.output<typeof SubjectRules>;
 

@@ -17,6 +17,14 @@ export function parseStrictJson(bytes: Buffer, { valuesMax }: JsonLimits): Reado
   return parseScanned(bytes.toString('utf8'));
 }
 
+/** Of a token's header or claims, or of the keys that verify it. */
+const tokenValuesMax = 5000;
+
+/** The same for what a token holds. @throws {JsonError} */
+export function parseTokenJson(bytes: Buffer): Readonly<Record<string, unknown>> {
+  return parseStrictJson(bytes, { valuesMax: tokenValuesMax });
+}
+
 /** @throws {JsonError} for a byte order mark, and for bytes that are no UTF-8 */
 export function checkEncoding(bytes: Buffer): void {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonError('a byte order mark', 0);

@@ -10,7 +10,7 @@ import type { RecordReader } from './key-cache.ts';
 import { checkUsable, lockRule, type KeyRecord, type StoredSecret } from './key-record.ts';
 import { KnownSecrets, type SecretMark } from './known-secrets.ts';
 import { reserve, type PossibleSecret, type Reserved } from './reserved.ts';
-import { Settling, type Reservation } from './settling.ts';
+import { Settling, type CommittedPurpose, type Reservation } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
 import { StretchedPasswords } from './stretching.ts';
 
@@ -32,6 +32,8 @@ export interface RightSecret<T> {
   readonly usesUp: boolean;
   /** Committed with the settlement. */
   readonly change?: KeyChange | undefined;
+  /** What the secret is for, where another room does it: committed with the settlement, so that both are done or neither. */
+  readonly purpose?: CommittedPurpose | undefined;
   /** Why the caller is refused although the secret is right: then it is settled, and nothing is finished. */
   readonly refusal?: Refusal | undefined;
   /** What is left to do. With a secret of one use it comes first: if it fails, the secret is given back. */
@@ -94,7 +96,7 @@ export class Activation {
       if (verdict.verified) {
         await this.#settleRight(key, asked, verdict, { mark, reserved });
         const value = await verdict.finish();
-        if (verdict.change === undefined) await this.#confirm(key, asked.use, reserved.own);
+        if (!isCommitted(verdict)) await this.#confirm(key, asked.use, reserved.own);
         return { verified: true, value };
       }
       // The key has another password by now. What was given may still be a one-time password: it is an attempt like any other.
@@ -146,7 +148,7 @@ export class Activation {
         if (secretAt(candidates, said.by).kind === 'PASSWORD') {
           const confirmed = async (): Promise<T> => {
             const value = await said.finish();
-            if (said.change === undefined) await this.#confirm(key, asked.use, candidates.own);
+            if (!isCommitted(said)) await this.#confirm(key, asked.use, candidates.own);
             return value;
           };
           return { ...ended, finish: confirmed };
@@ -215,7 +217,7 @@ export class Activation {
   async #settleRight<P extends OtpAction, T>(
     key: KeyRecord,
     { use }: Asked<P>,
-    { by, usesUp, change, refusal }: RightSecret<T>,
+    { by, usesUp, change, purpose, refusal }: RightSecret<T>,
     {
       mark,
       reserved,
@@ -225,9 +227,10 @@ export class Activation {
   ): Promise<void> {
     const secret = secretAt(reserved, by);
     const isOwn = secret.kind === 'PASSWORD' || secret.kind === 'AUTH_TOKEN';
-    const outcome = refusal !== undefined ? { refusal } : answer === undefined ? undefined : { answer };
+    const settled = answer ?? purpose?.answer;
+    const outcome = refusal !== undefined ? { refusal } : settled === undefined ? undefined : { answer: settled };
     const holding = { states: storedStatesFor(use), mac: isOwn ? secret.mac : undefined };
-    await this.#settling.right(key, reservation, { use, holding, usesUpOtp: !isOwn && usesUp, change, outcome });
+    await this.#settling.right(key, reservation, { use, holding, usesUpOtp: !isOwn && usesUp, change, purpose, outcome });
     if (change !== undefined) {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {
@@ -236,6 +239,11 @@ export class Activation {
     }
     if (refusal !== undefined) throw refusal;
   }
+}
+
+/** What the secret was for is done by the settlement, which holds only what it found to be so. */
+function isCommitted<T>({ change, purpose }: RightSecret<T>): boolean {
+  return change !== undefined || purpose !== undefined;
 }
 
 function secretAt<P extends OtpAction>({ candidates }: Reserved<P>, by: number): PossibleSecret {

@@ -13,7 +13,7 @@ export interface Credentials {
 }
 
 /**
- * The secret that a key is to be activated with, and the transaction that it must be tied to. Of member `transactionId`: the identifier itself, where
+ * The secret that a key is to be activated with, and the transaction that it must be tied to. Of member `transactionId`: the identifier alone, where
  * no secret is asked for.
  */
 export interface GivenSecret {

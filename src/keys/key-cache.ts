@@ -1,3 +1,4 @@
+import { parseIssuingChain, type IssuingChain } from '../certificates/chains.ts';
 import { Refusal } from '../result-codes.ts';
 import type { TenantId } from '../clients/caller.ts';
 import type { Change } from '../state/database.ts';
@@ -33,6 +34,8 @@ export class KeyCache implements RecordReader {
   /** By reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
   readonly #records = new Map<KeyReferenceId, KeyRecord>();
   readonly #reading = new Map<KeyReferenceId, Promise<void>>();
+  /** What certificates were issued under, by the store's identifiers. */
+  readonly #chains = new Map<string, IssuingChain>();
   readonly #maxBytes: number;
   #bytes = 0;
   #changes = 0;
@@ -77,15 +80,27 @@ export class KeyCache implements RecordReader {
     const changes = this.#changes;
     const row = await this.#store.run('findKey', reference);
     if (row === undefined || row.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
+    const issuers = row.issuing_chain === null ? undefined : await this.#issuersOf(row.issuing_chain);
     // Two look-ups at once end with one record.
     const known = this.#records.get(reference);
-    const record = known ?? recordOf(row, tenant);
+    const record = known ?? recordOf(row, tenant, issuers);
     if (this.#changes !== changes) record.isStale = true;
     if (known === undefined) {
       this.#records.set(reference, record);
       this.#bytes += record.weight;
     }
     return record;
+  }
+
+  /** Thousands of keys share one. */
+  async #issuersOf(id: string): Promise<IssuingChain | undefined> {
+    const known = this.#chains.get(id);
+    if (known !== undefined) return known;
+    const der = await this.#store.run('findIssuingChain', id);
+    if (der === undefined) return undefined;
+    const chain = parseIssuingChain(der);
+    this.#chains.set(id, chain);
+    return chain;
   }
 
   /** A change that is told while the row is read makes the record stale again; who came with it reads once more. */

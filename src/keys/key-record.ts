@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { IssuingChain } from '../certificates/chains.ts';
 import { parseCertificate, type ParsedCertificate } from '../certificates/x509.ts';
 import type { TenantId } from '../clients/caller.ts';
 import { keyTypes, type KeyType } from '../config/profile.ts';
@@ -45,6 +46,10 @@ export interface KeyRecord {
   readonly type: KeyType;
   readonly certificate: ParsedCertificate;
   readonly publicKey: KeyObject;
+  /** The configured name of the authority that issued the certificate. */
+  readonly authority: string;
+  /** What it was issued under; undefined where an earlier version issued it. */
+  readonly issuers: IssuingChain | undefined;
   readonly protocol: ActivationProtocol;
   /** The documents that it may sign, by their digests. */
   readonly binding: DigestBinding;
@@ -70,7 +75,7 @@ export const lockRule = { failuresInRow: 5, lockMs: 15 * 60_000, failuresSinceSu
 /** Of a record without certificate and list: objects, key, maps. */
 const recordBytes = 4096;
 
-export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
+export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: IssuingChain | undefined): KeyRecord {
   const certificate = parseCertificate(row.der);
   const type = keyTypes.find((name) => name === row.key_type);
   const protocol = activationProtocols.find((name) => name === row.protocol);
@@ -83,6 +88,8 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId): KeyRecord {
     type,
     certificate,
     publicKey: createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' }),
+    authority: row.authority,
+    issuers,
     protocol,
     binding: bindingOf(row.bound_digests),
     transaction:

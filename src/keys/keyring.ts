@@ -28,6 +28,7 @@ import type { Deliver } from './otp-delivery.ts';
 import { makeOtp } from './otp.ts';
 import type { PossibleSecret, Reserved } from './reserved.ts';
 import { storedStatesFor, transitions, type Use } from './states.ts';
+import type { CommittedPurpose } from './settling.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
 import { stretch } from './stretching.ts';
 
@@ -101,11 +102,14 @@ export class Keyring {
     if (ahead === undefined) await this.#journal.announce(id, 'CREATE');
     try {
       const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#make(id, request.type));
-      const [{ row }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(this.#token, id, request)]);
-      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns), keysMax });
+      const [{ row, issuers }, { secret, columns }] = await Promise.all([
+        request.issue(publicKeyInfo),
+        makeSecret(this.#token, id, request),
+      ]);
+      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns), issuers, keysMax });
       const created = { reference: parseKeyReferenceId(row.sha1), secret };
       const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
-      await this.#store.commit([insert, ...auditSteps('the key and its certificate exist'), ...outcome]);
+      await this.#store.commit([insert, ...(request.steps ?? []), ...auditSteps('the key and its certificate exist'), ...outcome]);
       return created;
     } catch (error) {
       await this.destruction.undoCreation(id);
@@ -186,24 +190,28 @@ export class Keyring {
 
   /** Destroys the private key; certificate and record stay. @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED */
   async remove(key: KeyRecord, given: GivenSecret): Promise<void> {
-    await this.#authorise(key, { use: 'remove', action: 'REVOKE', given }, { kind: 'end', ...transitions.remove });
+    await this.#authorise(key, { use: 'remove', action: 'REVOKE', given }, { change: { kind: 'end', ...transitions.remove } });
     await this.destruction.finish(key.id);
   }
 
-  /** The secret that revokeCertificate was given: counted, and used up. @throws {Refusal} KEY_LOCKED, ACTIVATION_FAILED */
-  async authoriseRevocation(key: KeyRecord, given: GivenSecret): Promise<void> {
-    await this.#authorise(key, { use: 'revoke', action: 'REVOKE', given }, undefined);
+  /**
+   * The secret that revokeCertificate was given: counted, and used up in the commit that does what it is for.
+   * @throws {Refusal} KEY_LOCKED, ACTIVATION_FAILED
+   * @throws what the commit failed with
+   */
+  async authoriseRevocation(key: KeyRecord, given: GivenSecret, purpose: CommittedPurpose): Promise<void> {
+    await this.#authorise(key, { use: 'revoke', action: 'REVOKE', given }, { purpose });
   }
 
   /**
-   * The transaction of a key whose certificate is revoked without a secret. A wrong one counts; a right one clears no failures, for it is no secret.
+   * The transaction of a key whose certificate is revoked without a secret. A wrong one counts, and so does none where the key is tied to one; a
+   * right one clears no failures, for it is no secret.
    * @throws {Refusal} KEY_LOCKED, ACTIVATION_FAILED
    */
   async authoriseTransaction(key: KeyRecord, transactionId: string | undefined): Promise<void> {
     if (transactionId === undefined && key.transaction === undefined) return;
-    if (transactionId === undefined) throw new Refusal('ACTIVATION_FAILED');
     const right = new Error('the transaction is right');
-    const given: GivenSecret = { member: 'transactionId', bytes: Buffer.from(transactionId), transactionId: undefined };
+    const given: GivenSecret = { member: 'transactionId', bytes: Buffer.from(transactionId ?? ''), transactionId };
     try {
       await this.#activation.activate<'REVOKE', void>(key, { use: 'revoke', action: 'REVOKE', given }, async (reserved) => {
         const { verified } = await this.#custody.verify(reserved);
@@ -319,11 +327,11 @@ export class Keyring {
   async #authorise(
     key: KeyRecord,
     asked: { readonly use: Use; readonly action: OtpAction; readonly given: GivenSecret },
-    change: KeyChange | undefined,
+    gain: { readonly change: KeyChange } | { readonly purpose: CommittedPurpose },
   ): Promise<void> {
     await this.#activation.activate(key, asked, async (reserved) => {
       const outcome = await this.#custody.verify(reserved);
-      return outcome.verified ? { ...outcome, usesUp: true, change, finish: async () => Promise.resolve() } : outcome;
+      return outcome.verified ? { ...outcome, usesUp: true, ...gain, finish: async () => Promise.resolve() } : outcome;
     });
   }
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
-import type { CertificateRow, KeyRow } from '../state/schema.ts';
+import type { CertificateRow, IssuingChainRow, KeyRow } from '../state/schema.ts';
+import type { Step } from '../state/step.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
@@ -10,6 +11,8 @@ import type { ActivationProtocol, KeyReferenceId, Subscriber } from './key-recor
 /** A certificate for a new key, as the certificates room issues it. */
 export interface IssuedCertificate {
   readonly row: CertificateRow;
+  /** What it was issued under. */
+  readonly issuers?: IssuingChainRow;
 }
 
 export interface NewKey {
@@ -23,6 +26,8 @@ export interface NewKey {
   readonly keysMax?: number | undefined;
   /** Issues the certificate for the public key (SubjectPublicKeyInfo, DER). */
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
+  /** What else is done in the commit that makes the key, or keeps it from being made. */
+  readonly steps?: readonly Step[];
   /** What the caller is answered: kept for repetitions of the request by the commit that makes the key. */
   answer?(created: CreatedKey): object;
 }

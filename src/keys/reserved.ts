@@ -51,7 +51,7 @@ export function reserve<P extends OtpAction>({ key, own, given, action, ownSecre
     const alone = {
       key,
       own,
-      candidates: [{ ...proof('TRANSACTION', key.transaction, given.bytes), binding: undefined }],
+      candidates: [{ ...transactionOf(key, given.transactionId), binding: undefined }],
       also: undefined,
     };
     return alone as Omit<Reserved<P>, typeof purposeOf> as Reserved<P>;
@@ -72,6 +72,11 @@ export function reserve<P extends OtpAction>({ key, own, given, action, ownSecre
 /** Undefined where the key is tied to no transaction and none is given; whatever else does not fit fails on the token. */
 function transactionProof({ transaction }: KeyRecord, given: string | undefined): Proof | undefined {
   if (transaction === undefined && given === undefined) return undefined;
+  return transactionOf({ transaction }, given);
+}
+
+/** One that was not given is none that could be right. */
+function transactionOf({ transaction }: Pick<KeyRecord, 'transaction'>, given: string | undefined): Proof {
   return proof('TRANSACTION', given === undefined ? undefined : transaction, Buffer.from(given ?? ''));
 }
 

@@ -7,7 +7,7 @@ import { useIsLost, type KeyChange, type UseSettlement } from '../state/reposito
 import type { OtpRow } from '../state/schema.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps, type SettledOutcome } from '../state/settlement.ts';
-import { step } from '../state/step.ts';
+import { step, type Step } from '../state/step.ts';
 import { commitIsUnknown } from '../state/store-unavailable.ts';
 import type { RecordReader } from './key-cache.ts';
 import { checkUsable, lockRule, setCounters, type KeyRecord } from './key-record.ts';
@@ -20,6 +20,15 @@ export interface Reservation {
   readonly endsMs: number;
 }
 
+/** What another room does with a right secret, in the commit that settles it. */
+export interface CommittedPurpose {
+  readonly steps: readonly Step[];
+  /** For the audit log. */
+  readonly effect: string;
+  /** What the caller is answered. */
+  readonly answer: object;
+}
+
 /** What a right secret leads to. */
 export interface Gain {
   readonly use: Use;
@@ -28,6 +37,7 @@ export interface Gain {
   /** The one-time password is used up. */
   readonly usesUpOtp: boolean;
   readonly change: KeyChange | undefined;
+  readonly purpose?: CommittedPurpose | undefined;
   /** What the caller is told, where that is known by now. */
   readonly outcome: SettledOutcome | undefined;
 }
@@ -69,13 +79,22 @@ export class Settling {
    * Nothing is written where nothing changes: a password that needed no reservation, on a key without failures.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED where what the secret was right for is gone by now
    */
-  async right(key: KeyRecord, reservation: Reservation | undefined, { use, holding, usesUpOtp, change, outcome }: Gain): Promise<void> {
-    if (reservation === undefined && change === undefined && key.failuresSinceSuccess === 0) return;
+  async right(
+    key: KeyRecord,
+    reservation: Reservation | undefined,
+    { use, holding, usesUpOtp, change, purpose, outcome }: Gain,
+  ): Promise<void> {
+    if (reservation === undefined && change === undefined && purpose === undefined && key.failuresSinceSuccess === 0) return;
     const fate = usesUpOtp ? 'used' : 'kept';
     const work = step('settleUse', { ...this.#settlement(key, reservation, 'right', fate), change, holding });
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);
     try {
-      const [counters] = await this.#store.commit([work, ...auditSteps(effectOf(change, usesUpOtp)), ...kept]);
+      const [counters] = await this.#store.commit([
+        work,
+        ...(purpose?.steps ?? []),
+        ...auditSteps(effectOf(change, purpose, usesUpOtp)),
+        ...kept,
+      ]);
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
       if (reservation !== undefined) {
@@ -138,8 +157,14 @@ function isOf(error: unknown, text: string): boolean {
   return error instanceof Error && error.message.includes(text);
 }
 
-function effectOf(change: KeyChange | undefined, usesUpOtp: boolean): string {
+function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): string {
   const what =
-    change === undefined ? 'the secret was right' : change.kind === 'end' ? 'the key is out of use' : 'the key has another password';
+    purpose !== undefined
+      ? purpose.effect
+      : change === undefined
+        ? 'the secret was right'
+        : change.kind === 'end'
+          ? 'the key is out of use'
+          : 'the key has another password';
   return usesUpOtp ? `${what}; the one-time password is used up` : what;
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { AuditDetails } from '../audit/audited-request.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
+import type { IdentityProviders } from '../certificates/jwt/identity-providers.ts';
 import type { Revocations } from '../certificates/revocations.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
@@ -25,6 +26,8 @@ export interface Context {
   readonly deliver?: Deliver | undefined;
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
+  /** Whose tokens name the subjects of certificates. */
+  readonly identityProviders: IdentityProviders;
   readonly revocations: Revocations;
   /** For work that would hold up the event loop. */
   readonly threads: WorkThreads;

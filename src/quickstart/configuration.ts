@@ -2,6 +2,12 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse, parseDocument, stringify } from 'yaml';
 import type { PublicationUrls } from '../config/profile.ts';
 import { messagesSection, type GatewayPorts } from './gateway-settings.ts';
+import {
+  identityProviderName,
+  identityProviderSection,
+  makeIdentityProvider,
+  type IdentityProviderDescription,
+} from './identity-provider.ts';
 import { adminSocketPath, clientFiles, layout, tokenSocketPath } from './layout.ts';
 import { loopback } from './ports.ts';
 import { clients, tlsFiles } from './tls-material.ts';
@@ -25,6 +31,9 @@ export interface AuthorityEntry {
 export type AuthorityEntries = Readonly<Record<'issuing' | 'root', AuthorityEntry>>;
 
 const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
+
+/** Of subjects whose token names none. */
+const country = 'FR';
 
 /** Writes the service's configuration; before the CA exists, what the token host needs of it is there already. */
 export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefined, gateways?: GatewayPorts): void {
@@ -54,11 +63,16 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
     audit: { directory: layout.audit },
     admin: { socketPath: adminSocketPath() },
     ...(gateways === undefined ? {} : { messages: messagesSection(gateways) }),
+    identityProviders: identityProviderSection(),
     certificateAuthorities: authorities ?? {},
     tenants: Object.fromEntries(
       Object.entries(keyTypes).map(([tenant, keyType]) => [
         tenant,
-        { certificateAuthority: 'issuing', profile: { keyType, defaultValidityMinutes: 60, maxValidityMinutes: 1440 } },
+        {
+          certificateAuthority: 'issuing',
+          identityProviders: [identityProviderName],
+          profile: { keyType, defaultValidityMinutes: 60, maxValidityMinutes: 1440, subject: { defaultCountry: country } },
+        },
       ]),
     ),
     limits: { ...highLimits, requestsMaxPerClient: 1024 },
@@ -93,7 +107,19 @@ export function completeConfig(gateways: GatewayPorts): void {
   for (const [name, section] of Object.entries({ admin: { socketPath: adminSocketPath() }, messages: messagesSection(gateways) })) {
     if (!(name in known)) appendFileSync(layout.config, stringify({ [name]: section }));
   }
+  if (!('identityProviders' in known)) addIdentityProvider();
   addHighLimits();
+}
+
+function addIdentityProvider(): void {
+  const config = parseDocument(readFileSync(layout.config, 'utf8'));
+  config.set('identityProviders', identityProviderSection());
+  for (const tenant of Object.keys(keyTypes)) {
+    if (!config.hasIn(['tenants', tenant, 'profile'])) continue;
+    config.setIn(['tenants', tenant, 'identityProviders'], [identityProviderName]);
+    config.setIn(['tenants', tenant, 'profile', 'subject', 'defaultCountry'], country);
+  }
+  writeFileSync(layout.config, config.toString(), { mode: 0o600 });
 }
 
 export function publicUrlOf(port: number): string {
@@ -114,6 +140,8 @@ export interface Description {
   readonly trustAnchors: readonly string[];
   /** What the SMTP receiver and the SMS gateway got, one JSON file a message. An environment of an earlier version has none. */
   readonly outboxDirectory?: string;
+  /** Signs tokens that createCertificate accepts. An environment of an earlier version has none. */
+  readonly identityProvider?: IdentityProviderDescription;
   readonly configFile: string;
 }
 
@@ -130,6 +158,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     clients: Object.fromEntries(Object.keys(clients).map((name) => [name, clientFiles(name)])),
     trustAnchors: [rootCertificate],
     outboxDirectory: layout.outbox,
+    identityProvider: makeIdentityProvider(),
     configFile: layout.config,
   };
 }

@@ -28,6 +28,11 @@ export const layout = {
   pki: inside('pki'),
   first: inside('first-signature'),
   outbox: inside('outbox'),
+  identityProvider: {
+    directory: inside('identity-provider'),
+    signingKey: inside('identity-provider', 'signing-key.pem'),
+    keySet: inside('identity-provider', 'jwks.json'),
+  },
   gateways: {
     directory: inside('gateways'),
     ports: inside('gateways', 'ports.json'),

@@ -17,6 +17,7 @@ import { makeDevelopmentToken } from './development-token.ts';
 import { signFirstDocument, type FirstSignature } from './first-signature.ts';
 import { ensureGateways, stopGateways } from './gateway-process.ts';
 import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
+import { makeIdentityProvider } from './identity-provider.ts';
 import { clientFiles, layout } from './layout.ts';
 import { firstPorts, freePort, isFree } from './ports.ts';
 import { clients, makeTlsMaterial } from './tls-material.ts';
@@ -50,6 +51,7 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
   const publicPort = await freePort(publicFrom);
   const authorities = await step('making a root and an issuing CA on the token', async () => makeAuthorities(publicUrlOf(publicPort)));
   writeConfig({ api: 0, operations: 0, public: publicPort }, authorities);
+  makeIdentityProvider();
   await step('registering the clients', registerClients);
   const gateways = await step('starting an SMTP receiver and an SMS gateway', ensureGateways);
   try {
@@ -119,8 +121,10 @@ async function ensureRunning(description: Description): Promise<number> {
       );
     }
   }
+  const identityProvider = makeIdentityProvider();
   completeConfig(await ensureGateways());
-  if (description.outboxDirectory === undefined) writeDescription({ ...description, outboxDirectory: layout.outbox });
+  if (description.outboxDirectory === undefined || description.identityProvider === undefined)
+    writeDescription({ ...description, outboxDirectory: layout.outbox, identityProvider });
   return step('starting the service', async () => startDaemon(description.opsUrl));
 }
 

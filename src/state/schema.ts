@@ -4,7 +4,7 @@ import type { Generated } from 'kysely';
 export interface Schema {
   clients: ClientRow;
   keys: KeyRow & Attempts;
-  certificates: CertificateRow;
+  certificates: CertificateRow & Issuing;
   otps: OtpRow;
   key_pool: KeyPoolRow;
   key_journal: KeyJournalRow;
@@ -18,6 +18,8 @@ export interface Schema {
   kept_answer_parts: KeptAnswerPartRow;
   service_keys: ServiceKeyRow;
   limited_tenants: LimitedTenantRow;
+  identity_tokens: IdentityTokenRow;
+  issuing_chains: IssuingChainRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -109,6 +111,19 @@ export interface CertificateRow {
   der: Uint8Array;
   not_before: number;
   not_after: number;
+}
+
+interface Issuing {
+  /** Of `issuing_chains`; null for a certificate that an earlier version issued. */
+  issuing_chain: Generated<string | null>;
+}
+
+/** The certificate that a certificate was issued under, and those above it. Few: as many as authorities had in their time. */
+export interface IssuingChainRow {
+  /** SHA-256 of `der`, hexadecimal. */
+  id: string;
+  /** SEQUENCE OF Certificate (RFC 5280), DER: the issuer first. */
+  der: Uint8Array;
 }
 
 /** A step on the token that has begun: after a crash the start finishes or undoes it. */
@@ -224,4 +239,12 @@ export interface ServiceKeyRow {
   /** CKA_ID, hexadecimal. */
   key_id: string;
   created_at: number;
+}
+
+/** A token of an identity provider that made a certificate and makes no other. */
+export interface IdentityTokenRow {
+  /** Stands for its issuer and its identifier: a SHA-256, hexadecimal. */
+  id: string;
+  /** When nobody accepts it any more. */
+  ends_at: number;
 }

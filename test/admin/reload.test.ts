@@ -1,8 +1,9 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
+import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Description } from '../../src/quickstart/configuration.ts';
@@ -42,7 +43,8 @@ afterAll(async () => {
 const signetctl = async (...args: string[]): Promise<CommandRun> => run(['--config', description.configFile, ...args]);
 
 interface Settings {
-  readonly tenants: Record<string, { profile: Record<string, unknown>; certificateAuthority: string }>;
+  readonly tenants: Record<string, { profile: Record<string, unknown>; certificateAuthority: string; identityProviders: string[] }>;
+  readonly identityProviders: Record<string, Record<string, unknown>>;
   readonly certificateAuthorities: Record<string, Record<string, unknown>>;
   readonly listeners: { api: Record<string, unknown>; operations: Record<string, unknown> };
   limits?: Record<string, unknown>;
@@ -58,7 +60,7 @@ function change(edit: (settings: Settings) => void): void {
 
 const agents = new Map<string, Agent>();
 
-async function post(client: string, body: string): Promise<{ status: number; body: Body }> {
+async function post(client: string, body: string, operation = 'pki/createCertificate'): Promise<{ status: number; body: Body }> {
   const files = description.clients[client];
   const agent =
     agents.get(client) ??
@@ -71,7 +73,7 @@ async function post(client: string, body: string): Promise<{ status: number; bod
   agents.set(client, agent);
   return new Promise((resolve, reject) => {
     const headers = { 'Content-Type': 'application/json' };
-    const sent = request(`${baseUrl}/sign/pki/createCertificate`, { method: 'POST', agent, headers }, (response) => {
+    const sent = request(`${baseUrl}/sign/${operation}`, { method: 'POST', agent, headers }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => {
         text += chunk;
@@ -114,6 +116,96 @@ describe('a reload', () => {
     expect(lastRecord()).toMatchObject({ changed: ['tenants.other.profile.keyType'] });
     expect(lastRecord()['uid']).toBeUndefined();
     expect(curveOf(await newCertificate('other'))).toBe('secp384r1');
+  });
+
+  it('moves a tenant to another authority: older keys sign with the chain that they were issued under', async () => {
+    const files = { issuing: 'pki/issuing.pem', root: 'pki/root.pem' };
+    const sha1 = (file: string): string =>
+      new X509Certificate(readFileSync(join(environment.directory, file))).fingerprint.replaceAll(':', '').toLowerCase();
+    const older = await post('other', JSON.stringify(certificateRequest()));
+    change(({ tenants }) => {
+      const other = tenants['other'];
+      if (other !== undefined) other.certificateAuthority = 'root';
+    });
+    expect((await signetctl('reload')).status).toBe(0);
+    const newer = await post('other', JSON.stringify(certificateRequest()));
+    const sign = async ({ body }: { body: Body }, trustedCA?: string): Promise<string> => {
+      const signed = await post(
+        'other',
+        JSON.stringify({
+          keyReference: body['keyReference'],
+          parameters: {
+            XP7Signature: {
+              XP7Format: 'CXP_7',
+              XP7Providers: { CXP7Parameters: { detached: false } },
+              ...(trustedCA === undefined ? {} : { trustedCA }),
+            },
+          },
+          inputDocuments: [{ ID: 'd', plainData: { plainValue: 'text' } }],
+        }),
+        'signature/sign',
+      );
+      const { body: answer } = signed;
+      if (answer['evidenceObject'] === undefined) return textOf(answer['result']?.['resultMinor']);
+      const cms = Buffer.from(textOf(answer['evidenceObject']['document']?.['base64Data']?.['base64Value']), 'base64');
+      const certificates = openssl(['pkcs7', '-inform', 'DER', '-in', '{cms}', '-print_certs'], { cms });
+      return Array.from(certificates.matchAll(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g), ([pem]) => new X509Certificate(pem))
+        .map(({ fingerprint }) => fingerprint.replaceAll(':', '').toLowerCase())
+        .join(' ');
+    };
+    expect(await sign(older)).toContain(sha1(files.issuing));
+    expect(await sign(older, sha1(files.issuing))).toContain(sha1(files.issuing));
+    expect(await sign(newer)).not.toContain(sha1(files.issuing));
+    expect(await sign(newer, sha1(files.root))).not.toBe('103');
+    expect(await sign(newer, sha1(files.issuing))).toBe('103');
+  });
+
+  it('changes what is accepted of identity providers: a token of one use makes one certificate', async () => {
+    const provider = description.identityProvider;
+    if (provider === undefined) throw new Error('the quickstart has an identity provider');
+    const key = createPrivateKey(readFileSync(provider.signingKey));
+    const create = async (jti?: string): Promise<[string, string]> => {
+      const claims = {
+        iss: provider.issuer,
+        aud: provider.audience,
+        name: 'Zoé Martin',
+        exp: Math.floor(Date.now() / 1000) + 60,
+        ...(jti === undefined ? {} : { jti }),
+      };
+      const token = await new SignJWT(claims).setProtectedHeader({ alg: provider.algorithm, kid: provider.keyId }).sign(key);
+      tokens.push(token);
+      const { body } = await post('other', JSON.stringify(certificateRequest({ PKCS10: undefined, JWT: { token } })));
+      return [textOf(body['result']?.['minorCode']), textOf(body['result']?.['message'])];
+    };
+    const tokens: string[] = [];
+    expect([await create('T-1'), await create('T-1')].map(([code]) => code)).toEqual(['0', '0']);
+    change(({ identityProviders }) => {
+      identityProviders['quickstart'] = { ...identityProviders['quickstart'], oneTime: true };
+    });
+    expect((await signetctl('reload')).status).toBe(0);
+    const at = '/certificationRequestInfo/JWT/token: ';
+    const answers = await Promise.all(Array.from({ length: 6 }, async () => create('T-2')));
+    expect(answers.toSorted(([one], [other]) => Number(one) - Number(other))).toEqual([
+      ['0', 'success'],
+      ...Array.from({ length: 5 }, () => ['213', `${at}the token has been used before, and it is for one certificate`]),
+    ]);
+    expect(await create('T-3')).toEqual(['0', 'success']);
+    expect((await create())[0]).toBe('213');
+    change(({ tenants }) => {
+      const other = tenants['other'];
+      if (other !== undefined) other.identityProviders = [];
+    });
+    expect((await signetctl('reload')).status).toBe(0);
+    expect(await create('T-4')).toEqual([
+      '104',
+      '/certificationRequestInfo/JWT: no identity provider is configured for the tenant; PKCS10 is offered',
+    ]);
+    const audit = join(environment.directory, 'audit');
+    const records = readdirSync(audit).map((name) => readFileSync(join(audit, name), 'utf8'));
+    expect(records.join('')).toContain(`"issuer":"${provider.issuer}","id":"T-2"`);
+    for (const token of tokens) {
+      for (const text of records) expect(text.includes(token.slice(-40))).toBe(false);
+    }
   });
 
   it('takes over nothing where one member is wrong, and says what is', async () => {

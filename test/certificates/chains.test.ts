@@ -1,7 +1,7 @@
 import { X509Certificate, randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createIssuingCa } from '../../src/certificates/authority.ts';
-import { chainFor, chainsOf } from '../../src/certificates/chains.ts';
+import { chainFor, chainsOf, issuingChainRow, parseIssuingChain } from '../../src/certificates/chains.ts';
 import type { CertificateIssuer } from '../../src/certificates/issue.ts';
 import { parseCertificate } from '../../src/certificates/x509.ts';
 import { softwareAuthority, type SoftwareAuthority } from './software-authority.ts';
@@ -61,9 +61,21 @@ describe('the chains of an authority', () => {
     const upwards = [b.issuer.certificate.der, b.root];
     const known = [own, a.root, crossOfOwn, ...upwards].map((der) => new X509Certificate(der));
     const issuer: CertificateIssuer = { ...a.issuer, otherChains: chainsOf(new X509Certificate(own), known) };
-    expect(chainFor(issuer, undefined)).toBe(a.issuer.chain);
-    expect(chainFor(issuer, sha1(a.root))).toBe(a.issuer.chain);
-    expect(chainFor(issuer, sha1(b.root).toLowerCase()).map(sha1)).toEqual([crossOfOwn, ...upwards].map(sha1));
-    expect(chainFor(issuer, '00'.repeat(20))).toBe(a.issuer.chain);
+    for (const issued of [undefined, parseIssuingChain(issuingChainRow(a.issuer).der)]) {
+      expect(chainFor(issued, issuer, undefined)).toBe(a.issuer.chain);
+      expect(chainFor(issued, issuer, sha1(a.root))).toBe(a.issuer.chain);
+      expect(chainFor(issued, issuer, sha1(b.root).toLowerCase()).map(sha1)).toEqual([crossOfOwn, ...upwards].map(sha1));
+      expect(chainFor(issued, issuer, '00'.repeat(20))).toBe(a.issuer.chain);
+    }
+  });
+
+  it('of a certificate are those of the key that issued it, whatever key its authority has now', () => {
+    const issued = parseIssuingChain(issuingChainRow(a.issuer).der);
+    for (const authority of [b.issuer, undefined]) {
+      for (const trusted of [undefined, sha1(a.root), sha1(b.root)]) {
+        expect(chainFor(issued, authority, trusted).map(sha1)).toEqual(a.issuer.chain.map(sha1));
+      }
+    }
+    expect(chainFor(undefined, undefined, undefined)).toEqual([]);
   });
 });

@@ -91,7 +91,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
     ['1/101', {}],
     ['1/102', { ...certificateRequest(), certificateFormat: 'NONE' }],
     ['1/103', certificateRequest({ PKCS10: undefined })],
-    ['1/104', certificateRequest({ PKCS10: undefined, JWT: { token: 'x' } })],
+    ['1/102', certificateRequest({ PKCS10: undefined, JWT: { token: 'x' } })],
   ])('is answered %s again, and 422 when the fault is mended', async (code, body) => {
     const headers = keyed(randomUUID());
     const [first, second] = [await call('app', create, body, headers), await call('app', create, body, headers)];

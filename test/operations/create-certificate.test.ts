@@ -135,7 +135,7 @@ describe('createCertificate', () => {
     ['1/102', 'a protocol that is none', { signatureActivationProtocol: 'TELEPATHY' }],
     ['1/103', 'neither JWT nor PKCS10', { PKCS10: undefined }],
     ['1/103', 'JWT and PKCS10', { JWT: { token: 'x' } }],
-    ['1/104', 'JWT', { PKCS10: undefined, JWT: { token: 'x' } }],
+    ['1/102', 'a JWT that is none', { PKCS10: undefined, JWT: { token: 'x' } }],
     ['1/102', 'a transaction without a name', { transactionId: '' }],
     ['1/102', 'half a minute', { validityPeriod: 60.5 }],
     ['1/102', 'no time at all', { validityPeriod: 0 }],

@@ -113,7 +113,7 @@ describe('revokeCertificate', () => {
     expect(codeOf(await revoke(key, { password: key.password }))).toBe('0/0');
   });
 
-  it('wants the transaction of a key that is tied to one; a wrong one counts', async () => {
+  it('wants the transaction of a key that is tied to one; a wrong one counts, and so does none', async () => {
     const { body } = await call('other', 'pki/createCertificate', certificateRequest({ transactionId: 'T-1' }));
     const certificate = textOf(body['certificate']);
     const attempt = async (more: object): Promise<string> => codeOf(await call('other', 'pki/revokeCertificate', { certificate, ...more }));
@@ -121,10 +121,23 @@ describe('revokeCertificate', () => {
     expect(await attempt({ transactionId: 'T-2' })).toBe('2/202');
     const reference = textOf(body['keyReference']?.['reference']);
     const checked = await call('other', 'pki/checkKey', { keyReference: { reference } });
-    expect(checked.body['remainingAttempts']).toBe(4);
+    expect(checked.body['remainingAttempts']).toBe(3);
     expect(await attempt({ transactionId: 'T-1' })).toBe('0/0');
     const untied = await newKey('other');
     expect(codeOf(await revoke(untied, { transactionId: 'T-1' }))).toBe('2/202');
+  });
+
+  it('says of a locked key that it is locked, before it asks for what is lacking', async () => {
+    const { body } = await call('other', 'pki/createCertificate', certificateRequest({ transactionId: 'T-1' }));
+    const certificate = textOf(body['certificate']);
+    const attempt = async (more: object): Promise<string> => codeOf(await call('other', 'pki/revokeCertificate', { certificate, ...more }));
+    expect(await attempt({ authToken: 'x', transactionId: 'T-1' })).toBe('1/101');
+    for (const wrong of [{}, { password: 'wrong', transactionId: 'T-1' }, { transactionId: 'T-2' }, {}, { transactionId: 'T-2' }]) {
+      expect(await attempt(wrong)).toBe('2/202');
+    }
+    for (const lacking of [{ authToken: 'x', transactionId: 'T-1' }, {}, { password: textOf(body['keyReference']?.['password']) }]) {
+      expect(await attempt(lacking)).toBe('2/203');
+    }
   });
 
   it('does not know certificates of another tenant, of strangers, and changed ones', async () => {

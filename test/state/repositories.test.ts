@@ -99,10 +99,39 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     await store.run('announce', entry(key.key_id));
     await store.run('insertKey', { key, certificate });
     const row = await store.run('findKey', key.reference);
-    expect(row).toEqual({ ...key, der: certificate.der, not_after: certificate.not_after, reserved: 0, reserved_until: null });
+    expect(row).toEqual({
+      ...key,
+      ...{ der: certificate.der, not_after: certificate.not_after, authority: certificate.authority, issuing_chain: null },
+      ...{ reserved: 0, reserved_until: null },
+    });
     expect(row?.der.buffer.byteLength).toBe(certificate.der.byteLength);
     expect(await store.run('findKey', '0'.repeat(40))).toBeUndefined();
     expect(await store.run('journal')).toEqual([]);
+  });
+
+  it('keep the chain that certificates were issued under, once for all of them', async () => {
+    const issuers = { id: 'c1', der: new Uint8Array([0x30, 0x00]) };
+    for (const { key, certificate } of [keyRows(), keyRows()]) {
+      await store.run('announce', entry(key.key_id));
+      await store.run('insertKey', { key, certificate, issuers });
+      expect((await store.run('findKey', key.reference))?.issuing_chain).toBe('c1');
+    }
+    expect(await store.run('findIssuingChain', 'c1')).toEqual(issuers.der);
+    expect(await store.run('findIssuingChain', 'c2')).toBeUndefined();
+  });
+
+  it('use a token up once, and forget it when it has ended', async () => {
+    const token = { id: 'f1', ends_at: 1000 };
+    expect(await store.run('isIdentityTokenUsed', token.id)).toBe(false);
+    const attempts = await Promise.allSettled(Array.from({ length: 8 }, async () => store.run('useIdentityToken', token)));
+    expect(attempts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(attempts.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []))).toEqual(
+      Array.from({ length: 7 }, () => expect.stringContaining('used already') as string),
+    );
+    expect(await store.run('isIdentityTokenUsed', token.id)).toBe(true);
+    expect(await store.run('pruneIdentityTokens', { now: 999, limit: 10 })).toBe(0);
+    expect(await store.run('pruneIdentityTokens', { now: 1000, limit: 10 })).toBe(1);
+    expect(await store.run('isIdentityTokenUsed', token.id)).toBe(false);
   });
 
   it('insert no key whose creation was taken over meanwhile', async () => {

@@ -10,6 +10,7 @@ import { Keyring } from '../../src/keys/keyring.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
+import { refusalOfUse, UsedTokens } from '../../src/certificates/jwt/used-tokens.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
@@ -79,6 +80,27 @@ describe('two instances on one PostgreSQL', () => {
   it('sign with a key that the other made', async () => {
     const key = await newKey();
     expect([await sign(a, key), await sign(b, key)]).toEqual([1, 1]);
+  });
+
+  it('make one certificate between them for a token of one use, and leave no key for the others', async () => {
+    const identityToken = { issuer: 'https://idp.example.org', id: 'T-1', endsAtSeconds: Date.now() / 1000 + 60 };
+    const before = await token.listKeys();
+    const create = async ({ store, keys }: Instance): Promise<unknown> => {
+      const used = new UsedTokens(store);
+      await used.check(identityToken);
+      const row = certificateRow();
+      const issue = async () => Promise.resolve({ row });
+      const steps = [used.use(identityToken)];
+      return keys.create({ tenant, type: 'P-256', protocol: 'PASSWORD', subscriber: {}, issue, steps });
+    };
+    const made = await Promise.allSettled([a, b, a, b, b, a].map(create));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const one of made) {
+      if (one.status === 'rejected') expect(refusalOfUse(one.reason)).toEqual(refusal('ISSUANCE_REFUSED'));
+    }
+    await expect(create(b)).rejects.toEqual(refusal('ISSUANCE_REFUSED'));
+    expect(await token.listKeys()).toHaveLength(before.length + 1);
+    expect(await a.store.run('journal')).toEqual([]);
   });
 
   it('refuse at the next request a key that the other removed, though both know it and its secret', async () => {

@@ -62,7 +62,9 @@ export class DaemonProcess {
   async ready(): Promise<void> {
     const deadline = Date.now() + readySeconds * 1000;
     while (!(await this.#isReady())) {
-      if (this.#child?.exitCode !== null) throw new Error(`the service ended with status ${this.#child?.exitCode}`);
+      // Between a kill and the next start there is none; who waits then waits for the next.
+      if (this.#child !== undefined && this.#child.exitCode !== null)
+        throw new Error(`the service ended with status ${this.#child.exitCode}`);
       if (Date.now() > deadline) throw new Error('the service is not ready');
       await delay(readyPollMs);
     }

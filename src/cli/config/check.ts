@@ -6,6 +6,7 @@ import type { Outcome } from '../outcome.ts';
 import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles } from './authority-checks.ts';
 import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
 import { Findings } from './findings.ts';
+import { checkIdentityProviders } from './identity-provider-checks.ts';
 import { checkSocketPath, checkToken } from './token-checks.ts';
 import { checkClientAuthority, checkRevocationLists, checkServerCertificate } from './tls-checks.ts';
 
@@ -38,6 +39,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkSocketPath(findings.at('admin.socketPath'), config.admin.socketPath);
   if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
   for (const { member, text } of readableFiles(config)) findings.at(member).fault(text);
+  checkIdentityProviders(findings, config.identityProviders);
   checkAuthorities(findings, config.certificateAuthorities);
   checkTenantProfiles(findings, config);
   await checkAuthorityKeys(findings, config);

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { issuingChainRow } from '../../certificates/chains.ts';
 import { distinguishedNameText } from '../../certificates/distinguished-name.ts';
 import { certificateExtensions } from '../../certificates/extensions.ts';
 import { certificateInFormat } from '../../certificates/formats.ts';
 import { issueCertificate, rehearse, validity } from '../../certificates/issue.ts';
+import { refusalOfUse } from '../../certificates/jwt/used-tokens.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
 import { checkSubject } from '../../certificates/subject-rules.ts';
@@ -13,6 +15,7 @@ import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
 import { Secret, Sha1Hex, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
+import { requestedSubject } from './requested-subject.ts';
 
 const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']);
 
@@ -60,12 +63,15 @@ export const createCertificate = operation({
     name: z.string().describe('the subject of the certificate (RFC 4514)'),
   }),
   async run(request, context) {
-    const pkcs10 = checkOffered(request);
+    checkOneSubject(request);
     const { name, profile, issuer, authority, allowSha1, keysMax } = tenantOf(context);
     const { documentsMax } = context.config.limits;
     const binding = request.signerData === undefined ? undefined : boundDigests(request.signerData, { allowSha1, documentsMax });
-    checkSubject(profile, pkcs10.subject);
-    const subject = subjectName(pkcs10.subject);
+    const { requested: pkcs10, steps, judged } = await requestedSubject(request.certificationRequestInfo, context);
+    const subject = judged(() => {
+      checkSubject(profile, pkcs10.subject);
+      return subjectName(pkcs10.subject);
+    });
     const { notBefore, notAfter } = validity(
       profile,
       request.certificationRequestInfo.validityPeriod,
@@ -79,7 +85,9 @@ export const createCertificate = operation({
       notAfter,
     });
     // The whole certificate is made once before the key is, so that a request that is refused costs no key.
-    rehearse(issuer, profile.keyType, content);
+    judged(() => {
+      rehearse(issuer, profile.keyType, content);
+    });
     let der: Uint8Array = new Uint8Array();
     const { transactionId } = request.certificationRequestInfo;
     const answer = ({ reference, secret }: CreatedKey) => ({
@@ -88,7 +96,7 @@ export const createCertificate = operation({
       certificateFormat: request.certificateFormat,
       name: distinguishedNameText(subject),
     });
-    const created = await context.keys.create({
+    const making = context.keys.create({
       tenant: name,
       type: profile.keyType,
       protocol: request.certificationRequestInfo.signatureActivationProtocol,
@@ -96,6 +104,7 @@ export const createCertificate = operation({
       binding,
       keysMax,
       subscriber: pkcs10.attributes.subscriber,
+      steps,
       async issue(publicKeyInfo) {
         const serialNumber = await context.token.random(16);
         der = await issueCertificate(issuer, { ...content(publicKeyInfo), subjectPublicKeyInfo: publicKeyInfo, serialNumber });
@@ -112,26 +121,22 @@ export const createCertificate = operation({
             not_before: notBefore.getTime(),
             not_after: notAfter.getTime(),
           },
+          issuers: issuingChainRow(issuer),
         };
       },
       answer,
+    });
+    const created = await making.catch((error: unknown) => {
+      throw refusalOfUse(error);
     });
     return answer(created);
   },
 });
 
-/** @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
-function checkOffered({ certificationRequestInfo }: CreateCertificateRequest): z.output<typeof Pkcs10> {
-  const { JWT, PKCS10 } = certificationRequestInfo;
-  if ((JWT === undefined) === (PKCS10 === undefined)) {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: info, message: 'the subject comes from exactly one of JWT and PKCS10' });
-  }
-  if (PKCS10 === undefined) throw unsupported(`${info}/JWT`, 'PKCS10 is');
-  return PKCS10;
-}
-
-function unsupported(at: string, offered: string): Refusal {
-  return new Refusal('UNSUPPORTED', { at, message: `not offered by this version; ${offered}` });
+/** @throws {Refusal} FIELDS_INCONSISTENT */
+function checkOneSubject({ certificationRequestInfo: { JWT, PKCS10 } }: CreateCertificateRequest): void {
+  if ((JWT === undefined) !== (PKCS10 === undefined)) return;
+  throw new Refusal('FIELDS_INCONSISTENT', { at: info, message: 'the subject comes from exactly one of JWT and PKCS10' });
 }
 
 function tenantOf({ caller, config, authorities }: Context) {

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { DerError } from '../../asn1/reader.ts';
 import { revocationReasons } from '../../certificates/revocation-reasons.ts';
+import type { RevocationChange } from '../../certificates/revocations.ts';
 import { parseCertificateText } from '../../certificates/x509.ts';
-import { requiredSecret } from '../../keys/credentials.ts';
+import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import { parseKeyReferenceId, type KeyRecord } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
 import { Base64, Secret, Text } from '../fields/values.ts';
@@ -40,9 +41,11 @@ export const revokeCertificate = operation({
     audit.digests.push(`sha256:${createHash('sha256').update(der).digest('hex')}`);
     revocations.check(certificate, request.reason);
     const key = await keys.find(caller.tenant, parseKeyReferenceId(certificate.sha1));
-    await authorise(key, request, context);
+    const given = await authorise(key, request, context);
     const answer = (date: Date) => ({ date: date.getTime() });
-    const date = await revocations.change(certificate, request.reason, answer);
+    // A secret is used up in the commit that revokes: a crash leaves both done, or neither.
+    const commit = given === undefined ? undefined : async (change: RevocationChange) => keys.authoriseRevocation(key, given, change);
+    const date = await revocations.change(certificate, request.reason, answer, commit);
     await keys.stateChanged(key);
     return answer(date);
   },
@@ -69,13 +72,19 @@ function checkSecrets({ password, authToken }: RevokeCertificateRequest): void {
 
 /**
  * The role is enough, unless the tenant wants the secret; one that is sent must be right, and so must the transaction of a key that is tied to one.
- * @throws {Refusal} FIELD_MISSING, KEY_LOCKED, ACTIVATION_FAILED
+ * Answers the secret that is to be verified.
+ * @throws {Refusal} KEY_LOCKED, FIELD_MISSING, ACTIVATION_FAILED
  */
-async function authorise(key: KeyRecord, request: RevokeCertificateRequest, { caller, config, keys }: Context): Promise<void> {
+async function authorise(
+  key: KeyRecord,
+  request: RevokeCertificateRequest,
+  { caller, config, keys }: Context,
+): Promise<GivenSecret | undefined> {
   const isSent = request.password !== undefined || request.authToken !== undefined;
   if (isSent || config.tenants[caller.tenant]?.revocationNeedsSecret === true) {
-    await keys.authoriseRevocation(key, requiredSecret(key, 'REVOKE', request, ''));
-  } else {
-    await keys.authoriseTransaction(key, request.transactionId);
+    keys.checkUsable(key, 'revoke');
+    return requiredSecret(key, 'REVOKE', request, '');
   }
+  await keys.authoriseTransaction(key, request.transactionId);
+  return undefined;
 }

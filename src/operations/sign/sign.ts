@@ -4,7 +4,6 @@ import { evidenceDocument, type InputDocument } from '../../documents/document.t
 import { evidenceBase64 } from '../../documents/evidence-base64.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
-import { Refusal } from '../../result-codes.ts';
 import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
 import type { SignerChain } from '../../signatures/format.ts';
 import type { ThreadedFormat } from '../../signatures/threaded-format.ts';
@@ -131,10 +130,11 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   return withTokensAbility(algorithm, async () => context.keys.sign<SignAnswer>(key, given, toBeSigned, finish));
 }
 
-function signerOf(key: KeyRecord, { caller, config, authorities }: Context, trustedCa: string | undefined): SignerChain {
-  const authority = authorities.get(config.tenants[caller.tenant]?.certificateAuthority ?? '');
-  if (authority === undefined) throw new Refusal('INTERNAL', { message: `tenant ${caller.tenant} has no certificate authority` });
-  return { certificate: key.certificate, publicKey: key.publicKey, issuers: chainFor(authority, trustedCa) };
+/** Who issued the certificate counts, whatever authority the tenant has by now. */
+function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | undefined): SignerChain {
+  const issuers = chainFor(key.issuers, authorities.get(key.authority), trustedCa);
+  if (issuers.length === 0) throw new Error(`the authority ${key.authority} that issued ${key.reference} is not configured any more`);
+  return { certificate: key.certificate, publicKey: key.publicKey, issuers };
 }
 
 function at<T>(list: readonly T[], index: number): T {

@@ -8,6 +8,7 @@ import * as keyPool from './0006-key-pool.ts';
 import * as audit from './0010-audit.ts';
 import * as revocation from './0011-revocation.ts';
 import * as limitsOfKeys from './0013-limits-of-keys.ts';
+import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
 
 /** Every migration, oldest first. They only go forward. */
 const migrations: Record<string, Migration> = {
@@ -20,6 +21,7 @@ const migrations: Record<string, Migration> = {
   '0010-audit': audit,
   '0011-revocation': revocation,
   '0013-limits-of-keys': limitsOfKeys,
+  '0015-tokens-and-issuers': tokensAndIssuers,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

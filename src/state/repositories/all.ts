@@ -16,9 +16,10 @@ import {
   releaseClaim,
   renewClaims,
 } from './kept-answers.ts';
+import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-import { changeKeyState, countKeys, findKey, insertKey, listKeys } from './keys.ts';
+import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
@@ -45,6 +46,7 @@ export const repositories = {
   deleteLooseParts,
   endAllClaims,
   findAnswerPart,
+  findIssuingChain,
   findKey,
   findServiceKey,
   finishStep,
@@ -53,11 +55,13 @@ export const repositories = {
   endReservations,
   fillPool,
   insertKey,
+  isIdentityTokenUsed,
   journal,
   keepAnswer,
   listKeys,
   poolLevels,
   probe,
+  pruneIdentityTokens,
   putOtp,
   recordFailure,
   releaseClaim,
@@ -77,6 +81,7 @@ export const repositories = {
   revoke,
   takeServiceKey,
   unlockKey,
+  useIdentityToken,
 };
 
 export type RepositoryName = keyof typeof repositories;
@@ -87,7 +92,9 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'crlState',
   'findCertificate',
   'findAnswerPart',
+  'findIssuingChain',
   'findKey',
+  'isIdentityTokenUsed',
   'journal',
   'listAuditRecords',
   'listClients',

@@ -1,18 +1,31 @@
 import { sql, type Transaction } from 'kysely';
-import type { CertificateRow, KeyRow, Schema } from '../schema.ts';
+import type { CertificateRow, IssuingChainRow, KeyRow, Schema } from '../schema.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
 /** A key with its certificate, as every use of the key needs both. */
-export type KeyWithCertificate = KeyRow & { readonly der: Uint8Array; readonly not_after: number };
+export type KeyWithCertificate = KeyRow & {
+  readonly der: Uint8Array;
+  readonly not_after: number;
+  /** The configured name of the authority that issued it. */
+  readonly authority: string;
+  readonly issuing_chain: string | null;
+};
 
 export async function findKey(db: Transaction<Schema>, reference: string): Promise<KeyWithCertificate | undefined> {
   return db
     .selectFrom('keys')
     .innerJoin('certificates', 'certificates.sha1', 'keys.reference')
     .selectAll('keys')
-    .select(['certificates.der', 'certificates.not_after'])
+    .select(certificateColumns)
     .where('keys.reference', '=', reference)
     .executeTakeFirst();
+}
+
+const certificateColumns = ['certificates.der', 'certificates.not_after', 'certificates.authority', 'certificates.issuing_chain'] as const;
+
+/** The chain that certificates were issued under. */
+export async function findIssuingChain(db: Transaction<Schema>, id: string): Promise<Uint8Array | undefined> {
+  return (await db.selectFrom('issuing_chains').select('der').where('id', '=', id).executeTakeFirst())?.der;
 }
 
 /** The keys after a reference, in the order of their references; of one tenant, or of all. */
@@ -24,7 +37,7 @@ export async function listKeys(
     .selectFrom('keys')
     .innerJoin('certificates', 'certificates.sha1', 'keys.reference')
     .selectAll('keys')
-    .select(['certificates.der', 'certificates.not_after'])
+    .select(certificateColumns)
     .where('keys.reference', '>', after ?? '');
   if (tenant !== undefined) rows = rows.where('keys.tenant', '=', tenant);
   return rows.orderBy('keys.reference').limit(limit).execute();
@@ -53,11 +66,26 @@ export async function countKeys(db: Transaction<Schema>, tenant: string): Promis
  */
 export async function insertKey(
   db: Transaction<Schema>,
-  { key, certificate, keysMax }: { key: KeyRow; certificate: CertificateRow; keysMax?: number | undefined },
+  {
+    key,
+    certificate,
+    issuers,
+    keysMax,
+  }: { key: KeyRow; certificate: CertificateRow; issuers?: IssuingChainRow | undefined; keysMax?: number | undefined },
 ): Promise<void> {
   await finishCreation(db, key.key_id);
   if (keysMax !== undefined) await checkRoom(db, key.tenant, keysMax);
-  await db.insertInto('certificates').values(certificate).execute();
+  if (issuers !== undefined) {
+    await db
+      .insertInto('issuing_chains')
+      .values(issuers)
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+  }
+  await db
+    .insertInto('certificates')
+    .values({ ...certificate, issuing_chain: issuers?.id ?? null })
+    .execute();
   await db.insertInto('keys').values(key).execute();
 }
 

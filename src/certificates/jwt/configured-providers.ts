@@ -1,0 +1,71 @@
+import type { KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { ConfigError } from '../../config/config.ts';
+import type { IdentityProvider } from '../../config/identity-provider-config.ts';
+import { OutgoingHttp } from '../../outgoing/outgoing-http.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { attributeTypeOfName, attributeTypeOfOid } from '../attribute-types.ts';
+import type { ParseJson } from './compact.ts';
+import { readDecryptionKeys } from './decrypt.ts';
+import { KeySet } from './key-set.ts';
+import { FetchedKeys, FileKeys, type ProviderKeys } from './provider-keys.ts';
+
+/** An identity provider with what its section names. */
+export interface Provider {
+  readonly config: IdentityProvider;
+  readonly keys: ProviderKeys;
+  readonly decryptionKeys: readonly KeyObject[];
+}
+
+export interface ReadingOptions {
+  readonly log: Logger;
+  readonly parseJson: ParseJson;
+  /** Before a reload. */
+  readonly previous?: Provider | undefined;
+}
+
+/** Reads the files that a section names. @throws {ConfigError} where one is not what it should be */
+export function readProvider(name: string, config: IdentityProvider, options: ReadingOptions): Provider {
+  const at = `identityProviders.${name}`;
+  for (const identifier of Object.keys(config.claims.nameFields)) {
+    if ((attributeTypeOfName(identifier) ?? attributeTypeOfOid(identifier)) !== undefined) continue;
+    throw new ConfigError(
+      `${at}.claims.nameFields: the attribute "${identifier}" is none of RFC 4519, and no OID of an attribute that is text`,
+    );
+  }
+  return {
+    config,
+    keys: reading(`${at}.keys`, () => keysOf(config, options)),
+    decryptionKeys: reading(`${at}.decryptionKeys`, () => readDecryptionKeys(config.decryptionKeys)),
+  };
+}
+
+function keysOf({ keys }: IdentityProvider, { log, parseJson, previous }: ReadingOptions): ProviderKeys {
+  const read = (document: Buffer): KeySet => new KeySet(document, parseJson);
+  if ('file' in keys) return new FileKeys(keys.file, read, log);
+  const { url, certificateAuthority: file, timeoutSeconds, maxBytes, ...times } = keys;
+  const certificateAuthority = file === undefined ? undefined : readFileSync(file, 'utf8');
+  if (certificateAuthority?.includes('-----BEGIN CERTIFICATE-----') === false)
+    throw new Error(`${file}: no certificate in PEM is in this file`);
+  const source = JSON.stringify([keys, certificateAuthority]);
+  if (previous?.keys instanceof FetchedKeys && previous.keys.source === source) return previous.keys;
+  // The operator named the server, wherever it is.
+  const http = new OutgoingHttp({ clientHosts: [], privateNetworks: everywhere, timeoutSeconds, connectionsMax: 1, certificateAuthority });
+  const headers = { Accept: 'application/jwk-set+json, application/json' };
+  const fetch = async (): Promise<Buffer> => {
+    const { body } = await http.fetch({ url: new URL(url), method: 'GET', headers, answerMaxBytes: maxBytes });
+    return Buffer.from(body);
+  };
+  return new FetchedKeys({ url, source, fetch, read, log }, times);
+}
+
+const everywhere = ['0.0.0.0/0', '::/0'];
+
+/** @throws {ConfigError} */
+function reading<T>(at: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new ConfigError(`${at}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,157 @@
+import type { KeyObject } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import type { Logger } from '../../telemetry/log.ts';
+import type { KeySet, WantedKey } from './key-set.ts';
+
+/** The keys cannot be had: the message says why, for the log. */
+export class KeysUnavailable extends Error {}
+
+/** Where the public keys of a provider come from. */
+export interface ProviderKeys {
+  /** Undefined: it has no such key. @throws {KeysUnavailable} */
+  find(wanted: WantedKey): Promise<KeyObject | undefined>;
+}
+
+type ReadKeySet = (document: Buffer) => KeySet;
+
+/** A key set in a file, which is read again when it has changed. A bad one is said to the log, and the last good one serves. */
+export class FileKeys implements ProviderKeys {
+  readonly #path: string;
+  readonly #read: ReadKeySet;
+  readonly #log: Logger;
+  #keys: KeySet;
+  #version: string;
+
+  /** @throws {Error} where the file is no key set now */
+  constructor(path: string, read: ReadKeySet, log: Logger) {
+    this.#path = path;
+    this.#read = read;
+    this.#log = log;
+    this.#version = versionOf(path);
+    this.#keys = read(readFileSync(path));
+  }
+
+  async find(wanted: WantedKey): Promise<KeyObject | undefined> {
+    this.#bringUpToDate();
+    return Promise.resolve(this.#keys.find(wanted));
+  }
+
+  #bringUpToDate(): void {
+    try {
+      const version = versionOf(this.#path);
+      if (version === this.#version) return;
+      this.#version = version;
+      this.#keys = this.#read(readFileSync(this.#path));
+    } catch (error) {
+      this.#log.warn('a key set of an identity provider cannot be read; the last good one serves', {
+        file: this.#path,
+        reason: textOf(error),
+      });
+    }
+  }
+}
+
+function versionOf(path: string): string {
+  const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+  return [ino, size, mtimeNs, ctimeNs].join(' ');
+}
+
+export interface KeySource {
+  readonly url: string;
+  /** Stands for all that decides what is fetched: a reload that leaves it as it was leaves the keys. */
+  readonly source: string;
+  readonly fetch: () => Promise<Buffer>;
+  readonly read: ReadKeySet;
+  readonly log: Logger;
+}
+
+export interface FetchTimes {
+  readonly freshSeconds: number;
+  readonly keptSeconds: number;
+  readonly cooldownSeconds: number;
+}
+
+/** After a fetch that failed. */
+const retrySeconds = 5;
+
+/**
+ * A key set that is fetched: kept while it is fresh, fetched anew behind the requests when it is not, and at once for a key that it does not have,
+ * which is how providers rotate; strangers who name unknown keys make one fetch in a while.
+ */
+export class FetchedKeys implements ProviderKeys {
+  /** As `KeySource.source`. */
+  readonly source: string;
+  readonly #fetch: () => Promise<Buffer>;
+  readonly #read: ReadKeySet;
+  readonly #times: FetchTimes;
+  readonly #log: Logger;
+  readonly #url: string;
+  readonly #nowSeconds: () => number;
+  #keys: { readonly set: KeySet; readonly since: number } | undefined;
+  #failedAt = -Infinity;
+  #askedForUnknownAt = -Infinity;
+  #fetching: Promise<void> | undefined;
+
+  /** `nowSeconds`: a clock that never goes back. */
+  constructor({ url, source, fetch, read, log }: KeySource, times: FetchTimes, nowSeconds: () => number = () => performance.now() / 1000) {
+    this.#url = url;
+    this.source = source;
+    this.#fetch = fetch;
+    this.#read = read;
+    this.#log = log;
+    this.#times = times;
+    this.#nowSeconds = nowSeconds;
+  }
+
+  async find(wanted: WantedKey): Promise<KeyObject | undefined> {
+    const found = (await this.#current()).find(wanted);
+    if (found !== undefined) return found;
+    const now = this.#nowSeconds();
+    // Those who come while it is fetched wait for the same.
+    if (this.#fetching === undefined) {
+      if (now - this.#askedForUnknownAt < this.#times.cooldownSeconds) return undefined;
+      this.#askedForUnknownAt = now;
+    }
+    await this.#refresh();
+    return this.#keys?.set.find(wanted);
+  }
+
+  /** @throws {KeysUnavailable} */
+  async #current(): Promise<KeySet> {
+    const { freshSeconds, keptSeconds } = this.#times;
+    const now = this.#nowSeconds();
+    const mayTry = now - this.#failedAt >= retrySeconds;
+    const age = now - (this.#keys?.since ?? -Infinity);
+    if (age > keptSeconds) {
+      if (mayTry) await this.#refresh();
+    } else if (age > freshSeconds && mayTry) {
+      void this.#refresh();
+    }
+    if (this.#keys === undefined || this.#nowSeconds() - this.#keys.since > keptSeconds) {
+      throw new KeysUnavailable('the key set of the identity provider could not be fetched');
+    }
+    return this.#keys.set;
+  }
+
+  /** Fetches once for all who wait; never fails, since what there was still serves. */
+  async #refresh(): Promise<void> {
+    this.#fetching ??= this.#fetchKeys().finally(() => {
+      this.#fetching = undefined;
+    });
+    await this.#fetching;
+  }
+
+  async #fetchKeys(): Promise<void> {
+    try {
+      const set = this.#read(await this.#fetch());
+      this.#keys = { set, since: this.#nowSeconds() };
+    } catch (error) {
+      this.#failedAt = this.#nowSeconds();
+      this.#log.warn('the key set of an identity provider cannot be fetched', { url: this.#url, reason: textOf(error) });
+    }
+  }
+}
+
+function textOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+}

@@ -1,0 +1,28 @@
+import type { Transaction } from 'kysely';
+import type { IdentityTokenRow, Schema } from '../schema.ts';
+
+/** The text that tells this failure of a commit from others. */
+export const tokenIsUsed = 'the token of an identity provider is used already';
+
+/** Whether a token is used up: a look before the work; `useIdentityToken` decides. */
+export async function isIdentityTokenUsed(db: Transaction<Schema>, id: string): Promise<boolean> {
+  return (await db.selectFrom('identity_tokens').select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
+}
+
+/** Uses a token up. @throws {Error} `tokenIsUsed`; then nothing of the commit is done */
+export async function useIdentityToken(db: Transaction<Schema>, token: IdentityTokenRow): Promise<void> {
+  const row = await db
+    .insertInto('identity_tokens')
+    .values(token)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (row === undefined) throw new Error(tokenIsUsed);
+}
+
+/** Forgets tokens that have ended, some rows at a time. Answers how many. */
+export async function pruneIdentityTokens(db: Transaction<Schema>, { now, limit }: { now: number; limit: number }): Promise<number> {
+  const ended = db.selectFrom('identity_tokens').select('id').where('ends_at', '<=', now).limit(limit);
+  const rows = await db.deleteFrom('identity_tokens').where('id', 'in', ended).returning('id').execute();
+  return rows.length;
+}
