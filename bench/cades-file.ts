@@ -1,6 +1,6 @@
 /** CAdES over a file of 300 MB beside `openssl dgst`, 100 documents in one request, and the same file through the transfer store where the service has one. */
 import { execFileSync } from 'node:child_process';
-import { createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { closeSync, createReadStream, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { parseCertificateText } from '../src/certificates/x509.ts';
+import { parseCertificateText, type ParsedCertificate } from '../src/certificates/x509.ts';
 import { usualProperties } from '../src/signatures/signed-properties.ts';
 import { cms } from '../src/signatures/threaded-formats.ts';
 import { WorkThreads } from '../src/threads/work-threads.ts';
@@ -49,8 +49,7 @@ function writeRandom(path: string): void {
 }
 
 async function formatLines(path: string, directory: string): Promise<string[]> {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const certificate = parseCertificateText(selfSigned(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), directory));
+  const { certificate, privateKey } = selfSigned(directory);
   const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const signer = { certificate, publicKey, issuers: [certificate.der] };
   const threads = new WorkThreads();
@@ -91,10 +90,11 @@ async function formatLines(path: string, directory: string): Promise<string[]> {
   }
 }
 
-function selfSigned(key: string, directory: string): string {
-  const path = join(directory, 'certificate.pem');
-  execFileSync('openssl', ['req', '-x509', '-key', '/dev/stdin', '-subj', '/CN=bench', '-days', '1', '-out', path], { input: key });
-  return readFileSync(path, 'utf8');
+function selfSigned(directory: string): { certificate: ParsedCertificate; privateKey: KeyObject } {
+  const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')];
+  const options = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=bench', '-days', '1'];
+  execFileSync('openssl', ['req', ...options, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+  return { certificate: parseCertificateText(readFileSync(certificate, 'utf8')), privateKey: createPrivateKey(readFileSync(key)) };
 }
 
 async function manyDocumentsLine(quickstart: Quickstart): Promise<string> {

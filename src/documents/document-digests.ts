@@ -28,9 +28,9 @@ export class DocumentDigests {
   async of(document: InputDocument, hash: HashName): Promise<Uint8Array | undefined> {
     const ofDocument = this.#known.get(document) ?? new Map<HashName, Promise<Uint8Array | undefined>>();
     this.#known.set(document, ofDocument);
-    const digest = ofDocument.get(hash) ?? this.#digest(document, hash);
-    ofDocument.set(hash, digest);
-    return digest;
+    const made = ofDocument.get(hash) ?? this.#digest(document, hash);
+    ofDocument.set(hash, made);
+    return made;
   }
 
   async #digest({ source }: InputDocument, hash: HashName): Promise<Uint8Array | undefined> {

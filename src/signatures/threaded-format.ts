@@ -114,12 +114,12 @@ function completeHere<Parameters, State>(
 }
 
 /** A file that changes while it is signed is no longer the one that was asked for. */
-function unchanged<T>(at: string, step: () => T): T {
+function unchanged<T>(pointer: string, step: () => T): T {
   try {
     return step();
   } catch (error) {
     if (!(error instanceof ContentChanged)) throw error;
-    throw new Refusal('DOCUMENT_INVALID', { at, message: 'the file changed while it was being signed', cause: error });
+    throw new Refusal('DOCUMENT_INVALID', { at: pointer, message: 'the file changed while it was being signed', cause: error });
   }
 }
 

@@ -6,6 +6,7 @@ import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
 import { cmsFormat } from '../../src/signatures/cms/cms.ts';
 import { readSignedData } from '../../src/signatures/cms/read-signed-data.ts';
 import { signedData } from '../../src/signatures/cms/signed-data.ts';
+import { usualProperties } from '../../src/signatures/signed-properties.ts';
 import { openssl } from '../support/openssl.ts';
 import {
   cmsParametersOf,
@@ -91,6 +92,14 @@ describe('a co-signature', () => {
     for (const set of [signerInfos, certificates, digestAlgorithms]) {
       expect(set).toEqual(set.toSorted((left, right) => Buffer.compare(left, right)));
     }
+  });
+
+  it('may be the very one that is there: RSA by one key in one second', () => {
+    const properties = { ...usualProperties, signingTime: new Date() };
+    const before = joined(signedBy(second, content, { properties }));
+    const after = joined(signedBy(second, before, { properties, coSigning: 'CHECKED' }));
+    expect(read(after).signerInfos.length).toBe(2);
+    expect(opensslVerifies(after, [second])).toContain('successful');
   });
 
   it('has the version that its parts ask for', () => {

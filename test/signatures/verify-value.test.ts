@@ -85,9 +85,9 @@ describe('verification of a signature value', () => {
     const value = opensslPss(data, ['-sigopt', 'rsa_mgf1_md:sha512', '-sigopt', 'rsa_pss_saltlen:20']);
     const algorithm: SignatureAlgorithm = { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha512', saltBytes: 20 };
     const digest = createHash('sha256').update(data).digest();
-    for (const signed of [{ digest }, { digest, data }]) {
-      expect(valueVerifies(rsa.publicKey, algorithm, signed, value)).toBe(true);
-      expect(valueVerifies(rsa.publicKey, { ...algorithm, mgfHash: 'sha256' }, signed, value)).toBe(false);
+    for (const over of [{ digest }, { digest, data }]) {
+      expect(valueVerifies(rsa.publicKey, algorithm, over, value)).toBe(true);
+      expect(valueVerifies(rsa.publicKey, { ...algorithm, mgfHash: 'sha256' }, over, value)).toBe(false);
     }
   });
 });

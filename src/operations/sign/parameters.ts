@@ -23,7 +23,10 @@ const XP7Signature = z
     XP7Format: z.enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7']).describe('CXP_7 is CAdES, the one offered by this version'),
     ...sharedMembers,
     contentPreparation: z.strictObject({ PDFContent: PdfContent.optional() }).optional().meta(notOffered),
-    validateSignatures: z.boolean().optional().describe('whether signatures that the document has are validated first'),
+    validateSignatures: z
+      .boolean()
+      .optional()
+      .describe('given: an attached signature of a CMS is one more beside those that it has; true: those are verified first (2/235)'),
     longTermValidation: z
       .strictObject({
         authoritiesRevocationDataSource: RevocationSources.optional(),

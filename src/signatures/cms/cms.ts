@@ -13,7 +13,7 @@ import type { SignedProperties } from '../signed-properties.ts';
 import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } from './earlier-signatures.ts';
 import { signedAttributes } from './signed-attributes.ts';
 import { noAdditions, withUnsignedAttributes } from './levels.ts';
-import { setWith, signedData, signerInfo } from './signed-data.ts';
+import { inOrder, setWith, signedData, signerInfo } from './signed-data.ts';
 import { verifySignedData } from './verify-signed-data.ts';
 
 export interface CmsParameters {
@@ -83,9 +83,9 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
         ? undefined
         : (earlier?.content ?? [contentOf(document)]).map((content) => signed(content, algorithm, contentDigest)),
       // The root is left out: who verifies has it.
-      certificates: setWith(earlier?.certificates ?? [], [certificate.der, ...issuers.slice(0, -1), ...additions.certificates]),
+      certificates: setWith(setWith(earlier?.certificates ?? [], [certificate.der, ...issuers.slice(0, -1)]), additions.certificates),
       revocationData: setWith(earlier?.revocationData ?? [], additions.revocationData),
-      signerInfos: setWith(earlier?.signerInfos ?? [], [signature]),
+      signerInfos: inOrder([...(earlier?.signerInfos ?? []), signature]),
     });
     verifySignedData(pieces, { algorithm, certificate, publicKey, contentType, contentDigest, detached, signerInfo: signature, earlier });
     return detached

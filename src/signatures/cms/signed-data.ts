@@ -41,16 +41,21 @@ function versionOf({ certificates, revocationData, signerInfos, contentType }: S
 }
 
 /** A SignerInfo that names its signer by a key identifier has version 3; it begins with its version, behind a header of up to 10 octets. */
-function isOfVersion3(signerInfo: Uint8Array): boolean {
-  const first = signerInfo[1] ?? 0;
+function isOfVersion3(bytes: Uint8Array): boolean {
+  const first = bytes[1] ?? 0;
   const start = first <= 0x80 ? 2 : 2 + (first & 0x7f);
-  return signerInfo[start + 2] === 3;
+  return bytes[start + 2] === 3;
 }
 
 /** A SET OF with further elements: in the order that it has where there is nothing to add, else as DER has it (X.690 11.6). */
 export function setWith(elements: readonly Uint8Array[], more: readonly Uint8Array[]): readonly Uint8Array[] {
   const added = more.filter((one) => !elements.some((other) => Buffer.compare(one, other) === 0));
-  return added.length === 0 ? elements : [...elements, ...added].toSorted((left, right) => Buffer.compare(left, right));
+  return added.length === 0 ? elements : inOrder([...elements, ...added]);
+}
+
+/** As DER has the elements of a SET OF; two may be equal, as two signatures of one second by one RSA key are. */
+export function inOrder(elements: readonly Uint8Array[]): readonly Uint8Array[] {
+  return elements.toSorted((left, right) => Buffer.compare(left, right));
 }
 
 export interface SignerInfoParts {
@@ -67,7 +72,7 @@ export function signerInfo({ algorithm, signer, signedAttributes, signatureValue
     der.integer(1),
     der.sequence(signer.issuer, der.tagged(0x02, signer.serialNumber)),
     hashAlgorithmIdentifier(algorithm.hash),
-    der.implicitConstructed(0, der.concat(...setWith([], signedAttributes))),
+    der.implicitConstructed(0, der.concat(...inOrder(signedAttributes))),
     signatureAlgorithmIdentifier(algorithm),
     der.octetString(signatureValue),
   );
