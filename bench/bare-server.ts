@@ -1,8 +1,11 @@
 /**
- * The least that Node does for a request over HTTPS with a client certificate: reads the body, answers a fixed one. Its own process.
+ * The least that Node does for a request over HTTPS with a client certificate: reads the body, answers a fixed one. At `/files` it drops what is sent, and sends
+ * as many bytes as `Content-Length-Wanted` says. Its own process.
  * Writes its port to standard output, and ends when standard input does.
  */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { parseArgs } from 'node:util';
 
@@ -20,6 +23,22 @@ const fillerBytes = Math.max(0, Number(values['answer-bytes']) - JSON.stringify(
 const answer = Buffer.from(JSON.stringify({ ...frame, filler: 'A'.repeat(fillerBytes) }));
 const headers = { 'Content-Type': 'application/json', 'Content-Length': answer.length };
 
+const piece = Buffer.alloc(128 * 1024);
+
+async function files(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.method === 'POST') {
+    for await (const chunk of request) void chunk;
+    response.writeHead(201, headers).end(answer);
+    return;
+  }
+  const bytes = Number(request.headers['content-length-wanted'] ?? 0);
+  response.writeHead(200, { 'Content-Length': bytes });
+  for (let sent = 0; sent < bytes; sent += piece.length) {
+    if (!response.write(piece.subarray(0, bytes - sent))) await once(response, 'drain');
+  }
+  response.end();
+}
+
 const server = createServer(
   {
     cert: readFileSync(values.cert),
@@ -30,6 +49,10 @@ const server = createServer(
     minVersion: 'TLSv1.3',
   },
   (request, response) => {
+    if (request.url === '/files') {
+      void files(request, response);
+      return;
+    }
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {

@@ -19,6 +19,7 @@ import { ServiceClient, type Reference } from './service-client.ts';
 import { reportTokenLayer } from './token-layer-report.ts';
 import { signetdPids } from './signetd-processes.ts';
 import { stateCommitLines } from './state-commits.ts';
+import { transferLines } from './transfer.ts';
 
 const ceilingLength = { threads: 2, seconds: 4 };
 const connectionCounts = [1, 8, 32];
@@ -104,8 +105,20 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const commits = await stateCommitLines();
   const keys = await reportKeys(quickstart, say);
   const cades = await reportCades(quickstart, say);
+  say('the transfer store');
+  const transfers = await transferLines(quickstart, directory);
   say('a long CRL');
-  const parts = [tokenLayer, report(measured, bare), auditCosts.map(auditCostLine), commits, jsonCostLines(), keys, cades, [measureCrl()]];
+  const parts = [
+    tokenLayer,
+    report(measured, bare),
+    auditCosts.map(auditCostLine),
+    commits,
+    jsonCostLines(),
+    keys,
+    cades,
+    transfers,
+    [measureCrl()],
+  ];
   for (const line of parts.flatMap((part) => [...part, ''])) console.log(line);
 }
 

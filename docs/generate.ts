@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { Config } from '../src/config/config.ts';
-import { openApiDocument } from '../src/http/documentation/openapi.ts';
+import { filePaths } from '../src/http/documentation/file-paths.ts';
+import { openApiDocument, operationPaths } from '../src/http/documentation/openapi.ts';
 import { operations } from '../src/operations/table.ts';
 import { keyStates, stateTexts, transitions, uses } from '../src/keys/states.ts';
 import { resultCodes } from '../src/result-codes.ts';
@@ -90,5 +91,5 @@ function configurationSchema(): string {
 }
 
 function openApi(): string {
-  return `${JSON.stringify(openApiDocument(operations, '/sign'), undefined, 2)}\n`;
+  return `${JSON.stringify(openApiDocument(operationPaths(operations, '/sign'), filePaths('/ftm')), undefined, 2)}\n`;
 }

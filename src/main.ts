@@ -12,9 +12,12 @@ import { programArguments } from './config/arguments.ts';
 import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
+import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
 import { checkKeyTypes, keyOptions, keysOf, poolTargets } from './daemon/key-options.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { readinessFaults } from './daemon/readiness.ts';
+import { StagedNames } from './documents/paths/staged-names.ts';
+import { TransferStore } from './documents/transfer/transfer-store.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
 import { Guard } from './http/guard.ts';
 import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
@@ -44,6 +47,7 @@ import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { processMetrics } from './telemetry/process-metrics.ts';
 import { requestMetrics } from './telemetry/request-metrics.ts';
+import { transferMetrics } from './telemetry/transfer-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
@@ -105,11 +109,23 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
 
   const guard = new Guard(config.limits, threads, clientOf);
   const requests = requestMetrics(metrics.registry);
+  const owner = config.audit.name;
+  const transfers =
+    config.transferStore === undefined
+      ? undefined
+      : await TransferStore.open({
+          ...{ store, owner, threads, log, config: config.transferStore },
+          metrics: transferMetrics(metrics.registry, async () => store.run('transferShares')),
+        });
+  const stagedNames = new StagedNames(owner);
+  void stagedNames.removeLeft(writeDirectoriesOf(config), log);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
   const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'>): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
+    ftmRoot: valid.config.paths.ftmRoot,
+    transfers,
     guard,
     jsonBodyMaxBytes: valid.config.limits.jsonBodyMaxBytes,
     documentsMax: valid.config.limits.documentsMax,
@@ -124,13 +140,16 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     audit,
     metrics: requests,
     keptAnswers,
-    context: (caller, details) => ({
+    context: (caller, details, deliveries) => ({
       ...valid,
       caller,
       keys,
       token,
       revocations,
       threads,
+      transfers,
+      stagedNames,
+      deliveries,
       audit: details,
       deliver: otpDelivery(valid, caller),
     }),
@@ -158,7 +177,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       }),
     warnings: () => apiListener.tls.warnings(),
   };
-  const apiListener = createApiListener(config.listeners.api, config.limits, api, {
+  const apiListener = createApiListener(config.listeners.api, limitsWithUploads(config), api, {
     log,
     audit,
     malformed: guard.malformed,
@@ -245,6 +264,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     keys.destruction.stopSweeping();
     keptAnswers.stop();
     messages.close();
+    await transfers?.stop();
     await audit.stop();
     await threads.stop();
     await token.stop();

@@ -21,6 +21,8 @@ export const resultCodes = {
   REVOCATION_UNAVAILABLE: { major: 2, minor: 233, text: 'revocation data could not be had' },
   CERTIFICATE_STATUS_REFUSED: { major: 2, minor: 234, text: 'the certificate is not valid at this time' },
   EXISTING_SIGNATURE_INVALID: { major: 2, minor: 235, text: 'a signature that the document has does not hold' },
+  FILE_ACCESS_DENIED: { major: 2, minor: 241, text: 'a path outside of the directories that the configuration allows' },
+  FILE_NOT_FOUND: { major: 2, minor: 242, text: 'no such file or directory' },
   STORE_FULL: { major: 2, minor: 243, text: 'the disk cannot be written' },
   MESSAGE_NOT_SENT: { major: 2, minor: 251, text: 'no channel for this subscriber, or the gateway refused' },
   TOKEN_UNAVAILABLE: { major: 2, minor: 291, text: 'the token is down or did not answer in time; it is safe to repeat the request' },

@@ -6,6 +6,8 @@ import { ConfigError } from './config.ts';
  */
 const changeable = [
   'certificateAuthorities',
+  'documents',
+  'limits.answerMaxBytes',
   'identityProviders',
   'limits.documentsMax',
   'limits.bodiesMaxBytes',

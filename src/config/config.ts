@@ -7,6 +7,7 @@ import { LimitsConfig } from './limits-config.ts';
 import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
+import { absoluteDocuments, absoluteTransferStore, AllowedDirectories, DocumentsConfig, TransferStoreConfig } from './documents-config.ts';
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
 import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
@@ -69,6 +70,8 @@ const Tenant = z.strictObject({
   /** What sendOTP does with a one-time password: answer it, or send it to the subscriber of the key. */
   otpDelivery: z.enum(['RESPONSE', 'MESSAGE']).default('RESPONSE'),
   otpText: OtpText.optional().describe("What the tenant's subscribers read instead of messages.otpText."),
+  readDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.readDirectories."),
+  writeDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.writeDirectories."),
 });
 
 const Audit = z.strictObject({
@@ -123,7 +126,7 @@ export const Config = z.strictObject({
       .optional()
       .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),
   }),
-  paths: z.strictObject({ signRoot: PathPrefix.default('/sign') }).prefault({}),
+  paths: z.strictObject({ signRoot: PathPrefix.default('/sign'), ftmRoot: PathPrefix.default('/ftm') }).prefault({}),
   limits: LimitsConfig.prefault({}),
   token: TokenConfig,
   state: StateConfig.prefault({}),
@@ -131,6 +134,8 @@ export const Config = z.strictObject({
   audit: Audit.prefault({}),
   certificateAuthorities: z.record(AuthorityName, CertificateAuthority),
   admin: AdminConfig.prefault({}),
+  documents: DocumentsConfig.prefault({}),
+  transferStore: TransferStoreConfig.optional().describe('The file transfer store (FTM). Absent: there is none; {} has its defaults.'),
   identityProviders: z
     .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), IdentityProvider)
     .default({})
@@ -213,13 +218,25 @@ function withAbsolutePaths(config: Config, base: string): Config {
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
+    documents: absoluteDocuments(config.documents, base),
+    ...(config.transferStore === undefined ? {} : { transferStore: absoluteTransferStore(config.transferStore, base) }),
     identityProviders: Object.fromEntries(
       Object.entries(config.identityProviders).map(([name, provider]) => [name, absoluteIdentityProvider(provider, base)]),
     ),
     ...(config.messages === undefined ? {} : { messages: absoluteMessages(config.messages, base) }),
+    tenants: Object.fromEntries(Object.entries(config.tenants).map(([name, tenant]) => [name, absoluteTenant(tenant, base)])),
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [name, absoluteAuthority(authority, base)]),
     ),
+  };
+}
+
+function absoluteTenant(tenant: z.output<typeof Tenant>, base: string): z.output<typeof Tenant> {
+  const { readDirectories, writeDirectories } = tenant;
+  return {
+    ...tenant,
+    ...(readDirectories === undefined ? {} : { readDirectories: readDirectories.map((directory) => resolve(base, directory)) }),
+    ...(writeDirectories === undefined ? {} : { writeDirectories: writeDirectories.map((directory) => resolve(base, directory)) }),
   };
 }
 

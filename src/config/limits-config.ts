@@ -16,6 +16,9 @@ export const LimitsConfig = z
     jsonValuesMax: Count.max(1_000_000)
       .default(10_000)
       .describe('Values in a JSON body: objects, lists, texts, numbers; more is 413. Each costs memory of many times its bytes.'),
+    answerMaxBytes: Count.default(64 * mebibyte).describe(
+      'Bytes of evidence in one answer with outputMode BASE_64 or PLAIN; more is 1/104. FTM and FILE_PATH take any size.',
+    ),
     documentsMax: Count.max(documentsAbsoluteMax).default(100).describe('Documents in a request; more is 1/102.'),
     bodiesMaxBytes: Count.default(512 * mebibyte).describe('Bytes of all bodies in memory; beyond it requests are 503.'),
     bodiesMaxBytesPerClient: Count.default(192 * mebibyte).describe(

@@ -2,7 +2,7 @@ import { moduleFile } from '../config/module-file.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
 import { contentBytes } from './content-pieces.ts';
-import { digest, type DigestTask } from './digest-thread.ts';
+import { digest as digestHere, type DigestTask } from './digest-thread.ts';
 import type { InputDocument } from './document.ts';
 
 /** Content of a request from here on, all documents together, is hashed outside of the event loop; files always are. */
@@ -37,6 +37,6 @@ export class DocumentDigests {
     if ('digest' in source) return source.digest.hash === hash ? source.digest.value : undefined;
     const task: DigestTask = { content: source.content, hash };
     if (this.areBig && this.#threads !== undefined) return this.#threads.run<Uint8Array>(thread, 'digest', task);
-    return digest(task);
+    return digestHere(task);
   }
 }

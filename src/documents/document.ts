@@ -19,8 +19,14 @@ export interface EvidenceDocument {
   readonly ID: string;
   readonly fileName?: string;
   readonly mimeType: string;
-  readonly base64Data: { readonly base64Value: string | LongAnswer };
+  readonly base64Data?: { readonly base64Value: string | LongAnswer };
+  readonly plainData?: { readonly plainValue: string };
+  readonly filePathData?: { readonly filePath: string };
+  readonly FTMData?: { readonly fileSize: number; readonly fileID: string };
 }
+
+/** One of them, as outputMode says (contract §4). */
+export type EvidenceContent = Pick<EvidenceDocument, 'base64Data' | 'plainData' | 'filePathData' | 'FTMData'>;
 
 /** What a format made of one document. */
 export interface Evidence {
@@ -41,16 +47,16 @@ export function evidenceFileName(fileName: string, ending: string): string {
   return `${letters.join('')}${ending}`;
 }
 
-/** The evidence as it leaves with outputMode BASE_64. */
+/** The evidence as it leaves. */
 export function evidenceDocument(
   document: Pick<InputDocument, 'id' | 'fileName'>,
   evidence: Omit<Evidence, 'content'>,
-  base64Value: string | LongAnswer,
+  content: EvidenceContent,
 ): EvidenceDocument {
   return {
     ID: document.id,
     ...(document.fileName === undefined ? {} : { fileName: evidenceFileName(document.fileName, evidence.ending) }),
     mimeType: evidence.mimeType,
-    base64Data: { base64Value },
+    ...content,
   };
 }

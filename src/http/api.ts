@@ -2,31 +2,36 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Audit } from '../audit/audit.ts';
 import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
-import { RegistrationEnded, type Admission } from '../clients/admission.ts';
+import type { Admission } from '../clients/admission.ts';
 import type { Caller, Role } from '../clients/caller.ts';
+import type { Deliveries } from '../documents/deliveries.ts';
 import { jsonPieces } from '../documents/long-answer.ts';
+import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { withFewDocuments } from '../operations/limit-sizes.ts';
 import { interfacePaths } from '../operations/interface-paths.ts';
 import type { Context, Operation } from '../operations/operation.ts';
-import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import { asRequest } from '../telemetry/current-request.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { RequestMetrics } from '../telemetry/request-metrics.ts';
-import { TokenBusy } from '../token/token.ts';
-import { admitted } from './admitted.ts';
 import type { Ticket } from './admission.ts';
+import { admitted } from './admitted.ts';
 import { resultObject, resultOf, success } from './answer.ts';
 import { parseBigJson, type SharedBody } from './big-json.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { mountDocumentation } from './documentation/mount.ts';
 import { earlyAnswerHeaders, rest } from './early-answer.ts';
+import { endingOf, overloaded, storeAway } from './ending-of.ts';
+import { mountFiles } from './files/mount.ts';
 import type { Guard } from './guard.ts';
 import { JsonError, TooManyValues } from './json-scanner.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { recorded, type Ending } from './recorded.ts';
 import { idempotencyKeyOf, repeatable } from './repeatable.ts';
+import { checkServing, reach, stillAdmitted } from './reach.ts';
+import { limitTime } from './request-time.ts';
+import { RequestRuns } from './request-runs.ts';
 import { checkShape } from './request-shape.ts';
 import { sendPieces } from './send.ts';
 import { parseStrictJson } from './strict-json.ts';
@@ -34,6 +39,9 @@ import { parseStrictJson } from './strict-json.ts';
 export interface ApiOptions {
   readonly operations: readonly Operation[];
   readonly signRoot: string;
+  readonly ftmRoot: string;
+  /** The file transfer store, where there is one. */
+  readonly transfers?: TransferStore | undefined;
   readonly jsonBodyMaxBytes: number;
   /** What it takes of whom. */
   readonly guard: Guard;
@@ -51,7 +59,7 @@ export interface ApiOptions {
   readonly metrics?: RequestMetrics;
   readonly keptAnswers: Pick<KeptAnswers, 'once'>;
   /** Everything else that an operation needs. */
-  context(caller: Caller, audit: AuditDetails): Context;
+  context(caller: Caller, audit: AuditDetails, deliveries: Deliveries): Context;
 }
 
 /**
@@ -69,6 +77,7 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
         sendProblem(response, new Problem(405, 'operations take POST', { headers: { Allow: 'POST' } }));
       });
   }
+  mountFiles(app, options, current);
   mountDocumentation(app, options, current);
   for (const path of interfacePaths) {
     app.all(`${options.signRoot}/${path}`, (_request, response) => {
@@ -93,6 +102,7 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
   });
   return (request, response) => {
     options.guard.malformed.follow(request, response);
+    limitTime(request, current());
     try {
       checkShape(request);
     } catch (error) {
@@ -122,33 +132,23 @@ function sendEarly(request: Request, response: Response, problem: Problem, { ref
 }
 
 async function handle(operation: Operation, options: ApiOptions, request: Request, response: Response): Promise<void> {
-  if (options.draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
+  checkServing(options);
   const busy = options.busySeconds();
   if (busy !== undefined) throw overloaded(busy);
-  const client = options.guard.clientOf(request);
-  const ticket = options.guard.admission.admit(client);
-  response.once('close', () => {
-    ticket.release();
-  });
-  if (operation.pace !== undefined) options.guard.pace.take(operation.pace, client);
-  const address = request.socket.remoteAddress;
-  const caller = await options.callerOf(request);
-  if (caller === undefined) {
-    // A connection that was refused may have brought its first request already; it is counted as what it is.
-    if (!request.socket.destroyed) options.audit.refuseClient('not registered', address);
-    throw new Problem(403, 'this client certificate is not registered');
-  }
-  if (!caller.roles.has(operation.role)) {
-    options.audit.refuseClient(`the role ${operation.role} is missing`, address);
-    throw new Problem(403, `this operation needs the role "${operation.role}"`);
-  }
-  const admission = options.admit(caller, operation.role, () => request.socket.destroy());
+  const reached = await reach(operation, options, request, response);
+  const { admission, caller, address, ticket } = reached;
   await admitted(admission, response, async () => {
-    const ending = await recorded(options, { operation, caller, address }, async (audited) =>
-      carryOut(operation, options, request, { caller, audited, admission, ticket, response }),
-    );
-    if (ending instanceof Problem) throw ending;
-    const { result, echo, answer } = ending;
+    const runs = new RequestRuns();
+    let answered: Ending | Problem | undefined;
+    try {
+      answered = await recorded(options, { operation, caller, address }, async (audited) =>
+        carryOut(operation, options, request, { caller, audited, admission, ticket, response, runs }),
+      );
+    } finally {
+      await runs.settle(answered, options.log);
+    }
+    if (answered instanceof Problem) throw answered;
+    const { result, echo, answer } = answered;
     const pieces = jsonPieces({ result: resultObject(operation.spelling, result), ...echo, ...answer });
     // The record may have waited for the disk.
     await stillAdmitted(admission);
@@ -157,42 +157,23 @@ async function handle(operation: Operation, options: ApiOptions, request: Reques
   });
 }
 
-/** @throws {Problem} 403 where the client was revoked while its request ran */
-async function stillAdmitted(admission: Admission): Promise<void> {
-  try {
-    await admission.confirm();
-  } catch (error) {
-    throw error instanceof RegistrationEnded ? noLongerRegistered() : error;
-  }
-}
-
-function noLongerRegistered(): Problem {
-  return new Problem(403, 'this client certificate is not registered any more, or not for this operation');
-}
-
 interface Requesting {
   readonly caller: Caller;
   readonly audited: AuditedRequest;
   readonly admission: Admission;
   readonly ticket: Ticket;
   readonly response: Response;
+  readonly runs: RequestRuns;
 }
 
 async function carryOut(
   operation: Operation,
   options: ApiOptions,
   request: Request,
-  { caller, audited, admission, ticket, response }: Requesting,
+  { caller, audited, admission, ticket, response, runs }: Requesting,
 ): Promise<Ending | Problem> {
   let echo: Ending['echo'] = {};
-  const refused = (error: unknown): Ending | Problem => {
-    if (error instanceof Problem) return error;
-    if (error instanceof RegistrationEnded) return noLongerRegistered();
-    // Nobody knows a business outcome then.
-    if (error instanceof StoreUnavailable) return storeAway(error, operation.path, options.log);
-    if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
-    return { result: resultOf(error, operation.path, options.log), answer: error instanceof Refusal ? error.answer : {}, echo };
-  };
+  const refused = (error: unknown): Ending | Problem => endingOf(error, { path: operation.path, echo, log: options.log });
   try {
     const { limits } = options.guard;
     checkBodyHeaders(request, limits.jsonBodyMaxBytes);
@@ -202,30 +183,24 @@ async function carryOut(
     const body = withFewDocuments(await parseBody(bytes, options.guard), limits.documentsMax);
     const { requestID } = body;
     if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
-    const context = options.context(caller, audited);
     const ends = async (): Promise<Ending> => {
       await admission.enter();
-      const answer = await options.audit.carryOut(audited, async () => operation.handle(body, context));
+      const answer = await options.audit.carryOut(audited, async () =>
+        runs.run(async (deliveries) => operation.handle(body, options.context(caller, audited, deliveries))),
+      );
       await admission.confirm();
       return { result: success, answer, echo };
     };
-    if (idempotencyKey === undefined) return await ends();
     const repeated = { operation, caller, body, echo, audited, log: options.log };
-    return await repeatable(options.keptAnswers, idempotencyKey, repeated, async () => ends().catch(refused));
+    const ending =
+      idempotencyKey === undefined
+        ? await ends()
+        : await repeatable(options.keptAnswers, idempotencyKey, repeated, async () => ends().catch(refused));
+    runs.ends(ending, idempotencyKey !== undefined);
+    return ending;
   } catch (error) {
     return refused(error);
   }
-}
-
-function storeAway(error: StoreUnavailable, path: string, log: Logger): Problem {
-  log.error('the state store did not serve a request', { path, reason: error.message });
-  return new Problem(503, 'the state store is not available', { headers: { 'Retry-After': '1' } });
-}
-
-function overloaded(retryAfterSeconds: number): Problem {
-  return new Problem(503, 'more requests wait for the token than it can serve in time', {
-    headers: { 'Retry-After': String(retryAfterSeconds) },
-  });
 }
 
 async function parseBody(bytes: Buffer | SharedBody, { limits, threads }: Guard): Promise<Readonly<Record<string, unknown>>> {

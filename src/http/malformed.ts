@@ -48,6 +48,11 @@ export class MalformedRequests {
     });
   }
 
+  /** Ends a request whose body has not come in its time. */
+  tooLate({ socket }: IncomingMessage): void {
+    this.#broken(Object.assign(new Error('the request took too long'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
+  }
+
   #connectionOf(socket: Duplex): Connection {
     const known = this.#connections.get(socket);
     if (known !== undefined) return known;

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Audit, Outcome } from '../audit/audit.ts';
 import type { AuditedRequest } from '../audit/audited-request.ts';
 import type { Caller } from '../clients/caller.ts';
-import type { Operation } from '../operations/operation.ts';
 import { currentRequest } from '../telemetry/current-request.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { RequestMetrics } from '../telemetry/request-metrics.ts';
@@ -20,7 +19,8 @@ export interface Ending {
 }
 
 export interface Reached {
-  readonly operation: Operation;
+  /** What it is called in metrics and in the audit log. */
+  readonly operation: { readonly path: string };
   readonly caller: Caller;
   readonly address: string | undefined;
 }

@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import helmet from 'helmet';
@@ -52,6 +53,20 @@ export function send(
   response.writeHead(status, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', length, ...more]).end(body);
 }
 
+/** Begins an answer of a known length and of any media type. */
+export function beginAnswer(
+  response: ServerResponse,
+  { mediaType, bytes, headers }: { readonly mediaType: string; readonly bytes: number; readonly headers: Readonly<Record<string, string>> },
+): void {
+  const more = Object.entries(headers).flat();
+  response.writeHead(200, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', String(bytes), ...more]);
+}
+
+/** 204: done, and nothing to say. */
+export function sendNothing(response: ServerResponse): void {
+  response.writeHead(204, [...interfaceHeaders, ...requestId()]).end();
+}
+
 /** What is encrypted at a time. */
 const sliceBytes = 128 * 1024;
 
@@ -69,6 +84,32 @@ export async function sendPieces(response: ServerResponse, mediaType: string, pi
     else await sendSlices(response, piece);
   }
   response.end();
+}
+
+/**
+ * Sends a file that is open, as fast as the client takes it; one piece is read while the one before it leaves. Ends early where the client goes.
+ * @throws the error of the disk
+ */
+export async function sendFile(response: ServerResponse, file: FileHandle, bytes: number): Promise<void> {
+  let next = pieceAt(file, 0, bytes);
+  for (let offset = 0; offset < bytes && !response.destroyed;) {
+    const piece = await next;
+    if (piece.length === 0) throw new Error('the file is shorter than it was');
+    offset += piece.length;
+    next = pieceAt(file, offset, bytes);
+    // It may fail while the piece before it is on its way: that is seen in its turn.
+    next.catch(() => undefined);
+    if (!response.write(piece)) await taken(response);
+  }
+  await next.catch(() => undefined);
+  response.end();
+}
+
+async function pieceAt(file: FileHandle, offset: number, end: number): Promise<Buffer> {
+  const piece = Buffer.allocUnsafeSlow(Math.min(sliceBytes, end - offset));
+  if (piece.length === 0) return piece;
+  const { bytesRead } = await file.read(piece, 0, piece.length, offset);
+  return piece.subarray(0, bytesRead);
 }
 
 async function sendSlices(response: ServerResponse, bytes: Uint8Array): Promise<void> {

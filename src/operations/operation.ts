@@ -5,6 +5,9 @@ import type { IdentityProviders } from '../certificates/jwt/identity-providers.t
 import type { Revocations } from '../certificates/revocations.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Config } from '../config/config.ts';
+import type { Deliveries } from '../documents/deliveries.ts';
+import type { StagedNames } from '../documents/paths/staged-names.ts';
+import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { OperationPaceName } from '../config/limits-config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
@@ -31,6 +34,12 @@ export interface Context {
   readonly revocations: Revocations;
   /** For work that would hold up the event loop. */
   readonly threads: WorkThreads;
+  /** The file transfer store, where there is one. */
+  readonly transfers: TransferStore | undefined;
+  /** Names of files that are being written into directories of callers. */
+  readonly stagedNames: StagedNames;
+  /** What the request delivers outside of its answer: it is taken back unless the request ends well. */
+  readonly deliveries: Deliveries;
   /** What the audit log is told of this request beside its outcome. */
   readonly audit: AuditDetails;
 }

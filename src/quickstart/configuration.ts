@@ -62,6 +62,7 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
     state: { path: layout.state },
     audit: { directory: layout.audit },
     admin: { socketPath: adminSocketPath() },
+    ...documentSections(),
     ...(gateways === undefined ? {} : { messages: messagesSection(gateways) }),
     identityProviders: identityProviderSection(),
     certificateAuthorities: authorities ?? {},
@@ -81,6 +82,14 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
   writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, {
     mode: 0o600,
   });
+}
+
+/** Files of callers: directories that they may name, and the transfer store. */
+function documentSections(): Readonly<Record<'documents' | 'transferStore', object>> {
+  return {
+    documents: { readDirectories: [layout.read], writeDirectories: [layout.write] },
+    transferStore: { directory: layout.files },
+  };
 }
 
 /** So high that the quickstart can be loaded. */
@@ -104,7 +113,8 @@ function addHighLimits(): void {
 export function completeConfig(gateways: GatewayPorts): void {
   const known: unknown = parse(readFileSync(layout.config, 'utf8'));
   if (typeof known !== 'object' || known === null) return;
-  for (const [name, section] of Object.entries({ admin: { socketPath: adminSocketPath() }, messages: messagesSection(gateways) })) {
+  const sections = { admin: { socketPath: adminSocketPath() }, messages: messagesSection(gateways), ...documentSections() };
+  for (const [name, section] of Object.entries(sections)) {
     if (!(name in known)) appendFileSync(layout.config, stringify({ [name]: section }));
   }
   if (!('identityProviders' in known)) addIdentityProvider();
@@ -133,16 +143,27 @@ export interface Description {
   /** An environment of an earlier version has none. */
   readonly publicUrl?: string;
   readonly signRoot: string;
+  /** An environment of an earlier version has neither this nor the two directories. */
+  readonly ftmRoot?: string;
   readonly caCertificate: string;
   readonly clientCertificate: string;
   readonly clientKey: string;
   readonly clients: Readonly<Record<string, { readonly certificate: string; readonly key: string }>>;
   readonly trustAnchors: readonly string[];
+  /** For filePathData. */
+  readonly readDirectory?: string;
+  /** For outputDirectory. */
+  readonly writeDirectory?: string;
   /** What the SMTP receiver and the SMS gateway got, one JSON file a message. An environment of an earlier version has none. */
   readonly outboxDirectory?: string;
   /** Signs tokens that createCertificate accepts. An environment of an earlier version has none. */
   readonly identityProvider?: IdentityProviderDescription;
   readonly configFile: string;
+}
+
+/** What a description says of files. */
+export function fileEntries(): Required<Pick<Description, 'ftmRoot' | 'readDirectory' | 'writeDirectory'>> {
+  return { ftmRoot: '/ftm', readDirectory: layout.read, writeDirectory: layout.write };
 }
 
 export function describe(ports: Ports, rootCertificate: string): Description {
@@ -152,6 +173,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     opsUrl: `http://${loopback}:${ports.operations}`,
     publicUrl: publicUrlOf(ports.public),
     signRoot: '/sign',
+    ...fileEntries(),
     caCertificate: tlsFiles.authority,
     clientCertificate: app.certificate,
     clientKey: app.key,

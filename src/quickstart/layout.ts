@@ -28,6 +28,9 @@ export const layout = {
   pki: inside('pki'),
   first: inside('first-signature'),
   outbox: inside('outbox'),
+  read: inside('read'),
+  write: inside('write'),
+  files: inside('files'),
   identityProvider: {
     directory: inside('identity-provider'),
     signingKey: inside('identity-provider', 'signing-key.pem'),

@@ -6,6 +6,7 @@ import { makeAuthorities, rootCertificate } from './authorities.ts';
 import {
   completeConfig,
   describe,
+  fileEntries,
   publicUrlOf,
   writeConfig,
   type AuthorityEntries,
@@ -44,6 +45,7 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
   await stopGateways();
   rmSync(layout.directory, { recursive: true, force: true });
   mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
+  makeFileDirectories();
   await step('making a development token (SoftHSM)', makeDevelopmentToken);
   await step('making the TLS certificates', makeTlsMaterial);
   writeConfig({ api: 0, operations: 0, public: 0 }, undefined);
@@ -86,6 +88,11 @@ async function startOnFreePorts(
   }
 }
 
+/** Where callers may have files read and written. */
+function makeFileDirectories(): void {
+  for (const directory of [layout.read, layout.write]) mkdirSync(directory, { recursive: true, mode: 0o700 });
+}
+
 async function registerClients(): Promise<void> {
   const store = await openSqliteStore(layout.state);
   for (const [name, registration] of Object.entries(clients)) {
@@ -121,10 +128,13 @@ async function ensureRunning(description: Description): Promise<number> {
       );
     }
   }
+  makeFileDirectories();
   const identityProvider = makeIdentityProvider();
   completeConfig(await ensureGateways());
-  if (description.outboxDirectory === undefined || description.identityProvider === undefined)
-    writeDescription({ ...description, outboxDirectory: layout.outbox, identityProvider });
+  const { outboxDirectory, ftmRoot, identityProvider: known } = description;
+  if (outboxDirectory === undefined || ftmRoot === undefined || known === undefined) {
+    writeDescription({ ...description, ...fileEntries(), outboxDirectory: layout.outbox, identityProvider });
+  }
   return step('starting the service', async () => startDaemon(description.opsUrl));
 }
 

@@ -56,6 +56,7 @@ async function answerTo(
         run,
       }),
     ],
+    ftmRoot: '/ftm',
     signRoot: '/sign',
     guard: new Guard(LimitsConfig.parse({ jsonBodyMaxBytes: 1000 }), threads, () => 'client'),
     jsonBodyMaxBytes: 1000,

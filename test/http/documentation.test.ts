@@ -9,15 +9,19 @@ import { certificateRequest, contentDocument, send, textOf } from '../support/ap
 
 const OpenApi = z.looseObject({
   openapi: z.literal('3.1.0'),
-  paths: z.record(z.string(), z.object({ post: z.looseObject({ operationId: z.string(), responses: z.record(z.string(), z.unknown()) }) })),
+  paths: z.record(
+    z.string(),
+    z.record(z.string(), z.looseObject({ operationId: z.string(), responses: z.record(z.string(), z.unknown()) })),
+  ),
 });
 
 describe('/openapi.json', () => {
-  it('has every operation of the table, and no other', async () => {
+  it('has every operation of the table and the paths of the transfer store, and no other', async () => {
     const { status, headers, text } = await send('app', { path: '/openapi.json', method: 'GET' });
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     const { paths } = OpenApi.parse(JSON.parse(text));
-    expect(Object.keys(paths)).toEqual(operations.map(({ path }) => `/sign/${path}`));
+    expect(Object.keys(paths)).toEqual([...operations.map(({ path }) => `/sign/${path}`), '/ftm/files', '/ftm/files/{fileID}']);
+    expect(Object.keys(paths['/ftm/files/{fileID}'] ?? {})).toEqual(['get', 'delete']);
   });
 
   it.each(['/openapi.json', '/docs'])('%s is for registered clients, and is read alone', async (path) => {
@@ -73,6 +77,7 @@ describe('/docs', () => {
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     for (const { path } of operations) expect(text).toContain(`POST /sign/${path}`);
     for (const [name, { minor }] of Object.entries(resultCodes)) expect(text.includes(name) && text.includes(`>${minor}<`)).toBe(true);
+    for (const path of ['POST /ftm/files', 'GET /ftm/files/{fileID}', 'DELETE /ftm/files/{fileID}']) expect(text).toContain(path);
     expect(text).toContain('/keyReference/reference');
     expect(text).not.toMatch(/<script|src=|url\(|https?:\/\/(?!signetd\.example)/);
     const style = /<style>([^]*?)<\/style>/.exec(text)?.[1] ?? '';

@@ -348,8 +348,8 @@ describe('sign refuses', () => {
     ['1/103', 'a document with two contents', raw(), [{ ...contentDocument('x'), plainData: { plainValue: 'x' } }]],
     ['1/103', 'two documents with one ID', raw(), [contentDocument('x'), contentDocument('y')]],
     ['1/103', 'a digest for CAdES', cades(true), [digestDocument('sha256')]],
-    ['1/104', 'a file path', raw(), [{ ID: 'd', filePathData: { filePath: '/etc/passwd' } }]],
-    ['1/104', 'a transfer file', raw(), [{ ID: 'd', FTMData: { fileID: 'x', fileSize: 1 } }]],
+    ['2/241', 'a file path', raw(), [{ ID: 'd', filePathData: { filePath: '/etc/passwd' } }]],
+    ['2/242', 'a transfer file', raw(), [{ ID: 'd', FTMData: { fileID: 'x', fileSize: 1 } }]],
     ['1/102', 'a file name with a separator', raw(), [{ ...contentDocument('x'), fileName: '../x' }]],
     ['1/102', 'a file name that is a directory', raw(), [{ ...contentDocument('x'), fileName: '..' }]],
     ['1/102', 'a file name of 256 bytes', raw(), [{ ...contentDocument('x'), fileName: 'x'.repeat(256) }]],
@@ -364,9 +364,8 @@ describe('sign refuses', () => {
 
   it.each([
     ['1/104', { outputMode: 'PLAIN' }],
-    ['1/104', { outputMode: 'FTM' }],
     ['1/103', { outputMode: 'FILE_PATH' }],
-    ['1/104', { outputMode: 'FILE_PATH', outputDirectory: '/tmp' }],
+    ['2/241', { outputMode: 'FILE_PATH', outputDirectory: '/tmp' }],
     ['1/102', { outputMode: 'MAIL' }],
     ['0/0', { outputMode: 'BASE_64' }],
     ['1/103', { outputMode: 'BASE_64', outputDirectory: '/tmp' }],

@@ -4,6 +4,7 @@ import { readableFiles } from '../../config/readable-files.ts';
 import { printable } from '../printable.ts';
 import type { Outcome } from '../outcome.ts';
 import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles } from './authority-checks.ts';
+import { checkDocumentDirectories } from './document-checks.ts';
 import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
 import { Findings } from './findings.ts';
 import { checkIdentityProviders } from './identity-provider-checks.ts';
@@ -38,6 +39,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkToken(config, findings);
   checkSocketPath(findings.at('admin.socketPath'), config.admin.socketPath);
   if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
+  checkDocumentDirectories(findings, config);
   for (const { member, text } of readableFiles(config)) findings.at(member).fault(text);
   checkIdentityProviders(findings, config.identityProviders);
   checkAuthorities(findings, config.certificateAuthorities);

@@ -18,6 +18,14 @@ export function checkDirectory(place: Place, path: string): void {
   if (isDirectory === false) place.fault(`${path}: this is no directory`);
 }
 
+/** A directory that nobody but its owner may look into. */
+export function checkPrivateDirectory(place: Place, path: string): void {
+  checkDirectory(place, path);
+  const mode = modeOf(path);
+  if (mode !== undefined && (mode & 0o077) !== 0)
+    place.fault(`${path}: others may use this directory (mode ${octal(mode)}); chmod 0700 it`);
+}
+
 /** Permission bits; undefined where there is no such file, which other checks say. */
 function modeOf(path: string): number | undefined {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Operation, ResultSpelling } from '../../operations/operation.ts';
 import { resultCodes } from '../../result-codes.ts';
 import { apiVersion } from '../send.ts';
+import type { FilePaths } from './file-paths.ts';
 
 /** A JSON Schema (2020-12), as far as the documentation looks into it. */
 export interface Schema {
@@ -33,10 +34,12 @@ export interface OpenApiOperation {
   readonly [member: string]: unknown;
 }
 
+export type OperationPaths = Readonly<Record<string, { readonly post: OpenApiOperation }>>;
+
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string; readonly license: object };
-  readonly paths: Readonly<Record<string, { readonly post: OpenApiOperation }>>;
+  readonly paths: Readonly<Record<string, object>>;
   readonly [member: string]: unknown;
 }
 
@@ -54,8 +57,13 @@ export const problemStatuses = {
   503: 'The service is overloaded or stops. Nothing was done; try again after Retry-After seconds.',
 } as const;
 
-/** The OpenAPI 3.1 document of the operations, below the path prefix. */
-export function openApiDocument(operations: readonly Operation[], signRoot: string): OpenApiDocument {
+/** The operations, below the path prefix. */
+export function operationPaths(operations: readonly Operation[], signRoot: string): OperationPaths {
+  return Object.fromEntries(operations.map((operation) => [`${signRoot}/${operation.path}`, { post: operationObject(operation) }]));
+}
+
+/** The OpenAPI 3.1 document of all paths. */
+export function openApiDocument(operations: OperationPaths, files: FilePaths): OpenApiDocument {
   return {
     openapi: '3.1.0',
     info: {
@@ -70,8 +78,9 @@ export function openApiDocument(operations: readonly Operation[], signRoot: stri
     tags: [
       { name: 'signature', description: 'Signatures' },
       { name: 'pki', description: 'Keys and certificates' },
+      { name: 'files', description: 'The file transfer store' },
     ],
-    paths: Object.fromEntries(operations.map((operation) => [`${signRoot}/${operation.path}`, { post: operationObject(operation) }])),
+    paths: { ...operations, ...files },
     components: {
       securitySchemes: { clientCertificate: { type: 'mutualTLS', description: 'a registered client certificate' } },
       schemas: { Problem: problemSchema, resultMajor: resultSchema('resultMajor'), majorCode: resultSchema('majorCode') },

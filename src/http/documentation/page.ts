@@ -1,7 +1,8 @@
 import { resultCodes } from '../../result-codes.ts';
 import { fieldRows } from './field-rows.ts';
 import { html, type Html } from './html.ts';
-import { problemStatuses, type OpenApiDocument, type OpenApiOperation, type Schema } from './openapi.ts';
+import type { FilePaths } from './file-paths.ts';
+import { problemStatuses, type OpenApiDocument, type OpenApiOperation, type OperationPaths, type Schema } from './openapi.ts';
 import { styleSheet } from './style-sheet.ts';
 
 const maxDepth = 8;
@@ -12,9 +13,15 @@ export interface PageLimits {
   readonly documentsMax: number;
 }
 
+/** The paths that the page shows. */
+export interface PagePaths {
+  readonly operations: OperationPaths;
+  readonly files: FilePaths;
+}
+
 /** The page at `/docs`: the OpenAPI document for people. It loads nothing. */
-export function documentationPage(api: OpenApiDocument, limits: PageLimits): string {
-  const operations = Object.entries(api.paths).map(([path, { post }]) => ({ path, operation: post }));
+export function documentationPage(api: OpenApiDocument, paths: PagePaths, limits: PageLimits): string {
+  const operations = Object.entries(paths.operations).map(([path, { post }]) => ({ path, operation: post }));
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -30,6 +37,7 @@ export function documentationPage(api: OpenApiDocument, limits: PageLimits): str
           <strong>signetd ${api.info.version}</strong>
           <ul>
             ${operations.map(({ operation: { operationId } }) => html`<li><a href="#${operationId}">${operationId}</a></li>`)}
+            <li><a href="#files">files</a></li>
             <li><a href="#statuses">HTTP statuses</a></li>
             <li><a href="#codes">Result codes</a></li>
             <li><a href="#limits">Limits</a></li>
@@ -39,7 +47,7 @@ export function documentationPage(api: OpenApiDocument, limits: PageLimits): str
         <main>
           <h1>signetd</h1>
           <p>${api.info.description}</p>
-          ${operations.map(operationSection)} ${statusSection()} ${codeSection()} ${limitSection(limits)}
+          ${operations.map(operationSection)} ${filesSection(paths.files)} ${statusSection()} ${codeSection()} ${limitSection(limits)}
         </main>
       </body>
     </html> `.markup;
@@ -57,6 +65,35 @@ function operationSection({ path, operation }: { path: string; operation: OpenAp
     ${fieldTable(answerSchemaOf(operation))}
     <h3>Example</h3>
     <pre>${curl(path, example)}</pre>
+  </section>`;
+}
+
+function filesSection(files: FilePaths): Html {
+  const rows = Object.entries(files).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, { summary, responses }]) =>
+        html`<tr>
+          <td><code>${method.toUpperCase()} ${path}</code></td>
+          <td>
+            ${summary}
+            <div class="limits">
+              ${Object.entries(responses).map(([status, { description }]) => html`<div>${status}: ${inWords(description)}</div>`)}
+            </div>
+          </td>
+        </tr>`,
+    ),
+  );
+  return html`<section id="files">
+    <h2>files</h2>
+    <p>
+      The file transfer store, for clients with the role <code>files</code>. What is uploaded belongs to the tenant of the client, is a
+      document of requests by <code>FTMData</code>, and expires; outputMode <code>FTM</code> puts evidence there.
+    </p>
+    <table>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
   </section>`;
 }
 

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
-import { maxFileNameBytes, type InputDocument } from '../../documents/document.ts';
+import { isFileName } from '../../documents/file-name.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
-import { notOffered } from './not-offered.ts';
 import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from './values.ts';
 
 const FileName = Text.refine(
-  (name) => name.length > 0 && name !== '.' && name !== '..' && !/[/\\\p{Cc}]/u.test(name) && Buffer.byteLength(name) <= maxFileNameBytes,
+  isFileName,
   'a file name has no path separators and no control characters, at most 255 bytes, and is not . or ..',
 );
 
@@ -18,9 +17,15 @@ export const InputDocumentField = z.strictObject({
   fileName: FileName.optional().describe('the answer has it with the ending of the format'),
   mimeType: MediaType.optional().describe('media type of the document'),
   plainData: z.strictObject({ plainValue: PlainContent }).optional().describe('text, signed as UTF-8'),
-  filePathData: z.strictObject({ filePath: Text }).optional().meta(notOffered),
+  filePathData: z
+    .strictObject({ filePath: Text })
+    .optional()
+    .describe('a file of the server, in a directory that its configuration allows'),
   base64Data: z.strictObject({ base64Value: Base64 }).optional().describe('bytes'),
-  FTMData: z.strictObject({ fileSize: z.int().nonnegative(), fileID: Text }).optional().meta(notOffered),
+  FTMData: z
+    .strictObject({ fileSize: z.int().nonnegative().describe('bytes'), fileID: Text })
+    .optional()
+    .describe('a file of the file transfer store'),
   digest: z.strictObject(digestFields).optional().describe('instead of content, with rawSignature'),
   password: Secret.optional().describe('opens an encrypted PDF'),
 });
@@ -73,11 +78,6 @@ function checkSource(document: InputDocumentField, at: string, digestAllowed: bo
       message: 'only rawSignature signs a digest; this format needs the content',
     });
   }
-  for (const [name, value] of Object.entries({ filePathData, FTMData })) {
-    if (value !== undefined) {
-      throw new Refusal('UNSUPPORTED', { at: `${at}/${name}`, message: 'not offered by this version; base64Data and plainData are' });
-    }
-  }
   if (digest === undefined) return;
   const hash = hashOfOid(digest.digestAlgOID);
   if (hash === undefined || hash === 'sha1') {
@@ -89,17 +89,4 @@ function checkSource(document: InputDocumentField, at: string, digestAllowed: bo
       message: `a digest of ${hash} has ${hashBytes[hash]} bytes`,
     });
   }
-}
-
-/** Reads the documents that `checkDocuments` let pass. */
-export function readDocuments(documents: readonly InputDocumentField[]): InputDocument[] {
-  return documents.map(({ ID, fileName, plainData, base64Data, digest }) => {
-    if (digest !== undefined) {
-      const hash = hashOfOid(digest.digestAlgOID);
-      if (hash === undefined) throw new Error('checkDocuments lets no unknown hash pass');
-      return { id: ID, fileName, source: { digest: { hash, value: digest.digestValue } } };
-    }
-    const content = base64Data?.base64Value ?? plainData?.plainValue ?? new Uint8Array();
-    return { id: ID, fileName, source: { content } };
-  });
 }

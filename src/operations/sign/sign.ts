@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import { chainFor } from '../../certificates/chains.ts';
-import { evidenceDocument, type InputDocument } from '../../documents/document.ts';
-import { evidenceBase64 } from '../../documents/evidence-base64.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
@@ -9,10 +7,12 @@ import type { SignerChain } from '../../signatures/format.ts';
 import type { ThreadedFormat } from '../../signatures/threaded-format.ts';
 import { cms, raw } from '../../signatures/threaded-formats.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { checkDocumentCount, checkDocuments, InputDocuments, readDocuments } from '../fields/input-documents.ts';
+import { checkDocumentCount, checkDocuments, InputDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
+import { deliverEvidence, openOutput, type Output } from '../fields/deliver-evidence.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { EvidenceObject } from '../fields/evidence-object.ts';
+import { openDocuments, type OpenedDocuments } from '../fields/open-documents.ts';
 import { ObjectIdentifier, Text } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import {
@@ -70,33 +70,36 @@ export const sign = operation({
     context.keys.checkUsable(key, 'sign');
     const given = requiredSecret(key, 'SIGN', keyReference);
     const signer = signerOf(key, context, requested.kind === 'cms' ? requested.options.trustedCA : undefined);
-    const documents = readDocuments(inputDocuments);
-
-    if (requested.kind === 'cms') {
-      checkTrustedAuthority(requested.options.trustedCA, signer.issuers);
-      const algorithm = cmsAlgorithm(requested.options, key);
-      const asked = cmsParameters(requested, algorithm, key.certificate);
-      return signAll(
-        documents,
-        cms,
-        documents.map(() => asked),
-        { key, given, signer, context },
-      );
+    if (requested.kind === 'cms') checkTrustedAuthority(requested.options.trustedCA, signer.issuers);
+    const asked = requested.kind === 'cms' ? cmsParameters(requested, cmsAlgorithm(requested.options, key), key.certificate) : undefined;
+    const opened = await openDocuments(inputDocuments, context);
+    try {
+      const output = await openOutput(optionalInputs, context);
+      const { documents } = opened;
+      const signing = { opened, output, key, given, signer, context };
+      if (asked !== undefined) {
+        const all = documents.map(() => asked);
+        return await signAll(cms, all, signing);
+      }
+      const algorithms = documents.map((document, index) => {
+        const digest = 'digest' in document.source ? document.source.digest.hash : undefined;
+        const algorithm = rawAlgorithm?.(digest, key);
+        if (algorithm === undefined) throw new Error('a raw signature has an algorithm');
+        checkFitsKey(algorithm, key);
+        checkDigestFits(document, algorithm, index);
+        return { algorithm };
+      });
+      checkOneAlgorithm(algorithms.map(({ algorithm }) => algorithm));
+      return await signAll(raw, algorithms, signing);
+    } finally {
+      await opened.close();
     }
-    const algorithms = documents.map((document, index) => {
-      const digest = 'digest' in document.source ? document.source.digest.hash : undefined;
-      const algorithm = rawAlgorithm?.(digest, key);
-      if (algorithm === undefined) throw new Error('a raw signature has an algorithm');
-      checkFitsKey(algorithm, key);
-      checkDigestFits(document, algorithm, index);
-      return { algorithm };
-    });
-    checkOneAlgorithm(algorithms.map(({ algorithm }) => algorithm));
-    return signAll(documents, raw, algorithms, { key, given, signer, context });
   },
 });
 
 interface Signing {
+  readonly opened: OpenedDocuments;
+  readonly output: Output;
   readonly key: KeyRecord;
   readonly given: GivenSecret;
   readonly signer: SignerChain;
@@ -105,13 +108,14 @@ interface Signing {
 
 /** prepare, let the token sign, complete: each document on its own, and all or none delivered. */
 async function signAll<Parameters extends { readonly algorithm: SignatureAlgorithm }, State>(
-  documents: readonly InputDocument[],
   format: ThreadedFormat<Parameters, State>,
   parameters: readonly Parameters[],
-  { key, given, signer, context }: Signing,
+  { opened, output, key, given, signer, context }: Signing,
 ): Promise<SignAnswer> {
+  const { documents } = opened;
   const moment = { now: new Date() };
   const prepared = await format.prepare({ documents, parameters, signer, moment }, context.threads);
+  await opened.checkUnchanged();
   context.audit.digests.push(...prepared.map(({ digest, algorithm }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`));
   // One message to the token: all documents of a call are signed with one algorithm.
   const { algorithm } = at(prepared, 0);
@@ -119,8 +123,8 @@ async function signAll<Parameters extends { readonly algorithm: SignatureAlgorit
   // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
   const finish = async (values: readonly Uint8Array[]): Promise<SignAnswer> => {
     const finished = await format.complete({ prepared, values, signer, documents }, context.threads);
-    const texts = await Promise.all(finished.map(async ({ content }) => evidenceBase64(content, context.threads)));
-    const evidence = documents.map((document, index) => ({ document: evidenceDocument(document, at(finished, index), at(texts, index)) }));
+    const delivered = await deliverEvidence(output, documents, finished, context);
+    const evidence = delivered.map((document) => ({ document }));
     return {
       evidenceObject: at(evidence, 0),
       evidenceObjects: evidence,

@@ -9,6 +9,7 @@ import * as audit from './0010-audit.ts';
 import * as revocation from './0011-revocation.ts';
 import * as limitsOfKeys from './0013-limits-of-keys.ts';
 import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
+import * as transferFiles from './0018-transfer-files.ts';
 
 /** Every migration, oldest first. They only go forward. */
 const migrations: Record<string, Migration> = {
@@ -22,6 +23,7 @@ const migrations: Record<string, Migration> = {
   '0011-revocation': revocation,
   '0013-limits-of-keys': limitsOfKeys,
   '0015-tokens-and-issuers': tokensAndIssuers,
+  '0018-transfer-files': transferFiles,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

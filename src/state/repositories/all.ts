@@ -24,6 +24,19 @@ import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
+import {
+  beginTransfer,
+  endedTransfers,
+  endTransfer,
+  endTransfersOf,
+  findTransfer,
+  forgetTransfer,
+  growTransfer,
+  knownTransfers,
+  renewTransfers,
+  storeTransfer,
+  transferShares,
+} from './transfer-files.ts';
 import { endReservations, reserveUse, settleUse } from './uses.ts';
 
 /** Every operation on the state store. Each runs whole, in a transaction, where the database is. */
@@ -81,6 +94,17 @@ export const repositories = {
   revoke,
   takeServiceKey,
   unlockKey,
+  beginTransfer,
+  endedTransfers,
+  endTransfer,
+  endTransfersOf,
+  findTransfer,
+  forgetTransfer,
+  growTransfer,
+  knownTransfers,
+  renewTransfers,
+  storeTransfer,
+  transferShares,
   useIdentityToken,
 };
 
@@ -101,6 +125,9 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'publishedCrl',
   'poolLevels',
   'listKeys',
+  'findTransfer',
+  'knownTransfers',
+  'transferShares',
 ]);
 
 /** A repository operation as callers see it: its argument, and its answer. */

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { opendir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from '../../telemetry/log.ts';
+
+/** Names of files that are being written. They carry the name of the instance, so that each removes its own alone after a crash. */
+export class StagedNames {
+  readonly #prefix: string;
+  readonly #form: RegExp;
+  readonly #inUse = new Set<string>();
+
+  /** `instance`: a name of lower-case letters, digits and hyphens that no other instance has. */
+  constructor(instance: string) {
+    this.#prefix = `.signetd.${instance}.`;
+    this.#form = new RegExp(`^\\.signetd\\.${instance}\\.[0-9a-f]{32}\\.tmp$`);
+  }
+
+  take(): string {
+    const name = `${this.#prefix}${randomBytes(16).toString('hex')}.tmp`;
+    this.#inUse.add(name);
+    return name;
+  }
+
+  free(name: string): void {
+    this.#inUse.delete(name);
+  }
+
+  /** Removes what a crash left below directories. It goes on beside the service; what cannot be looked at is left. */
+  async removeLeft(directories: readonly string[], log: Logger): Promise<void> {
+    let removed = 0;
+    for (const directory of new Set(directories)) {
+      try {
+        for await (const path of filesBelow(directory)) {
+          const name = path.slice(path.lastIndexOf('/') + 1);
+          if (!this.#form.test(name) || this.#inUse.has(name)) continue;
+          await unlink(path);
+          removed += 1;
+        }
+      } catch (error) {
+        log.warn('files that an earlier run left may be in a directory', {
+          directory,
+          reason: error instanceof Error ? error.message : String(error),
+        });
+      }
+    }
+    if (removed > 0) log.warn('removed files that an earlier run had not finished', { files: removed });
+  }
+}
+
+/** Regular files in the directory and in those below it; links are not followed. */
+async function* filesBelow(directory: string): AsyncGenerator<string, void> {
+  for await (const entry of await opendir(directory)) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) yield* filesBelow(path);
+    else if (entry.isFile()) yield path;
+  }
+}

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import type { TransferQuota } from '../../state/repositories/transfer-files.ts';
+import type { StateStore } from '../../state/state-store.ts';
+import { quotaReached } from './transfer-parts.ts';
+
+/** A file whose size is not known takes its share of the quota in such pieces, each as large as all before it. */
+const growthMinBytes = 1024 * 1024;
+const growthMaxBytes = 64 * 1024 * 1024;
+
+const syncEveryBytes = 32 * 1024 * 1024;
+
+interface Arriving {
+  readonly id: string;
+  readonly store: StateStore;
+  readonly quota: TransferQuota;
+  /** Bytes of the tenant's share that it has from the start. */
+  readonly reserved: number;
+}
+
+/** A file that is being written. */
+export class Arrival {
+  readonly handle: FileHandle;
+  readonly #arriving: Arriving;
+  #reserved: number;
+  #syncing: Promise<void> | undefined;
+  #syncedBytes = 0;
+
+  private constructor(handle: FileHandle, arriving: Arriving) {
+    this.handle = handle;
+    this.#arriving = arriving;
+    this.#reserved = arriving.reserved;
+  }
+
+  static async open(path: string, arriving: Arriving): Promise<Arrival> {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+    return new Arrival(await open(path, flags, 0o600), arriving);
+  }
+
+  /** Writes and syncs what comes. @throws {Refusal} STORE_FULL where the quota has no room for it */
+  async take(pieces: AsyncIterable<readonly Uint8Array[]>): Promise<{ bytes: number; sha256: string }> {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const batch of pieces) {
+      let more = 0;
+      for (const piece of batch) {
+        hash.update(piece);
+        more += piece.length;
+      }
+      await this.#reserve(bytes + more);
+      await this.#write(batch, more);
+      bytes += more;
+      this.#syncEarly(bytes);
+    }
+    await this.#syncing;
+    await this.handle.sync();
+    return { bytes, sha256: hash.digest('hex') };
+  }
+
+  async close(): Promise<void> {
+    await this.#syncing?.catch(() => undefined);
+    await this.handle.close();
+  }
+
+  /** The disk works while the rest arrives, so that the last sync has little to do. */
+  #syncEarly(bytes: number): void {
+    if (this.#syncing !== undefined || bytes - this.#syncedBytes < syncEveryBytes) return;
+    this.#syncedBytes = bytes;
+    const syncing = this.handle.datasync().finally(() => {
+      this.#syncing = undefined;
+    });
+    // The last sync fails likewise, or it was nothing.
+    syncing.catch(() => undefined);
+    this.#syncing = syncing;
+  }
+
+  async #write(batch: readonly Uint8Array[], length: number): Promise<void> {
+    const { bytesWritten } = await this.handle.writev(batch);
+    if (bytesWritten === length) return;
+    // The disk took a part: what it says to the rest is the error.
+    await this.handle.writeFile(Buffer.concat(batch).subarray(bytesWritten));
+  }
+
+  async #reserve(bytes: number): Promise<void> {
+    if (bytes <= this.#reserved) return;
+    const needed = bytes - this.#reserved;
+    const wanted = Math.max(needed, Math.min(growthMaxBytes, Math.max(growthMinBytes, this.#reserved)));
+    for (const by of new Set([wanted, needed])) {
+      if (await this.#arriving.store.run('growTransfer', { id: this.#arriving.id, by, quota: this.#arriving.quota })) {
+        this.#reserved += by;
+        return;
+      }
+    }
+    throw quotaReached();
+  }
+}

@@ -1,0 +1,96 @@
+import { readdir, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCode } from '../paths/path-refusal.ts';
+import { fileIdForm, type TransferParts } from './transfer-parts.ts';
+
+const sweepEveryMs = 30_000;
+const strayEveryMs = 3_600_000;
+const atOnce = 100;
+
+/** Removes from the disk what has ended, and what nobody knows. Several instances may do so at the same time. */
+export class Sweeper {
+  readonly #parts: TransferParts;
+  #timers: NodeJS.Timeout[] = [];
+  #sweeping: Promise<void> | undefined;
+
+  constructor(parts: TransferParts) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<void> {
+    await this.#sweep();
+    const { keepSeconds } = this.#parts.config;
+    this.#timers = [
+      setInterval(() => void this.#sweep(), Math.min(sweepEveryMs, 1000 * keepSeconds)).unref(),
+      setInterval(() => void this.#removeStrays(), strayEveryMs).unref(),
+    ];
+    void this.#removeStrays();
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#sweeping;
+  }
+
+  /** Removes one that has ended or never became whole. What fails here is done by the next sweep. */
+  async discard(id: string): Promise<boolean> {
+    const { store, config, log } = this.#parts;
+    try {
+      await unlink(join(config.directory, id)).catch((error: unknown) => {
+        if (errorCode(error) !== 'ENOENT') throw error;
+      });
+      await store.run('forgetTransfer', id);
+      return true;
+    } catch (error) {
+      log.warn('a file of the transfer store could not be removed yet', { reason: error instanceof Error ? error.message : String(error) });
+      return false;
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    this.#sweeping ??= this.#removeEnded().finally(() => {
+      this.#sweeping = undefined;
+    });
+    return this.#sweeping;
+  }
+
+  async #removeEnded(): Promise<void> {
+    const { store, log, metrics } = this.#parts;
+    try {
+      for (;;) {
+        const ended = await store.run('endedTransfers', { now: Date.now(), limit: atOnce });
+        const removed = await Promise.all(ended.map(async (id) => this.discard(id)));
+        metrics.removed(removed.filter(Boolean).length);
+        if (ended.length < atOnce || !removed.includes(true)) return;
+      }
+    } catch (error) {
+      log.warn('the transfer store was not swept', { reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  /**
+   * Files that the state store does not know, such as those that came after the backup that it was restored from. They are left until any file would have
+   * expired: should the directory be another service's too, that one loses nothing.
+   */
+  async #removeStrays(): Promise<void> {
+    const { store, config, log } = this.#parts;
+    try {
+      const names = (await readdir(config.directory)).filter((name) => fileIdForm.test(name));
+      let removed = 0;
+      for (let index = 0; index < names.length; index += atOnce) {
+        const some = names.slice(index, index + atOnce);
+        const known = new Set(await store.run('knownTransfers', some));
+        for (const name of some.filter((one) => !known.has(one))) {
+          const path = join(config.directory, name);
+          const { mtimeMs } = await stat(path);
+          if (mtimeMs > Date.now() - 1000 * config.keepSeconds) continue;
+          await unlink(path);
+          removed += 1;
+        }
+      }
+      if (removed > 0) log.warn('removed files of the transfer store that the state store does not know', { files: removed });
+    } catch (error) {
+      log.warn('the transfer store was not searched for stray files', { reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TransferStoreConfig } from '../../config/documents-config.ts';
+import { Refusal } from '../../result-codes.ts';
+import type { TransferFileRow } from '../../state/schema.ts';
+import { closing } from '../closing.ts';
+import type { Content } from '../content.ts';
+import { contentBytes } from '../content-pieces.ts';
+import { errorCode } from '../paths/path-refusal.ts';
+import { writePieces } from '../write-pieces.ts';
+import { Arrival } from './arrival.ts';
+import { Sweeper } from './sweeper.ts';
+import { fileIdForm, quotaReached, type TransferParts } from './transfer-parts.ts';
+
+const renewEveryMs = 10_000;
+/** A file whose instance does not renew it for so long is given up. */
+const arrivingMs = 60_000;
+
+/** Whose a file is and what it is called. */
+export interface FileDescription {
+  readonly tenant: string;
+  readonly mediaType: string;
+  readonly fileName: string | undefined;
+}
+
+export interface StoredFile {
+  readonly fileID: string;
+  readonly fileSize: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+/** A file of the store that is open. Who gets it closes it; that it ends meanwhile changes nothing for it. */
+export interface OpenTransfer {
+  readonly handle: FileHandle;
+  readonly file: TransferFileRow;
+}
+
+/**
+ * The file transfer store (contract §4). The state store says what there is; the directory holds content under random names. A file is announced with its share
+ * of the quota before its first byte, and can be fetched from the commit on that says that it is whole and synced; what a crash leaves is announced and no more,
+ * and is removed. Instances that share a state store share the directory.
+ */
+export class TransferStore {
+  readonly #parts: TransferParts;
+  readonly #sweeper: Sweeper;
+  readonly #arriving = new Set<string>();
+  readonly #renewing: NodeJS.Timeout;
+
+  private constructor(parts: TransferParts) {
+    this.#parts = parts;
+    this.#sweeper = new Sweeper(parts);
+    this.#renewing = setInterval(() => void this.#renew(), renewEveryMs).unref();
+  }
+
+  /** Makes the directory, and removes what an earlier run left. @throws {Error} where the directory cannot be used */
+  static async open(parts: TransferParts): Promise<TransferStore> {
+    const { store, config, owner } = parts;
+    await mkdir(config.directory, { recursive: true, mode: 0o700 });
+    await store.run('endTransfersOf', store.isShared ? owner : undefined);
+    const transfers = new TransferStore(parts);
+    await transfers.#sweeper.start();
+    return transfers;
+  }
+
+  get config(): TransferStoreConfig {
+    return this.#parts.config;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#renewing);
+    await this.#sweeper.stop();
+  }
+
+  /**
+   * Takes a file as it comes. `announced`: its bytes, where they are known; what comes is counted all the same.
+   * @throws {Refusal} STORE_FULL: the quota is reached, or the disk cannot be written
+   * @throws what `pieces` throws; then nothing of the file stays
+   */
+  async receive(
+    pieces: AsyncIterable<readonly Uint8Array[]>,
+    { announced, ...description }: FileDescription & { readonly announced: number | undefined },
+  ): Promise<StoredFile> {
+    return this.#arrive(description, announced ?? 0, async (arrival) => arrival.take(pieces));
+  }
+
+  /** Keeps evidence. @throws as `receive` */
+  async keep(pieces: readonly Content[], description: FileDescription): Promise<StoredFile> {
+    const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
+    return this.#arrive(description, bytes, async ({ handle }) => {
+      const written = await writePieces(pieces, handle, this.#parts.threads);
+      return { bytes: written.bytes, sha256: written.sha256.toString('hex') };
+    });
+  }
+
+  /** Undefined where the tenant has no such file. */
+  async openFile(tenant: string, id: string): Promise<OpenTransfer | undefined> {
+    if (!fileIdForm.test(id)) return undefined;
+    const file = await this.#parts.store.run('findTransfer', { id, tenant, now: Date.now() });
+    if (file === undefined) return undefined;
+    let handle: FileHandle;
+    try {
+      handle = await open(this.#pathOf(id), constants.O_RDONLY | constants.O_NOFOLLOW);
+    } catch (error) {
+      // It ended between the two looks.
+      if (errorCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+    const { size } = await handle.stat();
+    if (size === file.bytes) return { handle, file };
+    await handle.close();
+    throw new Error(`a file of the transfer store has ${size} bytes on the disk, and was stored with ${file.bytes}`);
+  }
+
+  /** Bytes of a file left, all of them. */
+  sent(bytes: number): void {
+    this.#parts.metrics.moved('out', bytes);
+  }
+
+  /** From the answer on nobody can fetch it. False where the tenant has no such file. */
+  async remove(tenant: string, id: string): Promise<boolean> {
+    if (!fileIdForm.test(id)) return false;
+    const isEnded = await this.#parts.store.run('endTransfer', { id, tenant, now: Date.now() });
+    if (isEnded) await this.#sweeper.discard(id);
+    return isEnded;
+  }
+
+  async #arrive(
+    description: FileDescription,
+    bytes: number,
+    fill: (arrival: Arrival) => Promise<{ bytes: number; sha256: string }>,
+  ): Promise<StoredFile> {
+    const { store, config, metrics } = this.#parts;
+    const id = await this.#begin(description, bytes);
+    const path = this.#pathOf(id);
+    this.#arriving.add(id);
+    try {
+      const arrival = await Arrival.open(path, { id, store, quota: this.#quota, reserved: bytes });
+      const stored = await closing(arrival, async () => fill(arrival));
+      await syncDirectory(config.directory);
+      await store.run('storeTransfer', { id, ...stored, ends_at: Date.now() + 1000 * config.keepSeconds });
+      metrics.moved('in', stored.bytes);
+      return { fileID: id, fileSize: stored.bytes, sha256: stored.sha256 };
+    } catch (error) {
+      await this.#sweeper.discard(id);
+      throw storeFault(error);
+    } finally {
+      this.#arriving.delete(id);
+    }
+  }
+
+  async #begin({ tenant, mediaType, fileName }: FileDescription, bytes: number): Promise<string> {
+    const id = randomBytes(32).toString('base64url');
+    const { store, owner } = this.#parts;
+    const named = { id, tenant, media_type: mediaType, file_name: fileName ?? null };
+    const isBegun = await store.run('beginTransfer', { ...named, owner, bytes, ends_at: Date.now() + arrivingMs, quota: this.#quota });
+    if (!isBegun) throw quotaReached();
+    return id;
+  }
+
+  get #quota(): { bytes: number; files: number } {
+    const { tenantMaxBytes, tenantMaxFiles } = this.#parts.config;
+    return { bytes: tenantMaxBytes, files: tenantMaxFiles };
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#arriving.size === 0) return;
+    try {
+      await this.#parts.store.run('renewTransfers', { ids: [...this.#arriving], until: Date.now() + arrivingMs });
+    } catch {
+      // The next time will do, or they are given up.
+    }
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#parts.config.directory, id);
+  }
+}
+
+/** Errors of the file system mean here that the store's own disk fails. */
+function storeFault(error: unknown): unknown {
+  if (error instanceof Refusal || errorCode(error) === undefined || !/^E[A-Z0-9]+$/.test(errorCode(error) ?? '')) return error;
+  return new Refusal('STORE_FULL', { message: 'the disk of the transfer store cannot be written', cause: error });
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,142 @@
+import type { Content } from '../../documents/content.ts';
+import { contentBytes } from '../../documents/content-pieces.ts';
+import { evidenceDocument, evidenceFileName, type Evidence, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
+import { evidenceBase64 } from '../../documents/evidence-base64.ts';
+import { isFileName } from '../../documents/file-name.ts';
+import { OutputDirectory } from '../../documents/paths/output-directory.ts';
+import { writePieces } from '../../documents/write-pieces.ts';
+import { Refusal } from '../../result-codes.ts';
+import type { Context } from '../operation.ts';
+import type { OptionalInputs } from './evidence-output.ts';
+
+const at = '/optionalInputs/evidenceOutput';
+
+type Named = Pick<InputDocument, 'id' | 'fileName'>;
+type Outlet = Pick<Context, 'caller' | 'config' | 'threads' | 'transfers' | 'stagedNames' | 'deliveries'>;
+
+/** Where evidence goes to. */
+export type Output =
+  | { readonly mode: 'BASE_64' | 'PLAIN' | 'FTM' }
+  | { readonly mode: 'FILE_PATH'; readonly path: string; readonly directory: OutputDirectory };
+
+/**
+ * Opens what the evidence will go to, before anything is signed for it. What is delivered there can be taken back until the request has ended.
+ * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND; UNSUPPORTED for FTM without a transfer store
+ */
+export async function openOutput(
+  inputs: OptionalInputs | undefined,
+  { caller, config, transfers, stagedNames, deliveries }: Pick<Outlet, 'caller' | 'config' | 'transfers' | 'stagedNames' | 'deliveries'>,
+): Promise<Output> {
+  const { outputMode: mode = 'BASE_64', outputDirectory: path } = inputs?.evidenceOutput ?? {};
+  if (mode === 'FTM' && transfers === undefined) {
+    throw new Refusal('UNSUPPORTED', { at: `${at}/outputMode`, message: 'this service has no file transfer store' });
+  }
+  if (mode !== 'FILE_PATH' || path === undefined) return { mode: mode === 'FILE_PATH' ? 'BASE_64' : mode };
+  const { writeDirectories, writeMode } = config.documents;
+  const allowed = config.tenants[caller.tenant]?.writeDirectories ?? writeDirectories;
+  const options = { names: stagedNames, at: `${at}/outputDirectory`, mode: Number.parseInt(writeMode, 8) };
+  const directory = await OutputDirectory.open(path, allowed, options);
+  deliveries.add(directory);
+  return { mode, path, directory };
+}
+
+/**
+ * Delivers the evidence of all documents, in their order: all of it, or none.
+ * @throws {Refusal} STORE_FULL; UNSUPPORTED for evidence that an answer cannot hold, or that is no text; DOCUMENT_INVALID where a signed file has changed
+ */
+export async function deliverEvidence(
+  output: Output,
+  documents: readonly Named[],
+  evidence: readonly Evidence[],
+  context: Outlet,
+): Promise<EvidenceDocument[]> {
+  const pairs = documents.map((document, index) => {
+    const one = evidence[index];
+    if (one === undefined) throw new RangeError(`${documents.length} documents have ${evidence.length} evidences`);
+    return { document, evidence: one };
+  });
+  try {
+    if (output.mode === 'FILE_PATH') return await intoFiles(output, pairs, context);
+    if (output.mode === 'FTM') return await intoTransferStore(pairs, context);
+    checkAnswerSize(evidence, context.config.limits.answerMaxBytes);
+    return await Promise.all(
+      pairs.map(async (one) => {
+        const { content } = one.evidence;
+        const base64OrText =
+          output.mode === 'PLAIN'
+            ? { plainData: { plainValue: textOf(content) } }
+            : { base64Data: { base64Value: await evidenceBase64(content, context.threads) } };
+        return evidenceDocument(one.document, one.evidence, base64OrText);
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'ContentChanged')) throw error;
+    throw new Refusal('DOCUMENT_INVALID', { message: 'a file changed while it was being signed', cause: error });
+  }
+}
+
+interface Pair {
+  readonly document: Named;
+  readonly evidence: Evidence;
+}
+
+async function intoFiles(
+  { path, directory }: Extract<Output, { mode: 'FILE_PATH' }>,
+  pairs: readonly Pair[],
+  { threads }: Outlet,
+): Promise<EvidenceDocument[]> {
+  for (const { evidence } of pairs) {
+    await directory.stage(async (file) => void (await writePieces(evidence.content, file, threads)));
+  }
+  const names = await directory.publish(pairs.map(({ document, evidence: { ending } }) => ({ fileName: nameOf(document), ending })));
+  return pairs.map(({ document, evidence }, index) => {
+    const name = names[index] ?? '';
+    const filePath = `${path.replace(/\/+$/, '')}/${name}`;
+    return { ...evidenceDocument(document, evidence, { filePathData: { filePath } }), fileName: name };
+  });
+}
+
+async function intoTransferStore(pairs: readonly Pair[], { caller, transfers, deliveries }: Outlet): Promise<EvidenceDocument[]> {
+  if (transfers === undefined) throw new Error('openOutput lets FTM pass with a transfer store alone');
+  const delivered: EvidenceDocument[] = [];
+  for (const { document, evidence } of pairs) {
+    const { mimeType: mediaType, ending } = evidence;
+    const fileName = evidenceFileName(nameOf(document), ending);
+    const { fileID, fileSize } = await transfers.keep(evidence.content, { tenant: caller.tenant, mediaType, fileName });
+    deliveries.add({
+      undo: async () => void (await transfers.remove(caller.tenant, fileID)),
+      close: async () => Promise.resolve(),
+    });
+    delivered.push(evidenceDocument(document, evidence, { FTMData: { fileSize, fileID } }));
+  }
+  return delivered;
+}
+
+/** What a file is called that holds the evidence of a document. */
+function nameOf({ fileName, id }: Named): string {
+  return fileName ?? (isFileName(id) ? id : 'document');
+}
+
+function checkAnswerSize(evidence: readonly Evidence[], maxBytes: number): void {
+  const bytes = evidence.flatMap(({ content }) => content).reduce((total, content) => total + contentBytes(content), 0);
+  if (bytes <= maxBytes) return;
+  throw new Refusal('UNSUPPORTED', {
+    at: `${at}/outputMode`,
+    message: `the evidence has ${bytes} bytes, and an answer holds at most ${maxBytes}; outputMode FTM and FILE_PATH take more`,
+  });
+}
+
+/** Text comes from formats whose evidence is in memory. */
+function textOf(pieces: readonly Content[]): string {
+  const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
+  try {
+    if (inMemory.length === pieces.length)
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(inMemory));
+  } catch {
+    // No UTF-8.
+  }
+  throw new Refusal('UNSUPPORTED', {
+    at: `${at}/outputMode`,
+    message: 'the evidence is not UTF-8 text; BASE_64, FTM and FILE_PATH are offered',
+  });
+}

@@ -1,0 +1,103 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Content } from '../../documents/content.ts';
+import type { InputDocument } from '../../documents/document.ts';
+import { hasChanged, openForReading, type ReadableFile } from '../../documents/paths/read-path.ts';
+import { Refusal } from '../../result-codes.ts';
+import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import type { Context } from '../operation.ts';
+import type { InputDocumentField } from './input-documents.ts';
+
+/** So much of a request's files is read into memory; the rest is read piece by piece, where it is needed. */
+const inMemoryMaxBytes = 1024 * 1024;
+
+type Files = Pick<Context, 'caller' | 'config' | 'transfers'>;
+
+/** The documents of a request, with the files that some of them are. */
+export class OpenedDocuments {
+  readonly documents: InputDocument[] = [];
+  readonly #files: { readonly file: ReadableFile; readonly at: string }[] = [];
+  readonly #handles: FileHandle[] = [];
+  #inMemoryBytes = 0;
+
+  /** @throws as `openDocuments` */
+  async add(field: InputDocumentField, at: string, context: Files): Promise<void> {
+    const { ID: id, fileName, plainData, base64Data, filePathData, FTMData, digest } = field;
+    if (digest !== undefined) {
+      const hash = hashOfOid(digest.digestAlgOID);
+      if (hash === undefined) throw new Error('checkDocuments lets no unknown hash pass');
+      this.documents.push({ id, fileName, source: { digest: { hash, value: digest.digestValue } } });
+      return;
+    }
+    let content: Content = base64Data?.base64Value ?? plainData?.plainValue ?? new Uint8Array();
+    if (filePathData !== undefined) content = await this.#openPath(filePathData.filePath, `${at}/filePathData/filePath`, context);
+    if (FTMData !== undefined) content = await this.#openTransfer(FTMData, `${at}/FTMData`, context);
+    this.documents.push({ id, fileName, source: { content } });
+  }
+
+  /** After the content was read: it is that of one moment. @throws {Refusal} DOCUMENT_INVALID */
+  async checkUnchanged(): Promise<void> {
+    for (const { file, at } of this.#files) {
+      if (await hasChanged(file)) throw new Refusal('DOCUMENT_INVALID', { at, message: 'the file changed while it was read' });
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const handle of this.#handles.splice(0)) await handle.close();
+  }
+
+  async #openPath(path: string, at: string, { caller, config }: Files): Promise<Content> {
+    const { readDirectories, fileMaxBytes } = config.documents;
+    const file = await openForReading(path, config.tenants[caller.tenant]?.readDirectories ?? readDirectories, at);
+    this.#handles.push(file.handle);
+    this.#files.push({ file, at });
+    const bytes = Number(file.status.size);
+    if (bytes > fileMaxBytes)
+      throw new Refusal('UNSUPPORTED', { at, message: `the file has ${bytes} bytes; at most ${fileMaxBytes} are taken` });
+    return this.#contentOf(file.handle, bytes);
+  }
+
+  async #openTransfer(
+    { fileID, fileSize }: { fileID: string; fileSize: number },
+    at: string,
+    { caller, transfers }: Files,
+  ): Promise<Content> {
+    if (transfers === undefined) throw new Refusal('UNSUPPORTED', { at, message: 'this service has no file transfer store' });
+    const opened = await transfers.openFile(caller.tenant, fileID);
+    if (opened === undefined)
+      throw new Refusal('FILE_NOT_FOUND', { at: `${at}/fileID`, message: 'there is no such file in the transfer store' });
+    this.#handles.push(opened.handle);
+    if (opened.file.bytes !== fileSize) {
+      throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/fileSize`, message: `the file has ${opened.file.bytes} bytes` });
+    }
+    return this.#contentOf(opened.handle, fileSize);
+  }
+
+  async #contentOf(handle: FileHandle, bytes: number): Promise<Content> {
+    if (this.#inMemoryBytes + bytes > inMemoryMaxBytes) return { descriptor: handle.fd, bytes };
+    this.#inMemoryBytes += bytes;
+    const content = Buffer.alloc(bytes);
+    let filled = 0;
+    while (filled < bytes) {
+      const { bytesRead } = await handle.read(content, filled, bytes - filled, filled);
+      // Shorter than it was: `checkUnchanged` says so.
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return content.subarray(0, filled);
+  }
+}
+
+/**
+ * Reads the documents that `checkDocuments` let pass. Who gets them closes them when the request has ended.
+ * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND; FIELDS_INCONSISTENT for a wrong fileSize; UNSUPPORTED for a file that is too large
+ */
+export async function openDocuments(fields: readonly InputDocumentField[], context: Files): Promise<OpenedDocuments> {
+  const opened = new OpenedDocuments();
+  try {
+    for (const [index, field] of fields.entries()) await opened.add(field, `/inputDocuments/${index}`, context);
+    return opened;
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
