@@ -6,6 +6,7 @@ import { projectRoot } from './quickstart-description.ts';
 const libraries = {
   ceiling: ['-ldl', '-lpthread'],
   load: ['-lssl', '-lcrypto'],
+  'plain-load': [],
 } as const;
 
 /** Path of a C program of this directory, compiled again if its source is newer. @throws {Error} when gcc refuses. */

@@ -11,6 +11,7 @@ const Client = z.object({ certificate: z.string(), key: z.string() });
 const Description = z.object({
   baseUrl: z.url(),
   opsUrl: z.url(),
+  publicUrl: z.url(),
   signRoot: z.string(),
   /** Where the transfer store is, in a service that has one. */
   ftmRoot: z.string().optional(),

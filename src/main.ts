@@ -3,6 +3,7 @@ import { runCommand, type AdminContext } from './admin/commands.ts';
 import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
 import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
+import { OcspResponders } from './certificates/ocsp/ocsp-responders.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
 import { IdentityProviders } from './certificates/jwt/identity-providers.ts';
 import { Revocations } from './certificates/revocations.ts';
@@ -14,6 +15,7 @@ import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
 import { checkKeyTypes, keyOptions, keysOf, poolTargets } from './daemon/key-options.ts';
+import { ocspLimits } from './daemon/ocsp-limits.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { readinessFaults } from './daemon/readiness.ts';
 import { StagedNames } from './documents/paths/staged-names.ts';
@@ -21,6 +23,7 @@ import { TransferStore } from './documents/transfer/transfer-store.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
 import { Guard } from './http/guard.ts';
 import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
+import { ocsp } from './http/ocsp.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { publishedPki } from './http/published-pki.ts';
@@ -40,6 +43,7 @@ import { Watchdog } from './service/watchdog.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
+import { ocspMetrics } from './telemetry/ocsp-metrics.ts';
 import { messageMetrics } from './telemetry/message-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { auditMetrics } from './telemetry/audit-metrics.ts';
@@ -105,7 +109,15 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const crls = new CrlPublishers(store, log);
   await crls.use(authorities, config.certificateAuthorities);
   crlMetrics(metrics.registry, () => crls.ends());
-  const revocations = new Revocations(store, crls);
+  const ocspResponders = new OcspResponders({ store, token, undoing: keys.destruction, log }, ocspLimits(config));
+  await ocspResponders.use(authorities, config.certificateAuthorities);
+  const ocspAnswered = ocspMetrics(metrics.registry, () => ocspResponders.ends());
+  const revocations = new Revocations(store, {
+    changed: (authority, serialNumber) => {
+      crls.changed(authority);
+      ocspResponders.changed(authority, serialNumber);
+    },
+  });
 
   const guard = new Guard(config.limits, threads, clientOf);
   const requests = requestMetrics(metrics.registry);
@@ -193,7 +205,10 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const publicServer =
     config.listeners.public === undefined
       ? undefined
-      : createPublicServer(config.listeners.public, [publishedPki((name) => crls.find(name))]);
+      : createPublicServer(config.listeners.public, [
+          ocsp((name) => ocspResponders.find(name), ocspAnswered),
+          publishedPki((name) => crls.find(name)),
+        ]);
   const reloader = new Reloader({
     path: configPath,
     initial: config,
@@ -209,6 +224,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
             void crls.use(opened, next.certificateAuthorities);
+            void ocspResponders.use(opened, next.certificateAuthorities);
             validConfig = next;
             guard.use(next.limits);
             messages = nextMessages;
@@ -260,6 +276,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     await administrationEnded;
     apiListener.refusals.stop();
     await crls.stop();
+    await ocspResponders.stop();
     keys.stopPool();
     keys.destruction.stopSweeping();
     keptAnswers.stop();

@@ -107,6 +107,13 @@ export const oids = {
   timeStamping: '1.3.6.1.5.5.7.3.8',
   ocspSigning: '1.3.6.1.5.5.7.3.9',
 
+  // OCSP (RFC 6960 §4.2.1, §4.4)
+  ocspBasic: '1.3.6.1.5.5.7.48.1.1',
+  ocspNonce: '1.3.6.1.5.5.7.48.1.2',
+  ocspAcceptableResponses: '1.3.6.1.5.5.7.48.1.4',
+  ocspArchiveCutoff: '1.3.6.1.5.5.7.48.1.6',
+  ocspExtendedRevoke: '1.3.6.1.5.5.7.48.1.9',
+
   // CRLs and their entries (RFC 5280 §5.2, §5.3; X.509 9.5.2.8)
   crlNumber: '2.5.29.20',
   crlReason: '2.5.29.21',

@@ -63,7 +63,7 @@ export function tokenIssuer(token: Token, keyId: KeyId, certificate: Uint8Array,
 
 /** Signs to-be-signed bytes with a service key; the algorithm follows from the public key. ECDSA values are DER. */
 export function tokenSigner(
-  token: Token,
+  token: Pick<Token, 'signAsService'>,
   keyId: KeyId,
   subjectPublicKeyInfo: Uint8Array,
 ): Pick<CertificateIssuer, 'signatureAlgorithm' | 'sign'> {

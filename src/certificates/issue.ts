@@ -1,6 +1,6 @@
 import type { CertificateProfile, KeyType, PublicationUrls } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
-import { lintCertificate } from './lint/lint.ts';
+import { lintCertificate, lintResponderCertificate } from './lint/lint.ts';
 import { placeholderKey } from './placeholder-key.ts';
 import { signedCertificate, signedStructure, toBeSigned, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';
 import type { ParsedCertificate } from './x509.ts';
@@ -30,6 +30,15 @@ export async function issueCertificate(issuer: CertificateIssuer, content: Certi
   const signer = signerOf(issuer);
   const tbs = toBeSigned(signer, content);
   lintCertificate(tbs, issuer.certificate);
+  return signedStructure(signer, tbs);
+}
+
+/** The same for a delegated OCSP responder (RFC 6960 4.2.2.2). */
+export async function issueResponderCertificate(issuer: CertificateIssuer, content: CertificateContent): Promise<Uint8Array> {
+  checkLifetime(issuer, content);
+  const signer = signerOf(issuer);
+  const tbs = toBeSigned(signer, content);
+  lintResponderCertificate(tbs, issuer.certificate);
   return signedStructure(signer, tbs);
 }
 

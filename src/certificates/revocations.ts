@@ -8,9 +8,10 @@ import { outcomeSteps } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
 import { reasonCode, type RevocationReason } from './revocation-reasons.ts';
 
-/** Told of the authorities whose CRLs are out of date. */
+/** Told of each certificate that was revoked, held or released: CRLs and kept OCSP answers are out of date. */
 export interface RevocationListener {
-  changed(authority: string): void;
+  /** The serial number in hexadecimal. */
+  changed(authority: string, serialNumber: string): void;
 }
 
 /** What is to be committed, as it is or with more. */
@@ -58,7 +59,7 @@ export class Revocations {
     answer: (date: Date) => object,
     commit: (change: RevocationChange) => Promise<void> = async (change) => this.#commit(change),
   ): Promise<Date> {
-    const { sha1, authority } = certificate;
+    const { sha1, authority, serial_number: serialNumber } = certificate;
     const { date, ...change } = changeOf(certificate, asked);
     try {
       await commit({ ...change, answer: answer(date) });
@@ -69,8 +70,10 @@ export class Revocations {
         throw refused('somebody else revoked, held or released the certificate at this moment');
       }
       throw error;
+    } finally {
+      // Of a commit that failed nobody knows whether it was done.
+      this.#listener.changed(authority, serialNumber);
     }
-    this.#listener.changed(authority);
     return date;
   }
 

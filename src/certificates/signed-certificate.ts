@@ -1,4 +1,4 @@
-import { createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 
@@ -43,15 +43,29 @@ export async function signedCertificate(signer: CertificateSigner, content: Cert
 }
 
 /**
- * SIGNED{} (RFC 5280 §4.1.1): what is to be signed, the algorithm, the value, which is verified under the signer's public key. It serves certificates
- * and CRLs alike. @throws {Error} when the signature does not verify.
+ * SIGNED{} (RFC 5280 §4.1.1): what is to be signed, the algorithm, the value, which is verified under the signer's public key. It serves certificates,
+ * CRLs and OCSP answers, which have `after` it. @throws {Error} when the signature does not verify.
  */
-export async function signedStructure(signer: Omit<CertificateSigner, 'name'>, tbs: Uint8Array): Promise<Uint8Array> {
+export async function signedStructure(
+  signer: Omit<CertificateSigner, 'name'>,
+  tbs: Uint8Array,
+  ...after: readonly Uint8Array[]
+): Promise<Uint8Array> {
   const { hash, identifier } = algorithms[signer.signatureAlgorithm];
   const value = await signer.sign(tbs);
-  const key = createPublicKey({ key: Buffer.from(signer.subjectPublicKeyInfo), format: 'der', type: 'spki' });
-  if (!verify(hash, tbs, key, value)) throw new Error("the new signature does not verify under the issuer's key");
-  return der.sequence(tbs, identifier, der.bitString(value));
+  if (!verify(hash, tbs, publicKeyOf(signer), value)) throw new Error("the new signature does not verify under the issuer's key");
+  return der.sequence(tbs, identifier, der.bitString(value), ...after);
+}
+
+/** Reading a key costs as much as verifying with it, and a signer signs often. */
+const publicKeys = new WeakMap<Uint8Array, KeyObject>();
+
+function publicKeyOf({ subjectPublicKeyInfo }: Pick<CertificateSigner, 'subjectPublicKeyInfo'>): KeyObject {
+  const known = publicKeys.get(subjectPublicKeyInfo);
+  if (known !== undefined) return known;
+  const key = createPublicKey({ key: Buffer.from(subjectPublicKeyInfo), format: 'der', type: 'spki' });
+  publicKeys.set(subjectPublicKeyInfo, key);
+  return key;
 }
 
 /** AlgorithmIdentifier in DER. */

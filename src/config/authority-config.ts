@@ -35,6 +35,43 @@ const Crl = z
     message: 'less than lifetimeSeconds',
   });
 
+const Ocsp = z
+  .strictObject({
+    enabled: z.boolean().default(true).describe('False: nothing is answered at /ocsp/{name}.'),
+    lifetimeSeconds: z.int().min(60).max(31_536_000).default(3600).describe('From thisUpdate to nextUpdate of an answer.'),
+    renewBeforeSeconds: z
+      .int()
+      .min(1)
+      .default(1800)
+      .describe('An answer without a nonce is kept, and given again, until so long before it ends; a revocation ends that at once.'),
+    cacheSeconds: z.int().nonnegative().default(60).describe('How long HTTP caches may keep an answer to GET (RFC 5019 §6.2).'),
+    neverIssued: z
+      .enum(['unknown', 'revoked'])
+      .default('unknown')
+      .describe(
+        'What is said of a serial number that was never issued. `revoked`: on hold since 1970, with the extension of RFC 6960 4.4.8; only for an authority whose certificates were all issued here.',
+      ),
+    keyType: z
+      .enum(['RSA-3072', 'RSA-4096', 'P-256', 'P-384'])
+      .default('P-256')
+      .describe("Type of the responder's keys, which are made on the token."),
+    certificateHours: z
+      .int()
+      .min(1)
+      .max(24 * 366)
+      .default(7 * 24)
+      .describe("Life of the responder's certificate. The next one, with another key, is made when a third of it is left."),
+  })
+  .refine(({ lifetimeSeconds, renewBeforeSeconds }) => renewBeforeSeconds < lifetimeSeconds, {
+    path: ['renewBeforeSeconds'],
+    message: 'less than lifetimeSeconds',
+  })
+  .refine(({ lifetimeSeconds, certificateHours }) => lifetimeSeconds <= certificateHours * 1200, {
+    path: ['lifetimeSeconds'],
+    message: 'at most a third of certificateHours',
+  });
+export type OcspConfig = z.output<typeof Ocsp>;
+
 /** A certificate authority whose key is on the token. */
 export const CertificateAuthority = z.strictObject({
   certificate: FilePath,
@@ -48,6 +85,7 @@ export const CertificateAuthority = z.strictObject({
   /** CKA_ID of its key on the token, hexadecimal. */
   keyId: z.string().regex(/^53[0-9a-f]{32}$/),
   crl: Crl.prefault({}),
+  ocsp: Ocsp.prefault({}).describe('The OCSP responder of this authority (RFC 6960), at /ocsp/{name} of the public listener.'),
   urls: PublicationUrls.prefault({}).describe('Where the certificates that it issues say that their status and its own certificate are.'),
 });
 type CertificateAuthority = z.output<typeof CertificateAuthority>;

@@ -122,6 +122,20 @@ export const Config = z.strictObject({
         host: z.string().default('0.0.0.0'),
         port: Port.default(8080),
         ...connectionLimits({ connectionsMax: 500, idleTimeoutSeconds: 10 }),
+        requestsPerSecond: z
+          .int()
+          .positive()
+          .default(1000)
+          .describe(
+            'Of all clients together. What comes faster waits, so that strangers do not slow the signatures down; who would wait too long gets a 503.',
+          ),
+        ocspSignaturesPerSecond: z
+          .int()
+          .positive()
+          .default(200)
+          .describe(
+            'OCSP answers that need a signature: those with a nonce, and the first about each certificate. Beyond it the answer is tryLater.',
+          ),
       })
       .optional()
       .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PublishedAuthority } from '../certificates/crl/crl-publishers.ts';
+import { isUnchanged } from './conditional-request.ts';
 import { Problem, sendProblem } from './problem.ts';
 
 /** What the public listener asks: whether the request is this handler's, which then has answered it. */
@@ -86,12 +87,4 @@ function answer(
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
-
-/** RFC 9110 §13.1.2, §13.1.3: If-None-Match counts before If-Modified-Since. */
-function isUnchanged({ headers }: IncomingMessage, etag: string, lastModified: Date): boolean {
-  const tags = headers['if-none-match'];
-  if (tags !== undefined) return tags.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
-  const since = Date.parse(headers['if-modified-since'] ?? '');
-  return !Number.isNaN(since) && lastModified.getTime() <= since;
 }

@@ -14,7 +14,11 @@ import { layout } from './layout.ts';
 export const rootCertificate = join(layout.pki, 'root.pem');
 
 function urlsOf(publicUrl: string, authority: string): PublicationUrls {
-  return { crl: [`${publicUrl}/pki/${authority}.crl`], caIssuers: [`${publicUrl}/pki/${authority}.cer`] };
+  return {
+    crl: [`${publicUrl}/pki/${authority}.crl`],
+    ocsp: [`${publicUrl}/ocsp/${authority}`],
+    caIssuers: [`${publicUrl}/pki/${authority}.cer`],
+  };
 }
 
 /** Makes a root and an issuing CA whose keys are on the token, and writes their certificates. They publish below the URL. */

@@ -48,7 +48,7 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
         clientRevocationLists: [tlsFiles.revocationList],
       },
       operations: { host: loopback, port: ports.operations },
-      public: { host: loopback, port: ports.public },
+      public: { host: loopback, port: ports.public, requestsPerSecond: 100_000, ocspSignaturesPerSecond: 100_000 },
     },
     token: {
       profile: 'softhsm2',

@@ -14,6 +14,7 @@ export interface Schema {
   revocations: RevocationRow;
   crl_states: CrlStateRow;
   crls: CrlRow;
+  ocsp_responders: OcspResponderRow;
   kept_answers: KeptAnswerRow;
   kept_answer_parts: KeptAnswerPartRow;
   service_keys: ServiceKeyRow;
@@ -191,6 +192,8 @@ export interface CrlStateRow {
   published_revision: Generated<number>;
   /** SHA-256 of the SubjectPublicKeyInfo that verifies the published CRL, hexadecimal. */
   signer: Generated<string>;
+  /** notBefore of its certificate: the later one goes before. */
+  signer_since: Generated<number>;
   this_update: Generated<number>;
   next_update: Generated<number>;
 }
@@ -200,6 +203,21 @@ export interface CrlRow {
   authority: string;
   number: number;
   der: Uint8Array;
+}
+
+/** A delegated OCSP responder: a key on the token, and the certificate that the authority gave it. */
+export interface OcspResponderRow {
+  authority: string;
+  /** SHA-256 of the SubjectPublicKeyInfo of the authority that signed its certificate, hexadecimal. */
+  signer: string;
+  /** From 1; each is the next one of the one before. */
+  generation: number;
+  /** CKA_ID, hexadecimal. */
+  key_id: string;
+  /** The certificate. */
+  der: Uint8Array;
+  not_before: number;
+  not_after: number;
 }
 
 /** A request with an Idempotency-Key (contract §10): claimed while it runs, with its answer afterwards. Nothing in it is readable without the token. */

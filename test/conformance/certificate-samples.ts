@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import * as der from '../../src/asn1/der.ts';
 import { certificateList } from '../../src/certificates/crl/certificate-list.ts';
 import { certificateExtensions } from '../../src/certificates/extensions.ts';
+import { basicResponse, type CertStatus, type ResponseContent } from '../../src/certificates/ocsp/ocsp-response.ts';
+import { responderCertificate } from '../../src/certificates/ocsp/responder-certificate.ts';
 import { issueCertificate, rehearse, validity } from '../../src/certificates/issue.ts';
 import { Pkcs10 } from '../../src/certificates/pkcs10.ts';
 import { checkSubject } from '../../src/certificates/subject-rules.ts';
@@ -11,10 +13,11 @@ import { subjectName } from '../../src/certificates/subject.ts';
 import { CertificateProfile, keyTypes, type KeyType } from '../../src/config/profile.ts';
 import { columnsOf } from '../certificates/crl/revoked.ts';
 import { pem } from '../certificates/openssl.ts';
-import { softwareAuthority, softwareKeyTypes, type SoftwareAuthority } from '../certificates/software-authority.ts';
+import { certId } from '../certificates/ocsp/requests.ts';
+import { signing, softwareAuthority, softwareKey, softwareKeyTypes, type SoftwareAuthority } from '../certificates/software-authority.ts';
 
 /**
- * Writes certificates of every profile × key type × kind of subject, the authorities and CRLs into the directory given, and `samples.tsv`: a line for each
+ * Writes certificates of every profile × key type × kind of subject, the authorities, CRLs, OCSP responders and their answers into the directory given, and `samples.tsv`: a line for each
  * with the file, its issuer and the linter's profile.
  */
 const directory = process.argv[2] ?? '';
@@ -145,6 +148,14 @@ const sampled: Readonly<Record<string, Sampled>> = {
   },
 };
 
+const statuses: Readonly<Record<string, CertStatus>> = {
+  good: { kind: 'good' },
+  unknown: { kind: 'unknown' },
+  neverIssued: { kind: 'revoked', revokedAt: new Date(0), reason: 6 },
+  unspecified: { kind: 'revoked', revokedAt: new Date('2026-01-02T03:04:05Z'), reason: 0 },
+  compromised: { kind: 'revoked', revokedAt: new Date('2026-01-02T03:04:05Z'), reason: 1 },
+};
+
 const lines: string[] = [];
 function write(name: string, text: string, issuer: string, lint: string): void {
   writeFileSync(join(directory, name), text);
@@ -176,6 +187,30 @@ async function sampleAuthority(type: (typeof softwareKeyTypes)[number]): Promise
     ['kept', 3, true],
   ] as const) {
     write(`crl-${type}-${name}.pem`, pem(await crl(authority, count, keepExpired), 'X509 CRL'), issuing, 'crl');
+  }
+  await sampleResponder(type, authority, issuing);
+}
+
+/** The certificate of an OCSP responder, and its answers, about one certificate and about all. */
+async function sampleResponder(type: (typeof softwareKeyTypes)[number], { issuer }: SoftwareAuthority, issuing: string): Promise<void> {
+  const key = softwareKey(type);
+  const request = { authority: 'issuing', subjectPublicKeyInfo: key.subjectPublicKeyInfo, serialNumber: randomBytes(16) };
+  const own = await responderCertificate(issuer, { ...request, lifetimeMs: 7 * 86_400_000 });
+  write(`responder-${type}.pem`, pem(own), issuing, 'pkix');
+  const signer = { ...signing(key), subjectPublicKeyInfo: key.subjectPublicKeyInfo, certificate: own };
+  const single = (status: CertStatus) => ({ certId: certId(issuer.certificate, randomBytes(16).toString('hex'), 'sha256'), status });
+  const answers: Record<string, Pick<ResponseContent, 'responses'> & Partial<ResponseContent>> = {
+    several: { responses: Object.values(statuses).map(single), extendedRevoke: true, nonce: randomBytes(32) },
+    archive: { responses: [single({ kind: 'good' })], archiveCutoff: issuer.certificate.notBefore },
+  };
+  for (const [name, status] of Object.entries(statuses)) {
+    if (type === 'P-256') answers[name] = { responses: [single(status)], extendedRevoke: name === 'neverIssued' };
+  }
+  const thisUpdate = new Date(Math.floor(Date.now() / 1000) * 1000);
+  const nextUpdate = new Date(thisUpdate.getTime() + 3_600_000);
+  for (const [name, content] of Object.entries(answers)) {
+    const answer = await basicResponse(signer, { extendedRevoke: false, thisUpdate, nextUpdate, ...content });
+    write(`ocsp-${type}-${name}.pem`, pem(answer, 'OCSP RESPONSE'), issuing, 'ocsp');
   }
 }
 

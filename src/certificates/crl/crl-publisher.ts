@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { StateStore } from '../../state/state-store.ts';
-import type { CrlClaim } from '../../state/repositories/crls.ts';
+import type { CrlClaim, CrlState } from '../../state/repositories/crls.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { CertificateIssuer } from '../issue.ts';
 import { certificateList } from './certificate-list.ts';
@@ -30,6 +30,8 @@ const minGapMs = 1000;
 const tickMs = 1000;
 /** A CRL takes a fraction of it. Two at once cost work and no more: each has its own number, and the later one is served. */
 const claimMs = 10_000;
+/** A CRL that is due so long is made with an older key than the last one: nobody who has the newer key is there. */
+const newerKeyMs = 60_000;
 
 /**
  * Issues an authority's CRLs: on every revocation, at most one a second, and before the old one ends. Several instances on one store share the
@@ -41,20 +43,30 @@ export class CrlPublisher {
   #issuer: CertificateIssuer;
   #settings: CrlSettings;
   readonly #log: Logger;
+  readonly #newerKeyMs: number;
   #signer: string;
   #published: PublishedCrl | undefined;
   #isPending = true;
   #running: Promise<void> | undefined;
   #failures = 0;
+  /** Since when a CRL is due that another key than ours is to sign, by the number of the last one. */
+  #leftToNewer: { readonly number: number; readonly since: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
 
-  constructor(store: StateStore, authority: string, issuer: CertificateIssuer, { settings, log }: { settings: CrlSettings; log: Logger }) {
+  /** `waitForNewerKeyMs`: how long a CRL that is due is left to whoever has a newer key. */
+  constructor(
+    store: StateStore,
+    authority: string,
+    issuer: CertificateIssuer,
+    { settings, log, waitForNewerKeyMs = newerKeyMs }: { settings: CrlSettings; log: Logger; waitForNewerKeyMs?: number },
+  ) {
     this.#store = store;
     this.#authority = authority;
     this.#issuer = issuer;
     this.#settings = settings;
     this.#log = log;
+    this.#newerKeyMs = waitForNewerKeyMs;
     this.#signer = signerOf(issuer);
   }
 
@@ -111,9 +123,14 @@ export class CrlPublisher {
       this.#isPending = false;
       const state = await this.#store.run('crlState', this.#authority);
       if (state !== undefined && state.published_number > (this.#published?.number ?? 0)) await this.#load();
+      const isOlder = state !== undefined && this.#isOlderThan(state);
       const isDue =
-        state === undefined || state.published_revision < state.revision || state.signer !== this.#signer || now >= this.#renewAt;
-      if (isDue && !(await this.#issueNext())) this.#isPending = true;
+        state === undefined ||
+        state.published_revision < state.revision ||
+        (state.signer !== this.#signer && !isOlder) ||
+        now >= this.#renewAt;
+      const ignoreNewer = isDue && isOlder && this.#isLeftAlone(state, now);
+      if (isDue && !(await this.#issueNext(ignoreNewer))) this.#isPending = true;
       this.#failures = 0;
     } catch (error) {
       this.#isPending = true;
@@ -125,12 +142,31 @@ export class CrlPublisher {
     }
   }
 
+  /**
+   * Whether the last CRL was signed with a newer key: while instances take over a new key one after the other, those that have the old one leave the
+   * CRLs to those that have the new one. Of keys of the same moment, one goes before on all instances alike.
+   */
+  #isOlderThan({ signer, signer_since: since }: CrlState): boolean {
+    if (signer === this.#signer) return false;
+    return since > this.#signerSince || (since === this.#signerSince && signer > this.#signer);
+  }
+
+  /** Whether nobody has made the CRL that is due for so long that whoever has the newer key must be gone. */
+  #isLeftAlone({ published_number: number }: CrlState, now: number): boolean {
+    if (this.#leftToNewer?.number !== number) this.#leftToNewer = { number, since: now };
+    return now - this.#leftToNewer.since >= this.#newerKeyMs;
+  }
+
+  get #signerSince(): number {
+    return this.#issuer.certificate.notBefore.getTime();
+  }
+
   get #renewAt(): number {
     return (this.#published?.nextUpdate.getTime() ?? 0) - this.#settings.renewBeforeSeconds * 1000;
   }
 
   /** False where another instance makes it, or the last one is less than a second old. */
-  async #issueNext(): Promise<boolean> {
+  async #issueNext(ignoreNewer: boolean): Promise<boolean> {
     const now = Date.now();
     const { keepExpired, renewBeforeSeconds } = this.#settings;
     const claim = await this.#store.run('claimCrl', {
@@ -141,6 +177,8 @@ export class CrlPublisher {
       minGapMs,
       endsBefore: now + renewBeforeSeconds * 1000,
       signer: this.#signer,
+      signerSince: this.#signerSince,
+      ignoreNewer,
       keepExpired,
     });
     if (claim === undefined) return false;
@@ -167,6 +205,7 @@ export class CrlPublisher {
       number,
       der,
       signer: this.#signer,
+      signer_since: this.#signerSince,
       published_revision: revision,
       this_update: thisUpdate.getTime(),
       next_update: nextUpdate.getTime(),

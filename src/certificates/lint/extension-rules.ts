@@ -92,6 +92,17 @@ export const extensionRules: readonly Rule[] = [
   },
 ];
 
+export const responderRule: Rule = {
+  name: 'ocsp-responder',
+  source: 'RFC 6960 4.2.2.2',
+  fault(subject) {
+    const purposes = extensionOf(subject, oids.extendedKeyUsage);
+    const found = purposes === undefined ? [] : children(readAll(purposes.value)).map(readObjectIdentifier);
+    if (found.length !== 1 || found[0] !== oids.ocspSigning) return 'its one purpose is OCSPSigning';
+    return extensionOf(subject, oids.ocspNoCheck) === undefined ? 'id-pkix-ocsp-nocheck is absent' : undefined;
+  },
+};
+
 function firstOf(element: DerElement): DerElement {
   const [first = element] = children(element);
   return first;

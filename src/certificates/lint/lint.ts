@@ -2,16 +2,25 @@ import { DerError, readAll } from '../../asn1/reader.ts';
 import { Refusal } from '../../result-codes.ts';
 import { readTbsCertificate } from '../tbs-certificate.ts';
 import type { ParsedCertificate } from '../x509.ts';
-import type { Subject } from './rule.ts';
-import { rules } from './rules.ts';
+import type { Rule, Subject } from './rule.ts';
+import { responderRules, rules } from './rules.ts';
 
 /**
  * Reads a TBSCertificate of an end entity as a stranger would and applies every rule to it: what would give a bad certificate is not signed.
  * @throws {Refusal} ISSUANCE_REFUSED with the name of the rule and its source.
  */
 export function lintCertificate(tbs: Uint8Array, issuer: ParsedCertificate): void {
+  apply(rules, tbs, issuer);
+}
+
+/** The same for the certificate of a delegated OCSP responder. */
+export function lintResponderCertificate(tbs: Uint8Array, issuer: ParsedCertificate): void {
+  apply(responderRules, tbs, issuer);
+}
+
+function apply(all: readonly Rule[], tbs: Uint8Array, issuer: ParsedCertificate): void {
   const subject: Subject = { tbs: read(tbs), tbsBytes: tbs.length, issuer };
-  for (const rule of rules) {
+  for (const rule of all) {
     const found = orNotReadable(() => rule.fault(subject));
     if (found !== undefined) throw refused(rule.name, rule.source, found);
   }

@@ -3,7 +3,7 @@ import { isWellFormedDer } from '../../asn1/well-formed.ts';
 import { children, readAll } from '../../asn1/reader.ts';
 import { keyIdentifier } from '../key-identifier.ts';
 import { nameFault } from '../name-fault.ts';
-import { extensionRules } from './extension-rules.ts';
+import { extensionRules, responderRule } from './extension-rules.ts';
 import type { Rule } from './rule.ts';
 
 /** The value and its frame, for the largest key that an authority has here. */
@@ -91,3 +91,9 @@ const certificateRules: readonly Rule[] = [
 
 /** In the order in which they are applied: the first that is broken is told. */
 export const rules: readonly Rule[] = [...certificateRules, ...extensionRules];
+
+/** What a delegated OCSP responder has is what a signer of documents may not have. */
+export const responderRules: readonly Rule[] = [
+  ...rules.filter(({ name }) => name !== 'extensions-of-authorities' && name !== 'extended-key-usage'),
+  responderRule,
+];

@@ -30,7 +30,7 @@ export function writeNew(directory: string, file: string, label: 'CERTIFICATE' |
 export function publishedUrls(publicUrl: string | undefined, name: string): { urls?: PublicationUrls } {
   if (publicUrl === undefined) return {};
   const base = publicUrl.replace(/\/$/, '');
-  return { urls: { crl: [`${base}/pki/${name}.crl`], caIssuers: [`${base}/pki/${name}.cer`] } };
+  return { urls: { crl: [`${base}/pki/${name}.crl`], ocsp: [`${base}/ocsp/${name}`], caIssuers: [`${base}/pki/${name}.cer`] } };
 }
 
 /** What the operator is to put into the configuration. */

@@ -8,6 +8,7 @@ import * as keyPool from './0006-key-pool.ts';
 import * as audit from './0010-audit.ts';
 import * as revocation from './0011-revocation.ts';
 import * as limitsOfKeys from './0013-limits-of-keys.ts';
+import * as ocsp from './0014-ocsp.ts';
 import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
 import * as transferFiles from './0018-transfer-files.ts';
 
@@ -22,6 +23,7 @@ const migrations: Record<string, Migration> = {
   '0010-audit': audit,
   '0011-revocation': revocation,
   '0013-limits-of-keys': limitsOfKeys,
+  '0014-ocsp': ocsp,
   '0015-tokens-and-issuers': tokensAndIssuers,
   '0018-transfer-files': transferFiles,
 };

@@ -20,6 +20,7 @@ import { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './id
 import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
+import { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
@@ -88,10 +89,14 @@ export const repositories = {
   crlState,
   findCertificate,
   giveUpCrl,
+  ocspResponders,
   publishCrl,
   publishedCrl,
   releaseHold,
+  retireOcspResponders,
   revoke,
+  serialStatuses,
+  takeOcspResponder,
   takeServiceKey,
   unlockKey,
   beginTransfer,
@@ -122,6 +127,8 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'journal',
   'listAuditRecords',
   'listClients',
+  'ocspResponders',
+  'serialStatuses',
   'publishedCrl',
   'poolLevels',
   'listKeys',

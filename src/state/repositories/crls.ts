@@ -34,9 +34,13 @@ interface ClaimRequest {
   readonly ignoreClaim: boolean;
   /** Not before this much has passed since the last CRL. */
   readonly minGapMs: number;
-  /** Due where the CRL ends before this, or another key signed it, or something has changed. */
+  /** Due where the CRL ends before this, or an older key signed it, or something has changed. */
   readonly endsBefore: number;
   readonly signer: string;
+  /** notBefore of the signer's certificate. Where a newer key has signed the last CRL, none is due. */
+  readonly signerSince: number;
+  /** Whoever has the newer key is gone: an older one may sign. */
+  readonly ignoreNewer: boolean;
   readonly keepExpired: boolean;
 }
 
@@ -65,7 +69,9 @@ export async function publishedCrl(
  * where no CRL is due, or somebody makes one.
  */
 export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): Promise<CrlClaim | undefined> {
-  const { authority, now, claimedUntil, ignoreClaim, minGapMs, endsBefore, signer, keepExpired } = request;
+  const { authority, now, claimedUntil, ignoreClaim, minGapMs, endsBefore, signer, signerSince, ignoreNewer, keepExpired } = request;
+  // A number is never below the seconds since 1970: numbers go on from what was published also where the store comes from an old backup.
+  const least = Math.floor(now / 1000);
   await db
     .insertInto('crl_states')
     .values({ authority, revision: 0 })
@@ -73,7 +79,10 @@ export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): 
     .execute();
   const claimed = await db
     .updateTable('crl_states')
-    .set({ number: sql<number>`number + 1`, claimed_until: claimedUntil })
+    .set({
+      number: sql<number>`case when number < ${sql.lit(least)} then ${sql.lit(least)} else number + 1 end`,
+      claimed_until: claimedUntil,
+    })
     .where('authority', '=', authority)
     .where(sql<boolean>`(claimed_until <= ${now} or ${ignoreClaim ? 1 : 0} = 1)`)
     // A last one in the future is of a clock that was set back.
@@ -83,6 +92,14 @@ export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): 
         where('published_revision', '<', where.ref('revision')),
         where('next_update', '<=', endsBefore),
         where('signer', '!=', signer),
+      ]),
+    )
+    .where((where) =>
+      where.or([
+        where('signer', '=', signer),
+        where('signer_since', '<', signerSince),
+        where.and([where('signer_since', '=', signerSince), where('signer', '<', signer)]),
+        sql<boolean>`${sql.lit(ignoreNewer ? 1 : 0)} = 1`,
       ]),
     )
     .returning(['number', 'revision', 'this_update'])
@@ -107,7 +124,7 @@ export async function publishCrl(
     number,
     der,
     ...published
-  }: Pick<CrlState, 'authority' | 'signer' | 'this_update' | 'next_update'> & {
+  }: Pick<CrlState, 'authority' | 'signer' | 'signer_since' | 'this_update' | 'next_update'> & {
     readonly number: number;
     readonly published_revision: number;
     readonly der: Uint8Array;

@@ -1,0 +1,21 @@
+/**
+ * The least that Node does for a request over plain HTTP: answers a file, with the headers of a file. Its own process. Writes its port to standard
+ * output, and ends when standard input does. Arguments: the file with the body, the one with the headers (JSON list of names and values).
+ */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+
+const [, , bodyFile = '', headersFile = ''] = process.argv;
+const body = readFileSync(bodyFile);
+const headers = JSON.parse(readFileSync(headersFile, 'utf8')) as string[];
+
+const server = createServer((_request, response) => {
+  response.writeHead(200, headers).end(body);
+});
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  if (address !== null && typeof address === 'object') console.log(address.port);
+});
+
+process.stdin.resume();
+process.stdin.on('end', () => process.exit(0));

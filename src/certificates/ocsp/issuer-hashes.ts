@@ -1,0 +1,21 @@
+import { hash } from 'node:crypto';
+import type { ParsedCertificate } from '../x509.ts';
+import { certIdHashNames, type CertId, type CertIdHash } from './ocsp-request.ts';
+import { keyHash } from './ocsp-response.ts';
+
+/** An authority as CertIDs name it (RFC 6960 4.1.1): the hashes of its name and of its key. */
+export class IssuerHashes {
+  readonly #hashes: ReadonlyMap<CertIdHash, { readonly name: Uint8Array; readonly key: Uint8Array }>;
+
+  constructor({ subject, subjectPublicKeyInfo }: Pick<ParsedCertificate, 'subject' | 'subjectPublicKeyInfo'>) {
+    this.#hashes = new Map(
+      certIdHashNames.map((name) => [name, { name: hash(name, subject, 'buffer'), key: keyHash(subjectPublicKeyInfo, name) }]),
+    );
+  }
+
+  /** Whether the certificate that is asked for is one of this authority. */
+  matches({ hash: algorithm, issuerNameHash, issuerKeyHash }: CertId): boolean {
+    const known = algorithm === undefined ? undefined : this.#hashes.get(algorithm);
+    return known !== undefined && Buffer.compare(known.name, issuerNameHash) === 0 && Buffer.compare(known.key, issuerKeyHash) === 0;
+  }
+}

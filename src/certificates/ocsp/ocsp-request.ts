@@ -1,0 +1,157 @@
+import { oids } from '../../asn1/object-identifiers.ts';
+import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
+import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
+import { isWellFormedDer } from '../../asn1/well-formed.ts';
+import { serialNumberText } from './serial-number.ts';
+
+/** A real request has a hundred octets or two. */
+export const maxOcspRequestBytes = 8 * 1024;
+/** Certificates that one request may ask for. */
+export const maxCertIds = 16;
+/** RFC 9654 2.1. */
+const maxNonceBytes = 128;
+/** RFC 5280 4.1.2.2; an octet for the sign may come before. */
+const maxSerialNumberBytes = 20;
+
+/** CertID (RFC 6960 4.1.1): the certificate that is asked for. */
+export interface CertId {
+  /** As it came, to be sent back. */
+  readonly der: Uint8Array;
+  /** Undefined: one that is not known here. */
+  readonly hash: CertIdHash | undefined;
+  readonly issuerNameHash: Uint8Array;
+  readonly issuerKeyHash: Uint8Array;
+  /** As `serialNumberText` has it. */
+  readonly serialNumber: string;
+}
+
+export interface OcspRequest {
+  readonly certIds: readonly CertId[];
+  /** 1 to 128 octets. */
+  readonly nonce?: Uint8Array;
+}
+
+const tagOf = { boolean: 0x01, integer: 0x02, octetString: 0x04, nullValue: 0x05, sequence: 0x30 } as const;
+const contextTag = (number: number): number => 0xa0 | number;
+
+/** Hash functions of CertIDs, by OID, with the length of their values. */
+const certIdHashes = {
+  [oids.sha1]: { name: 'sha1', bytes: 20 },
+  [oids.sha256]: { name: 'sha256', bytes: 32 },
+  [oids.sha384]: { name: 'sha384', bytes: 48 },
+  [oids.sha512]: { name: 'sha512', bytes: 64 },
+} as const;
+export const certIdHashNames = ['sha1', 'sha256', 'sha384', 'sha512'] as const;
+export type CertIdHash = (typeof certIdHashNames)[number];
+const hashByOid: ReadonlyMap<string, { readonly name: CertIdHash; readonly bytes: number }> = new Map(Object.entries(certIdHashes));
+
+/**
+ * Reads an OCSPRequest (RFC 6960 4.1.1). Its signature, if it has one, is not judged: whoever asks is answered.
+ * @throws {DerError} for anything else, for more than 16 certificates, for a nonce of another length than RFC 9654 has it, and for a critical
+ * extension that is not known
+ */
+export function parseOcspRequest(bytes: Uint8Array): OcspRequest {
+  if (bytes.length > maxOcspRequestBytes) throw new DerError(`a request of more than ${maxOcspRequestBytes} octets`, 0);
+  const outer = new SequenceFields(expectTag(readAll(bytes), tagOf.sequence));
+  const request = new SequenceFields(outer.next(tagOf.sequence));
+  if (outer.tag === contextTag(0)) checkWellFormed(outer.next());
+  outer.end();
+
+  if (request.tag === contextTag(0)) checkVersion(request.next());
+  if (request.tag === contextTag(1)) checkWellFormed(request.next());
+  const certIds = readRequestList(request.next(tagOf.sequence));
+  const nonce = request.tag === contextTag(2) ? readNonce(request.next()) : undefined;
+  request.end();
+  return { certIds, ...(nonce === undefined ? {} : { nonce }) };
+}
+
+function checkWellFormed({ content, start }: DerElement): void {
+  if (!isWellFormedDer(content)) throw new DerError('not one element in DER', start);
+}
+
+/** Version 1 is the default. Some write it all the same. */
+function checkVersion({ content }: DerElement): void {
+  const number = expectTag(readAll(content), tagOf.integer);
+  if (number.content.length !== 1 || number.content[0] !== 0) throw new DerError('an unknown version of OCSP', number.start);
+}
+
+function readRequestList(list: DerElement): CertId[] {
+  const requests = children(list);
+  if (requests.length === 0 || requests.length > maxCertIds) throw new DerError(`${requests.length} certificates`, list.start);
+  return requests.map((one) => {
+    const fields = new SequenceFields(expectTag(one, tagOf.sequence));
+    const certId = readCertId(fields.next(tagOf.sequence));
+    if (fields.tag === contextTag(0)) readExtensions(fields.next());
+    fields.end();
+    return certId;
+  });
+}
+
+function readCertId(element: DerElement): CertId {
+  const fields = new SequenceFields(element);
+  const hash = readHash(fields.next(tagOf.sequence));
+  const issuerNameHash = fields.next(tagOf.octetString).content;
+  const issuerKeyHash = fields.next(tagOf.octetString).content;
+  const serialNumber = fields.next(tagOf.integer);
+  fields.end();
+  const length = serialNumber.content.length - (serialNumber.content[0] === 0 ? 1 : 0);
+  if (length > maxSerialNumberBytes || !isWellFormedDer(serialNumber.raw)) throw new DerError('not a serial number', serialNumber.start);
+  if (hash !== undefined && (issuerNameHash.length !== hash.bytes || issuerKeyHash.length !== hash.bytes))
+    throw new DerError('a hash of another length', element.start);
+  return { der: element.raw, hash: hash?.name, issuerNameHash, issuerKeyHash, serialNumber: textOf(serialNumber.content) };
+}
+
+/** No serial number is negative: one that is has a text of its own, which nothing in the state store has. */
+function textOf(content: Uint8Array): string {
+  const hexadecimal = Buffer.from(content.buffer, content.byteOffset, content.length).toString('hex');
+  return (content[0] ?? 0) >= 0x80 ? `-${hexadecimal}` : serialNumberText(hexadecimal);
+}
+
+function readHash(algorithm: DerElement): { readonly name: CertIdHash; readonly bytes: number } | undefined {
+  const fields = new SequenceFields(algorithm);
+  const hash = hashByOid.get(readObjectIdentifier(fields.next()));
+  if (hash === undefined) {
+    checkWellFormed({ ...algorithm, content: algorithm.raw });
+    return undefined;
+  }
+  // NULL or nothing (RFC 5754 §2).
+  if (fields.tag !== undefined && fields.next(tagOf.nullValue).content.length > 0)
+    throw new DerError('a NULL with content', algorithm.start);
+  fields.end();
+  return hash;
+}
+
+function readNonce(element: DerElement): Uint8Array | undefined {
+  const value = readExtensions(element).get(oids.ocspNonce);
+  if (value === undefined) return undefined;
+  const nonce = expectTag(readAll(value), tagOf.octetString).content;
+  if (nonce.length === 0 || nonce.length > maxNonceBytes) throw new DerError(`a nonce of ${nonce.length} octets`, element.start);
+  return nonce;
+}
+
+/** What a critical extension of these asks for is done, or is the answer anyway. */
+const understood: ReadonlySet<string> = new Set([oids.ocspNonce, oids.ocspAcceptableResponses]);
+
+/** Values by identifier. What is not known is passed over, unless it is critical (RFC 6960 4.4). */
+function readExtensions({ content }: DerElement): ReadonlyMap<string, Uint8Array> {
+  const found = new Map<string, Uint8Array>();
+  const list = expectTag(readAll(content), tagOf.sequence);
+  for (const one of children(list)) {
+    const fields = new SequenceFields(expectTag(one, tagOf.sequence));
+    const oid = readObjectIdentifier(fields.next());
+    const isCritical = fields.tag === tagOf.boolean && readBoolean(fields.next());
+    if (found.has(oid)) throw new DerError(`the extension ${oid} stands twice`, one.start);
+    if (isCritical && !understood.has(oid)) throw new DerError(`the critical extension ${oid} is not known`, one.start);
+    found.set(oid, fields.next(tagOf.octetString).content);
+    fields.end();
+  }
+  if (found.size === 0) throw new DerError('an empty list of extensions', list.start);
+  return found;
+}
+
+/** The default, FALSE, is taken where it is written. */
+function readBoolean({ content, start }: DerElement): boolean {
+  const [octet] = content;
+  if (content.length !== 1 || (octet !== 0x00 && octet !== 0xff)) throw new DerError('not a BOOLEAN', start);
+  return octet === 0xff;
+}

@@ -1,0 +1,195 @@
+import { hash } from 'node:crypto';
+import { DerError } from '../../asn1/reader.ts';
+import type { OcspConfig } from '../../config/authority-config.ts';
+import { holdReason } from '../../state/repositories/revocations.ts';
+import { StoreUnavailable } from '../../state/store-unavailable.ts';
+import { TokenUnavailable } from '../../token/token.ts';
+import type { CertificateIssuer } from '../issue.ts';
+import { IssuerHashes } from './issuer-hashes.ts';
+import { KeptAnswers } from './kept-answers.ts';
+import { parseOcspRequest, type CertId, type OcspRequest } from './ocsp-request.ts';
+import { basicResponse, errorResponse, type CertStatus, type OcspError, type SingleResponse } from './ocsp-response.ts';
+import { ResponderKeys, type ResponderTools } from './responder-keys.ts';
+import { serialNumberText, storedForms } from './serial-number.ts';
+import { TooManySignatures, type SigningLimit } from './signing-limit.ts';
+
+/** An OCSPResponse, and what HTTP is to know of it. */
+export interface OcspAnswer {
+  readonly der: Uint8Array;
+  /** How it came about, for metrics. */
+  readonly outcome: 'signed' | OcspError;
+  /** Absent where no cache may keep it: an error, or an answer to one request alone. */
+  readonly cacheable?: {
+    readonly thisUpdate: Date;
+    readonly nextUpdate: Date;
+    /** Entity tag (RFC 9110 8.8.3): SHA-256 of the DER, base64url. */
+    readonly etag: string;
+    readonly maxAgeSeconds: number;
+  };
+}
+
+interface ResponderOptions {
+  readonly issuer: CertificateIssuer;
+  readonly config: OcspConfig & { readonly keepExpired: boolean };
+  /** Serial numbers (hexadecimal) of the certificates of authorities that this one issued. */
+  readonly issuedAuthorities: ReadonlySet<string>;
+  readonly limit: SigningLimit;
+}
+
+/** Certificates whose answers are kept: some 20 MB. */
+const keptCertificatesMax = 10_000;
+/** Requests that are known by their text: some 5 MB. */
+const knownTextsMax = 10_000;
+/** A certificate that was never issued is on hold since then (RFC 6960 §2.2). */
+const neverIssued: CertStatus = { kind: 'revoked', revokedAt: new Date(0), reason: holdReason };
+
+/** The OCSP responder of an authority (RFC 6960): answers go by the state store as it is when the request comes, whichever instance changed it. */
+export class OcspResponder {
+  readonly keys: ResponderKeys;
+  readonly #tools: ResponderTools;
+  readonly #authority: string;
+  readonly #options: ResponderOptions;
+  readonly #hashes: IssuerHashes;
+  readonly #kept = new KeptAnswers<OcspAnswer>(keptCertificatesMax);
+  /** What texts ask for that are asked again and again: reading them costs more than all the rest. */
+  readonly #known = new Map<string, CertId>();
+
+  constructor(tools: ResponderTools, authority: string, options: ResponderOptions) {
+    this.#tools = tools;
+    this.#authority = authority;
+    this.#options = options;
+    this.keys = new ResponderKeys(tools, authority, options);
+    this.#hashes = new IssuerHashes(options.issuer.certificate);
+  }
+
+  /** The certificate with this serial number (hexadecimal) was revoked, held or released. */
+  changed(serialNumber: string): void {
+    this.#kept.forget(serialNumberText(serialNumber));
+  }
+
+  /** Anything may have changed. */
+  everythingChanged(): void {
+    this.#kept.forgetAll();
+  }
+
+  /** Answers an OCSPRequest, whatever the bytes are. Never throws: what goes wrong is an answer too (RFC 6960 §2.3). */
+  answer(request: Uint8Array): OcspAnswer | Promise<OcspAnswer> {
+    return this.#caught(() => this.#answer(parseOcspRequest(request)));
+  }
+
+  /** The same for a request that `decode` makes of its text, such as a path; undefined is none. One without a nonce is known again by its text. */
+  answerText(text: string, decode: (text: string) => Uint8Array | undefined): OcspAnswer | Promise<OcspAnswer> {
+    const certId = this.#known.get(text);
+    if (certId !== undefined) return this.#answerAbout(certId);
+    const request = decode(text);
+    if (request === undefined) return unsignedAnswer('malformedRequest');
+    return this.#caught(() => {
+      const parsed = parseOcspRequest(request);
+      const [first] = parsed.certIds;
+      if (first !== undefined && parsed.certIds.length === 1 && parsed.nonce === undefined && this.#hashes.matches(first)) {
+        if (this.#known.size >= knownTextsMax) this.#known.clear();
+        this.#known.set(text, first);
+      }
+      return this.#answer(parsed);
+    });
+  }
+
+  #caught(work: () => OcspAnswer | Promise<OcspAnswer>): OcspAnswer | Promise<OcspAnswer> {
+    try {
+      const answer = work();
+      return answer instanceof Promise ? answer.catch((error: unknown) => this.#failed(error)) : answer;
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  #answer(request: OcspRequest): OcspAnswer | Promise<OcspAnswer> {
+    const { certIds, nonce } = request;
+    // RFC 6960 §2.3, 4.2.2.2: of another authority's certificate nobody takes this responder's word, and of an answer that has one, none at all.
+    if (!certIds.every((certId) => this.#hashes.matches(certId))) return unsignedAnswer('unauthorized');
+    const [certId] = certIds;
+    return certId === undefined || certIds.length > 1 || nonce !== undefined ? this.#freshAnswer(request) : this.#answerAbout(certId);
+  }
+
+  /** About one certificate, to whoever asks. */
+  #answerAbout(certId: CertId): OcspAnswer | Promise<OcspAnswer> {
+    const { store } = this.#tools;
+    return this.#caught(() => (store.isShared ? store.refresh().then(() => this.#keptAnswer(certId)) : this.#keptAnswer(certId)));
+  }
+
+  #keptAnswer(certId: CertId): OcspAnswer | Promise<OcspAnswer> {
+    // What is in a CertID besides the number is one of a few forms, each of another length.
+    return this.#kept.get(certId.serialNumber, certId.der.length, async () => this.#answerToKeep(certId));
+  }
+
+  async #answerToKeep(certId: CertId): Promise<{ answer: OcspAnswer; untilMs: number | undefined }> {
+    const { lifetimeSeconds, renewBeforeSeconds, cacheSeconds } = this.#options.config;
+    const { answer, isIssued, thisUpdate, nextUpdate } = await this.#signed({ certIds: [certId] });
+    // What was never issued may be issued.
+    if (!isIssued) return { answer, untilMs: undefined };
+    const etag = `"${hash('sha256', answer.der, 'base64url')}"`;
+    const maxAgeSeconds = Math.min(cacheSeconds, lifetimeSeconds);
+    const untilMs = nextUpdate.getTime() - renewBeforeSeconds * 1000;
+    return { answer: { ...answer, cacheable: { thisUpdate, nextUpdate, etag, maxAgeSeconds } }, untilMs };
+  }
+
+  async #freshAnswer(request: OcspRequest): Promise<OcspAnswer> {
+    return (await this.#signed(request)).answer;
+  }
+
+  async #signed({ certIds, nonce }: OcspRequest): Promise<{ answer: OcspAnswer; isIssued: boolean; thisUpdate: Date; nextUpdate: Date }> {
+    return this.#options.limit.run(async () => {
+      const signer = this.keys.current;
+      if (signer === undefined) throw new NoResponder();
+      const { keepExpired, lifetimeSeconds } = this.#options.config;
+      const thisUpdate = new Date(Math.floor(Date.now() / 1000) * 1000);
+      // Nobody could verify it once the responder's certificate has ended.
+      const nextUpdate = new Date(Math.min(thisUpdate.getTime() + lifetimeSeconds * 1000, signer.notAfter.getTime()));
+      const { responses, extendedRevoke, isIssued } = await this.#responses(certIds);
+      const archiveCutoff = keepExpired ? this.#options.issuer.certificate.notBefore : undefined;
+      const der = await basicResponse(signer, { responses, thisUpdate, nextUpdate, nonce, archiveCutoff, extendedRevoke });
+      return { answer: { der, outcome: 'signed' as const }, isIssued, thisUpdate, nextUpdate };
+    });
+  }
+
+  async #responses(certIds: readonly CertId[]): Promise<{ responses: SingleResponse[]; extendedRevoke: boolean; isIssued: boolean }> {
+    const rows = await this.#tools.store.run('serialStatuses', {
+      authority: this.#authority,
+      serialNumbers: [...new Set(certIds.flatMap((certId) => storedForms(certId.serialNumber)))],
+    });
+    const issued = new Set(rows.map(({ serial_number: serialNumber }) => serialNumberText(serialNumber)));
+    const revoked = new Map<string, CertStatus>();
+    for (const { serial_number: serialNumber, reason, revoked_at: revokedAt } of rows) {
+      if (reason === null || revokedAt === null) continue;
+      revoked.set(serialNumberText(serialNumber), { kind: 'revoked', revokedAt: new Date(revokedAt), reason });
+    }
+    const isKnown = (text: string): boolean => issued.has(text) || this.#options.issuedAuthorities.has(text);
+    const missing = certIds.filter((certId) => !isKnown(certId.serialNumber));
+    const ofMissing: CertStatus = this.#options.config.neverIssued === 'revoked' ? neverIssued : { kind: 'unknown' };
+    const responses = certIds.map(({ der: certId, serialNumber: text }): SingleResponse => {
+      const status = revoked.get(text) ?? (isKnown(text) ? { kind: 'good' } : ofMissing);
+      return { certId, status };
+    });
+    return { responses, extendedRevoke: missing.length > 0 && ofMissing.kind === 'revoked', isIssued: missing.length === 0 };
+  }
+
+  #failed(error: unknown): OcspAnswer {
+    if (error instanceof DerError) return unsignedAnswer('malformedRequest');
+    const isForNow =
+      error instanceof TooManySignatures ||
+      error instanceof TokenUnavailable ||
+      error instanceof StoreUnavailable ||
+      error instanceof NoResponder;
+    if (isForNow) return unsignedAnswer('tryLater');
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#tools.log.error('an OCSP request could not be answered', { authority: this.#authority, reason });
+    return unsignedAnswer('internalError');
+  }
+}
+
+/** Key and certificate of the responder are not there yet. */
+class NoResponder extends Error {}
+
+function unsignedAnswer(error: OcspError): OcspAnswer {
+  return { der: errorResponse(error), outcome: error };
+}

@@ -1,0 +1,124 @@
+import type { OcspConfig } from '../../config/authority-config.ts';
+import { parseKeyId } from '../../token/key-id.ts';
+import type { CertificateIssuer } from '../issue.ts';
+import { parseCertificate } from '../x509.ts';
+import { OcspResponder } from './ocsp-responder.ts';
+import type { ResponderTools } from './responder-keys.ts';
+import { serialNumberText } from './serial-number.ts';
+import { SigningLimit, type SigningLimitSettings } from './signing-limit.ts';
+
+type Authorities = ReadonlyMap<string, CertificateIssuer>;
+/** The configuration of each authority. */
+type AuthorityConfigs = Readonly<Record<string, { readonly ocsp: OcspConfig; readonly crl: { readonly keepExpired: boolean } }>>;
+
+const tickMs = 1000;
+/** Keys of responders that ended go this much later: no instance signs with them then, whatever its clock says. */
+const retirementMs = 3_600_000;
+
+/** The OCSP responders of all authorities. */
+export class OcspResponders {
+  readonly #tools: ResponderTools;
+  readonly #limit: SigningLimit;
+  #responders: ReadonlyMap<string, OcspResponder> = new Map();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  readonly #failures = new Map<string, number>();
+  #retireAt = 0;
+
+  constructor(tools: ResponderTools, limits: SigningLimitSettings) {
+    this.#tools = tools;
+    this.#limit = new SigningLimit(limits);
+    tools.store.onChange((change) => {
+      if (change === 'everything') for (const responder of this.#responders.values()) responder.everythingChanged();
+      else if (change.table === 'revocations') this.#take(change.id);
+    });
+  }
+
+  /** Goes by these from now on; resolves when each has a key and a certificate, or has failed to get one, which is tried again each second. */
+  async use(authorities: Authorities, config: AuthorityConfigs): Promise<void> {
+    const next = new Map<string, OcspResponder>();
+    for (const [name, issuer] of authorities) {
+      const settings = config[name];
+      if (settings?.ocsp.enabled !== true) continue;
+      const { keepExpired } = settings.crl;
+      const issuedAuthorities = authoritiesUnder(issuer, authorities);
+      const options = { issuer, config: { ...settings.ocsp, keepExpired }, issuedAuthorities, limit: this.#limit };
+      next.set(name, new OcspResponder(this.#tools, name, options));
+    }
+    // Those before answer until the next ones can.
+    for (const [name, responder] of next) await this.#renew(name, responder);
+    this.#responders = next;
+    await this.#tick();
+    this.#timer ??= setInterval(() => void this.#tick(), tickMs).unref();
+  }
+
+  find(authority: string): OcspResponder | undefined {
+    return this.#responders.get(authority);
+  }
+
+  /** A revocation, hold or release was committed. */
+  changed(authority: string, serialNumber: string): void {
+    this.#responders.get(authority)?.changed(serialNumber);
+  }
+
+  /** When the certificate of each responder ends, milliseconds since epoch; 0 where there is none. */
+  ends(): ReadonlyMap<string, number> {
+    return new Map([...this.#responders].map(([name, { keys }]) => [name, keys.current?.notAfter.getTime() ?? 0]));
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #tick(): Promise<void> {
+    this.#running ??= this.#look().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #look(): Promise<void> {
+    for (const [name, responder] of this.#responders) await this.#renew(name, responder);
+    if (Date.now() < this.#retireAt) return;
+    this.#retireAt = Date.now() + retirementMs;
+    await this.#trying('', 'keys of old OCSP responders could not be retired', async () => this.#retire());
+  }
+
+  async #renew(authority: string, { keys }: OcspResponder): Promise<void> {
+    if (!keys.isDue) return;
+    await this.#trying(authority, 'the OCSP responder has no new certificate; it is tried again each second', async () => keys.renew());
+  }
+
+  /** Says once what goes wrong. */
+  async #trying(what: string, message: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.#failures.delete(what);
+    } catch (error) {
+      const failures = (this.#failures.get(what) ?? 0) + 1;
+      this.#failures.set(what, failures);
+      const reason = error instanceof Error ? error.message : String(error);
+      if (failures === 1) this.#tools.log.error(message, { ...(what === '' ? {} : { authority: what }), reason });
+    }
+  }
+
+  async #retire(): Promise<void> {
+    const now = Date.now();
+    const ids = await this.#tools.store.run('retireOcspResponders', { endedBefore: now - retirementMs, now });
+    for (const id of ids) await this.#tools.undoing.finish(parseKeyId(id));
+  }
+
+  /** `authority/serial number`. */
+  #take(id: string): void {
+    const [authority = '', serialNumber = ''] = id.split('/');
+    this.changed(authority, serialNumber);
+  }
+}
+
+/** Certificates of authorities have no row in the state store: those that the configuration names count as issued. */
+function authoritiesUnder({ certificate }: CertificateIssuer, authorities: Authorities): ReadonlySet<string> {
+  const ders = [...authorities.values()].flatMap(({ chain, otherChains = [] }) => [...chain, ...otherChains.flat()]);
+  const issued = ders.map(parseCertificate).filter(({ issuer }) => Buffer.compare(issuer, certificate.subject) === 0);
+  return new Set(issued.map(({ serialNumber }) => serialNumberText(Buffer.from(serialNumber).toString('hex'))));
+}

@@ -1,0 +1,59 @@
+/** How much of the token strangers may have. */
+export interface SigningLimitSettings {
+  readonly signaturesPerSecond: number;
+  /** Of them, so many at once. */
+  readonly atOnceMax: number;
+  /** And so many wait. */
+  readonly waitingMax: number;
+}
+
+/** More is asked for than strangers may have. */
+export class TooManySignatures extends Error {
+  constructor() {
+    super('too many OCSP answers are asked for');
+    this.name = 'TooManySignatures';
+  }
+}
+
+/** Bounds how many signatures are made in a second (a full second's worth may come at once), and how many at the same time. */
+export class SigningLimit {
+  readonly #settings: SigningLimitSettings;
+  #allowed: number;
+  #countedAt = performance.now();
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(settings: SigningLimitSettings) {
+    this.#settings = settings;
+    this.#allowed = settings.signaturesPerSecond;
+  }
+
+  /** @throws {TooManySignatures} before the work is begun */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    await this.#enter();
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      // The place is handed on.
+      if (next === undefined) this.#running -= 1;
+      else next();
+    }
+  }
+
+  async #enter(): Promise<void> {
+    const { signaturesPerSecond, atOnceMax, waitingMax } = this.#settings;
+    const now = performance.now();
+    this.#allowed = Math.min(this.#allowed + ((now - this.#countedAt) * signaturesPerSecond) / 1000, signaturesPerSecond);
+    this.#countedAt = now;
+    if (this.#allowed < 1 || (this.#running >= atOnceMax && this.#waiting.length >= waitingMax)) throw new TooManySignatures();
+    this.#allowed -= 1;
+    if (this.#running < atOnceMax) {
+      this.#running += 1;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+}

@@ -1,0 +1,11 @@
+import type { SigningLimitSettings } from '../certificates/ocsp/signing-limit.ts';
+import type { Config } from '../config/config.ts';
+
+/** Fewer than the token serves at once, so that callers find it free. */
+const atOnceMax = 4;
+const waitingMax = 100;
+
+/** What strangers may have of the token. */
+export function ocspLimits({ listeners }: Pick<Config, 'listeners'>): SigningLimitSettings {
+  return { signaturesPerSecond: listeners.public?.ocspSignaturesPerSecond ?? 1, atOnceMax, waitingMax };
+}

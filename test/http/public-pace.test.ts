@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createPublicServer } from '../../src/http/public-listener.ts';
+
+type PublicServer = ReturnType<typeof createPublicServer>;
+let server: PublicServer | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** Statuses of so many requests that come at once, and how long they took. */
+async function flood(requestsPerSecond: number, count: number): Promise<{ statuses: Map<number, number>; seconds: number }> {
+  const settings = {
+    host: '127.0.0.1',
+    port: 0,
+    connectionsMax: 1000,
+    idleTimeoutSeconds: 10,
+    ocspSignaturesPerSecond: 1,
+    requestsPerSecond,
+  };
+  server = createPublicServer(settings, [
+    (_request, response) => {
+      response.end('x');
+      return true;
+    },
+  ]);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const begun = performance.now();
+  const got = await Promise.all(
+    Array.from(
+      { length: count },
+      async () =>
+        new Promise<number>((resolve, reject) => {
+          const sent = request({ port, host: '127.0.0.1', agent: false }, (response) => {
+            response.resume();
+            resolve(response.statusCode ?? 0);
+          });
+          sent.on('error', reject);
+          sent.end();
+        }),
+    ),
+  );
+  const statuses = new Map<number, number>();
+  for (const status of got) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  return { statuses, seconds: (performance.now() - begun) / 1000 };
+}
+
+describe('requests of strangers', () => {
+  it('are taken at a pace; what comes faster waits', async () => {
+    const { statuses, seconds } = await flood(100, 110);
+    expect(statuses).toEqual(new Map([[200, 110]]));
+    // A tenth of a second's share comes at once.
+    expect(seconds).toBeGreaterThan(0.95);
+  });
+
+  it('are refused where they would wait for more than two seconds', async () => {
+    const { statuses } = await flood(50, 300);
+    expect(statuses.get(200)).toBeGreaterThanOrEqual(100);
+    expect(statuses.get(503)).toBeGreaterThan(0);
+    expect((statuses.get(200) ?? 0) + (statuses.get(503) ?? 0)).toBe(300);
+  });
+
+  it('are not slowed down below it', async () => {
+    const { statuses } = await flood(100_000, 500);
+    expect(statuses).toEqual(new Map([[200, 500]]));
+  });
+});
