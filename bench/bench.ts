@@ -20,6 +20,7 @@ import { reportTokenLayer } from './token-layer-report.ts';
 import { signetdPids } from './signetd-processes.ts';
 import { stateCommitLines } from './state-commits.ts';
 import { transferLines } from './transfer.ts';
+import { twoStepLines } from './two-steps.ts';
 
 const ceilingLength = { threads: 2, seconds: 4 };
 const connectionCounts = [1, 8, 32];
@@ -99,6 +100,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   for (const type of keyTypes) measured.push(await measureType(type, quickstart, token, bodyFile));
   // The request of the last type, P-256, and an answer of its size: that is what the bare server is compared with.
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);
+  const twoSteps = await twoStepLines(quickstart, directory, say);
   say('with the audit log and without it, in turns');
   const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
   say('the state store on both databases');
@@ -111,6 +113,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const parts = [
     tokenLayer,
     report(measured, bare),
+    twoSteps,
     auditCosts.map(auditCostLine),
     commits,
     jsonCostLines(),

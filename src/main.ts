@@ -14,7 +14,7 @@ import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
-import { checkKeyTypes, keyOptions, keysOf, poolTargets } from './daemon/key-options.ts';
+import { checkKeyTypes, keyOptions, keysOf, macKeyOptions, poolTargets } from './daemon/key-options.ts';
 import { ocspLimits } from './daemon/ocsp-limits.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { readinessFaults } from './daemon/readiness.ts';
@@ -32,6 +32,7 @@ import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
 import { Keyring } from './keys/keyring.ts';
+import { establishMacKey } from './keys/mac-key.ts';
 import { Messenger } from './messages/messenger.ts';
 import type { Context } from './operations/operation.ts';
 import { operations } from './operations/table.ts';
@@ -40,11 +41,13 @@ import { addressOf, listen } from './service/listen.ts';
 import { listenFds } from './service/listen-fds.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
+import { Sessions } from './signatures/sessions/sessions.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { crlMetrics } from './telemetry/crl-metrics.ts';
 import { ocspMetrics } from './telemetry/ocsp-metrics.ts';
 import { messageMetrics } from './telemetry/message-metrics.ts';
+import { leftKeyMetrics } from './telemetry/left-key-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { auditMetrics } from './telemetry/audit-metrics.ts';
 import { authorityMetrics } from './telemetry/authority-metrics.ts';
@@ -82,6 +85,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     tokenMetrics.served(operation, outcomeOf(status), waitedMs, tokenMs);
   });
   await token.start();
+  await establishMacKey(store, token, macKeyOptions(config, log));
   checkKeyTypes(config, token);
   const authorities = await openAuthorities(token, config.certificateAuthorities);
   checkProfiles(config.tenants, authorities);
@@ -91,6 +95,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const threads = new WorkThreads();
   const keys = new Keyring(store, token, tokenCustody(token), {
     ...keyOptions(config),
+    log,
     threads,
     pool: { ...metrics.keyPool(), targets: () => poolTargets(validConfig), isTokenBusy: () => token.waiting > 0, log },
   });
@@ -101,9 +106,12 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   keys.destruction.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
+  leftKeyMetrics(metrics.registry, () => keys.destruction.left.length);
   keys.startPool();
   const audit = await openAudit(config.audit, { store, token, log });
-  const keptAnswers = await KeptAnswers.open(store, await tokenMacOfKeptAnswers(store, token, log));
+  const tokenMac = await tokenMacOfKeptAnswers(store, token, log);
+  const keptAnswers = await KeptAnswers.open(store, tokenMac);
+  const sessions = new Sessions(store, tokenMac);
   warnOfReadableFiles(config, log);
 
   const crls = new CrlPublishers(store, log);
@@ -158,6 +166,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       keys,
       token,
       revocations,
+      sessions,
       threads,
       transfers,
       stagedNames,
@@ -183,6 +192,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       readinessFaults({
         isStopping: () => draining.begun,
         signer: () => [...validAuthorities.values()][0],
+        tokenFault: () => token.hostFault,
         store,
         auditWritable: () => audit.status.writable,
         listenerFaults: () => apiListener.tls.faults(),
@@ -280,6 +290,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     keys.stopPool();
     keys.destruction.stopSweeping();
     keptAnswers.stop();
+    sessions.stop();
     messages.close();
     await transfers?.stop();
     await audit.stop();

@@ -16,6 +16,12 @@ export const resultCodes = {
   CERTIFICATE_UNKNOWN: { major: 2, minor: 211, text: 'this service has not issued this certificate' },
   CERTIFICATE_STATE: { major: 2, minor: 212, text: 'the state of the certificate does not allow this' },
   ISSUANCE_REFUSED: { major: 2, minor: 213, text: 'the certificate profile refuses the request' },
+  SESSION_UNKNOWN: { major: 2, minor: 221, text: 'no such signature session: it was never opened, was completed, or has ended' },
+  SIGNATURE_VALUE_INVALID: {
+    major: 2,
+    minor: 222,
+    text: 'a signature value does not verify under the signer certificate; the session stays open',
+  },
   TIMESTAMP_UNAVAILABLE: { major: 2, minor: 231, text: 'no time-stamp authority answered' },
   TIMESTAMP_INVALID: { major: 2, minor: 232, text: 'a time-stamp came back that does not hold' },
   REVOCATION_UNAVAILABLE: { major: 2, minor: 233, text: 'revocation data could not be had' },

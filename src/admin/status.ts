@@ -3,6 +3,7 @@ import { changedMembers } from '../config/changes.ts';
 import { loadConfig, type Config } from '../config/config.ts';
 import type { Reloader } from '../config/reloader.ts';
 import type { Health } from '../http/operations-listener.ts';
+import type { Keyring } from '../keys/keyring.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { version } from '../telemetry/version.ts';
 import type { StatusView } from './views.ts';
@@ -15,11 +16,12 @@ export interface StatusSources {
   readonly configPath: string;
   readonly startedAt: Date;
   readonly token: { readonly waiting: number };
+  readonly keys: Keyring;
 }
 
 /** How the service is. It asks the token for a signature and the state store for a write, as readiness does. */
 export async function statusView(sources: StatusSources): Promise<StatusView> {
-  const { store, audit, health, reloader, token } = sources;
+  const { store, audit, health, reloader, token, keys } = sources;
   const { config, last } = reloader;
   const faults = { ...(await health.ready()) };
   const clients = await store.run('listClients').catch(() => {
@@ -45,6 +47,7 @@ export async function statusView(sources: StatusSources): Promise<StatusView> {
       recordsSinceCheckpoint,
     },
     tokenWaitingRequests: token.waiting,
+    keysLeft: keys.destruction.left.map(({ id, reason }) => ({ tokenId: id, reason })),
     faults,
   };
 }

@@ -53,6 +53,8 @@ export const StatusView = z.strictObject({
     recordsSinceCheckpoint: z.int(),
   }),
   tokenWaitingRequests: z.int(),
+  /** Keys that should be gone, and that the token has not destroyed yet. `tokenId`: CKA_ID. */
+  keysLeft: z.array(z.strictObject({ tokenId: z.string(), reason: z.string() })),
   /** What keeps the service from being ready, by its part. */
   faults: z.record(z.string(), z.string()),
 });

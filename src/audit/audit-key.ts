@@ -1,36 +1,36 @@
 import { hash } from 'node:crypto';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
+import { keyForPurpose } from '../token/key-for-purpose.ts';
+import type { KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import type { CheckpointSigner } from './checkpoint.ts';
 
 /**
- * The service key that signs checkpoints, made at the first start: P-256, on the token, announced in the journal before it is made, so that a crash
- * leaves no stray key. The state store keeps its public half.
+ * The service key that signs checkpoints, made at the first start: P-256, on the token. The state store keeps its public half, and those of the keys
+ * before it.
  */
 export async function tokenCheckpointSigner(store: StateStore, token: Token, log: Logger): Promise<CheckpointSigner> {
-  const [newest] = await store.run('auditKeys');
-  if (newest !== undefined) {
-    const id = parseKeyId(newest.key_id);
-    if ((await token.listKeys()).some((key) => key.id === id)) return signer(token, id, newest.public_key);
-    log.error('the key of the audit checkpoints is not on the token; a new one is made', { keyId: newest.key_id });
-  }
-  const id = newKeyId('service');
-  const now = Date.now();
-  await store.run('announce', { key_id: id, intent: 'CREATE', created_at: now });
-  const publicKey = await token.createKey(id, 'P-256');
-  await store.run('insertAuditKey', { key_id: id, public_key: publicKey, created_at: now });
-  return signer(token, id, publicKey);
+  let made: Uint8Array | undefined;
+  const id = await keyForPurpose(store, token, {
+    find: async () => store.run('findAuditKey'),
+    try: async (known) => signed(token, known, Buffer.from('is the key there?')),
+    async make(next) {
+      made = await token.createKey(next, 'P-256');
+    },
+    take: async (next, replaces) =>
+      store.run('takeAuditKey', { key_id: next, public_key: made ?? new Uint8Array(), created_at: store.now(), replaces }),
+    lost(known) {
+      log.error('the key of the audit checkpoints is not on the token; a new one is made', { keyId: known });
+    },
+  });
+  const row = (await store.run('auditKeys')).find(({ key_id: keyId }) => keyId === id);
+  if (row === undefined) throw new Error(`the state store has no public key of ${id}, which signs audit checkpoints`);
+  return { publicKey: row.public_key, sign: async (bytes) => signed(token, id, bytes) };
 }
 
-function signer(token: Token, id: KeyId, publicKey: Uint8Array): CheckpointSigner {
-  return {
-    publicKey,
-    async sign(bytes) {
-      const [value] = await token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, [hash('sha256', bytes, 'buffer')]);
-      if (value === undefined) throw new Error('the token gave no value');
-      return value;
-    },
-  };
+async function signed(token: Token, id: KeyId, bytes: Uint8Array): Promise<Uint8Array> {
+  const [value] = await token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, [hash('sha256', bytes, 'buffer')]);
+  if (value === undefined) throw new Error('the token gave no value');
+  return value;
 }

@@ -1,4 +1,4 @@
-import { createHash, type X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import type { IssuingChainRow } from '../state/schema.ts';
@@ -17,20 +17,34 @@ export function chainsOf(own: X509Certificate, known: readonly X509Certificate[]
   const isOwn = (one: X509Certificate): boolean => one.subject === own.subject && one.publicKey.equals(own.publicKey);
   const starts = [own, ...known.filter((one) => isOwn(one) && !one.raw.equals(own.raw))];
   const chains: X509Certificate[][] = [];
+  // Once for each certificate, however many chains it is in: who made the certificates may be anybody.
+  const issuersOf = new Map<X509Certificate, readonly X509Certificate[]>();
+  const possible = (one: X509Certificate): readonly X509Certificate[] => {
+    const found = issuersOf.get(one) ?? (isSelfIssued(one) ? [] : known.filter((issuer) => isIssuedBy(one, issuer)));
+    issuersOf.set(one, found);
+    return found;
+  };
   const grow = (chain: readonly X509Certificate[], last: X509Certificate): void => {
-    const issuers = isSelfIssued(last)
-      ? []
-      : known.filter(
-          (one) => last.checkIssued(one) && last.verify(one.publicKey) && !chain.some((before) => before.publicKey.equals(one.publicKey)),
-        );
+    if (chains.length >= maxChains) return;
+    const issuers = possible(last).filter((one) => !chain.some((before) => before.publicKey.equals(one.publicKey)));
     if (issuers.length === 0 || chain.length === maxLength) {
-      if (chains.length < maxChains) chains.push([...chain]);
+      chains.push([...chain]);
       return;
     }
     for (const issuer of issuers) grow([...chain, issuer], issuer);
   };
   for (const start of starts) grow([start], start);
   return chains.map((chain) => chain.map(({ raw }) => new Uint8Array(raw)));
+}
+
+/** The issuers of a chain without the self-signed one at its end: who verifies a signature has that, or does not trust it. */
+export function withoutRoot(issuers: readonly Uint8Array[]): readonly Uint8Array[] {
+  const last = issuers.at(-1);
+  return last !== undefined && isSelfIssued(new X509Certificate(last)) ? issuers.slice(0, -1) : issuers;
+}
+
+function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
 function isSelfIssued(certificate: X509Certificate): boolean {

@@ -20,12 +20,13 @@ export async function status(configPath: string): Promise<Outcome> {
     ['waiting for the token', `${result.tokenWaitingRequests} requests`],
   ]);
   const reloadFaults = (lastReload?.faults ?? []).map((fault) => `the last reload was refused: ${fault}`);
+  const left = result.keysLeft.map(({ tokenId, reason }) => `key ${tokenId} should be gone and is still on the token: ${reason}`);
   const unloaded = notLoaded.length === 0 ? [] : [`not loaded yet: ${notLoaded.join(', ')}; run signetctl reload`];
   return {
     json: result,
     text,
     faults: Object.entries(result.faults).map(([part, fault]) => `not ready: ${part}: ${fault}`),
-    notes: [...notes, ...reloadFaults, ...unloaded],
+    notes: [...notes, ...reloadFaults, ...unloaded, ...left],
   };
 }
 

@@ -27,6 +27,7 @@ const changeable = [
   'listeners.api.key',
   'log.level',
   'messages',
+  'sessions',
   'tenants',
 ] as const;
 

@@ -10,6 +10,7 @@ import { fileOrCredential } from './credential-file.ts';
 import { absoluteDocuments, absoluteTransferStore, AllowedDirectories, DocumentsConfig, TransferStoreConfig } from './documents-config.ts';
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
 import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
+import { SessionsConfig } from './sessions-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
 import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
 
@@ -145,6 +146,7 @@ export const Config = z.strictObject({
   token: TokenConfig,
   state: StateConfig.prefault({}),
   keyPool: KeyPool.prefault({}),
+  sessions: SessionsConfig.prefault({}),
   audit: Audit.prefault({}),
   certificateAuthorities: z.record(AuthorityName, CertificateAuthority),
   admin: AdminConfig.prefault({}),
@@ -231,6 +233,7 @@ function withAbsolutePaths(config: Config, base: string): Config {
     token: absoluteToken(config.token, base),
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
+    sessions: { ...config.sessions, scratchDirectory: resolve(base, config.sessions.scratchDirectory) },
     admin: { ...config.admin, socketPath: resolve(base, config.admin.socketPath) },
     documents: absoluteDocuments(config.documents, base),
     ...(config.transferStore === undefined ? {} : { transferStore: absoluteTransferStore(config.transferStore, base) }),

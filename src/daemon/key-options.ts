@@ -1,6 +1,8 @@
 import { ConfigError, type Config } from '../config/config.ts';
 import type { KeyType } from '../config/profile.ts';
 import type { KeyringOptions } from '../keys/keyring.ts';
+import type { MacKeyOptions } from '../keys/mac-key.ts';
+import type { Logger } from '../telemetry/log.ts';
 import type { TokenClient } from '../token/client/token-client.ts';
 import { missingKeyTypes } from '../token/wire/probe-report.ts';
 
@@ -37,4 +39,9 @@ export function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, 
 
 export function keysOf(authorities: Config['certificateAuthorities']): string[] {
   return Object.values(authorities).map(({ keyId }) => keyId);
+}
+
+/** Whoever may make the key for secrets asks the token twice, and each question has its own time. */
+export function macKeyOptions({ token }: Config, log: Logger): MacKeyOptions {
+  return { label: token.label, claimMs: 4 * 1000 * token.callTimeoutSeconds, log };
 }

@@ -8,6 +8,8 @@ export interface Footing {
   isStopping(): boolean;
   /** Whose signature shows that the token signs; undefined where no key is configured. */
   signer(): { sign(bytes: Uint8Array): Promise<unknown> } | undefined;
+  /** Why the token that is there is not used. */
+  tokenFault(): string | undefined;
   readonly store: Pick<StateStore, 'run'>;
   auditWritable(): boolean;
   listenerFaults(): Readonly<Record<string, string>>;
@@ -19,7 +21,7 @@ export async function readinessFaults(footing: Footing): Promise<Record<string, 
   // Nobody takes these bytes for a certificate: they are no ASN.1.
   await Promise.all([
     inTime(footing.signer()?.sign(Buffer.from('readiness'))).catch(() => {
-      faults['token'] = 'it does not sign';
+      faults['token'] = footing.tokenFault() ?? 'it does not sign';
     }),
     inTime(footing.store.run('probe')).catch(() => {
       faults['state'] = 'it takes no writes';

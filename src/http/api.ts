@@ -9,7 +9,6 @@ import { jsonPieces } from '../documents/long-answer.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { withFewDocuments } from '../operations/limit-sizes.ts';
-import { interfacePaths } from '../operations/interface-paths.ts';
 import type { Context, Operation } from '../operations/operation.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import { asRequest } from '../telemetry/current-request.ts';
@@ -79,11 +78,6 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
   }
   mountFiles(app, options, current);
   mountDocumentation(app, options, current);
-  for (const path of interfacePaths) {
-    app.all(`${options.signRoot}/${path}`, (_request, response) => {
-      sendProblem(response, new Problem(404, 'this version does not offer this operation of the interface'));
-    });
-  }
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });

@@ -1,44 +1,62 @@
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { newKeyId, parseKeyId } from '../token/key-id.ts';
+import { keyForPurpose } from '../token/key-for-purpose.ts';
+import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { MessageToken } from '../token/service-keys.ts';
-import type { Token } from '../token/token.ts';
+import { KeyGone, type Token } from '../token/token.ts';
 import type { TokenMac } from './request-secrets.ts';
 
 const purpose = 'kept answers';
 const keyBytes = 32;
+const algorithm = { scheme: 'HMAC', hash: 'sha256' } as const;
+/** No request's message is this: theirs are JSON. */
+const trial = Buffer.from('is the key there?');
+
+type KeyToken = Pick<Token, 'destroyKey'> & { readonly messages: MessageToken };
 
 /**
- * The HMAC key on the token that everything about kept answers follows from. It is made at the first start and announced in the journal before, so that
- * a crash leaves no stray key. Of instances that start at once, one makes the key of all.
+ * The HMAC key on the token that everything about kept answers follows from, made at the first start. Of instances that start at once, one makes the key
+ * of all; where one has to make another, since the token lost it, the others go over to that.
  */
-export async function tokenMacOfKeptAnswers(
-  store: StateStore,
-  token: Token & { readonly messages: MessageToken },
-  log: Logger,
-): Promise<TokenMac> {
-  const id = parseKeyId((await usableKey(store, token, log)) ?? (await newKey(store, token)));
-  return async (message) => token.messages.signMessage(id, { scheme: 'HMAC', hash: 'sha256' }, message);
+export async function tokenMacOfKeptAnswers(store: StateStore, token: KeyToken, log: Logger): Promise<TokenMac> {
+  let id = await theKey(store, token, log);
+  let mayBeOther = false;
+  store.onChange((change) => {
+    if (change === 'everything' || change.table === 'service_keys') mayBeOther = true;
+  });
+  const reread = async (): Promise<void> => {
+    mayBeOther = false;
+    const named = await store.run('findServiceKey', purpose).catch((error: unknown) => {
+      mayBeOther = true;
+      throw error;
+    });
+    if (named !== undefined) id = parseKeyId(named);
+  };
+  return async (message) => {
+    if (mayBeOther) await reread();
+    const used = id;
+    try {
+      return await token.messages.signMessage(used, algorithm, message);
+    } catch (error) {
+      if (!(error instanceof KeyGone)) throw error;
+      await reread();
+      if (id !== used) return token.messages.signMessage(id, algorithm, message);
+      log.error('the key of kept answers is not on the token any more; the next start makes a new one', { keyId: used });
+      throw error;
+    }
+  };
 }
 
-async function usableKey(store: StateStore, token: Token, log: Logger): Promise<string | undefined> {
-  const known = await store.run('findServiceKey', purpose);
-  if (known === undefined) return undefined;
-  if ((await token.listKeys()).some(({ id }) => id === known)) return known;
-  log.error('the key of kept answers is not on the token; a new one is made, and what was kept is forgotten', { keyId: known });
-  return undefined;
-}
-
-async function newKey(store: StateStore, token: Token & { readonly messages: MessageToken }): Promise<string> {
-  const replaces = await store.run('findServiceKey', purpose);
-  const id = newKeyId('service');
-  const now = Date.now();
-  await store.run('announce', { key_id: id, intent: 'CREATE', created_at: now });
-  await token.messages.createMessageKey(id, { scheme: 'HMAC', hash: 'sha256', bytes: keyBytes });
-  const taken = await store.run('takeServiceKey', { purpose, key_id: id, created_at: now, replaces });
-  if (taken !== id) {
-    await token.destroyKey(id);
-    await store.run('finishStep', id);
-  }
-  return taken;
+async function theKey(store: StateStore, token: KeyToken, log: Logger): Promise<KeyId> {
+  return keyForPurpose(store, token, {
+    find: async () => store.run('findServiceKey', purpose),
+    try: async (id) => token.messages.signMessage(id, algorithm, trial),
+    async make(id) {
+      await token.messages.createMessageKey(id, { ...algorithm, bytes: keyBytes });
+    },
+    take: async (id, replaces) => store.run('takeServiceKey', { purpose, key_id: id, created_at: store.now(), replaces }),
+    lost(id) {
+      log.error('the key of kept answers is not on the token; a new one is made, and what was kept is forgotten', { keyId: id });
+    },
+  });
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { KeyType } from '../config/profile.ts';
+import { Refusal } from '../result-codes.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
-import type { ClaimOutcome, ProofOutcome, SignOutcome, Token } from '../token/token.ts';
+import { KeyGone, type ClaimOutcome, type ProofOutcome, type SignOutcome, type Token } from '../token/token.ts';
 import type { OtpAction } from './credentials.ts';
 import type { PossibleSecret, Reserved } from './reserved.ts';
 
@@ -10,7 +11,10 @@ import type { PossibleSecret, Reserved } from './reserved.ts';
 export interface KeyCustody {
   /** Makes the key under an identifier that the journal knows already; answers its public key (SubjectPublicKeyInfo, DER). */
   create(id: KeyId, type: KeyType): Promise<Uint8Array>;
-  /** Verifies the secret and signs, in one step; with a secret that `allows` does not let sign, it verifies alone. */
+  /**
+   * Verifies the secret and signs, in one step; with a secret that `allows` does not let sign, it verifies alone.
+   * @throws {Refusal} KEY_STATE where the secret is right and the private key is gone
+   */
   sign(
     reserved: Reserved<'SIGN'>,
     algorithm: SignatureAlgorithm,
@@ -30,13 +34,25 @@ export function tokenCustody(token: Token): KeyCustody {
   return {
     create: async (id, type) => token.createKey(id, type),
     sign: async ({ key, candidates, also }, algorithm, digests, allows) =>
-      token.signWithProof(key.id, algorithm, digests, {
-        anyOf: candidates.map((candidate) => ({ ...candidate, signs: allows(candidate) })),
-        also,
-      }),
+      refusingGone(
+        token.signWithProof(key.id, algorithm, digests, {
+          anyOf: candidates.map((candidate) => ({ ...candidate, signs: allows(candidate) })),
+          also,
+        }),
+      ),
     verify: async ({ key, candidates, also }) =>
       token.verifyProof(key.id, { anyOf: candidates.map((candidate) => ({ ...candidate, signs: false })), also }),
     claim: async (id) => token.claimKey(id, randomBytes(16).toString('hex')),
     destroy: async (id) => token.destroyKey(id),
   };
+}
+
+/** A record can be older than the token: the key was consumed or removed since, and no restart of the host brings it back. */
+async function refusingGone<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (cause instanceof KeyGone) throw new Refusal('KEY_STATE', { message: 'the private key is not on the token any more', cause });
+    throw cause;
+  }
 }

@@ -4,6 +4,7 @@ import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
+import { TokenUnavailable } from '../token/token.ts';
 import type { KeyCustody } from './custody.ts';
 import type { Destruction } from './destruction.ts';
 import { mostWanted, PoolLevels } from './pool-levels.ts';
@@ -123,7 +124,9 @@ export class KeyPool {
       }
       return false;
     } catch (error) {
-      await store.run('fillPool', row).catch(() => undefined);
+      // Unless it never left, the claim may have been carried out, and then nobody can have the key any more: the token keeps to the first.
+      if (error instanceof TokenUnavailable && error.nothingDone) await store.run('fillPool', row).catch(() => undefined);
+      else await destruction.undoCreation(id);
       throw error;
     }
   }

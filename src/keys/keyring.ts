@@ -18,7 +18,7 @@ import type { Token } from '../token/token.ts';
 import { Activation } from './activation.ts';
 import { passwordBytes, type GivenSecret, type OtpAction } from './credentials.ts';
 import type { KeyCustody } from './custody.ts';
-import { Destruction, type RecoveryOptions } from './destruction.ts';
+import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
 import { coversDigests, coversDocuments, type BoundDigest } from './digest-binding.ts';
 import { KeyCache, type RecordReader } from './key-cache.ts';
 import { checkUsable, parseKeyReferenceId, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
@@ -65,13 +65,13 @@ export class Keyring {
   readonly #pool: KeyPool | undefined;
 
   constructor(store: StateStore, token: Token, custody: KeyCustody, options: KeyringOptions = {}) {
-    const { abandonedMs = 600_000, attemptMaxMs = 120_000, attemptWaitMs = 30_000, configured = [] } = options;
+    const { abandonedMs = 600_000, attemptMaxMs = 120_000, attemptWaitMs = 30_000, configured = [], log } = options;
     this.#store = store;
     this.#token = token;
     this.#threads = options.threads;
     this.#custody = custody;
     this.#journal = storeKeyJournal(store);
-    this.destruction = new Destruction(store, custody, this.#journal, { abandonedMs, configured });
+    this.destruction = new Destruction(store, custody, this.#journal, { abandonedMs, configured, log });
     this.#pool =
       options.pool === undefined
         ? undefined
@@ -319,7 +319,7 @@ export class Keyring {
   }
 
   /** What an earlier run left open. @see Destruction.recover */
-  async recover(): Promise<{ finished: number; kept: readonly string[] }> {
+  async recover(): Promise<Recovered> {
     if (!this.#store.isShared) await this.#store.run('endReservations');
     return this.destruction.recover();
   }

@@ -12,6 +12,7 @@ import type { OperationPaceName } from '../config/limits-config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
 import type { Messenger } from '../messages/messenger.ts';
+import type { Sessions } from '../signatures/sessions/sessions.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { limitSizes } from './limit-sizes.ts';
@@ -32,6 +33,8 @@ export interface Context {
   /** Whose tokens name the subjects of certificates. */
   readonly identityProviders: IdentityProviders;
   readonly revocations: Revocations;
+  /** Signatures between their two steps. */
+  readonly sessions: Sessions;
   /** For work that would hold up the event loop. */
   readonly threads: WorkThreads;
   /** The file transfer store, where there is one. */

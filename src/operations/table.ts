@@ -2,6 +2,8 @@ import { changePassword } from './change-password/change-password.ts';
 import { checkKey } from './check-key/check-key.ts';
 import { createCertificate } from './create-certificate/create-certificate.ts';
 import type { Operation } from './operation.ts';
+import { remotePreSign } from './remote-pre-sign/remote-pre-sign.ts';
+import { remoteSign } from './remote-sign/remote-sign.ts';
 import { removeKey } from './remove-key/remove-key.ts';
 import { sendMessage } from './send-message/send-message.ts';
 import { sendOtp } from './send-otp/send-otp.ts';
@@ -10,6 +12,8 @@ import { sign } from './sign/sign.ts';
 
 /** Every operation of the API. */
 export const operations: readonly Operation[] = [
+  remotePreSign,
+  remoteSign,
   sign,
   createCertificate,
   revokeCertificate,

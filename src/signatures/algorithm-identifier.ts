@@ -107,3 +107,8 @@ function pssParameters({ hash, mgfHash, saltBytes }: Extract<SignatureAlgorithm,
     ...(saltBytes === 20 ? [] : [der.explicit(2, der.integer(saltBytes))]),
   );
 }
+
+/** The OID that names a hash. */
+export function hashAlgorithmOid(hash: HashName): string {
+  return hashOids[hash];
+}

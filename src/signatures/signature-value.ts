@@ -1,8 +1,45 @@
 import * as der from '../asn1/der.ts';
+import { children, DerError, readAll } from '../asn1/reader.ts';
 
 /** ECDSA-Sig-Value (RFC 3279 §2.2.3) of r‖s of fixed width. */
 export function ecdsaValueToDer(value: Uint8Array): Uint8Array {
   if (value.length === 0 || value.length % 2 !== 0) throw new RangeError('r‖s has an even length');
   const half = value.length / 2;
   return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
+}
+
+/** Bytes of r and of s each. */
+const coordinateBytes = new Map<string | undefined, number>([
+  ['prime256v1', 32],
+  ['secp384r1', 48],
+  ['secp521r1', 66],
+]);
+
+/** What a value made elsewhere may be as r‖s of fixed width: r‖s itself, or ECDSA-Sig-Value in DER. A few values are both; none where it is neither. */
+export function possibleEcdsaValues(value: Uint8Array, namedCurve: string | undefined): Uint8Array[] {
+  const width = coordinateBytes.get(namedCurve);
+  if (width === undefined) return [];
+  const fromDer = ecdsaValueOfDer(value, width);
+  return [...(value.length === 2 * width ? [value] : []), ...(fromDer === undefined ? [] : [fromDer])];
+}
+
+function ecdsaValueOfDer(value: Uint8Array, width: number): Uint8Array | undefined {
+  try {
+    const outer = readAll(value);
+    const numbers = outer.tag === 0x30 ? children(outer) : [];
+    if (numbers.length !== 2 || numbers.some(({ tag }) => tag !== 0x02)) return undefined;
+    const padded = numbers.map(({ content }) => unsigned(content, width));
+    return padded.every((one) => one !== undefined) ? Buffer.concat(padded) : undefined;
+  } catch (error) {
+    if (error instanceof DerError) return undefined;
+    throw error;
+  }
+}
+
+/** A positive INTEGER in the fewest octets, as a number of fixed width. */
+function unsigned(content: Uint8Array, width: number): Uint8Array | undefined {
+  const [first = 0x80, second = 0] = content;
+  if (first >= 0x80 || (first === 0 && content.length > 1 && second < 0x80)) return undefined;
+  const bytes = first === 0 ? content.subarray(1) : content;
+  return bytes.length > width ? undefined : Buffer.concat([Buffer.alloc(width - bytes.length), bytes]);
 }

@@ -20,9 +20,12 @@ export interface Schema {
   service_keys: ServiceKeyRow;
   transfer_files: TransferFileRow;
   transfer_shares: TransferShareRow;
+  mac_key: MacKeyRow;
   limited_tenants: LimitedTenantRow;
   identity_tokens: IdentityTokenRow;
   issuing_chains: IssuingChainRow;
+  signature_sessions: SignatureSessionRow;
+  signature_session_parts: SignatureSessionPartRow;
 }
 
 /** A registered client certificate, by its public key (contract §8). */
@@ -287,10 +290,44 @@ export interface TransferShareRow {
   files: number;
 }
 
+/** What the token's key for secrets is known by, in one row. */
+export interface MacKeyRow {
+  id: number;
+  /** Its MAC of a constant; null until there is one. */
+  check_value: Generated<Uint8Array | null>;
+  /** Whoever looks at the token, or makes the key, until then. */
+  claim: string | null;
+  claimed_until: Generated<number>;
+}
+
 /** A token of an identity provider that made a certificate and makes no other. */
 export interface IdentityTokenRow {
   /** Stands for its issuer and its identifier: a SHA-256, hexadecimal. */
   id: string;
   /** When nobody accepts it any more. */
   ends_at: number;
+}
+
+/** A signature between its two steps (contract §5). Nothing in it is readable without the token and the caller's signatureThreadId. */
+export interface SignatureSessionRow {
+  /** Stands for tenant and signatureThreadId: a MAC under a key of the token, hexadecimal. */
+  id: string;
+  tenant: string;
+  /** Who opened it: SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
+  client: string;
+  /** 1: all its parts are there. */
+  stored: number;
+  /** Bytes of content that its parts hold. */
+  spooled_bytes: number;
+  ends_at: number;
+}
+
+/** A piece of what a session holds, encrypted. It goes when its session has gone. */
+export interface SignatureSessionPartRow {
+  id: string;
+  /** 0: what was prepared; from 1: the content of documents. */
+  item: number;
+  /** From 0. */
+  part: number;
+  bytes: Uint8Array;
 }

@@ -47,7 +47,8 @@ export interface TokenKey {
 }
 
 /**
- * The port to the token. Every method rejects with TokenUnavailable where the token is down, too busy, or does not answer in time.
+ * The port to the token. Every method rejects with TokenUnavailable where the token is down, too busy, or does not answer in time, and with KeyGone where
+ * it was searched for a key to sign with and does not have it.
  * Values of ECDSA are r‖s of fixed width (PKCS#11 §2.3.1), those of RSA as long as the modulus.
  */
 export interface Token {
@@ -72,11 +73,31 @@ export interface Token {
   listKeys(): Promise<readonly TokenKey[]>;
 }
 
+/** The key that all secrets are checked with. It has one identifier for ever, so nothing but its MACs tells it from another one. */
+export interface TokenMacKey {
+  /** What it is known by: its MAC of a constant, 32 bytes, which tells nothing of it. Undefined where the token has none. */
+  check(): Promise<Uint8Array | undefined>;
+  /** Makes it, unless there is one, and answers what it is known by. The caller sees to it that nobody else does so meanwhile. */
+  make(): Promise<Uint8Array>;
+}
+
 /** The token is down, overloaded, or did not answer in time (2/291). */
 export class TokenUnavailable extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+  /** Whether the request never left: nothing can come of it. */
+  readonly nothingDone: boolean;
+
+  constructor(message: string, { nothingDone = false, ...options }: ErrorOptions & { readonly nothingDone?: boolean } = {}) {
     super(message, options);
     this.name = 'TokenUnavailable';
+    this.nothingDone = nothingDone;
+  }
+}
+
+/** The token was searched for the key, and does not have it. */
+export class KeyGone extends TokenUnavailable {
+  constructor(message: string) {
+    super(message);
+    this.name = 'KeyGone';
   }
 }
 
@@ -93,7 +114,7 @@ export class TokenBusy extends TokenUnavailable {
   readonly retryAfterSeconds: number;
 
   constructor(retryAfterSeconds: number) {
-    super('too many requests wait for the token');
+    super('too many requests wait for the token', { nothingDone: true });
     this.name = 'TokenBusy';
     this.retryAfterSeconds = retryAfterSeconds;
   }

@@ -44,14 +44,21 @@ export class PersistentCaller {
   }
 
   /** The answer's text. `baseUrl` is asked for before each try. */
-  async ask(baseUrl: () => string, operation: string, body: object, idempotencyKey: string): Promise<string> {
+  async ask(baseUrl: () => string, operation: string, body: object, idempotencyKey?: string): Promise<string> {
+    const headers: Record<string, string> = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
     for (;;) {
-      const answer = await this.#post(baseUrl(), operation, body, { 'Idempotency-Key': idempotencyKey }).catch(() => undefined);
+      const answer = await this.#post(baseUrl(), operation, body, headers).catch(() => undefined);
       if (answer?.status === 200) return answer.text;
       if (answer !== undefined) expect(answer).toMatchObject({ status: 503 });
       this.retries += 1;
       await delay(retryMs);
     }
+  }
+
+  /** The answer's text, undefined where none came. */
+  async once(baseUrl: () => string, operation: string, body: object): Promise<string | undefined> {
+    const answer = await this.#post(baseUrl(), operation, body, {}).catch(() => undefined);
+    return answer?.status === 200 ? answer.text : undefined;
   }
 
   async #post(

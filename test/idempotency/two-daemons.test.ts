@@ -1,18 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { randomInt, randomUUID, X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { parse, stringify } from 'yaml';
-import { registerClient } from '../../src/clients/registry.ts';
-import { loadTokenConfig } from '../../src/config/config.ts';
-import { openStateStore } from '../../src/state/state-store.ts';
-import { DaemonProcess } from '../support/daemon-process.ts';
-import { ScratchPostgresql } from '../support/postgresql.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ScratchPostgresql } from '../support/postgresql.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
-import { recordingLog } from '../support/silent-log.ts';
+import { TwoDaemons, type Instance } from '../support/two-daemons.ts';
 import { callersKeysOnToken, Created, creation, PersistentCaller, signing } from './callers.ts';
 
 const duplicates = 50;
@@ -20,74 +11,20 @@ const rounds = 4;
 const environment = quickstartEnvironment();
 let postgresql: ScratchPostgresql;
 let database: string;
-let host: ChildProcess;
+let daemons: TwoDaemons;
+let instances: readonly Instance[];
 let caller: PersistentCaller;
 let keysBefore: Set<string>;
 
-interface Instance {
-  readonly daemon: DaemonProcess;
-  readonly baseUrl: string;
-}
-
-let instances: readonly Instance[] = [];
-
-/** Two daemons, one PostgreSQL, one token host, which neither of them started: it lives when they are killed. */
 beforeAll(async () => {
-  environment.start();
-  environment.stop();
-  postgresql = await ScratchPostgresql.start();
-  const state = await postgresql.newDatabase();
-  if (state.kind !== 'postgresql') throw new Error('a database of PostgreSQL');
-  ({ database } = state);
-  const { configFile, clients } = environment.description();
-  const store = await openStateStore(state, recordingLog());
-  const certificate = new X509Certificate(readFileSync(clients['other']?.certificate ?? ''));
-  await registerClient(store, { certificate, name: 'other', tenant: 'other', roles: ['keys', 'signature'] });
-  await store.close();
+  daemons = await TwoDaemons.start(environment);
+  ({ postgresql, database, instances } = daemons);
   keysBefore = new Set(callersKeysOnToken(environment));
-
-  const token = loadTokenConfig(configFile);
-  host = spawn(process.execPath, ['--jitless', 'dist/token-host.js', '--config', configFile], {
-    env: { PATH: process.env['PATH'], ...token.environment },
-    stdio: 'ignore',
-  });
-  await vi.waitFor(
-    () => {
-      if (!existsSync(token.socketPath)) throw new Error('the token host does not listen');
-    },
-    { timeout: 20_000 },
-  );
-
-  const port = randomInt(20_000, 29_990);
-  const config = parse(readFileSync(configFile, 'utf8')) as Record<string, Record<string, Record<string, unknown>>>;
-  instances = ['a', 'b'].map((name, index) => {
-    const [api, operations] = [port + 2 * index, port + 2 * index + 1];
-    const own = {
-      ...config,
-      listeners: {
-        api: { ...config['listeners']?.['api'], port: api },
-        operations: { ...config['listeners']?.['operations'], port: operations },
-      },
-      token: { ...config['token'], host: 'external' },
-      state,
-      // The keys on the token are counted.
-      keyPool: { keys: 0 },
-      admin: { socketPath: join(environment.directory, `${name}.sock`) },
-      audit: { directory: join(environment.directory, `audit-${name}`), name },
-    };
-    const path = join(environment.directory, `${name}.yaml`);
-    writeFileSync(path, stringify(own), { mode: 0o600 });
-    return { daemon: new DaemonProcess(path, `http://127.0.0.1:${operations}`), baseUrl: `https://127.0.0.1:${api}` };
-  });
-  for (const { daemon } of instances) await daemon.start();
   caller = new PersistentCaller(environment);
 });
 
 afterAll(async () => {
-  for (const { daemon } of instances) await daemon.stop();
-  host.kill();
-  await once(host, 'exit');
-  await postgresql.remove();
+  await daemons.stop();
   environment.remove();
 });
 

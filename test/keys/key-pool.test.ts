@@ -10,6 +10,7 @@ import { mostWanted } from '../../src/keys/pool-levels.ts';
 import { openSqliteStore, openStateStore, type StateStore } from '../../src/state/state-store.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import type { KeyId } from '../../src/token/key-id.ts';
+import { TokenUnavailable } from '../../src/token/token.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
@@ -50,7 +51,7 @@ interface Pooled {
   readonly log: ReturnType<typeof recordingLog>;
 }
 
-function pooled(store: StateStore, target: number, changes: Partial<PoolOptions> = {}): Pooled {
+function pooled(store: StateStore, target: number, changes: Partial<PoolOptions> = {}, custody = tokenCustody(token)): Pooled {
   const levels = new Map<KeyType, number>();
   const wanted: boolean[] = [];
   const log = recordingLog();
@@ -63,7 +64,7 @@ function pooled(store: StateStore, target: number, changes: Partial<PoolOptions>
     startPauseMs: 0,
     ...changes,
   };
-  return { keys: new Keyring(store, token, tokenCustody(token), { pool }), levels, wanted, log };
+  return { keys: new Keyring(store, token, custody, { pool }), levels, wanted, log };
 }
 
 const full = async ({ keys, levels }: Pooled, target: number): Promise<void> => {
@@ -114,6 +115,42 @@ describe('the pool of keys', () => {
     expect((await next.keys.recover()).finished).toBe(1);
     expect(await onToken()).not.toContain(row?.key_id);
     expect(await store.run('poolLevels')).toEqual([]);
+    await store.close();
+  });
+
+  it.each([
+    ['was carried out and its answer lost: it is destroyed, and the next caller gets another', true, false],
+    ['may have been carried out: it is destroyed', false, false],
+    ['never left, since the token is away: it waits for the next caller', false, true],
+  ])('leaves no key behind whose claim %s', async (_name, isCarriedOut, nothingDone) => {
+    const store = await openSqliteStore(newPath());
+    const real = tokenCustody(token);
+    let isLost = true;
+    const one = pooled(
+      store,
+      1,
+      {},
+      {
+        ...real,
+        claim: async (id) => {
+          if (!isLost) return real.claim(id);
+          isLost = false;
+          if (isCarriedOut) await real.claim(id);
+          throw new TokenUnavailable('the answer is lost', { nothingDone });
+        },
+      },
+    );
+    await full(one, 1);
+    one.keys.stopPool();
+    const before = await onToken();
+    await expect(create(one.keys)).rejects.toThrow('the answer is lost');
+    const waiting = (await store.run('poolLevels')).length;
+    expect([before.length - (await onToken()).length, waiting]).toEqual(nothingDone ? [0, 1] : [1, 0]);
+    expect(await store.run('journal')).toEqual([]);
+    const next = await create(one.keys);
+    expect(before.includes(next)).toBe(nothingDone);
+    // Nobody is accused of having restored a copy of the store.
+    expect(one.log.lines.filter((line) => line.includes('an old copy'))).toEqual([]);
     await store.close();
   });
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { checkUsable, stateOf } from '../../src/keys/key-record.ts';
@@ -7,7 +7,8 @@ import { Keyring } from '../../src/keys/keyring.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
-import { newKeyId } from '../../src/token/key-id.ts';
+import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
+import { TokenUnavailable } from '../../src/token/token.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { certificateRow } from '../support/certificate-row.ts';
@@ -80,6 +81,50 @@ describe('key life cycle', () => {
     expect(await onToken()).toContain(key.id);
     await new Keyring(store, token, tokenCustody(token)).recover();
     expect(await onToken()).not.toContain(key.id);
+  });
+
+  it('goes on where the token does not destroy one key, says so, and destroys it when the token does', async () => {
+    const [stubborn, other] = [newKeyId('caller'), newKeyId('caller')];
+    for (const id of [stubborn, other]) {
+      await store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
+      await token.createKey(id, 'P-256');
+    }
+    let refuses = true;
+    const real = tokenCustody(token);
+    const custody = {
+      ...real,
+      destroy: async (id: KeyId): Promise<void> =>
+        refuses && id === stubborn ? Promise.reject(new TokenUnavailable('PKCS#11 0x1b: CKR_ACTION_PROHIBITED')) : real.destroy(id),
+    };
+    const log = recordingLog();
+    const next = new Keyring(store, token, custody, { log });
+    expect(await next.recover()).toEqual({ finished: 1, kept: [] });
+    expect(next.destruction.left).toEqual([{ id: stubborn, reason: 'PKCS#11 0x1b: CKR_ACTION_PROHIBITED' }]);
+    expect(log.lines.join()).toContain('a key that should be gone is still on the token');
+    const left = await onToken();
+    expect([left.includes(stubborn), left.includes(other)]).toEqual([true, false]);
+    expect(await store.run('journal')).toMatchObject([{ key_id: stubborn, intent: 'DESTROY' }]);
+    refuses = false;
+    await vi.waitUntil(() => next.destruction.left.length === 0, { timeout: 30_000 });
+    expect(await onToken()).not.toContain(stubborn);
+    expect(await store.run('journal')).toEqual([]);
+  });
+
+  it('answers KEY_STATE to the right secret of a key that is gone from the token, ACTIVATION_FAILED to a wrong one, and goes on with its host', async () => {
+    const { reference, secret } = await keys.create({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
+    const key = await keys.find(request.tenant, reference);
+    const { hostPid } = token;
+    const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
+    const sign = async (password: string): Promise<object> =>
+      keys.sign(key, given(password), toBeSigned, async (values) => Promise.resolve(values));
+    expect(await sign(secret.password ?? '')).toHaveLength(1);
+    // What a store tells that was restored from before the key was removed.
+    await token.destroyKey(key.id);
+    await expect(sign(secret.password ?? '')).rejects.toMatchObject({ code: 'KEY_STATE' });
+    await expect(sign('wrong')).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+    await expect(sign(secret.password ?? '')).rejects.toMatchObject({ code: 'KEY_STATE' });
+    expect(token.hostPid).toBe(hostPid);
+    expect(token.ready).toBe(true);
   });
 
   it('keeps failures and locks over a restart', async () => {

@@ -1,16 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { loadTokenConfig } from '../../src/config/config.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
 import { quickstartEnvironment } from './quickstart-environment.ts';
+import { recordingLog } from './silent-log.ts';
 import { finishCollecting, startCollecting } from './suite-logs.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** Directory of the quickstart that the whole run shares. */
     quickstartDirectory: string;
-    /** A SoftHSM token, initialised and empty, to be copied. */
+    /** A SoftHSM token to be copied: initialised, with the key for secrets, as one is that a service has started with, and with nothing else. */
     templateToken: string;
   }
 }
@@ -19,11 +22,12 @@ const environment = quickstartEnvironment();
 const templateToken = mkdtempSync(join(tmpdir(), 'signetd-template-token-'));
 
 /** One running service for all test files that speak HTTP. */
-export function setup(project: TestProject): void {
+export async function setup(project: TestProject): Promise<void> {
   startCollecting();
   const pin = join(templateToken, 'pin');
   writeFileSync(pin, '123456\n', { mode: 0o600 });
   execFileSync('sh', ['softhsm/make-token.sh', templateToken, 'test', pin]);
+  await makeMacKey(pin);
   project.provide('templateToken', templateToken);
   environment.start();
   sayMore(environment.directory);
@@ -34,6 +38,29 @@ export function teardown(): void {
   environment.remove();
   rmSync(templateToken, { recursive: true, force: true });
   finishCollecting();
+}
+
+async function makeMacKey(pin: string): Promise<void> {
+  const configPath = join(templateToken, 'template.yaml');
+  const variables = { SOFTHSM2_CONF: join(templateToken, 'softhsm2.conf') };
+  const token = {
+    label: 'test',
+    pin: `file:${pin}`,
+    threads: 1,
+    host: 'spawn',
+    socketPath: join(templateToken, 'token.sock'),
+    environment: variables,
+  };
+  writeFileSync(configPath, JSON.stringify({ token }));
+  const client = new TokenClient(loadTokenConfig(configPath), configPath, recordingLog());
+  try {
+    await client.start();
+    await client.macKey.make();
+  } finally {
+    await client.stop();
+  }
+  // A copy has its own.
+  for (const name of readdirSync(templateToken)) if (name.startsWith('token.sock')) rmSync(join(templateToken, name));
 }
 
 /** The log of the suite says all that a log can say. */

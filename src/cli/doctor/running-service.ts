@@ -5,7 +5,7 @@ const lateCheckpointMs = 10 * 60 * 1000;
 
 /** What the service says of itself: it has asked its token for a signature and its state store for a write. */
 export function runningService(status: StatusView, clients: readonly ClientView[]): Diagnosis[] {
-  return [service(status), token(status), state(status), auditLog(status), ...registrations(status, clients)];
+  return [service(status), token(status), ...keysLeft(status), state(status), auditLog(status), ...registrations(status, clients)];
 }
 
 function service({ pid, version, started, notLoaded, lastReload }: StatusView): Diagnosis {
@@ -23,6 +23,15 @@ function service({ pid, version, started, notLoaded, lastReload }: StatusView): 
 function token({ faults, tokenWaitingRequests }: StatusView): Diagnosis {
   if (faults['token'] !== undefined) return fault('signing', `${faults['token']}: see the log of signetd, and signetctl token probe`);
   return good('signing', `the token signs; ${tokenWaitingRequests} requests wait for it`);
+}
+
+function keysLeft({ keysLeft: left }: StatusView): Diagnosis[] {
+  return left.map(({ tokenId, reason }) =>
+    warning(
+      'signing',
+      `key ${tokenId} should be gone and is still on the token (${reason}): see that the token lets keys be destroyed; signetd tries again`,
+    ),
+  );
 }
 
 function state({ faults, state: where }: StatusView): Diagnosis {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { oids } from '../../asn1/object-identifiers.ts';
-import type { InputDocument } from '../../documents/document.ts';
-import type { KeyRecord } from '../../keys/key-record.ts';
+import type { SignerKeyType } from '../../certificates/signer-certificate.ts';
 import { Refusal } from '../../result-codes.ts';
 import { algorithmOfOid, hashOfOid } from '../../signatures/algorithm-identifier.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
@@ -9,13 +8,18 @@ import { TokenCannot } from '../../token/token.ts';
 import type { XP7Signature } from './parameters.ts';
 import type { RawSignature } from './raw-signature.ts';
 
+/** What algorithms go by: the type of the key, wherever it is. */
+export interface SignerKey {
+  readonly type: SignerKeyType;
+}
+
 const rawAt = '/parameters/rawSignature/rawSignatureParameters';
 const offered =
   'sha256/384/512WithRSAEncryption (1.2.840.113549.1.1.11 to .13), RSASSA-PSS (1.2.840.113549.1.1.10), ecdsa-with-SHA256/384/512 (1.2.840.10045.4.3.2 to .4)';
 const digestNames = { SHA_1: 'sha1', SHA_256: 'sha256', SHA_384: 'sha384', SHA_512: 'sha512' } as const;
 
-/** What the parameters alone say: refused before the key is looked at. @throws {Refusal} UNSUPPORTED, FIELDS_INCONSISTENT */
-export function rawAlgorithmAsked(raw: RawSignature): (digest: HashName | undefined, key: KeyRecord) => SignatureAlgorithm {
+/** The algorithm that the parameters name, undefined: the key's usual one. Refused before the key is looked at. @throws {Refusal} UNSUPPORTED, FIELDS_INCONSISTENT */
+export function rawAlgorithmAsked(raw: RawSignature): SignatureAlgorithm | undefined {
   const { signatureAlgorithmOid: oid, signatureAlgorithmParameters: parameters } = raw.rawSignatureParameters ?? {};
   const named = oid === undefined ? undefined : algorithmOfOid(oid);
   if (oid !== undefined && named === undefined) {
@@ -28,15 +32,11 @@ export function rawAlgorithmAsked(raw: RawSignature): (digest: HashName | undefi
       message: 'these parameters need RSASSA-PSS (1.2.840.113549.1.1.10)',
     });
   }
-  if (named?.scheme === 'RSA_PSS') {
-    const pss = pssAlgorithm(raw);
-    return () => pss;
-  }
-  return (digest, key) => named ?? usualAlgorithm(key, digest);
+  return named?.scheme === 'RSA_PSS' ? pssAlgorithm(raw) : named;
 }
 
 /** The key's usual algorithm: SHA-256 (P-384: SHA-384, P-521: SHA-512), or the hash of the digest given (contract §5). */
-function usualAlgorithm(key: KeyRecord, digest: HashName | undefined): SignatureAlgorithm {
+export function usualAlgorithm(key: SignerKey, digest: HashName | undefined): SignatureAlgorithm {
   if (key.type.startsWith('RSA-')) return { scheme: 'RSA_PKCS1', hash: digest ?? 'sha256' };
   const usual = key.type === 'P-521' ? 'sha512' : key.type === 'P-384' ? 'sha384' : 'sha256';
   return { scheme: 'ECDSA', hash: digest ?? usual };
@@ -89,7 +89,7 @@ function pssHash(oid: string | undefined, at: string): HashName | undefined {
 }
 
 /** Whether key and algorithm go together. @throws {Refusal} FIELDS_INCONSISTENT */
-export function checkFitsKey(algorithm: SignatureAlgorithm, key: KeyRecord): void {
+export function checkFitsKey(algorithm: SignatureAlgorithm, key: SignerKey): void {
   const at = `${rawAt}/signatureAlgorithmOid`;
   const isRsaKey = key.type.startsWith('RSA-');
   if (isRsaKey !== (algorithm.scheme !== 'ECDSA')) {
@@ -108,12 +108,12 @@ export function checkFitsKey(algorithm: SignatureAlgorithm, key: KeyRecord): voi
   }
 }
 
-/** The algorithm of each document, by its digest where it has one. @throws {Refusal} FIELDS_INCONSISTENT */
-export function checkDigestFits(document: InputDocument, algorithm: SignatureAlgorithm, index: number): void {
-  if (!('digest' in document.source) || document.source.digest.hash === algorithm.hash) return;
+/** Whether a document that is given as a digest of this hash goes with the algorithm. @throws {Refusal} FIELDS_INCONSISTENT */
+export function checkDigestFits(digest: HashName | undefined, algorithm: SignatureAlgorithm, index: number): void {
+  if (digest === undefined || digest === algorithm.hash) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: `/inputDocuments/${index}/digest/digestAlgOID`,
-    message: `the signature algorithm hashes with ${algorithm.hash}, and this digest is of ${document.source.digest.hash}`,
+    message: `the signature algorithm hashes with ${algorithm.hash}, and this digest is of ${digest}`,
   });
 }
 
@@ -121,18 +121,19 @@ export function checkDigestFits(document: InputDocument, algorithm: SignatureAlg
  * The answer names one algorithm for all its signatures, so the digests of one call are of one hash.
  * @throws {Refusal} FIELDS_INCONSISTENT
  */
-export function checkOneAlgorithm(algorithms: readonly SignatureAlgorithm[]): void {
+export function checkOneAlgorithm(algorithms: readonly SignatureAlgorithm[]): SignatureAlgorithm {
   const [first] = algorithms;
-  const other = algorithms.findIndex(({ hash }) => hash !== first?.hash);
-  if (other === -1) return;
+  if (first === undefined) throw new RangeError('a request has a document');
+  const other = algorithms.findIndex(({ hash }) => hash !== first.hash);
+  if (other === -1) return first;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: `/inputDocuments/${other}`,
-    message: `this document would be signed with ${algorithms[other]?.hash ?? ''} and the first one with ${first?.hash ?? ''}: one call signs with one algorithm`,
+    message: `this document would be signed with ${algorithms[other]?.hash ?? ''} and the first one with ${first.hash}: one call signs with one algorithm`,
   });
 }
 
 /** The algorithm of a CMS signature. @throws {Refusal} FIELDS_INCONSISTENT for RSAVersion with another key than RSA. */
-export function cmsAlgorithm(options: XP7Signature, key: KeyRecord): SignatureAlgorithm {
+export function cmsAlgorithm(options: XP7Signature, key: SignerKey): SignatureAlgorithm {
   const hash = digestNames[options.digestAlgorithm ?? 'SHA_256'];
   if (!key.type.startsWith('RSA-')) {
     if (options.RSAVersion !== undefined) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
+import { withoutRoot } from '../../certificates/chains.ts';
 import type { Content } from '../../documents/content.ts';
 import { ContentChanged, type SignedFile } from '../../documents/content-pieces.ts';
 import type { InputDocument } from '../../documents/document.ts';
@@ -83,7 +84,7 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
         ? undefined
         : (earlier?.content ?? [contentOf(document)]).map((content) => signed(content, algorithm, contentDigest)),
       // The root is left out: who verifies has it.
-      certificates: setWith(setWith(earlier?.certificates ?? [], [certificate.der, ...issuers.slice(0, -1)]), additions.certificates),
+      certificates: setWith(setWith(earlier?.certificates ?? [], [certificate.der, ...withoutRoot(issuers)]), additions.certificates),
       revocationData: setWith(earlier?.revocationData ?? [], additions.revocationData),
       signerInfos: inOrder([...(earlier?.signerInfos ?? []), signature]),
     });

@@ -1,3 +1,4 @@
+import type { Evidence } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { dataToSignMaxBytes, type SignatureFormat } from '../format.ts';
 import { hashContent } from '../hash-content.ts';
@@ -22,6 +23,11 @@ export const rawFormat: SignatureFormat<RawParameters, null> = {
     if (!valueVerifies(publicKey, algorithm, { digest, data: dataToSign }, content)) {
       throw new Error('the signature value does not verify under the signer certificate');
     }
-    return { content: [content], mimeType: 'application/octet-stream', ending: '.sig' };
+    return bareValue(content);
   },
 };
+
+/** A signature value as evidence. */
+export function bareValue(value: Uint8Array): Evidence {
+  return { content: [value], mimeType: 'application/octet-stream', ending: '.sig' };
+}

@@ -7,10 +7,12 @@ import * as activation from './0005-activation.ts';
 import * as keyPool from './0006-key-pool.ts';
 import * as audit from './0010-audit.ts';
 import * as revocation from './0011-revocation.ts';
+import * as tokenKeys from './0012-token-keys.ts';
 import * as limitsOfKeys from './0013-limits-of-keys.ts';
 import * as ocsp from './0014-ocsp.ts';
 import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
 import * as transferFiles from './0018-transfer-files.ts';
+import * as signatureSessions from './0019-signature-sessions.ts';
 
 /** Every migration, oldest first. They only go forward. */
 const migrations: Record<string, Migration> = {
@@ -22,10 +24,12 @@ const migrations: Record<string, Migration> = {
   '0006-key-pool': keyPool,
   '0010-audit': audit,
   '0011-revocation': revocation,
+  '0012-token-keys': tokenKeys,
   '0013-limits-of-keys': limitsOfKeys,
   '0014-ocsp': ocsp,
   '0015-tokens-and-issuers': tokensAndIssuers,
   '0018-transfer-files': transferFiles,
+  '0019-signature-sessions': signatureSessions,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };

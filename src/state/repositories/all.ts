@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
-import { auditHead, auditKeys, insertAuditKey, keepAuditHead } from './audit.ts';
+import { auditHead, auditKeys, findAuditKey, keepAuditHead, takeAuditKey } from './audit.ts';
 import { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 import { addClient, listClients, registerClient, revokeClient } from './clients.ts';
 import { recordFailure, unlockKey } from './attempts.ts';
@@ -21,9 +21,21 @@ import { announce, finishStep, journal, takeOverStep, takeOverSteps } from './ke
 import { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 import { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 import { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
+import { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
 import { putOtp } from './otps.ts';
 import { probe } from './probe.ts';
 import { findCertificate, releaseHold, revoke } from './revocations.ts';
+import {
+  addSession,
+  addSessionPart,
+  closeSession,
+  deleteEndedSessions,
+  deleteLooseSessionParts,
+  dropSession,
+  findSession,
+  findSessionPart,
+  sessionStored,
+} from './signature-sessions.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
 import {
   beginTransfer,
@@ -44,7 +56,8 @@ import { endReservations, reserveUse, settleUse } from './uses.ts';
 export const repositories = {
   auditHead,
   auditKeys,
-  insertAuditKey,
+  findAuditKey,
+  takeAuditKey,
   keepAuditHead,
   addAuditRecord,
   deleteAuditRecords,
@@ -53,6 +66,15 @@ export const repositories = {
   listClients,
   registerClient,
   addAnswerPart,
+  addSession,
+  addSessionPart,
+  closeSession,
+  deleteEndedSessions,
+  deleteLooseSessionParts,
+  dropSession,
+  findSession,
+  findSessionPart,
+  sessionStored,
   revokeClient,
   announce,
   claimAnswer,
@@ -110,6 +132,11 @@ export const repositories = {
   renewTransfers,
   storeTransfer,
   transferShares,
+  claimMacKey,
+  countSecrets,
+  findMacKeyCheck,
+  keepMacKeyCheck,
+  releaseMacKey,
   useIdentityToken,
 };
 
@@ -124,6 +151,8 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'findIssuingChain',
   'findKey',
   'isIdentityTokenUsed',
+  'findSession',
+  'findSessionPart',
   'journal',
   'listAuditRecords',
   'listClients',

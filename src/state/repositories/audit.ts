@@ -1,16 +1,28 @@
 import type { Transaction } from 'kysely';
 import type { AuditHeadRow, AuditKeyRow, Schema } from '../schema.ts';
-import { finishStep } from './key-journal.ts';
+import { findServiceKey, takeServiceKey } from './service-keys.ts';
 
 /** The keys of checkpoints, the newest first. */
 export async function auditKeys(db: Transaction<Schema>): Promise<AuditKeyRow[]> {
   return db.selectFrom('audit_keys').selectAll().orderBy('created_at', 'desc').execute();
 }
 
-/** The key exists from this commit on: its row, and the end of its journal entry. */
-export async function insertAuditKey(db: Transaction<Schema>, key: AuditKeyRow): Promise<void> {
-  await db.insertInto('audit_keys').values(key).execute();
-  await finishStep(db, key.key_id);
+const purpose = 'audit checkpoints';
+
+/** CKA_ID of the key that signs checkpoints; of stores from before it was named, the newest. */
+export async function findAuditKey(db: Transaction<Schema>): Promise<string | undefined> {
+  return (await findServiceKey(db, purpose)) ?? (await auditKeys(db))[0]?.key_id;
+}
+
+/** Takes a key that was just made, as `takeServiceKey` does, and keeps its public half. Answers the key that counts. */
+export async function takeAuditKey(
+  db: Transaction<Schema>,
+  { replaces, ...key }: AuditKeyRow & { replaces: string | undefined },
+): Promise<string> {
+  const { key_id: keyId, created_at: createdAt } = key;
+  const taken = await takeServiceKey(db, { purpose, key_id: keyId, created_at: createdAt, replaces });
+  if (taken === keyId) await db.insertInto('audit_keys').values(key).execute();
+  return taken;
 }
 
 export async function auditHead(db: Transaction<Schema>, log: string): Promise<AuditHeadRow | undefined> {

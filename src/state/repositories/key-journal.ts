@@ -39,6 +39,15 @@ export async function finishStep(db: Transaction<Schema>, keyId: string): Promis
   await db.deleteFrom('key_journal').where('key_id', '=', keyId).execute();
 }
 
+/** Announces a destruction, unless the key is announced already. */
+export async function noteDestruction(db: Transaction<Schema>, keyId: string, now: number): Promise<void> {
+  await db
+    .insertInto('key_journal')
+    .values({ key_id: keyId, intent: 'DESTROY', created_at: now })
+    .onConflict((conflict) => conflict.column('key_id').doNothing())
+    .execute();
+}
+
 /**
  * The key exists from this commit on: the end of its journal entry.
  * @throws {Error} where the entry is gone: somebody took the key for abandoned, and it is not on the token any more

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Schema, ServiceKeyRow } from '../schema.ts';
-import { finishCreation } from './key-journal.ts';
+import { finishCreation, noteDestruction } from './key-journal.ts';
 
 /** CKA_ID of the service's key for a purpose. */
 export async function findServiceKey(db: Transaction<Schema>, purpose: string): Promise<string | undefined> {
@@ -10,7 +10,7 @@ export async function findServiceKey(db: Transaction<Schema>, purpose: string): 
 
 /**
  * Takes a key that was just made for a purpose, and ends its journal entry, unless another instance was faster. Answers the key that counts.
- * `replaces`: the key that was lost, if one was. @throws as `finishCreation`
+ * `replaces`: the key that was lost, if one was; whatever is left of it is announced for its destruction. @throws as `finishCreation`
  */
 export async function takeServiceKey(
   db: Transaction<Schema>,
@@ -30,6 +30,7 @@ export async function takeServiceKey(
     .executeTakeFirst();
   if (taken !== undefined) {
     await finishCreation(db, keyId);
+    if (replaces !== undefined) await noteDestruction(db, replaces, createdAt);
     return keyId;
   }
   const other = await findServiceKey(db, purpose);

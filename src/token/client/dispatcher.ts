@@ -66,7 +66,7 @@ export class Dispatcher {
   /** @throws {TokenUnavailable | TokenBusy} */
   add(request: TokenRequest): void {
     if (this.#link === undefined && performance.now() - this.#awaySinceMs > this.#limits.outageMs) {
-      throw new TokenUnavailable('the token host has been away for too long');
+      throw new TokenUnavailable('the token host has been away for too long', { nothingDone: true });
     }
     const threads = this.#link?.threads.length ?? 1;
     const busy = this.#busySeconds(this.#laneOf(request), request.slow ? slowAtOnce(threads) : threads);

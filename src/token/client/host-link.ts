@@ -1,6 +1,6 @@
 import { createConnection, type Socket } from 'node:net';
 import { Farewell, Greeting } from '../host/greeting.ts';
-import type { Answer } from '../wire/frames.ts';
+import { operations, type Answer, type OperationName } from '../wire/frames.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { ThreadLink } from './thread-link.ts';
 import type { TokenRequest } from './token-request.ts';
@@ -20,6 +20,7 @@ export class HostLink {
   readonly threads: ThreadLink[] = [];
   /** Nothing new is sent over this link. */
   draining = false;
+  #closed = false;
   /** Resolves with the requests that were not answered, once the connection has ended for whatever reason. */
   readonly ended: Promise<readonly TokenRequest[]>;
   readonly #sockets: Socket[];
@@ -82,7 +83,41 @@ export class HostLink {
     return this.threads.every(({ pending }) => pending.size === 0);
   }
 
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Asks the host something before it is given requests. Undefined where it does not answer, or ends. */
+  async askFirst(operation: OperationName, withinMs: number): Promise<Answer | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Answer | undefined>();
+    const none = (): void => {
+      resolve(undefined);
+    };
+    const timer = setTimeout(none, withinMs);
+    void this.ended.then(none);
+    const now = performance.now();
+    this.threads[0]?.send({
+      id: 0,
+      operation,
+      code: operations[operation],
+      body: new Uint8Array(),
+      queuedAtMs: now,
+      deadlineMs: now + withinMs,
+      repeatable: false,
+      repeated: false,
+      slow: false,
+      settle: resolve,
+      fail: none,
+    });
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   close(): void {
+    this.#closed = true;
     for (const socket of this.#sockets) socket.destroy();
     const unanswered = this.threads.flatMap(({ pending }) => [...pending.values()]);
     for (const { pending } of this.threads) pending.clear();

@@ -8,9 +8,13 @@ import type { TokenRequest } from './token-request.ts';
 
 const connectRetryMs = 20;
 const restartPauseMs = 500;
+/** After a host that was not to be used. */
+const judgePauseMs = 1000;
 const startMaxMs = 30_000;
 
 export interface SupervisorEvents extends LinkEvents {
+  /** Why a host that has been connected to is not to be used; undefined where it is. */
+  judge(link: HostLink): Promise<string | undefined>;
   connected(link: HostLink): void;
   lost(unanswered: readonly TokenRequest[]): void;
   /** No other host is started. */
@@ -32,6 +36,7 @@ export class HostSupervisor {
   #link: HostLink | undefined;
   #over = false;
   #hasServed = false;
+  #hostFault: string | undefined;
   #lastReason = 'the token host does not answer';
 
   constructor(config: TokenConfig, configPath: string, events: SupervisorEvents, log: TokenClientLog) {
@@ -52,6 +57,11 @@ export class HostSupervisor {
     return this.#lastReason;
   }
 
+  /** Why the last host that was connected to is not used. */
+  get hostFault(): string | undefined {
+    return this.#hostFault;
+  }
+
   /** Returns when it is stopped, or when a host has said that no other is to be started. */
   async run(): Promise<void> {
     let lastStart = 0;
@@ -70,6 +80,11 @@ export class HostSupervisor {
         await delay(connectRetryMs);
         continue;
       }
+      this.#hostFault = await this.#events.judge(link);
+      if (this.#hostFault !== undefined || link.closed) {
+        await this.#leave(link);
+        continue;
+      }
       this.#log.info(`connected to the token host (${link.threads.length} threads)`);
       this.#hasServed = true;
       this.#repeated.forget();
@@ -82,6 +97,19 @@ export class HostSupervisor {
       this.#events.lost(unanswered);
       await this.#host.stop();
     }
+  }
+
+  /** One that is not to be used: the same token may be another, or complete, in a while. */
+  async #leave(link: HostLink): Promise<void> {
+    if (this.#hostFault !== undefined && !this.#isOver()) {
+      this.#lastReason = this.#hostFault;
+      this.#repeated.error(`the token host is not used: ${this.#hostFault}`);
+    }
+    link.close();
+    this.#link = undefined;
+    if (this.#isOver()) return;
+    await this.#host.stop();
+    await delay(judgePauseMs);
   }
 
   async stop(): Promise<void> {

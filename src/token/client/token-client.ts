@@ -6,6 +6,7 @@ import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
   TokenCannot,
+  KeyGone,
   TokenUnavailable,
   type ClaimOutcome,
   type HostRefusedError,
@@ -15,6 +16,7 @@ import {
   type SignOutcome,
   type Token,
   type TokenKey,
+  type TokenMacKey,
 } from '../token.ts';
 import { mechanismIsRefused } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
@@ -31,7 +33,9 @@ import {
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { writeSign } from '../wire/sign-message.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
+import type { HostLink } from './host-link.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
+import { macKeyFault, macKeyRequests } from './mac-key-requests.ts';
 import { messageRequests } from './message-requests.ts';
 import type { TokenClientLog } from './repeated-messages.ts';
 
@@ -53,9 +57,13 @@ export class TokenClient implements Token {
   /** Why no further host is started. */
   #refusal: HostRefusedError | undefined;
   #probe: ProbeReport | undefined;
+  #expectedMacKey: Uint8Array | undefined;
 
   /** Service keys that sign messages whole. */
   readonly messages: MessageToken = messageRequests(async (operation, body) => ok(await this.#request(operation, body)));
+
+  /** The key that secrets are checked with. */
+  readonly macKey: TokenMacKey = macKeyRequests(async (operation, body) => this.#request(operation, body), ok);
 
   constructor(config: TokenConfig, configPath: string, log: TokenClientLog, observe: Observe = () => undefined) {
     this.#config = config;
@@ -67,6 +75,7 @@ export class TokenClient implements Token {
     const dispatcher = new Dispatcher(limits, observe);
     this.#dispatcher = dispatcher;
     const events: SupervisorEvents = {
+      judge: async (link) => this.#judge(link),
       connected: (link) => {
         this.#probe = link.probe;
         dispatcher.connect(link);
@@ -110,6 +119,16 @@ export class TokenClient implements Token {
   /** @throws {Error} where nobody looks after the host any more, and not because another start would do no good */
   checkSupervised(): void {
     if (!this.#supervised && this.#refusal === undefined && !this.#stopped) throw new Error('nobody connects to the token host any more');
+  }
+
+  /** From now on no host is given a request before it has shown that it has the key for secrets that is known by this. */
+  expectMacKey(check: Uint8Array): void {
+    this.#expectedMacKey = check;
+  }
+
+  /** Why the host that is there is not given any requests; undefined where it is, or where none is there. */
+  get hostFault(): string | undefined {
+    return this.#supervisor.hostFault;
   }
 
   /** What the token can do, as its last host found out at its start. */
@@ -190,6 +209,13 @@ export class TokenClient implements Token {
     }
   }
 
+  /** A token that was swapped, or a copy of it that is behind, would answer every right secret with no. */
+  async #judge(link: HostLink): Promise<string | undefined> {
+    if (this.#expectedMacKey === undefined) return undefined;
+    const answer = await link.askFirst('checkMacKey', this.#config.callTimeoutSeconds * 1000 + marginMs);
+    return answer === undefined ? 'the token host does not answer' : macKeyFault(answer, this.#expectedMacKey, ok);
+  }
+
   async #request(operation: OperationName, body: Uint8Array): Promise<Answer> {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#stopped) throw new TokenUnavailable('the service stops');
@@ -230,7 +256,10 @@ function ok({ status, body }: Answer): Buffer {
     const message = `PKCS#11 0x${code.toString(16)}: ${reader.bytes().toString('utf8')}`;
     throw mechanismIsRefused(code) ? new TokenCannot(message) : new TokenUnavailable(message);
   }
-  throw new Error(`the token host refuses a request: ${body.toString('utf8')}`);
+  const text = body.toString('utf8');
+  if (status === statuses.noSuchKey) throw new KeyGone(text);
+  if (status === statuses.noMacKey) throw new TokenUnavailable(text);
+  throw new Error(`the token host refuses a request: ${text}`);
 }
 
 function values(body: Buffer): readonly Buffer[] {

@@ -10,9 +10,11 @@ import { readSign } from '../wire/sign-message.ts';
 import { claimKey } from './claim-key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { findById } from './find-objects.ts';
-import { createKeyPair, destroyKeys, ensureMacKey } from './key-objects.ts';
+import { createKeyPair, destroyKeys } from './key-objects.ts';
+import { MacKey, MacKeyMissing } from './mac-key.ts';
 import { signing } from './mechanisms.ts';
 import type { Probed } from './probe.ts';
+import { NoSuchKey } from './no-such-key.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import { answerReport } from './reports.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
@@ -35,16 +37,16 @@ export class Executor {
   readonly #providerKeys: ProviderKeys;
   readonly #probed: Probed;
   #session: Session;
-  #macKey: Handle;
+  readonly #macKey: MacKey;
   /** What a C_Sign writes into; it copies the value out. */
   readonly #value = Buffer.alloc(maxSignatureBytes);
 
-  /** @param openSession opens the session of this thread, and again where one cannot be used any more; @param probed of the host's start */
-  constructor(openSession: () => Session, keys: KeyDirectory, macKey: Handle, probed: Probed) {
+  /** @param openSession opens the session of this thread, and again where one cannot be used any more; @param macKey, probed of the host's start */
+  constructor(openSession: () => Session, keys: KeyDirectory, macKey: Handle | undefined, probed: Probed) {
     this.#openSession = openSession;
     this.#session = openSession();
     this.#keys = keys;
-    this.#macKey = macKey;
+    this.#macKey = new MacKey(() => this.#session, probed.rules.profile, macKey);
     this.#probed = probed;
     this.#providerKeys = new ProviderKeys(() => this.#session, keys, probed.rules.profile);
   }
@@ -75,6 +77,8 @@ export class Executor {
       return { status: statuses.malformed, body: Buffer.from(error.message) };
     }
     const text = error instanceof Error ? error.message : String(error);
+    if (error instanceof NoSuchKey) return { status: statuses.noSuchKey, body: Buffer.from(text) };
+    if (error instanceof MacKeyMissing) return { status: statuses.noMacKey, body: Buffer.from(text) };
     const body = new FieldWriter().u32(pkcs11Code(error) ?? 0xffffffff).bytes(Buffer.from(text));
     return { status: statuses.fault, body: body.finish() };
   }
@@ -92,6 +96,10 @@ export class Executor {
         const { id, kind, salt, secret } = readMakeMac(body);
         return ok(this.#mac(macInput(id, kind, salt, secret)));
       }
+      case operations.checkMacKey:
+        return ok(this.#macKey.check());
+      case operations.makeMacKey:
+        return ok(this.#macKey.make());
       case operations.createKey: {
         const { id, type } = readCreateKey(body);
         if (this.#keys.isRemoved(id)) return { status: statuses.forbidden, body: Buffer.from('the key was removed before it was made') };
@@ -164,7 +172,7 @@ export class Executor {
 
   #search(id: KeyId): Handle {
     const [handle] = findById(this.#session, id, pkcs11js.CKO_PRIVATE_KEY);
-    if (handle === undefined) throw new Error(`CKR_KEY_HANDLE_INVALID:96 no private key ${id} on the token`);
+    if (handle === undefined) throw new NoSuchKey(id);
     this.#keys.found(id, handle);
     return handle;
   }
@@ -180,7 +188,7 @@ export class Executor {
   #verify(id: KeyId, proof: Proof): boolean {
     const input = macInput(id, proof.kind, proof.salt, proof.secret);
     try {
-      return this.#withMacKey((macKey) => {
+      return this.#macKey.use((macKey) => {
         const { module, handle } = this.#session;
         module.C_VerifyInit(handle, hmac, macKey);
         return module.C_Verify(handle, input, Buffer.from(proof.mac));
@@ -193,28 +201,18 @@ export class Executor {
   }
 
   #mac(input: Buffer): Buffer {
-    return this.#withMacKey((macKey) => {
+    return this.#macKey.use((macKey) => {
       const { module, handle } = this.#session;
       module.C_SignInit(handle, hmac, macKey);
       return module.C_Sign(handle, input, Buffer.alloc(32));
     });
   }
 
-  #withMacKey<T>(use: (macKey: Handle) => T): T {
-    try {
-      return use(this.#macKey);
-    } catch (error) {
-      if (!handleIsStale(pkcs11Code(error))) throw error;
-      this.#macKey = ensureMacKey(this.#session, this.#probed.rules.profile);
-      return use(this.#macKey);
-    }
-  }
-
   #claim(id: KeyId, claim: string): ClaimOutcome {
     try {
       return this.#withKey(id, (handle) => claimKey(this.#session, handle, claim));
     } catch (error) {
-      if (handleIsStale(pkcs11Code(error))) return 'gone';
+      if (error instanceof NoSuchKey) return 'gone';
       throw error;
     }
   }

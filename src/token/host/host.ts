@@ -74,7 +74,7 @@ export async function runHost(config: TokenConfig, { socketMode }: HostOptions):
   if (shared === undefined) throw new Error('a host without threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
-  await greet(config.socketPath, socketMode, { protocol: 5, threads: sockets, probe }, retirement);
+  await greet(config.socketPath, socketMode, { protocol: 6, threads: sockets, probe }, retirement);
   watchUse(config, new Int32Array(served), retirement);
   return {
     retire(reason) {
@@ -86,7 +86,7 @@ export async function runHost(config: TokenConfig, { socketMode }: HostOptions):
 /** What a thread tells when it serves. */
 interface Ready {
   readonly keys: ReadonlyMap<KeyId, Handle>;
-  readonly macKey: Handle;
+  readonly macKey: Handle | undefined;
   readonly probed: Probed;
 }
 

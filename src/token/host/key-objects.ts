@@ -9,7 +9,6 @@ import {
   idInLabel,
   isOurLabel,
   labelOf,
-  macKeyLabel,
   macKeyTemplate,
   privateTemplate,
   publicTemplate,
@@ -63,17 +62,7 @@ export function generatePair(
   }
 }
 
-/** The key that secrets are checked with, made at the first start. */
-export function ensureMacKey(session: Session, profile: ModuleProfile): Handle {
-  const [found] = findById(session, macKeyId, pkcs11js.CKO_SECRET_KEY);
-  if (found !== undefined) return found;
-  // One whose making was cut short before it had its identifier has made no MAC yet.
-  const [unfinished] = profile.idAfterGeneration ? findByLabel(session, macKeyLabel, pkcs11js.CKO_SECRET_KEY) : [];
-  if (unfinished === undefined) return makeMacKey(session, { id: macKeyId }, profile);
-  setId(session, unfinished, macKeyId);
-  return unfinished;
-}
-
+/** The key that secrets are checked with. */
 export function makeMacKey(session: Session, place: KeyPlace, profile: ModuleProfile): Handle {
   return generateSecretKey(session, place, macKeyTemplate(place, profile), profile);
 }
@@ -169,7 +158,7 @@ function ownId(bytes: Buffer): KeyId | undefined {
   }
 }
 
-function setId({ module, handle }: Session, key: Handle, id: KeyId): void {
+export function setId({ module, handle }: Session, key: Handle, id: KeyId): void {
   module.C_SetAttributeValue(handle, key, [{ type: pkcs11js.CKA_ID, value: Buffer.from(id, 'hex') }]);
 }
 

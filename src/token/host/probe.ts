@@ -4,6 +4,7 @@ import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { capabilitiesOf, verdict, withoutMac, type Capabilities } from './capabilities.ts';
 import type { KeyRules } from './key-objects.ts';
+import { findMacKeys, severalMacKeysFault } from './mac-key.ts';
 import { rsaKeyPairMechanisms } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { OfferedMechanisms } from './offered-mechanisms.ts';
@@ -27,7 +28,9 @@ export function probeToken(session: Session, slot: Handle, profile: ModuleProfil
   const offered = new OfferedMechanisms(module, slot, profile);
   const capabilities = capabilitiesOf(offered, profile);
   const rules = { profile, rsaKeyPairMechanism: rsaKeyPairMechanisms[capabilities.rsaKeyPairMechanism ?? 'CKM_RSA_PKCS_KEY_PAIR_GEN'] };
-  const faults = [macFault(session, capabilities, profile), randomFault(session)].filter((line) => line !== undefined);
+  const faults = [macFault(session, capabilities, profile), severalMacKeysFault(findMacKeys(session).length), randomFault(session)].filter(
+    (line) => line !== undefined,
+  );
   const found: string[] = [];
   const states = keyTypes.map((type) => {
     if (!capabilities.keyTypes.includes(type)) return { type, state: 'missing' as const };

@@ -8,6 +8,7 @@ import { findById } from './find-objects.ts';
 import { generatePair, generateSecretKey } from './key-objects.ts';
 import { hmacTemplate, labelOf, signingTemplate, verifyingTemplate } from './key-templates.ts';
 import type { ModuleProfile } from './module-profile.ts';
+import { NoSuchKey } from './no-such-key.ts';
 import { ed25519PublicKeyInfo } from './public-key-info.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
@@ -129,7 +130,7 @@ export class ProviderKeys {
   #withKey<T>(id: KeyId, isMac: boolean, use: (handle: Handle) => T): T {
     const search = (): Handle => {
       const [found] = findById(this.#sessionNow(), id, isMac ? pkcs11js.CKO_SECRET_KEY : pkcs11js.CKO_PRIVATE_KEY);
-      if (found === undefined) throw new Error(`CKR_KEY_HANDLE_INVALID:130 no key ${id} on the token`);
+      if (found === undefined) throw new NoSuchKey(id);
       this.#keys.found(id, found);
       return found;
     };

@@ -9,7 +9,8 @@ import { callClockMs } from './call-clock.ts';
 import { Executor } from './execute.ts';
 import { exitCodes } from './greeting.ts';
 import { KeyDirectory, type KeyChange } from './key-directory.ts';
-import { destroyIfStillThere, ensureMacKey, listKeys } from './key-objects.ts';
+import { destroyIfStillThere, listKeys } from './key-objects.ts';
+import { findMacKeys } from './mac-key.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { probeToken, type Probed } from './probe.ts';
 import { tokenSessionFault } from './session-limit.ts';
@@ -32,6 +33,7 @@ export interface ThreadInput {
   /** Given to the first thread alone: it logs the process in. */
   readonly pin: string | undefined;
   readonly keys: ReadonlyMap<KeyId, Handle>;
+  /** Undefined where the token has none yet. The first thread finds it itself. */
   readonly macKey: Handle | undefined;
   /** What the first thread's probe found; it finds it itself. */
   readonly probed: Probed | undefined;
@@ -39,7 +41,7 @@ export interface ThreadInput {
 
 /** What threads tell the main thread, which passes changes of keys on to the others. */
 export type ThreadMessage =
-  | { readonly kind: 'ready'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly macKey: Handle; readonly probed: Probed }
+  | { readonly kind: 'ready'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly macKey: Handle | undefined; readonly probed: Probed }
   | { readonly kind: 'failed'; readonly message: string; readonly exitCode: number }
   /** PKCS#11 answered what only a new process can mend. */
   | { readonly kind: 'faulty'; readonly reason: string }
@@ -91,7 +93,7 @@ function start(): void {
   let first: Session | undefined = session;
   const probed = input.probed ?? timed(() => probe(session, slot));
   const known = input.pin === undefined ? input.keys : timed(() => listKeys(session, input.profile));
-  const macKey = input.macKey === undefined ? timed(() => ensureMacKey(session, input.profile)) : Buffer.from(input.macKey);
+  const macKey = input.pin === undefined ? input.macKey : timed(() => findMacKeys(session)[0]);
   const keys = new KeyDirectory(known, send, (id, handle) => {
     timed(() => {
       destroyIfStillThere(session, id, handle);
@@ -105,7 +107,7 @@ function start(): void {
     first = undefined;
     return opened;
   };
-  const executor = new Executor(open, keys, macKey, probed);
+  const executor = new Executor(open, keys, macKey === undefined ? undefined : Buffer.from(macKey), probed);
   rmSync(input.socketPath, { force: true });
   const server = createServer((socket) => {
     serve(socket, executor);

@@ -19,6 +19,8 @@ export const operations = {
   random: 6,
   listKeys: 7,
   claimKey: 8,
+  checkMacKey: 9,
+  makeMacKey: 10,
   // Keys of the service that sign messages whole (provider-messages.ts).
   createMessageKey: 32,
   signMessage: 33,
@@ -31,8 +33,11 @@ export const operations = {
 } as const;
 export type OperationName = keyof typeof operations;
 
-/** `wrongSecret`: the proof does not verify. `fault`: PKCS#11 answered an error; the body has its code (u32) and a text. */
-export const statuses = { ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4 } as const;
+/**
+ * `wrongSecret`: the proof does not verify. `fault`: PKCS#11 answered an error; the body has its code (u32) and a text. `noSuchKey`: the token was searched
+ * and does not have the key; `noMacKey`: nor the one that secrets are checked with.
+ */
+export const statuses = { ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4, noSuchKey: 5, noMacKey: 6 } as const;
 
 const headerBytes = 9;
 const answerHeaderBytes = headerBytes + 4;

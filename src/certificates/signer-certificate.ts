@@ -1,0 +1,87 @@
+import { createPublicKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { DerError } from '../asn1/reader.ts';
+import { chainsOf } from './chains.ts';
+import { parseCertificate, parseCertificateText, type ParsedCertificate } from './x509.ts';
+
+/** The certificate of a signer whose key is elsewhere. */
+export interface SignerCertificate {
+  readonly certificate: ParsedCertificate;
+  readonly publicKey: KeyObject;
+  readonly keyType: SignerKeyType;
+}
+
+/** As `KeyType`, with RSA of any length. */
+export type SignerKeyType = `RSA-${number}` | 'P-256' | 'P-384' | 'P-521';
+
+const curves = new Map<string | undefined, SignerKeyType>([
+  ['prime256v1', 'P-256'],
+  ['secp384r1', 'P-384'],
+  ['secp521r1', 'P-521'],
+]);
+const minModulusBits = 2048;
+const maxModulusBits = 8192;
+
+/** DER, or the first certificate of a PEM text. @throws {DerError} */
+export function readCertificate(bytes: Uint8Array): Uint8Array {
+  const { der } = parseCertificateText(bytes);
+  try {
+    return new Uint8Array(new X509Certificate(der).raw);
+  } catch (error) {
+    throw new DerError(error instanceof Error ? error.message : 'not a certificate', 0);
+  }
+}
+
+/** `undefined`: its key is none that signatures are made with here. @throws {DerError} */
+export function signerCertificate(der: Uint8Array): SignerCertificate | undefined {
+  const certificate = parseCertificate(der);
+  const publicKey = publicKeyOf(certificate);
+  const keyType = publicKey === undefined ? undefined : keyTypeOf(publicKey);
+  return publicKey === undefined || keyType === undefined ? undefined : { certificate, publicKey, keyType };
+}
+
+function publicKeyOf({ subjectPublicKeyInfo }: ParsedCertificate): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: Buffer.from(subjectPublicKeyInfo), format: 'der', type: 'spki' });
+  } catch {
+    return undefined;
+  }
+}
+
+function keyTypeOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): SignerKeyType | undefined {
+  if (asymmetricKeyType === 'ec') return curves.get(asymmetricKeyDetails?.namedCurve);
+  const bits = asymmetricKeyDetails?.modulusLength ?? 0;
+  return asymmetricKeyType === 'rsa' && bits >= minModulusBits && bits <= maxModulusBits ? `RSA-${bits}` : undefined;
+}
+
+/**
+ * The issuers of a certificate over those that are known, DER: of its chains the first one with the certificate that `trustedCa` names (SHA-1,
+ * hexadecimal); else the first that ends in a self-signed certificate, else the longest.
+ */
+export function issuersOf(der: Uint8Array, known: readonly Uint8Array[], trustedCa: string | undefined): readonly Uint8Array[] {
+  const own = new X509Certificate(der);
+  const others = known.filter((one, index) => Buffer.compare(one, der) !== 0 && known.findIndex((other) => equal(other, one)) === index);
+  // Other certificates of the same name and key are beside the one that signs, not it.
+  const chains = chainsOf(
+    own,
+    others.map((one) => new X509Certificate(one)),
+  ).filter(([first]) => first !== undefined && equal(first, der));
+  const wanted = trustedCa?.toLowerCase();
+  const trusted = chains.find(([, ...issuers]) => issuers.some((one) => sha1(one) === wanted));
+  const rooted = chains.find((chain) => isSelfSigned(chain.at(-1)));
+  const [longest] = chains.toSorted((a, b) => b.length - a.length);
+  return (trusted ?? rooted ?? longest ?? [der]).slice(1);
+}
+
+function isSelfSigned(der: Uint8Array | undefined): boolean {
+  if (der === undefined) return false;
+  const certificate = new X509Certificate(der);
+  return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
+}
+
+function sha1(der: Uint8Array): string {
+  return new X509Certificate(der).fingerprint.replaceAll(':', '').toLowerCase();
+}
+
+function equal(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0;
+}

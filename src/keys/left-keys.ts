@@ -1,0 +1,66 @@
+import type { Logger } from '../telemetry/log.ts';
+import type { KeyId } from '../token/key-id.ts';
+
+/** A key that should be gone from the token. */
+export interface LeftKey {
+  readonly id: KeyId;
+  /** Why the last try failed. */
+  readonly reason: string;
+}
+
+interface Trying {
+  reason: string;
+  pauseMs: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+const firstPauseMs = 1000;
+const longestPauseMs = 10 * 60_000;
+
+/** Keys that the token did not destroy: tried again, soon at first, since it may only have been away, and ever more seldom, since it may refuse for good. */
+export class LeftKeys {
+  readonly #keys = new Map<KeyId, Trying>();
+  readonly #destroy: (id: KeyId) => Promise<void>;
+  readonly #log: Logger | undefined;
+  #isStopped = false;
+
+  constructor(destroy: (id: KeyId) => Promise<void>, log: Logger | undefined) {
+    this.#destroy = destroy;
+    this.#log = log;
+  }
+
+  get all(): LeftKey[] {
+    return [...this.#keys].map(([id, { reason }]) => ({ id, reason }));
+  }
+
+  has(id: KeyId): boolean {
+    return this.#keys.has(id);
+  }
+
+  add(id: KeyId, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const known = this.#keys.get(id);
+    if (known?.reason !== reason) {
+      this.#log?.error('a key that should be gone is still on the token; its destruction is tried again', { key: id, reason });
+    }
+    const pauseMs = known === undefined ? firstPauseMs : Math.min(2 * known.pauseMs, longestPauseMs);
+    clearTimeout(known?.timer);
+    const timer = this.#isStopped ? undefined : setTimeout(() => void this.#again(id), pauseMs).unref();
+    this.#keys.set(id, { reason, pauseMs, timer });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const { timer } of this.#keys.values()) clearTimeout(timer);
+  }
+
+  async #again(id: KeyId): Promise<void> {
+    try {
+      await this.#destroy(id);
+      this.#keys.delete(id);
+      this.#log?.warn('a key that should be gone was destroyed at last, or somebody else has seen to it', { key: id });
+    } catch (error) {
+      this.add(id, error);
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { DerError } from '../../asn1/reader.ts';
+import { readCertificate } from '../../certificates/signer-certificate.ts';
+import { LongText } from '../../documents/long-text.ts';
+import { maybeLong } from './long-values.ts';
+
+/** An X.509 certificate as its DER: base64 of that, or PEM text. In a big body it may come as LongText like any string. */
+export const CertificateField = maybeLong().transform((text, context): Uint8Array => {
+  try {
+    return readCertificate(text instanceof LongText ? bytesOfLong(text) : bytesOf(text));
+  } catch (error) {
+    if (!(error instanceof DerError)) throw error;
+    context.addIssue({ code: 'custom', message: 'not a certificate: base64 of its DER, or PEM text' });
+    return z.NEVER;
+  }
+});
+
+/** PEM is text, in the request as it is or as base64 of it. @throws {DerError} */
+function bytesOf(text: string): Uint8Array {
+  if (isPem(text)) return Buffer.from(text, 'latin1');
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64') !== text) throw new DerError('not base64', 0);
+  return bytes;
+}
+
+/** @throws {DerError} */
+function bytesOfLong({ kind, bytes }: LongText): Uint8Array {
+  // What is kept goes out of the memory that threads share.
+  const own = Buffer.from(bytes);
+  if (kind === 'text' && !isPem(own.toString('latin1'))) throw new DerError('neither base64 nor PEM', 0);
+  return own;
+}
+
+function isPem(text: string): boolean {
+  return text.includes('-----BEGIN');
+}

@@ -1,0 +1,2 @@
+/** Runs in a work thread. */
+export { digestsOf } from './document-digests.ts';

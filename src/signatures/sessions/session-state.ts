@@ -1,0 +1,89 @@
+import { createPublicKey } from 'node:crypto';
+import { z } from 'zod';
+import { parseCertificate } from '../../certificates/x509.ts';
+import { hashNames, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import type { SignerChain } from '../format.ts';
+import { formatNames, type PreparedSignatures } from '../prepared-signatures.ts';
+
+/** What a session has to know of a document beside what a format prepared of it. */
+export interface SessionDocument {
+  readonly id: string;
+  readonly fileName: string | undefined;
+  /** Of its content, where completing needs that again. */
+  readonly contentBytes: number | undefined;
+}
+
+/** Signatures of a known signer, whose values are verified; or values that nobody can verify, and that are the evidence as they are. */
+export type SessionSignatures =
+  | { readonly kind: 'prepared'; readonly signatures: PreparedSignatures; readonly signer: SignerChain }
+  | { readonly kind: 'bare'; readonly algorithm: SignatureAlgorithm | undefined };
+
+/** What remotePreSign leaves for remoteSign. */
+export interface SessionState {
+  readonly documents: readonly SessionDocument[];
+  readonly signing: SessionSignatures;
+}
+
+/** Values over longer data are verified by the digest alone. */
+const keptDataMaxBytes = 8 * 1024;
+
+const Bytes = z.base64().transform((text): Uint8Array => Buffer.from(text, 'base64'));
+const Hash = z.enum(hashNames);
+const Algorithm = z.discriminatedUnion('scheme', [
+  z.strictObject({ scheme: z.literal('RSA_PKCS1'), hash: Hash }),
+  z.strictObject({ scheme: z.literal('RSA_PSS'), hash: Hash, mgfHash: Hash, saltBytes: z.int() }),
+  z.strictObject({ scheme: z.literal('ECDSA'), hash: Hash }),
+]);
+const Stored = z.strictObject({
+  documents: z.array(z.strictObject({ id: z.string(), fileName: z.string().optional(), contentBytes: z.int().optional() })),
+  bare: z.strictObject({ algorithm: Algorithm.optional() }).optional(),
+  prepared: z
+    .strictObject({
+      format: z.enum(formatNames),
+      algorithm: Algorithm,
+      certificate: Bytes,
+      issuers: z.array(Bytes),
+      documents: z.array(z.strictObject({ digest: Bytes, dataToSign: Bytes.optional(), needsContent: z.boolean(), state: z.unknown() })),
+    })
+    .optional(),
+});
+
+/** As a session is stored, before it is encrypted. */
+export function sessionText({ documents, signing }: SessionState): string {
+  if (signing.kind === 'bare') return JSON.stringify({ documents, bare: { algorithm: signing.algorithm } });
+  const { signatures, signer } = signing;
+  const { format, algorithm } = signatures;
+  const prepared = signatures.prepared.map(({ digest, dataToSign, needsContent, state }) => ({
+    digest: base64(digest),
+    ...(dataToSign === undefined || dataToSign.length > keptDataMaxBytes ? {} : { dataToSign: base64(dataToSign) }),
+    needsContent,
+    state,
+  }));
+  const chain = { certificate: base64(signer.certificate.der), issuers: signer.issuers.map(base64) };
+  return JSON.stringify({ documents, prepared: { format, algorithm, ...chain, documents: prepared } });
+}
+
+/** @throws {Error} where the text is not one that `sessionText` wrote */
+export function sessionState(text: string): SessionState {
+  const { documents: stored, bare, prepared } = Stored.parse(JSON.parse(text));
+  const documents = stored.map(({ id, fileName, contentBytes }) => ({ id, fileName, contentBytes }));
+  if (prepared === undefined) return { documents, signing: { kind: 'bare', algorithm: bare?.algorithm } };
+  const { format, algorithm, issuers } = prepared;
+  const certificate = parseCertificate(prepared.certificate);
+  const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
+  const each = prepared.documents.map(({ digest, dataToSign, needsContent, state }) => ({
+    digest,
+    algorithm,
+    dataToSign,
+    needsContent,
+    state,
+  }));
+  return {
+    documents,
+    signing: { kind: 'prepared', signatures: { format, algorithm, prepared: each }, signer: { certificate, publicKey, issuers } },
+  };
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+}

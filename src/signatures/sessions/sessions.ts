@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto';
+import { auditSteps } from '../../audit/audited-request.ts';
+import type { Content } from '../../documents/content.ts';
+import { contentBytes } from '../../documents/content-pieces.ts';
+import { Refusal } from '../../result-codes.ts';
+import type { SessionLimits, SessionRefusal } from '../../state/repositories/signature-sessions.ts';
+import { outcomeSteps } from '../../state/settlement.ts';
+import type { StateStore } from '../../state/state-store.ts';
+import { step } from '../../state/step.ts';
+import { StoreUnavailable } from '../../state/store-unavailable.ts';
+import { OpenSession } from './open-session.ts';
+import { sealedParts, type SealedPart } from './session-parts.ts';
+import { SessionSecrets, type SessionMac } from './session-secrets.ts';
+import { sessionText, type SessionState } from './session-state.ts';
+
+const threadIdBytes = 32;
+const threadIdForm = /^[A-Za-z0-9_-]{43}$/;
+/** A session of so few bytes is stored by one commit. */
+const oneCommitBytes = 1 << 20;
+/** What storing a session may take; one whose instance died over it ends then. */
+const storingMs = 900_000;
+const sweepMs = 60_000;
+const deletedAtOnce = 500;
+const partsDeletedAtOnce = 32;
+
+/** Who opens a session. */
+export interface SessionOwner {
+  readonly tenant: string;
+  /** SHA-256 of the client's SubjectPublicKeyInfo, hexadecimal. */
+  readonly client: string;
+}
+
+export interface ToBeOpened {
+  readonly state: SessionState;
+  /** Of the documents that completing needs again. */
+  readonly contents: readonly (Content | undefined)[];
+  /** Called when all content has been read: throws where it is not that of one moment. */
+  readonly check: () => Promise<void>;
+}
+
+export interface SessionOptions extends SessionLimits {
+  readonly ttlSeconds: number;
+  readonly scratchDirectory: string;
+}
+
+/**
+ * Signatures between their two steps (contract §5). A session is in the state store, encrypted: it outlives every instance, and each can complete it.
+ * It is completed once, by the commit that keeps its outcome; until then a failure leaves it as it was.
+ */
+export class Sessions {
+  readonly #store: StateStore;
+  readonly #mac: SessionMac;
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #sweeping: NodeJS.Timeout;
+
+  constructor(store: StateStore, mac: SessionMac) {
+    this.#store = store;
+    this.#mac = mac;
+    // Next time will do: what has ended is never completed.
+    this.#sweeping = setInterval(() => void this.sweep().catch(() => undefined), sweepMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#sweeping);
+  }
+
+  /**
+   * Opens a session. Answers its signatureThreadId.
+   * @throws {Refusal} STORE_FULL where a limit is reached; what `check` refuses with
+   */
+  async open(owner: SessionOwner, { state, contents, check }: ToBeOpened, options: SessionOptions): Promise<string> {
+    const threadId = randomBytes(threadIdBytes).toString('base64url');
+    const secrets = await SessionSecrets.of(owner.tenant, threadId, this.#mac);
+    const text = Buffer.from(sessionText(state));
+    const spooledBytes = contents.reduce((bytes, content) => bytes + (content === undefined ? 0 : contentBytes(content)), 0);
+    const now = Date.now();
+    const isSmall = text.length + spooledBytes <= oneCommitBytes;
+    const parts = sessionParts(secrets, [text, ...contents]);
+    const endsAt = now + options.ttlSeconds * 1000;
+    const small = isSmall ? await allOf(parts) : [];
+    if (isSmall) await check();
+    const refusal = await this.#store.run('addSession', {
+      session: {
+        ...{ id: secrets.id, tenant: owner.tenant, client: owner.client },
+        stored: isSmall ? 1 : 0,
+        // What was prepared counts too where it is as big as content.
+        spooled_bytes: spooledBytes + (text.length > oneCommitBytes ? text.length : 0),
+        ends_at: isSmall ? endsAt : now + storingMs,
+      },
+      parts: small,
+      limits: limitsOf(options),
+      now,
+    });
+    if (refusal !== undefined) throw limitReached(refusal, options[refusal]);
+    if (isSmall) return threadId;
+    try {
+      for await (const part of parts) await this.#store.run('addSessionPart', part);
+      await check();
+      const isStored = await this.#store.run('sessionStored', { id: secrets.id, endsAt: Date.now() + options.ttlSeconds * 1000 });
+      if (!isStored) throw new Error('a session ended while it was being stored');
+      return threadId;
+    } catch (error) {
+      await this.#store.run('dropSession', secrets.id).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * Does what completes a session, one request after the other: who comes second finds it closed, or open still where the first failed.
+   * @throws {Refusal} SESSION_UNKNOWN, the same for another tenant's session
+   */
+  async whileOpen<T>(
+    tenant: string,
+    signatureThreadId: string,
+    { scratchDirectory }: Pick<SessionOptions, 'scratchDirectory'>,
+    complete: (session: OpenSession) => Promise<T>,
+  ): Promise<T> {
+    if (!threadIdForm.test(signatureThreadId)) throw new Refusal('SESSION_UNKNOWN');
+    const secrets = await SessionSecrets.of(tenant, signatureThreadId, this.#mac);
+    return this.#inTurn(secrets.id, async () => {
+      const session = await OpenSession.find(this.#store, secrets, scratchDirectory);
+      try {
+        return await complete(session);
+      } finally {
+        await session.release();
+      }
+    });
+  }
+
+  /**
+   * Closes the session, in one commit with the outcome that its request is answered with.
+   * @throws {Refusal} SESSION_UNKNOWN where another instance was faster
+   */
+  async close({ id }: OpenSession, answer: object): Promise<void> {
+    const now = Date.now();
+    try {
+      const kept = await outcomeSteps({ answer });
+      await this.#store.commit([step('closeSession', { id, now }), ...auditSteps('a signature session is completed'), ...kept]);
+    } catch (error) {
+      if (error instanceof Refusal || error instanceof StoreUnavailable) throw error;
+      if ((await this.#store.run('findSession', { id, now })) !== undefined) throw error;
+      throw new Refusal('SESSION_UNKNOWN', { cause: error });
+    }
+  }
+
+  /** Deletes what has ended. */
+  async sweep(): Promise<void> {
+    while ((await this.#store.run('deleteEndedSessions', { now: Date.now(), limit: deletedAtOnce })) === deletedAtOnce);
+    while ((await this.#store.run('deleteLooseSessionParts', { limit: partsDeletedAtOnce })) === partsDeletedAtOnce);
+  }
+
+  async #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(id) ?? Promise.resolve();
+    const turn = before.then(work, work);
+    this.#turns.set(id, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id);
+    }
+  }
+}
+
+async function* sessionParts(secrets: SessionSecrets, items: readonly (Content | undefined)[]): AsyncGenerator<SealedPart, void> {
+  for (const [item, content] of items.entries()) if (content !== undefined) yield* sealedParts(secrets, item, content);
+}
+
+async function allOf(parts: AsyncIterable<SealedPart>): Promise<SealedPart[]> {
+  const all: SealedPart[] = [];
+  for await (const part of parts) all.push(part);
+  return all;
+}
+
+function limitsOf({ openMaxPerClient, openMaxPerTenant, spoolMaxBytes, spoolMaxBytesPerTenant }: SessionLimits): SessionLimits {
+  return { openMaxPerClient, openMaxPerTenant, spoolMaxBytes, spoolMaxBytesPerTenant };
+}
+
+const what = {
+  openMaxPerClient: (max) => `this client has ${max} signature sessions open`,
+  openMaxPerTenant: (max) => `this tenant has ${max} signature sessions open`,
+  spoolMaxBytes: (max) => `the content of open signature sessions may have ${max} bytes in all`,
+  spoolMaxBytesPerTenant: (max) => `the content of this tenant's open signature sessions may have ${max} bytes`,
+} as const satisfies Record<SessionRefusal, (max: number) => string>;
+
+function limitReached(refusal: SessionRefusal, max: number): Refusal {
+  return new Refusal('STORE_FULL', { message: `${what[refusal](max)}: complete some, or wait until they end` });
+}

@@ -1,0 +1,2 @@
+/** Runs in a work thread. */
+export { verifyValues } from './verify-values.ts';
