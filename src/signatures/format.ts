@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { ParsedCertificate } from '../certificates/x509.ts';
-import type { Evidence, InputDocument } from '../documents/document.ts';
+import type { DocumentDigest, Evidence, InputDocument } from '../documents/document.ts';
 import type { Additions } from './cms/levels.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
@@ -27,6 +27,8 @@ export interface Prepared<State> {
   readonly needsContent: boolean;
   /** Plain JSON. */
   readonly state: State;
+  /** Of the document's bytes, where `prepare` hashed them: who reads a file again finds out whether it is still the same. */
+  readonly documentDigest?: DocumentDigest | undefined;
 }
 
 /** What is to be signed is handed out up to here (contract §5, remotePreSign). */

@@ -1,5 +1,5 @@
 import type { Content } from '../../documents/content.ts';
-import { contentBytes } from '../../documents/content-pieces.ts';
+import { contentBytes, isContentChanged } from '../../documents/content-pieces.ts';
 import { evidenceDocument, evidenceFileName, type Evidence, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
 import { evidenceBase64 } from '../../documents/evidence-base64.ts';
 import { isFileName } from '../../documents/file-name.ts';
@@ -70,7 +70,7 @@ export async function deliverEvidence(
       }),
     );
   } catch (error) {
-    if (!(error instanceof Error && error.name === 'ContentChanged')) throw error;
+    if (!isContentChanged(error)) throw error;
     throw new Refusal('DOCUMENT_INVALID', { message: 'a file changed while it was being signed', cause: error });
   }
 }

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { chainFor } from '../../certificates/chains.ts';
 import { requiredSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
+import { isContentChanged } from '../../documents/content-pieces.ts';
+import { Refusal } from '../../result-codes.ts';
+import { documentsAsPrepared } from '../../signatures/documents-as-prepared.ts';
 import type { SignerChain } from '../../signatures/format.ts';
 import { completeSignatures } from '../../signatures/prepared-signatures.ts';
 import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
@@ -58,18 +61,34 @@ export const sign = operation({
       const prepared = await plan.prepare(documents, context);
       await opened.checkUnchanged();
       // One message to the token: all documents of a call are signed with one algorithm.
-      const toBeSigned = { algorithm, digests: prepared.prepared.map(({ digest }) => digest), documents };
+      const toBeSigned = {
+        algorithm,
+        digests: prepared.prepared.map(({ digest }) => digest),
+        documents: documentsAsPrepared(documents, prepared.prepared),
+      };
       // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
       const finish = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
+        // Co-signed files are read by their parts: what bound digests were compared with is what the file still has.
+        await opened.checkUnchanged();
         const evidence = await completeSignatures(prepared, { values, signer: chain, documents }, context.threads);
         return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       };
-      return await withTokensAbility(algorithm, async () => context.keys.sign(key, given, toBeSigned, finish));
+      return await withTokensAbility(algorithm, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, finish)));
     } finally {
       await opened.close();
     }
   },
 });
+
+/** A file that changes while it is signed is no longer the one that was asked for. */
+async function unlessChanged<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isContentChanged(error)) throw error;
+    throw new Refusal('DOCUMENT_INVALID', { at: '/inputDocuments', message: 'a file changed while it was being signed', cause: error });
+  }
+}
 
 /** Who issued the certificate counts, whatever authority the tenant has by now. */
 function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | undefined): SignerChain {

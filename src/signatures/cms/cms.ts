@@ -61,6 +61,7 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
         detached,
         earlierDigest: earlier?.partsDigest ?? null,
       },
+      documentDigest: earlier === undefined ? { hash, value: contentDigest } : undefined,
     };
   },
 

@@ -15,7 +15,8 @@ export const rawFormat: SignatureFormat<RawParameters, null> = {
     if ('digest' in source) return { digest: source.digest.value, algorithm, dataToSign: undefined, needsContent: false, state: null };
     const { content } = source;
     const dataToSign = content instanceof Uint8Array && content.length <= dataToSignMaxBytes ? content : undefined;
-    return { digest: hashContent(algorithm.hash, content), algorithm, dataToSign, needsContent: false, state: null };
+    const digest = hashContent(algorithm.hash, content);
+    return { digest, algorithm, dataToSign, needsContent: false, state: null, documentDigest: { hash: algorithm.hash, value: digest } };
   },
 
   complete({ digest, algorithm, dataToSign }, value, { publicKey }) {

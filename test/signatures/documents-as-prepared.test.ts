@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { isContentChanged } from '../../src/documents/content-pieces.ts';
+import { DocumentDigests } from '../../src/documents/document-digests.ts';
+import type { InputDocument } from '../../src/documents/document.ts';
+import { coversDocuments } from '../../src/keys/digest-binding.ts';
+import { documentsAsPrepared } from '../../src/signatures/documents-as-prepared.ts';
+import { cms, raw } from '../../src/signatures/threaded-formats.ts';
+import { WorkThreads } from '../../src/threads/work-threads.ts';
+import { cmsParametersOf, softwareSigner } from './software-signer.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-prepared-'));
+const path = join(directory, 'document');
+const threads = new WorkThreads();
+const signer = softwareSigner('signer');
+const asked = Buffer.alloc(2_000_000, 'a');
+const authorised = Buffer.alloc(2_000_000, 'b');
+let descriptor: number;
+beforeEach(() => {
+  writeFileSync(path, asked);
+  descriptor = openSync(path, 'r');
+  return () => {
+    closeSync(descriptor);
+  };
+});
+afterAll(async () => {
+  await threads.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const document = (): InputDocument => ({ id: 'd', fileName: undefined, source: { content: { descriptor, bytes: asked.length } } });
+const moment = { now: new Date() };
+const preparing = {
+  raw: async () => raw.prepare({ documents: [document()], parameters: [{ algorithm: signer.algorithm }], signer, moment }, threads),
+  cms: async () => cms.prepare({ documents: [document()], parameters: [cmsParametersOf(signer)], signer, moment }, threads),
+};
+
+describe.each(Object.entries(preparing))('a file that %s prepared', (_name, prepare) => {
+  test.each(['sha256', 'sha512'] as const)('counts for a digest by %s that a key is bound to as long as it is the same', async (hash) => {
+    const bound = (content: Uint8Array) => [{ id: 'd', hash, value: createHash(hash).update(content).digest() }];
+    const prepared = await prepare();
+    const documents = documentsAsPrepared([document()], prepared);
+    const covers = async (content: Uint8Array): Promise<boolean> =>
+      coversDocuments(bound(content), documents, new DocumentDigests(documents, threads));
+    expect(await covers(asked)).toBe(true);
+    expect(await covers(authorised)).toBe(false);
+    // What is signed was prepared; what is looked at now is the document that the key may sign.
+    writeFileSync(path, authorised);
+    const error: unknown = await covers(authorised).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(isContentChanged(error)).toBe(true);
+  });
+});
