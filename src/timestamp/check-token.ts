@@ -8,9 +8,9 @@ import { validPaths, type PathMaterial } from '../certificates/path/find-path.ts
 import type { ValidPath } from '../certificates/path/check-path.ts';
 import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import { parseCertificate } from '../certificates/x509.ts';
-import { readSignedData } from '../signatures/cms/read-signed-data.ts';
-import { attributeValues, readSignerInfo } from '../signatures/cms/read-signer-info.ts';
-import { checkSignerInfo, names, SignatureBroken } from '../signatures/cms/verify-signer-info.ts';
+import { readSignedData } from '../cms/read-signed-data.ts';
+import { attributeValues, readSignerInfo } from '../cms/read-signer-info.ts';
+import { checkSignerInfo, names, SignatureBroken } from '../cms/verify-signer-info.ts';
 import { RequestRejected, type ImprintHash, type MessageImprint } from './request.ts';
 import { readTstInfo, tstInfoType, type TstInfo } from './tst-info.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../signatures/algorithm-identifier.ts';
-import { signedData } from '../signatures/cms/signed-data.ts';
+import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../cms/algorithm-identifier.ts';
+import { signedData } from '../cms/signed-data.ts';
 import type { ParsedCertificate } from '../certificates/x509.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { tstInfoType } from './tst-info.ts';

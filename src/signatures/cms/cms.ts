@@ -6,7 +6,7 @@ import type { Content } from '../../documents/content.ts';
 import { ContentChanged, type SignedFile } from '../../documents/content-pieces.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { hashAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import type { SignatureFormat } from '../format.ts';
 import { hashContent } from '../hash-content.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
@@ -14,7 +14,7 @@ import type { SignedProperties } from '../signed-properties.ts';
 import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } from './earlier-signatures.ts';
 import { signedAttributes } from './signed-attributes.ts';
 import { noAdditions, withUnsignedAttributes } from './levels.ts';
-import { inOrder, setWith, signedData, signerInfo } from './signed-data.ts';
+import { inOrder, setWith, signedData, signerInfo } from '../../cms/signed-data.ts';
 import { verifySignedData } from './verify-signed-data.ts';
 
 export interface CmsParameters {

@@ -4,10 +4,10 @@ import * as der from '../../asn1/der.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import type { MessageImprint } from '../../timestamp/request.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
-import { hashAlgorithmIdentifier, hashOfOid } from '../algorithm-identifier.ts';
+import { hashAlgorithmIdentifier, hashOfOid } from '../../cms/algorithm-identifier.ts';
 import type { LongTermData } from '../long-term-data.ts';
-import { readSignedData } from './read-signed-data.ts';
-import { setWith, signedData } from './signed-data.ts';
+import { readSignedData } from '../../cms/read-signed-data.ts';
+import { setWith, signedData } from '../../cms/signed-data.ts';
 
 /** What stands beside a baseline B signature at the higher levels (EN 319 122-1 §6.3). */
 export interface Additions {
@@ -63,7 +63,7 @@ export interface ArchiveTimeStampInput {
   readonly certificates: readonly Uint8Array[];
   readonly revocationData: readonly Uint8Array[];
   readonly unsignedAttributes: readonly Uint8Array[];
-  readonly hash: HashName & MessageImprint['hash'];
+  readonly hash: HashName;
 }
 
 /** An archive-time-stamp-v3 (EN 319 122-1 §5.5.3): the token over all that is there, with the index of what it covers. */
@@ -132,7 +132,7 @@ export function withoutUnsignedAttributes(signerInfo: Uint8Array): Uint8Array {
 }
 
 /** The unsigned attributes of a SignerInfo, each in DER. */
-export function unsignedAttributes(signerInfo: Uint8Array): Uint8Array[] {
+export function unsignedAttributesOf(signerInfo: Uint8Array): Uint8Array[] {
   const list = children(readAll(signerInfo)).find(({ tag }) => tag === 0xa1);
   return list === undefined ? [] : children(list).map(({ raw }) => raw);
 }

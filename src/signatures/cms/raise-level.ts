@@ -19,14 +19,14 @@ import {
   noAdditions,
   signatureImprint,
   signatureTimeStamp,
-  unsignedAttributes,
+  unsignedAttributesOf,
   withLongTermData,
   withoutUnsignedAttributes,
   type Additions,
 } from './levels.ts';
-import { readSignedData, type ReadSignedData } from './read-signed-data.ts';
-import { readSignerInfo } from './read-signer-info.ts';
-import { names } from './verify-signer-info.ts';
+import { readSignedData, type ReadSignedData } from '../../cms/read-signed-data.ts';
+import { readSignerInfo } from '../../cms/read-signer-info.ts';
+import { names } from '../../cms/verify-signer-info.ts';
 
 /** What a signature above baseline B is made with. */
 export interface LevelOrder {
@@ -128,7 +128,7 @@ async function archiveAttribute(
   const { certificates, revocationData, contentType } = data;
   const input = { contentType, contentDigest: Buffer.from(state.contentDigest, 'base64'), certificates, revocationData, hash };
   return archiveTimeStamp(
-    { ...input, signerInfo: withoutUnsignedAttributes(signerInfo), unsignedAttributes: unsignedAttributes(signerInfo) },
+    { ...input, signerInfo: withoutUnsignedAttributes(signerInfo), unsignedAttributes: unsignedAttributesOf(signerInfo) },
     async (imprint) => {
       const token = await order.stamp(imprint);
       return token.der;

@@ -14,12 +14,12 @@ import type { HashName } from '../../token/signature-algorithm.ts';
 import {
   archiveDigest,
   readHashIndex,
-  unsignedAttributes,
+  unsignedAttributesOf,
   unsignedValues,
   withoutUnsignedAttributes,
   type HashIndex,
 } from '../cms/levels.ts';
-import { readSignerInfo } from '../cms/read-signer-info.ts';
+import { readSignerInfo } from '../../cms/read-signer-info.ts';
 
 /** Levels of CAdES baseline signatures (EN 319 122-1 §6). */
 export type Level = 'B' | 'T' | 'LT' | 'LTA';
@@ -130,7 +130,7 @@ function checkArchive(archive: Uint8Array, question: LevelQuestion): void {
     (hash) => archiveDigest({ contentType, contentDigest: question.digestBy(hash), signerInfo: own, hash }, indexDer),
     question,
   );
-  const values = unsignedAttributes(signerInfo).flatMap(attributeValueParts);
+  const values = unsignedAttributesOf(signerInfo).flatMap(attributeValueParts);
   const stamps = unsignedValues(signerInfo, 'archiveTimeStampV3');
   const earlier = values.filter((parts) => !stamps.some((stamp) => Buffer.compare(stamp, parts[1] ?? stamp) === 0));
   const { hash } = index;
