@@ -1,6 +1,7 @@
 /*
- * What Node lacks for a service under systemd: a datagram to the service manager's socket, and the user at the other end of a Unix socket. The datagram
- * has to come from the main process itself, for a unit with NotifyAccess=main takes it from nobody else. sd_notify(3) has the protocol.
+ * What Node lacks for a service under systemd: a datagram to the service manager's socket, the user at the other end of a Unix socket, and whether the kernel's
+ * clock is synchronised. The datagram has to come from the main process itself, for a unit with NotifyAccess=main takes it from nobody else. sd_notify(3) has
+ * the protocol.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/timex.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -95,11 +97,23 @@ static napi_value js_peer_user(napi_env env, napi_callback_info info) {
   return napi_create_uint32(env, peer.uid, &user) == napi_ok ? user : NULL;
 }
 
+/* clockErrorMicroseconds(): the bound that the kernel has for the error of its clock, or -1 where nothing synchronises it (adjtimex(2)). */
+static napi_value js_clock_error(napi_env env, napi_callback_info info) {
+  (void)info;
+  struct timex clock = {.modes = 0};
+  int state = adjtimex(&clock);
+  if (state < 0) return throw_errno(env, errno);
+  int synchronised = state != TIME_ERROR && (clock.status & STA_UNSYNC) == 0;
+  napi_value result;
+  return napi_create_int64(env, synchronised ? (int64_t)clock.maxerror : -1, &result) == napi_ok ? result : throw_errno(env, EINVAL);
+}
+
 NAPI_MODULE_INIT() {
   const napi_property_descriptor properties[] = {
     {"send", NULL, js_send, NULL, NULL, NULL, napi_enumerable, NULL},
     {"closeOnExec", NULL, js_close_on_exec, NULL, NULL, NULL, napi_enumerable, NULL},
     {"peerUser", NULL, js_peer_user, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"clockErrorMicroseconds", NULL, js_clock_error, NULL, NULL, NULL, napi_enumerable, NULL},
   };
   if (napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties) != napi_ok) return NULL;
   return exports;

@@ -22,6 +22,9 @@ export const resultCodes = {
     minor: 222,
     text: 'a signature value does not verify under the signer certificate; the session stays open',
   },
+  TIMESTAMP_UNAVAILABLE: { major: 2, minor: 231, text: 'no time-stamp authority answered' },
+  TIMESTAMP_INVALID: { major: 2, minor: 232, text: 'a time-stamp came back that does not hold' },
+  REVOCATION_UNAVAILABLE: { major: 2, minor: 233, text: 'revocation data could not be had' },
   CERTIFICATE_STATUS_REFUSED: {
     major: 2,
     minor: 234,

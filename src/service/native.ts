@@ -9,6 +9,8 @@ interface Native {
   closeOnExec(fd: number): void;
   /** Number of the user who connected a Unix socket, as the kernel saw it then. @throws {Error} where it is no such socket */
   peerUser(fd: number): number;
+  /** The bound that the kernel has for the error of its clock; -1 where nothing synchronises it. @throws {Error} where the kernel may not be asked */
+  clockErrorMicroseconds(): number;
 }
 
 /** Built by packaging/bootstrap.sh. */

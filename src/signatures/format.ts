@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { ParsedCertificate } from '../certificates/x509.ts';
 import type { DocumentDigest, Evidence, InputDocument } from '../documents/document.ts';
+import type { Additions } from './cms/levels.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
 /** The signer as a format sees it: never a private key. */
@@ -39,7 +40,14 @@ export interface SignatureFormat<Parameters, State> {
   prepare(document: InputDocument, parameters: Parameters, signer: SignerChain, moment: Moment): Prepared<State>;
   /**
    * Puts the value in, checks the result, and returns it. The document is the one that was prepared; undefined only where the prepared state needs no content.
+   * `additions`: what raises the level above baseline B, for formats that have levels.
    * @throws {Error} where the result does not verify.
    */
-  complete(prepared: Prepared<State>, value: Uint8Array, signer: SignerChain, document: InputDocument | undefined): Evidence;
+  complete(
+    prepared: Prepared<State>,
+    value: Uint8Array,
+    signer: SignerChain,
+    document: InputDocument | undefined,
+    additions?: Additions,
+  ): Evidence;
 }

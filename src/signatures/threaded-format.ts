@@ -2,6 +2,7 @@ import { ContentChanged, contentBytes } from '../documents/content-pieces.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { Refusal, type ResultName } from '../result-codes.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
+import type { Additions } from './cms/levels.ts';
 import type { Moment, Prepared, SignatureFormat, SignerChain } from './format.ts';
 
 /** Content from here on is hashed, assembled and checked outside of the event loop; files always are. */
@@ -20,6 +21,8 @@ interface CompleteTask<State> {
   readonly signer: SignerChain;
   /** The documents that were prepared; undefined for those whose prepared state needs no content. */
   readonly documents: readonly (InputDocument | undefined)[];
+  /** One for each document, where the level is above baseline B. */
+  readonly additions?: readonly Additions[];
 }
 
 /** What a step answers across threads: errors lose their class there, and a refusal must not lose its code. */
@@ -101,12 +104,12 @@ function prepareHere<Parameters, State>(
 
 function completeHere<Parameters, State>(
   format: SignatureFormat<Parameters, State>,
-  { prepared, values, signer, documents }: CompleteTask<State>,
+  { prepared, values, signer, documents, additions }: CompleteTask<State>,
 ): readonly Evidence[] {
   return prepared.map((one, index) => {
     const document = documents[index];
     if (one.needsContent && document === undefined) throw new Error('the document that was prepared is needed once more');
-    return unchanged(`/inputDocuments/${index}`, () => format.complete(one, at(values, index), signer, document));
+    return unchanged(`/inputDocuments/${index}`, () => format.complete(one, at(values, index), signer, document, additions?.[index]));
   });
 }
 

@@ -18,6 +18,7 @@ const rooms: readonly (readonly string[])[] = [
   ['timestamp/'],
   ['revocation/'],
   ['keys/'],
+  ['cms/'],
   ['certificates/'],
   ['clients/'],
   ['messages/'],

@@ -197,7 +197,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
         if (come === 50) setImmediate(allHaveCome.resolve);
         return mac;
       };
-      const answers = await KeptAnswers.open(store, countingMac, { claimMs });
+      const answers = await KeptAnswers.open({ store, tokenMac: countingMac, threads, limits: () => limits, claimMs });
       opened.push(answers);
       let runs = 0;
       const run = async (): Promise<Ending> => {

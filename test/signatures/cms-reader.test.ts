@@ -6,9 +6,9 @@ import * as der from '../../src/asn1/der.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
 import { children, DerError, readAll, type DerElement } from '../../src/asn1/reader.ts';
 import { earlierSignatures } from '../../src/signatures/cms/earlier-signatures.ts';
-import { readSignedData } from '../../src/signatures/cms/read-signed-data.ts';
-import { readSignerInfo } from '../../src/signatures/cms/read-signer-info.ts';
-import { checkSignerInfos, SignatureBroken } from '../../src/signatures/cms/verify-signer-info.ts';
+import { readSignedData } from '../../src/cms/read-signed-data.ts';
+import { readSignerInfo } from '../../src/cms/read-signer-info.ts';
+import { checkSignerInfos, SignatureBroken } from '../../src/cms/verify-signer-info.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { joined, signedBy, softwareSigner } from './software-signer.ts';
 

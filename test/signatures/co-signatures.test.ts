@@ -4,8 +4,8 @@ import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import { children, readAll } from '../../src/asn1/reader.ts';
 import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
 import { cmsFormat } from '../../src/signatures/cms/cms.ts';
-import { readSignedData } from '../../src/signatures/cms/read-signed-data.ts';
-import { signedData } from '../../src/signatures/cms/signed-data.ts';
+import { readSignedData } from '../../src/cms/read-signed-data.ts';
+import { signedData } from '../../src/cms/signed-data.ts';
 import { usualProperties } from '../../src/signatures/signed-properties.ts';
 import { openssl } from '../support/openssl.ts';
 import {

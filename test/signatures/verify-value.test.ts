@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { constants, createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { valueVerifies } from '../../src/signatures/verify/verify-value.ts';
+import { valueVerifies } from '../../src/cms/verify-value.ts';
 import type { SignatureAlgorithm } from '../../src/token/signature-algorithm.ts';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -4,7 +4,7 @@ import { children, DerError, readAll, readObjectIdentifier } from '../../asn1/re
 import { parseCertificate } from '../../certificates/x509.ts';
 import { ConfigError } from '../../config/config.ts';
 import { parseCertificateList, type CertificateList } from '../../revocation/certificate-list.ts';
-import { algorithmOfOid, hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { algorithmOfOid, hashOfOid } from '../../cms/algorithm-identifier.ts';
 import type { SignedList } from './client-trust.ts';
 
 /** A file's content is not what it should be. The message names the file. */

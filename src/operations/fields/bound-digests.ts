@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import type { BoundDigest } from '../../keys/digest-binding.ts';
 import { Refusal } from '../../result-codes.ts';
-import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { DigestEntry } from './values.ts';
 

@@ -3,7 +3,7 @@ import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import { isFileName } from '../../documents/file-name.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
-import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from './values.ts';
 
 const FileName = Text.refine(

@@ -3,7 +3,7 @@ import type { Content } from '../../documents/content.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import { hasChanged, openForReading, type ReadableFile } from '../../documents/paths/read-path.ts';
 import { Refusal } from '../../result-codes.ts';
-import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import type { Context } from '../operation.ts';
 import type { InputDocumentField } from './input-documents.ts';
 

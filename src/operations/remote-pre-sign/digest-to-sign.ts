@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hashAlgorithmOid, signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
+import { hashAlgorithmOid, signatureAlgorithmOid } from '../../cms/algorithm-identifier.ts';
 import type { HashName, SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { ObjectIdentifier } from '../fields/values.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { oids } from '../../asn1/object-identifiers.ts';
 import type { SignerKeyType } from '../../certificates/signer-certificate.ts';
 import { Refusal } from '../../result-codes.ts';
-import { algorithmOfOid, hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { algorithmOfOid, hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { TokenCannot } from '../../token/token.ts';
 import type { XP7Signature } from './parameters.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EvidenceDocument } from '../../documents/document.ts';
-import { signatureAlgorithmOid } from '../../signatures/algorithm-identifier.ts';
+import { signatureAlgorithmOid } from '../../cms/algorithm-identifier.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { EvidenceObject } from '../fields/evidence-object.ts';
 import { ObjectIdentifier } from '../fields/values.ts';

@@ -1,5 +1,5 @@
 import type { InputDocument } from '../../documents/document.ts';
-import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import type { SignerChain } from '../../signatures/format.ts';
 import type { FormatName, PreparedSignatures } from '../../signatures/prepared-signatures.ts';
 import type { ThreadedFormat } from '../../signatures/threaded-format.ts';

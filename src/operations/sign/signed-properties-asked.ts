@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ParsedCertificate } from '../../certificates/x509.ts';
 import { Refusal } from '../../result-codes.ts';
-import { hashOfOid } from '../../signatures/algorithm-identifier.ts';
+import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { usualProperties, type CommitmentType, type ExplicitPolicy, type SignedProperties } from '../../signatures/signed-properties.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import type { SignedPropertiesField } from './signature-properties.ts';

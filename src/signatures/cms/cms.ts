@@ -6,14 +6,15 @@ import type { Content } from '../../documents/content.ts';
 import { ContentChanged, type SignedFile } from '../../documents/content-pieces.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { hashAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import type { SignatureFormat } from '../format.ts';
 import { hashContent } from '../hash-content.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
 import type { SignedProperties } from '../signed-properties.ts';
 import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } from './earlier-signatures.ts';
 import { signedAttributes } from './signed-attributes.ts';
-import { inOrder, setWith, signedData, signerInfo } from './signed-data.ts';
+import { noAdditions, withUnsignedAttributes } from './levels.ts';
+import { inOrder, setWith, signedData, signerInfo } from '../../cms/signed-data.ts';
 import { verifySignedData } from './verify-signed-data.ts';
 
 export interface CmsParameters {
@@ -64,16 +65,17 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
     };
   },
 
-  complete({ algorithm, state }, value, { certificate, issuers, publicKey }, document) {
+  complete({ algorithm, state }, value, { certificate, issuers, publicKey }, document, additions = noAdditions) {
     const { detached, contentType } = state;
     const contentDigest = Buffer.from(state.contentDigest, 'base64');
     const earlier = state.earlierDigest === null ? undefined : sameEarlier(contentOf(document), state.earlierDigest);
-    const signature = signerInfo({
+    const baseline = signerInfo({
       algorithm,
       signer: certificate,
       signedAttributes: state.signedAttributes.map((attribute) => Buffer.from(attribute, 'base64')),
       signatureValue: algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value,
     });
+    const signature = withUnsignedAttributes(baseline, additions.unsignedAttributes);
     const pieces = signedData({
       digestAlgorithms: earlier?.knowsDigest(algorithm.hash)
         ? earlier.digestAlgorithms
@@ -83,8 +85,8 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
         ? undefined
         : (earlier?.content ?? [contentOf(document)]).map((content) => signed(content, algorithm, contentDigest)),
       // The root is left out: who verifies has it.
-      certificates: setWith(earlier?.certificates ?? [], [certificate.der, ...withoutRoot(issuers)]),
-      revocationData: earlier?.revocationData ?? [],
+      certificates: setWith(setWith(earlier?.certificates ?? [], [certificate.der, ...withoutRoot(issuers)]), additions.certificates),
+      revocationData: setWith(earlier?.revocationData ?? [], additions.revocationData),
       signerInfos: inOrder([...(earlier?.signerInfos ?? []), signature]),
     });
     verifySignedData(pieces, { algorithm, certificate, publicKey, contentType, contentDigest, detached, signerInfo: signature, earlier });

@@ -6,11 +6,11 @@ import type { Content } from '../../documents/content.ts';
 import { ContentChanged, type FileParts, type FileRange } from '../../documents/content-pieces.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
-import { hashOfOid } from '../algorithm-identifier.ts';
+import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { contentSource } from '../content-source.ts';
-import { beginsAsSignedData, readSignedData, type ReadSignedData } from './read-signed-data.ts';
-import { readSignerInfo } from './read-signer-info.ts';
-import { checkSignerInfos, digestHashOf, SignatureBroken, type CoveredContent } from './verify-signer-info.ts';
+import { beginsAsSignedData, readSignedData, type ReadSignedData } from '../../cms/read-signed-data.ts';
+import { readSignerInfo } from '../../cms/read-signer-info.ts';
+import { checkSignerInfos, digestHashOf, SignatureBroken, type CoveredContent } from '../../cms/verify-signer-info.ts';
 
 /** A SignedData with content that is to be co-signed. Its parts beside the content are as they stand in the document. */
 export interface EarlierSignatures extends Omit<ReadSignedData, 'content'>, CoveredContent {

@@ -1,7 +1,7 @@
 /** The values of signed attributes that callers ask for (ETSI EN 319 122-1 §5.2; their syntax is that of RFC 5126 §5.8 and §5.11, with explicit tags). */
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
-import { hashAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import type { CommitmentType, ExplicitPolicy, ProductionPlace } from '../signed-properties.ts';
 
 const commitmentOids = {

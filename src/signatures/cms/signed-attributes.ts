@@ -3,7 +3,7 @@ import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import type { ParsedCertificate } from '../../certificates/x509.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
-import { hashAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import type { SignedProperties } from '../signed-properties.ts';
 import { commitmentTypeIndication, signaturePolicy, signerAttributes, signerLocation } from './property-values.ts';
 

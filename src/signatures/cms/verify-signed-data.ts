@@ -4,11 +4,11 @@ import type { ParsedCertificate } from '../../certificates/x509.ts';
 import type { Content, OpenFile } from '../../documents/content.ts';
 import type { SignedFile } from '../../documents/content-pieces.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { signatureAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import { signatureAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import { contentSource } from '../content-source.ts';
-import { readSignedData, type ReadSignedData } from './read-signed-data.ts';
-import { attributeValues, readSignerInfo } from './read-signer-info.ts';
-import { checkSignerInfo } from './verify-signer-info.ts';
+import { readSignedData, type ReadSignedData } from '../../cms/read-signed-data.ts';
+import { attributeValues, readSignerInfo } from '../../cms/read-signer-info.ts';
+import { checkSignerInfo } from '../../cms/verify-signer-info.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 
 export interface ExpectedSignature {

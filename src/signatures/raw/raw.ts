@@ -3,7 +3,7 @@ import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { dataToSignMaxBytes, type SignatureFormat } from '../format.ts';
 import { hashContent } from '../hash-content.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
-import { valueVerifies } from '../verify/verify-value.ts';
+import { valueVerifies } from '../../cms/verify-value.ts';
 
 export interface RawParameters {
   readonly algorithm: SignatureAlgorithm;

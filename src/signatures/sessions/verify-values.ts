@@ -3,7 +3,7 @@ import { moduleFile } from '../../config/module-file.ts';
 import type { WorkThreads } from '../../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { ecdsaValueToDer, possibleEcdsaValues } from '../signature-value.ts';
-import { valueVerifies, type Signed } from '../verify/verify-value.ts';
+import { valueVerifies, type Signed } from '../../cms/verify-value.ts';
 
 /** A value that was made elsewhere, and what it should be of. */
 export interface OutsideValue extends Signed {

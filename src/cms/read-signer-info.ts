@@ -1,7 +1,7 @@
-import { BerCursor } from '../../asn1/ber-cursor.ts';
-import { bytesBetween, bytesInMemory, type ByteSource } from '../../asn1/byte-source.ts';
-import * as der from '../../asn1/der.ts';
-import { children, readAll, readObjectIdentifier, DerError, type DerElement } from '../../asn1/reader.ts';
+import { BerCursor } from '../asn1/ber-cursor.ts';
+import { bytesBetween, bytesInMemory, type ByteSource } from '../asn1/byte-source.ts';
+import * as der from '../asn1/der.ts';
+import { children, readAll, readObjectIdentifier, DerError, type DerElement } from '../asn1/reader.ts';
 import { octetsOf } from './read-signed-data.ts';
 
 /** A SignerInfo (RFC 5652 §5.3). Elements are in DER. */

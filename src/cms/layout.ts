@@ -1,6 +1,6 @@
-import { concat, lengthOctets } from '../../asn1/tag-length-value.ts';
-import type { Content } from '../../documents/content.ts';
-import { contentBytes } from '../../documents/content-pieces.ts';
+import { concat, lengthOctets } from '../asn1/tag-length-value.ts';
+import type { Content } from '../documents/content.ts';
+import { contentBytes } from '../documents/content-pieces.ts';
 
 /** Encodings and content, one after the other: an element whose content is not at hand has a known length all the same. */
 export type Layout = readonly (Content | Layout)[];

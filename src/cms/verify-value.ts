@@ -1,11 +1,11 @@
 import { constants, publicDecrypt, verify, type KeyObject } from 'node:crypto';
 import { p256, p384, p521 } from '@noble/curves/nist.js';
-import * as der from '../../asn1/der.ts';
-import { children, DerError, readAll } from '../../asn1/reader.ts';
-import type { HashName, SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { hashOfOid } from '../algorithm-identifier.ts';
+import * as der from '../asn1/der.ts';
+import { children, DerError, readAll } from '../asn1/reader.ts';
+import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import { hashOfOid } from './algorithm-identifier.ts';
 import { emsaPssHolds } from './emsa-pss.ts';
-import { readObjectIdentifier } from '../../asn1/reader.ts';
+import { readObjectIdentifier } from '../asn1/reader.ts';
 
 /** What a value is to be verified over: the data where it is at hand, else its digest. */
 export interface Signed {

@@ -1,9 +1,9 @@
-import * as der from '../../asn1/der.ts';
-import { oids } from '../../asn1/object-identifiers.ts';
-import type { ParsedCertificate } from '../../certificates/x509.ts';
-import type { Content } from '../../documents/content.ts';
-import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../algorithm-identifier.ts';
+import * as der from '../asn1/der.ts';
+import { oids } from '../asn1/object-identifiers.ts';
+import type { ParsedCertificate } from '../certificates/x509.ts';
+import type { Content } from '../documents/content.ts';
+import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from './algorithm-identifier.ts';
 import { element, piecesOf } from './layout.ts';
 
 export interface SignedDataParts {

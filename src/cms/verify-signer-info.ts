@@ -1,10 +1,10 @@
 import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto';
-import { oids } from '../../asn1/object-identifiers.ts';
-import { children, DerError, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
-import { parseCertificate, type ParsedCertificate } from '../../certificates/x509.ts';
-import type { HashName } from '../../token/signature-algorithm.ts';
-import { hashOfOid, readSignatureAlgorithm } from '../algorithm-identifier.ts';
-import { valueVerifies } from '../verify/verify-value.ts';
+import { oids } from '../asn1/object-identifiers.ts';
+import { children, DerError, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
+import { parseCertificate, type ParsedCertificate } from '../certificates/x509.ts';
+import type { HashName } from '../token/signature-algorithm.ts';
+import { hashOfOid, readSignatureAlgorithm } from './algorithm-identifier.ts';
+import { valueVerifies } from './verify-value.ts';
 import { attributeValues, readSignerInfo, type ReadSignerInfo } from './read-signer-info.ts';
 
 /** What a SignerInfo is about. */
@@ -84,7 +84,7 @@ function certificateOf(bytes: Uint8Array): ParsedCertificate[] {
 }
 
 /** Whether a SignerIdentifier is that of the certificate. */
-function names(signer: DerElement, certificate: ParsedCertificate): boolean {
+export function names(signer: DerElement, certificate: ParsedCertificate): boolean {
   if (signer.tag === 0x80) return certificate.subjectKeyIdentifier !== undefined && same(signer.content, certificate.subjectKeyIdentifier);
   const [issuer, serialNumber] = children(signer);
   return (

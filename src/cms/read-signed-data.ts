@@ -1,9 +1,9 @@
-import { BerCursor, type BerSpan } from '../../asn1/ber-cursor.ts';
-import { bytesBetween, type ByteSource } from '../../asn1/byte-source.ts';
-import * as der from '../../asn1/der.ts';
-import { objectIdentifierText } from '../../asn1/object-identifier.ts';
-import { oids } from '../../asn1/object-identifiers.ts';
-import { DerError } from '../../asn1/reader.ts';
+import { BerCursor, type BerSpan } from '../asn1/ber-cursor.ts';
+import { bytesBetween, type ByteSource } from '../asn1/byte-source.ts';
+import * as der from '../asn1/der.ts';
+import { objectIdentifierText } from '../asn1/object-identifier.ts';
+import { oids } from '../asn1/object-identifiers.ts';
+import { DerError } from '../asn1/reader.ts';
 
 /** A SignedData (RFC 5652 §5.1). What it holds beside the content is as it stands in the source: BER may be in it. */
 export interface ReadSignedData {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { hashBytes, type HashName } from '../../token/signature-algorithm.ts';
+import { hashBytes, type HashName } from '../token/signature-algorithm.ts';
 
 /** EMSA-PSS-VERIFY (RFC 8017 §9.1.2) of an encoded message, for a digest that was made elsewhere. */
 export function emsaPssHolds(

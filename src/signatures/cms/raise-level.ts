@@ -1,0 +1,188 @@
+import { children, readAll } from '../../asn1/reader.ts';
+import { pathCertificate, type PathCertificate } from '../../certificates/path/path-certificate.ts';
+import type { Evidence, InputDocument } from '../../documents/document.ts';
+import { Refusal } from '../../result-codes.ts';
+import type { RevocationSources, WantedData } from '../../revocation/revocation-data.ts';
+import type { CheckedToken } from '../../timestamp/check-token.ts';
+import type { ImprintHash, MessageImprint } from '../../timestamp/request.ts';
+import type { WorkThreads } from '../../threads/work-threads.ts';
+import type { HashName } from '../../token/signature-algorithm.ts';
+import { contentSource } from '../content-source.ts';
+import type { Prepared, SignerChain } from '../format.ts';
+import { longTermData, type LongTermPath } from '../long-term-data.ts';
+import { ecdsaValueToDer } from '../signature-value.ts';
+import type { ThreadedFormat } from '../threaded-format.ts';
+import { cadesLevel, LevelBroken } from '../verify/cades-level.ts';
+import type { CmsParameters, CmsState } from './cms.ts';
+import {
+  archiveTimeStamp,
+  noAdditions,
+  signatureImprint,
+  signatureTimeStamp,
+  unsignedAttributesOf,
+  withLongTermData,
+  withoutUnsignedAttributes,
+  type Additions,
+} from './levels.ts';
+import { readSignedData, type ReadSignedData } from '../../cms/read-signed-data.ts';
+import { readSignerInfo } from '../../cms/read-signer-info.ts';
+import { names } from '../../cms/verify-signer-info.ts';
+
+/** What a signature above baseline B is made with. */
+export interface LevelOrder {
+  readonly level: 'T' | 'LT' | 'LTA';
+  readonly stamp: (imprint: MessageImprint) => Promise<CheckedToken>;
+  /** Hash of what is time-stamped. */
+  readonly imprintHash: ImprintHash;
+  readonly sources: RevocationSources;
+  readonly ofSigner: WantedData;
+  readonly ofAuthorities: WantedData;
+  readonly now: () => Date;
+}
+
+export interface LevelTask {
+  readonly prepared: readonly Prepared<CmsState>[];
+  readonly values: readonly Uint8Array[];
+  readonly signer: SignerChain;
+  readonly documents: readonly (InputDocument | undefined)[];
+}
+
+type CmsFormat = ThreadedFormat<CmsParameters, CmsState>;
+
+/**
+ * Completes signatures at a level above baseline B: time-stamps each value, gathers certificates and revocation data, time-stamps all of it, and looks at what
+ * came of it before it leaves. @throws {Refusal} TIMESTAMP_UNAVAILABLE, TIMESTAMP_INVALID, REVOCATION_UNAVAILABLE, CERTIFICATE_STATUS_REFUSED
+ */
+export async function completeAtLevel(
+  format: CmsFormat,
+  task: LevelTask,
+  asked: LevelOrder,
+  threads: WorkThreads,
+): Promise<readonly Evidence[]> {
+  const anchors: PathCertificate[] = [];
+  const stamp = async (imprint: MessageImprint): Promise<CheckedToken> => {
+    const token = await asked.stamp(imprint);
+    anchors.push(token.path.anchor);
+    return token;
+  };
+  const order = { ...asked, stamp };
+  const additions = await Promise.all(
+    task.prepared.map(async (prepared, index) => additionsOf(prepared, at(task.values, index), task.signer, order)),
+  );
+  let evidence = await format.complete({ ...task, additions }, threads);
+  if (order.level === 'LTA') {
+    const archives = await Promise.all(
+      evidence.map(async (one, index) => archiveAttribute(one, at(task.prepared, index), task.signer, order)),
+    );
+    const archived = additions.map((one, index) => ({ ...one, unsignedAttributes: [...one.unsignedAttributes, at(archives, index)] }));
+    evidence = await format.complete({ ...task, additions: archived }, threads);
+  }
+  for (const [index, one] of evidence.entries()) checkLevel(one, at(task.prepared, index), task.signer, order, anchors);
+  return evidence;
+}
+
+async function additionsOf(
+  { algorithm }: Prepared<CmsState>,
+  value: Uint8Array,
+  signer: SignerChain,
+  order: LevelOrder,
+): Promise<Additions> {
+  const signature = algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
+  const token = await order.stamp(signatureImprint(signature, order.imprintHash));
+  const additions = { ...noAdditions, unsignedAttributes: [signatureTimeStamp(token.der)] };
+  if (order.level === 'T') return additions;
+  const data = await longTermData([signerPath(signer, order), stampPath(token, order)], order.sources, order.now());
+  return withLongTermData(additions, data);
+}
+
+function signerPath({ certificate, issuers }: SignerChain, { ofSigner, ofAuthorities }: LevelOrder): LongTermPath {
+  return {
+    certificates: [certificate.der, ...issuers].map(pathCertificate),
+    of: 'signer certificate',
+    leaf: ofSigner,
+    authorities: ofAuthorities,
+  };
+}
+
+/** The chain of the time-stamp authority uses the sources of the authorities (formats.md). */
+function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: LevelOrder): LongTermPath {
+  return {
+    certificates: [...path.toReversed(), anchor],
+    of: 'certificate of the time-stamp authority',
+    leaf: ofAuthorities,
+    authorities: ofAuthorities,
+  };
+}
+
+async function archiveAttribute(
+  evidence: Evidence,
+  { state, algorithm }: Prepared<CmsState>,
+  signer: SignerChain,
+  order: LevelOrder,
+): Promise<Uint8Array> {
+  const { hash } = algorithm;
+  if (hash === 'sha1')
+    throw new Refusal('UNSUPPORTED', { message: 'archive time-stamps need a digestAlgorithm of SHA_256, SHA_384 or SHA_512' });
+  const data = readSignedData(contentSource(evidence.content));
+  const signerInfo = ownSignerInfo(data, state, signer);
+  const { certificates, revocationData, contentType } = data;
+  const input = { contentType, contentDigest: Buffer.from(state.contentDigest, 'base64'), certificates, revocationData, hash };
+  return archiveTimeStamp(
+    { ...input, signerInfo: withoutUnsignedAttributes(signerInfo), unsignedAttributes: unsignedAttributesOf(signerInfo) },
+    async (imprint) => {
+      const token = await order.stamp(imprint);
+      return token.der;
+    },
+  );
+}
+
+/** The new SignerInfo among those of the result: that of this signer with these signed attributes. */
+function ownSignerInfo({ signerInfos }: ReadSignedData, { signedAttributes }: CmsState, { certificate }: SignerChain): Uint8Array {
+  const wanted = signedAttributes.map((one) => Buffer.from(one, 'base64'));
+  const own = signerInfos.find((bytes) => {
+    const info = readSignerInfo(bytes);
+    const attributes = info.signedAttributes === undefined ? [] : children(readAll(info.signedAttributes)).map(({ raw }) => raw);
+    return names(info.signer, certificate) && wanted.every((one) => attributes.some((other) => one.equals(other)));
+  });
+  if (own === undefined) throw new Error('the result lacks the new signature');
+  return own;
+}
+
+/** What does not reach the level that was asked for does not leave. */
+function checkLevel(
+  evidence: Evidence,
+  { state, algorithm }: Prepared<CmsState>,
+  signer: SignerChain,
+  order: LevelOrder,
+  timeStampAnchors: readonly PathCertificate[],
+): void {
+  const data = readSignedData(contentSource(evidence.content));
+  const contentDigest = Buffer.from(state.contentDigest, 'base64');
+  const root = signer.issuers.at(-1) ?? signer.certificate.der;
+  const question = {
+    ...data,
+    signerInfo: ownSignerInfo(data, state, signer),
+    digestBy: (hash: HashName): Uint8Array => {
+      if (hash !== algorithm.hash) throw new Error(`the digest of the content by ${hash} is not at hand`);
+      return contentDigest;
+    },
+    signer: pathCertificate(signer.certificate.der),
+    anchors: [pathCertificate(root)],
+    timeStampAnchors,
+    now: order.now(),
+  };
+  try {
+    const level = cadesLevel(question);
+    if (level !== order.level) throw new Error(`the signature reaches level ${level}, not ${order.level}`);
+  } catch (error) {
+    if (error instanceof LevelBroken)
+      throw new Error(`the signature does not reach level ${order.level}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function at<T>(list: readonly T[], index: number): T {
+  const value = list[index];
+  if (value === undefined) throw new RangeError(`no element ${index} in a list of ${list.length}`);
+  return value;
+}

@@ -1,0 +1,63 @@
+import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import { Refusal } from '../result-codes.ts';
+import type { RevocationData, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
+
+/** A path whose certificates must be shown to be good: from the leaf up; the last one is trusted, or nothing is known above it. */
+export interface LongTermPath {
+  readonly certificates: readonly PathCertificate[];
+  /** Whose path it is, for messages: `signer certificate`. */
+  readonly of: string;
+  /** What is wanted of the first certificate, and of those above it. */
+  readonly leaf: WantedData;
+  readonly authorities: WantedData;
+}
+
+/** What a signature holds so that it can be validated when nobody answers any more. DER, each once. */
+export interface LongTermData {
+  /** Without the trust anchors. */
+  readonly certificates: readonly Uint8Array[];
+  readonly crls: readonly Uint8Array[];
+  readonly ocspAnswers: readonly Uint8Array[];
+}
+
+/**
+ * Certificates and revocation data of all paths (EN 319 122-1 §5.4, level LT), each judged for the moment.
+ * @throws {Refusal} CERTIFICATE_STATUS_REFUSED for a revoked certificate, REVOCATION_UNAVAILABLE where its status is not known
+ */
+export async function longTermData(paths: readonly LongTermPath[], sources: RevocationSources, at: Date): Promise<LongTermData> {
+  const all = await Promise.all(paths.map(async (path) => dataOf(path, sources, at)));
+  const data = all.flat();
+  return {
+    certificates: distinct(paths.flatMap(({ certificates }) => certificates.filter((one) => !isRoot(one)).map(({ der }) => der))),
+    crls: distinct(data.flatMap(({ crls }) => crls)),
+    ocspAnswers: distinct(data.flatMap(({ ocspAnswers }) => ocspAnswers)),
+  };
+}
+
+async function dataOf(
+  { certificates, of, leaf, authorities }: LongTermPath,
+  sources: RevocationSources,
+  at: Date,
+): Promise<RevocationData[]> {
+  const below = certificates.filter((one) => !isRoot(one));
+  return Promise.all(
+    below.map(async (certificate, index) => {
+      const issuer = certificates[index + 1];
+      const name = index === 0 ? of : `authority above the ${of}`;
+      if (issuer === undefined) throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: its issuer is not known` });
+      const data = await sources.of({ certificate, issuer, wanted: index === 0 ? leaf : authorities, at });
+      if (data.status.kind === 'good') return data;
+      if (data.status.kind === 'undetermined') throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: ${data.status.why}` });
+      throw new Refusal('CERTIFICATE_STATUS_REFUSED', { message: `${name}: revoked at ${data.status.revokedAt.toISOString()}` });
+    }),
+  );
+}
+
+function isRoot(certificate: PathCertificate): boolean {
+  return certificate.isSelfIssued && certificate.isSignedBy(certificate);
+}
+
+function distinct(list: readonly Uint8Array[]): Uint8Array[] {
+  const seen = new Map(list.map((one) => [Buffer.from(one).toString('base64'), one]));
+  return [...seen.values()];
+}

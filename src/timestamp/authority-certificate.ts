@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto';
+import * as der from '../asn1/der.ts';
+import { oids } from '../asn1/object-identifiers.ts';
+import { issueAuthorityCertificate, type CertificateIssuer } from '../certificates/issue.ts';
+import * as standard from '../certificates/standard-extensions.ts';
+import type { PublicationUrls } from '../config/profile.ts';
+
+export interface AuthorityCertificateRequest {
+  /** DER of the Name. */
+  readonly name: Uint8Array;
+  readonly subjectPublicKeyInfo: Uint8Array;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  /** Where its issuer publishes. */
+  readonly urls: PublicationUrls;
+}
+
+/**
+ * The certificate of a time-stamp authority, in DER: its key signs, and its one purpose is time-stamping, marked critical (RFC 3161 §2.3, EN 319 422 §7).
+ * Errors as of `issueAuthorityCertificate`.
+ */
+export async function createTimeStampCertificate(issuer: CertificateIssuer, request: AuthorityCertificateRequest): Promise<Uint8Array> {
+  const { name, subjectPublicKeyInfo, notBefore, notAfter, urls } = request;
+  const extensions = [
+    standard.authorityKeyIdentifier(issuer.certificate),
+    standard.subjectKeyIdentifier(subjectPublicKeyInfo),
+    standard.keyUsage(['digitalSignature']),
+    standard.extension(oids.extendedKeyUsage, der.sequence(der.oid(oids.timeStamping)), true),
+    ...standard.publicationExtensions(urls),
+  ].map((extension) => extension.der);
+  const serialNumber = randomBytes(16);
+  return issueAuthorityCertificate(issuer, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { bytesBetween, bytesInMemory } from '../asn1/byte-source.ts';
+import * as der from '../asn1/der.ts';
+import { oids } from '../asn1/object-identifiers.ts';
+import { DerError } from '../asn1/reader.ts';
+import { PathFault } from '../certificates/path/check-path.ts';
+import { validPaths, type PathMaterial } from '../certificates/path/find-path.ts';
+import type { ValidPath } from '../certificates/path/check-path.ts';
+import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { parseCertificate } from '../certificates/x509.ts';
+import { readSignedData } from '../cms/read-signed-data.ts';
+import { attributeValues, readSignerInfo } from '../cms/read-signer-info.ts';
+import { checkSignerInfo, names, SignatureBroken } from '../cms/verify-signer-info.ts';
+import { RequestRejected, type ImprintHash, type MessageImprint } from './request.ts';
+import { readTstInfo, tstInfoType, type TstInfo } from './tst-info.ts';
+
+/** A token that is not what was asked for, or does not verify. The message is for callers. */
+export class TokenInvalid extends Error {}
+
+/** What a token must be. */
+export interface ExpectedToken {
+  /** What was stamped: its digest, or what digests it by the hash of the token. */
+  readonly imprint: MessageImprint | ((hash: ImprintHash) => Uint8Array);
+  /** Content octets of the INTEGER that was sent; a token without it, or with another one, is refused. */
+  readonly nonce?: Uint8Array | undefined;
+  readonly policy?: string | undefined;
+  /** Where its chain may lead to. */
+  readonly anchors: readonly PathCertificate[];
+  /** Any self-signed certificate in the token counts as an anchor: who gave the address of the authority vouches for it. */
+  readonly anyRoot?: boolean | undefined;
+  /** Further CA certificates. */
+  readonly intermediates?: readonly PathCertificate[] | undefined;
+}
+
+/** A token that holds. */
+export interface CheckedToken {
+  readonly der: Uint8Array;
+  readonly info: TstInfo;
+  readonly path: ValidPath;
+}
+
+/** The time of a token may lie ahead of ours by so much. */
+const aheadMaxMs = 300_000;
+
+/**
+ * Checks a TimeStampToken in full (RFC 3161 §2.2 to §2.4, RFC 5816): imprint, nonce, policy, time, one signer, its certificate bound by ESS, its one
+ * purpose, its chain at the time of the token, and the value. Revocation needs more than the token. @throws {TokenInvalid}
+ */
+export function checkToken(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedToken {
+  try {
+    return check(token, expected, now);
+  } catch (error) {
+    if (error instanceof TokenInvalid) throw error;
+    if (error instanceof SignatureBroken) throw new TokenInvalid(`the time-stamp ${error.message}`, { cause: error });
+    if (error instanceof PathFault)
+      throw new TokenInvalid(`the certificate of the time-stamp authority: ${error.message}`, { cause: error });
+    if (error instanceof DerError || error instanceof RequestRejected)
+      throw new TokenInvalid(`the time-stamp cannot be read: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function check(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedToken {
+  const source = bytesInMemory(token);
+  const data = readSignedData(source);
+  must(data.contentType === tstInfoType && data.content !== undefined, 'holds no TSTInfo');
+  const content = der.concat(...(data.content ?? []).map(({ start, end }) => bytesBetween(source, start, end)));
+  const info = readTstInfo(content);
+  checkInfo(info, expected, now);
+  const [signerInfo, ...more] = data.signerInfos;
+  must(signerInfo !== undefined && more.length === 0, 'has not exactly one signer');
+  const signer = readSignerInfo(signerInfo ?? new Uint8Array());
+  must(hasCertificateReference(signer.signedAttributes), 'has no certificate bound to it');
+  const certificates = data.certificates.flatMap(readable);
+  const own = certificates.find((one) => names(signer.signer, parseCertificate(one.der)));
+  if (own === undefined) throw new TokenInvalid('the time-stamp does not hold the certificate of its signer');
+  if (own.publicKey === undefined) throw new TokenInvalid("the key of the time-stamp's signer cannot be used");
+  const digestBy = (hash: string): Buffer => createHash(hash).update(content).digest();
+  checkSignerInfo(signer, { contentType: tstInfoType, digestBy }, parseCertificate(own.der), own.publicKey);
+  must(isForTimeStamping(own), 'is signed with a key whose one purpose is not time-stamping, marked critical');
+  return { der: token, info, path: pathOf(own, certificates, expected, info.time) };
+}
+
+function checkInfo(info: TstInfo, { imprint, nonce, policy }: ExpectedToken, now: Date): void {
+  const wanted = typeof imprint === 'function' ? { hash: info.imprint.hash, value: imprint(info.imprint.hash) } : imprint;
+  must(info.imprint.hash === wanted.hash && same(info.imprint.value, wanted.value), 'is of something else');
+  must(nonce === undefined || (info.nonce !== undefined && same(info.nonce, nonce)), 'has another nonce than was sent');
+  must(policy === undefined || info.policy === policy, `has the policy ${info.policy}, which was not asked for`);
+  must(info.time.getTime() <= now.getTime() + aheadMaxMs, 'has a time in the future');
+}
+
+/** ESS (RFC 5035 §5.4): signing-certificate-v2, or the old attribute with SHA-1. Every token has one of them (RFC 3161 §2.4.2); it is compared with the signer's below. */
+function hasCertificateReference(attributes: Uint8Array | undefined): boolean {
+  return (
+    attributes !== undefined &&
+    [oids.signingCertificateV2, oids.signingCertificate].some((type) => attributeValues(attributes, type).length > 0)
+  );
+}
+
+/** RFC 3161 §2.3: the extension is critical, and time-stamping stands in it alone. */
+function isForTimeStamping({ extendedKeyUsage, keyUsage, isCa }: PathCertificate): boolean {
+  const purposes = extendedKeyUsage?.purposes;
+  const hasOne = extendedKeyUsage?.critical === true && purposes?.size === 1 && purposes.has(oids.timeStamping);
+  return hasOne && !isCa && (keyUsage === undefined || [...keyUsage].every((bit) => bit <= 1));
+}
+
+function pathOf(own: PathCertificate, certificates: readonly PathCertificate[], expected: ExpectedToken, time: Date): ValidPath {
+  const others = certificates.filter((one) => one !== own);
+  const roots = expected.anyRoot === true ? others.filter((one) => one.isSelfIssued && one.isSignedBy(one)) : [];
+  const material: PathMaterial = {
+    anchors: [...expected.anchors, ...roots],
+    intermediates: [...others, ...(expected.intermediates ?? [])],
+  };
+  for (const path of validPaths(own, material, { at: time, purpose: oids.timeStamping })) return path;
+  throw new TokenInvalid('the certificate of the time-stamp authority leads to no trust anchor');
+}
+
+function readable(bytes: Uint8Array): PathCertificate[] {
+  try {
+    return [pathCertificate(bytes)];
+  } catch (error) {
+    if (error instanceof DerError) return [];
+    throw error;
+  }
+}
+
+function same(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0;
+}
+
+function must(holds: boolean, otherwise: string): void {
+  if (!holds) throw new TokenInvalid(`the time-stamp ${otherwise}`);
+}

@@ -1,0 +1,34 @@
+import { native } from '../service/native.ts';
+import type { AuthorityClock } from './time-stamp-authority.ts';
+
+/** Asking the kernel costs little, but not for every token. */
+const askEveryMs = 1000;
+
+/**
+ * The machine's clock. `errorMaxMilliseconds`: the authority stops where the kernel says that nothing synchronises the clock (chrony, systemd-timesyncd
+ * and ntpd tell it by adjtimex), or that it may be further off; absent: nobody asks.
+ */
+export function kernelClock(errorMaxMilliseconds: number | undefined): AuthorityClock {
+  let askedAt = -Infinity;
+  let fault: string | undefined;
+  return {
+    now: () => new Date(),
+    fault() {
+      if (errorMaxMilliseconds === undefined) return undefined;
+      const now = performance.now();
+      if (now - askedAt >= askEveryMs) {
+        askedAt = now;
+        fault = faultOf(native().clockErrorMicroseconds(), errorMaxMilliseconds);
+      }
+      return fault;
+    },
+  };
+}
+
+function faultOf(errorMicroseconds: number, maxMilliseconds: number): string | undefined {
+  if (errorMicroseconds < 0) return 'the clock is not synchronised';
+  const milliseconds = errorMicroseconds / 1000;
+  return milliseconds <= maxMilliseconds
+    ? undefined
+    : `the clock may be ${Math.ceil(milliseconds)} ms off, more than the ${maxMilliseconds} ms allowed`;
+}

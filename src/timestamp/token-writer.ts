@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import * as der from '../asn1/der.ts';
+import { oids } from '../asn1/object-identifiers.ts';
+import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../cms/algorithm-identifier.ts';
+import { signedData } from '../cms/signed-data.ts';
+import type { ParsedCertificate } from '../certificates/x509.ts';
+import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import { tstInfoType } from './tst-info.ts';
+
+/** Who signs tokens: a certificate with its chain, and the private key behind a function. */
+export interface TokenSigner {
+  readonly certificate: ParsedCertificate;
+  /** DER, from its own certificate upwards. */
+  readonly chain: readonly Uint8Array[];
+  readonly algorithm: SignatureAlgorithm;
+  /** The value over bytes, which it hashes; ECDSA in DER. */
+  sign(bytes: Uint8Array): Promise<Uint8Array>;
+}
+
+/**
+ * TimeStampToken (RFC 3161 §2.4.2): SignedData over TSTInfo with the attributes that RFC 3161 and RFC 5816 want. `withCertificates`: certReq, the chain
+ * without its root.
+ */
+export async function timeStampToken(
+  signer: TokenSigner,
+  tstInfo: Uint8Array,
+  { withCertificates }: { readonly withCertificates: boolean },
+): Promise<Uint8Array> {
+  const { hash } = signer.algorithm;
+  const digest = createHash(hash).update(tstInfo).digest();
+  const attributes = der.setOf([
+    attribute(oids.contentType, der.oid(tstInfoType)),
+    attribute(oids.messageDigest, der.octetString(digest)),
+    attribute(oids.signingCertificateV2, certificateReference(signer.certificate)),
+  ]);
+  const value = await signer.sign(attributes);
+  const signerInfo = der.sequence(
+    der.integer(1),
+    der.sequence(signer.certificate.issuer, der.tagged(0x02, signer.certificate.serialNumber)),
+    hashAlgorithmIdentifier(hash),
+    der.implicitConstructed(0, contentOf(attributes)),
+    signatureAlgorithmIdentifier(signer.algorithm),
+    der.octetString(value),
+  );
+  const chain = signer.chain.length > 1 ? signer.chain.slice(0, -1) : signer.chain;
+  const pieces = signedData({
+    digestAlgorithms: [hashAlgorithmIdentifier(hash)],
+    contentType: tstInfoType,
+    content: [tstInfo],
+    certificates: withCertificates ? chain.toSorted((left, right) => Buffer.compare(left, right)) : [],
+    revocationData: [],
+    signerInfos: [signerInfo],
+  });
+  return der.concat(...pieces.filter((piece) => piece instanceof Uint8Array));
+}
+
+function attribute(type: string, value: Uint8Array): Uint8Array {
+  return der.sequence(der.oid(type), der.set(value));
+}
+
+/** SigningCertificateV2 (RFC 5035 §3, RFC 5816 §2.2.1) with SHA-256, which is the default and left out. */
+function certificateReference(certificate: ParsedCertificate): Uint8Array {
+  const digest = createHash('sha256').update(certificate.der).digest();
+  const issuerSerial = der.sequence(der.sequence(der.explicit(4, certificate.issuer)), der.tagged(0x02, certificate.serialNumber));
+  return der.sequence(der.sequence(der.sequence(der.octetString(digest), issuerSerial)));
+}
+
+/** The content octets of one DER element: an IMPLICIT tag takes the place of its own. */
+function contentOf(element: Uint8Array): Uint8Array {
+  const first = element[1] ?? 0;
+  return element.subarray(first < 0x80 ? 2 : 2 + (first & 0x7f));
+}

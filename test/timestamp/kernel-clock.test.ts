@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { native } from '../../src/service/native.ts';
+import { kernelClock } from '../../src/timestamp/kernel-clock.ts';
+
+test('a clock that nobody is to ask about is good', () => {
+  expect(kernelClock(undefined).fault()).toBeUndefined();
+});
+
+test('the kernel says whether its clock is synchronised, and how far it may be off', () => {
+  const errorMicroseconds = native().clockErrorMicroseconds();
+  const fault = kernelClock(0.0001).fault();
+  if (errorMicroseconds === -1) expect(fault).toBe('the clock is not synchronised');
+  else expect(fault).toMatch(/^the clock may be \d+ ms off, more than the 0\.0001 ms allowed$/);
+});
