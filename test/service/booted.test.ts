@@ -65,7 +65,8 @@ function configured(text: string): string {
     listeners: { ...listeners, api: { ...listeners?.['api'], key: 'credential:tls-key', port: 8443 }, operations: { port: 9443 } },
     token: { profile: 'softhsm2', label: token?.['label'], pin: 'credential:pin' },
     certificateAuthorities,
-    tenants,
+    // No identity provider is installed beside them.
+    tenants: Object.fromEntries(Object.entries(tenants ?? {}).map(([name, tenant]) => [name, { ...tenant, identityProviders: undefined }])),
   });
 }
 
