@@ -25,6 +25,7 @@ export class ThreadedStore implements StateStore {
   #clock: ClockReading | undefined;
   #nextId = 0;
   #ended: Error | undefined;
+  #closing: Promise<void> | undefined;
   /** The look for changes that has begun, and the one that begins after it: a look sees what was there when it began. */
   #looking: Promise<void> | undefined;
   #nextLook: Promise<void> | undefined;
@@ -95,6 +96,11 @@ export class ThreadedStore implements StateStore {
   }
 
   async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     const exited = new Promise<void>((resolve) => {
       this.#worker.once('exit', () => {
         resolve();

@@ -91,7 +91,7 @@ describe('the watchdog', () => {
     watch({ name: 'database thread', check: async () => store.answer() });
     await delay(manyRoundsMs);
     expect(pings.count).toBe(0);
-    expect(new Set(faults)).toEqual(new Set(['database thread: the database thread ended']));
+    expect(new Set(faults)).toEqual(new Set(['database thread: the state store is not available: it is closed']));
     store = await openSqliteStore(join(directory, 'other.sqlite'));
   });
 

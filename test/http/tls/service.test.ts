@@ -83,10 +83,10 @@ describe('the running service', () => {
     expect(await health()).toMatchObject({ status: 'ready' });
   });
 
-  it('answers 404 on the public listener until it has something to serve', async () => {
+  it('answers 404 on the public listener where it has nothing to serve', async () => {
     for (const [method, path] of [
       ['GET', '/'],
-      ['POST', '/ocsp/issuing'],
+      ['POST', '/pki/none.crl'],
       ['POST', '/tsa'],
       ['GET', '/health/live'],
     ] as const) {
