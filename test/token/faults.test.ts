@@ -166,7 +166,13 @@ it('a request that is too large for a frame is refused by itself, and no other i
 it('a host that is stopped has no deadline of its own: it is replaced', async () => {
   const hostPid = token.hostPid ?? 0;
   process.kill(hostPid, 'SIGSTOP');
-  await expect(sign()).rejects.toThrow(TokenUnavailable);
+  // Refused, or repeated once on the next host where that one serves soon enough: both are lawful, and neither is of the stopped host.
+  const outcome = await sign().then(
+    () => 'signed',
+    (error: unknown) => error,
+  );
+  if (outcome === 'signed') expect(token.hostPid).not.toBe(hostPid);
+  else expect(outcome).toBeInstanceOf(TokenUnavailable);
   expect(await untilServed()).toBeLessThan(20_000);
   expect(token.hostPid).not.toBe(hostPid);
 }, 60_000);
