@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
-import type { IssuingChainRow } from '../state/schema.ts';
+import type { IssuingChainRow } from '../state/tables/certificates.ts';
 import type { CertificateIssuer } from './issue.ts';
 import { parseCertificate } from './x509.ts';
 

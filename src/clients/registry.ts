@@ -2,8 +2,8 @@ import { createHash, type X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StateStore } from '../state/state-store.ts';
 import { deciding, step, type Step } from '../state/step.ts';
-import type { ClientRow } from '../state/schema.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
+import type { ClientRow } from '../state/tables/clients.ts';
 import { Admission, type Registrations } from './admission.ts';
 import { roles, tenantId, type Caller, type Role } from './caller.ts';
 

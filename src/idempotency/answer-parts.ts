@@ -1,5 +1,5 @@
-import type { KeptAnswerRow } from '../state/schema.ts';
 import type { StateStore } from '../state/state-store.ts';
+import type { KeptAnswerRow } from '../state/tables/kept-answers.ts';
 import { bytesOf, formIn, partsOf } from './answer-bytes.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { RequestSecrets } from './request-secrets.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
-import type { KeptAnswerRow } from '../state/schema.ts';
 import type { KeptBytes } from '../state/repositories/kept-bytes.ts';
 import type { StateStore } from '../state/state-store.ts';
+import type { KeptAnswerRow } from '../state/tables/kept-answers.ts';
 import type { RequestSecrets } from './request-secrets.ts';
 
 const sweepMs = 60_000;

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
-import type { OtpRow } from '../state/schema.ts';
 import type { StateStore } from '../state/state-store.ts';
+import type { OtpRow } from '../state/tables/keys.ts';
 import { TokenUnavailable } from '../token/token.ts';
 import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';

@@ -1,6 +1,6 @@
 import type { KeyType } from '../config/profile.ts';
-import type { KeyPoolRow } from '../state/schema.ts';
 import type { StateStore } from '../state/state-store.ts';
+import type { KeyPoolRow } from '../state/tables/token-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';

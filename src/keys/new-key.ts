@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
-import type { CertificateRow, IssuingChainRow, KeyRow } from '../state/schema.ts';
+import type { CertificateRow, IssuingChainRow } from '../state/tables/certificates.ts';
 import type { Step } from '../state/step.ts';
+import type { KeyRow } from '../state/tables/keys.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { OtpRow } from '../state/schema.ts';
+import type { OtpRow } from '../state/tables/keys.ts';
 import type { Token } from '../token/token.ts';
 import type { OtpAction } from './credentials.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';

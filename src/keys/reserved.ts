@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { OtpRow } from '../state/schema.ts';
+import type { OtpRow } from '../state/tables/keys.ts';
 import type { Proof, SecretKind } from '../token/token.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import { bindingOf, type DigestBinding } from './digest-binding.ts';

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { CertificateRow, KeyRow } from '../../src/state/schema.ts';
+import type { CertificateRow } from '../../src/state/tables/certificates.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
+import type { KeyRow } from '../../src/state/tables/keys.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 
 /** Rows of a key that no token knows: what the store does with them is looked at. */

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
-import type { CertificateRow } from '../../src/state/schema.ts';
+import type { CertificateRow } from '../../src/state/tables/certificates.ts';
 import { openssl } from './openssl.ts';
 
 /** A certificate for any key: these tests look at keys. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OcspConfig } from '../../config/authority-config.ts';
-import type { OcspResponderRow } from '../../state/schema.ts';
 import type { StateStore } from '../../state/state-store.ts';
+import type { OcspResponderRow } from '../../state/tables/revocation.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../../token/key-id.ts';
 import type { Token } from '../../token/token.ts';

@@ -4,7 +4,7 @@ import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TransferStoreConfig } from '../../config/documents-config.ts';
 import { Refusal } from '../../result-codes.ts';
-import type { TransferFileRow } from '../../state/schema.ts';
+import type { TransferFileRow } from '../../state/tables/transfer-files.ts';
 import { closing } from '../closing.ts';
 import type { Content } from '../content.ts';
 import { contentBytes } from '../content-pieces.ts';

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder, type Transaction } from 'kysely';
-import type { KeyRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { KeyRow } from '../tables/keys.ts';
 
 /** How failures lock a key (contract §6), and the moment at which that is asked. */
 export interface LockRule {

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
-import type { AuditOutboxRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { AuditOutboxRow } from '../tables/audit.ts';
 
 /** Stores a record in the transaction of what it tells of: a repository function calls it, or `commit` puts it beside another step. */
 export async function addAuditRecord(db: Transaction<Schema>, row: AuditOutboxRow): Promise<void> {

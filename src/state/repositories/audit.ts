@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
-import type { AuditHeadRow, AuditKeyRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { AuditHeadRow, AuditKeyRow } from '../tables/audit.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
 
 /** The keys of checkpoints, the newest first. */

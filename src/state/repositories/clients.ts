@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
-import type { ClientRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { ClientRow } from '../tables/clients.ts';
 
 /** Registers a client, or changes what is registered under its public key. */
 export async function registerClient(db: Transaction<Schema>, client: ClientRow): Promise<void> {

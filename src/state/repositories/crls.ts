@@ -1,5 +1,6 @@
 import { sql, type Selectable, type Transaction } from 'kysely';
-import type { CrlStateRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { CrlStateRow } from '../tables/revocation.ts';
 
 /** Where the CRLs of an authority are. `number` is the last that was taken; `published_number`, 0 before the first, the one that is served. */
 export type CrlState = Selectable<CrlStateRow>;

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
-import type { IdentityTokenRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { IdentityTokenRow } from '../tables/certificates.ts';
 
 /** The text that tells this failure of a commit from others. */
 export const tokenIsUsed = 'the token of an identity provider is used already';

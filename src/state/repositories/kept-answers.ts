@@ -1,5 +1,6 @@
 import { sql, type DeleteQueryBuilder, type DeleteResult, type RawBuilder, type Selectable, type Transaction } from 'kysely';
-import type { KeptAnswerPartRow, KeptAnswerRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { KeptAnswerPartRow, KeptAnswerRow } from '../tables/kept-answers.ts';
 import { countKeptBytes, keptBytes, type KeptBytes } from './kept-bytes.ts';
 
 /** The text of a commit's failure where somebody else has the request by now. */

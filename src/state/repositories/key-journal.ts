@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
-import type { KeyJournalRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { KeyJournalRow } from '../tables/token-keys.ts';
 
 /** Announces a step on the token, so that a crash in the middle of it is seen afterwards. */
 export async function announce(db: Transaction<Schema>, entry: KeyJournalRow): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import { isPostgresql } from '../migrations/dialect.ts';
-import type { KeyPoolRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { KeyPoolRow } from '../tables/token-keys.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
 /** A key that was made ahead waits from this commit on. @throws as `finishCreation` */

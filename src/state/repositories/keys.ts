@@ -1,5 +1,7 @@
 import { sql, type Transaction } from 'kysely';
-import type { CertificateRow, IssuingChainRow, KeyRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { CertificateRow, IssuingChainRow } from '../tables/certificates.ts';
+import type { KeyRow } from '../tables/keys.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
 /** A key with its certificate, as every use of the key needs both. */

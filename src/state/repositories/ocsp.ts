@@ -1,5 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import type { OcspResponderRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { OcspResponderRow } from '../tables/revocation.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
 /** What the state says of a serial number of an authority: one row where it was issued, one more where it is revoked or on hold. */

@@ -1,5 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import type { OtpRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { OtpRow } from '../tables/keys.ts';
 
 /** A newer one-time password replaces the older one for the same key and action. Those that have ended go too. */
 export async function putOtp(db: Transaction<Schema>, { otp, now }: { otp: OtpRow; now: number }): Promise<void> {

@@ -1,5 +1,7 @@
 import { sql, type Transaction } from 'kysely';
-import type { CertificateRow, RevocationRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { CertificateRow } from '../tables/certificates.ts';
+import type { RevocationRow } from '../tables/revocation.ts';
 
 /** CRLReason certificateHold (RFC 5280 5.3.1): the one that can be taken back. */
 export const holdReason = 6;

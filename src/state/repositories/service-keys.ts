@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
-import type { Schema, ServiceKeyRow } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { ServiceKeyRow } from '../tables/token-keys.ts';
 import { finishCreation, noteDestruction } from './key-journal.ts';
 
 /** CKA_ID of the service's key for a purpose. */

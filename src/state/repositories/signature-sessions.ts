@@ -1,5 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import type { Schema, SignatureSessionPartRow, SignatureSessionRow } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { SignatureSessionPartRow, SignatureSessionRow } from '../tables/signature-sessions.ts';
 
 /** What may be open at the same time. */
 export interface SessionLimits {

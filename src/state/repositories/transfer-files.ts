@@ -1,5 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import type { Schema, TransferFileRow, TransferShareRow } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { TransferFileRow, TransferShareRow } from '../tables/transfer-files.ts';
 
 /** What a tenant may have in the transfer store at a time, what arrives included. */
 export interface TransferQuota {

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
-import type { OtpRow, Schema } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { OtpRow } from '../tables/keys.ts';
 import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt, type Counters, type Holding, type LockRule } from './attempts.ts';
 import { changeKeyState } from './keys.ts';
 import { reserveOtp, settleOtp, type OtpFate } from './otps.ts';

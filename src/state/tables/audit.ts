@@ -1,0 +1,29 @@
+/** A key that signs checkpoints of the audit log. Older ones stay: they verify older files. */
+export interface AuditKeyRow {
+  /** CKA_ID, hexadecimal. */
+  key_id: string;
+  /** SubjectPublicKeyInfo, DER. */
+  public_key: Uint8Array;
+  created_at: number;
+}
+
+/** The last checkpoint of an audit log: what a log that was cut or rolled back is compared with. */
+export interface AuditHeadRow {
+  /** Name of the log. */
+  log: string;
+  /** Number of the checkpoint's own record. */
+  records: number;
+  /** Hash of its line, hexadecimal. */
+  hash: string;
+  /** Number of the file that holds it. */
+  file: number;
+}
+
+/** An audit record that is stored with what it tells of, until it is in the chain: a crash between the two loses none. */
+export interface AuditOutboxRow {
+  /** Unique over all instances; its maker chooses it. */
+  id: string;
+  created_at: number;
+  /** JSON. */
+  record: string;
+}

@@ -1,0 +1,10 @@
+/** A registered client certificate, by its public key (contract §8). */
+export interface ClientRow {
+  /** SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
+  spki_sha256: string;
+  name: string;
+  tenant: string;
+  /** JSON list of roles. */
+  roles: string;
+  created_at: number;
+}
