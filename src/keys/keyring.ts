@@ -1,36 +1,30 @@
-import { randomBytes } from 'node:crypto';
 import { auditSteps } from '../audit/audited-request.ts';
 import type { TenantId } from '../clients/caller.ts';
-import type { KeyType } from '../config/profile.ts';
-import { DocumentDigests } from '../documents/document-digests.ts';
-import type { InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
-import { tenantIsFull } from '../state/repositories/keys.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
-import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps } from '../state/settlement.ts';
+import type { StateStore } from '../state/state-store.ts';
 import { deciding, step, type Step } from '../state/step.ts';
-import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import type { KeyJournal } from '../token/key-journal.ts';
-import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import { parseKeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { Activation } from './activation.ts';
-import { passwordBytes, type GivenSecret, type OtpAction } from './credentials.ts';
+import type { GivenSecret, OtpAction } from './credentials.ts';
 import type { KeyCustody } from './custody.ts';
 import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
-import { coversDigests, coversDocuments, type BoundDigest } from './digest-binding.ts';
+import { coversDigests, type BoundDigest } from './digest-binding.ts';
 import { KeyCache, type RecordReader } from './key-cache.ts';
-import { checkUsable, parseKeyReferenceId, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { KeyCreation } from './key-creation.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
-import { keyRow, makeSecret, type CreatedKey, type NewKey } from './new-key.ts';
+import { checkUsable, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import type { CreatedKey, NewKey } from './new-key.ts';
 import type { Deliver } from './otp-delivery.ts';
 import { makeOtp } from './otp.ts';
-import type { PossibleSecret, Reserved } from './reserved.ts';
-import { storedStatesFor, transitions, type Use } from './states.ts';
+import { passwordChange } from './password-change.ts';
 import type { CommittedPurpose } from './settling.ts';
+import { Signing, type ToBeSigned } from './signing.ts';
+import { transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
-import { stretch } from './stretching.ts';
 
 export interface KeyringOptions extends Partial<RecoveryOptions> {
   /** Longer than any attempt takes: what is older went down with its instance. */
@@ -43,22 +37,15 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   readonly pool?: PoolOptions;
 }
 
-/** What is to be signed: the digests for the token, and the documents that they come from. */
-export interface ToBeSigned {
-  readonly algorithm: SignatureAlgorithm;
-  readonly digests: readonly Uint8Array[];
-  readonly documents: readonly InputDocument[];
-}
-
 /** The keys of all tenants: their records, their secrets, their life cycle. */
 export class Keyring {
   readonly #store: StateStore;
   readonly #token: Token;
   readonly #custody: KeyCustody;
-  readonly #journal: KeyJournal;
   readonly #activation: Activation;
   readonly #cache: KeyCache;
-  readonly #threads: Pick<WorkThreads, 'run'> | undefined;
+  readonly #creation: KeyCreation;
+  readonly #signing: Signing;
   /** What goes from the token, now, later, or at the next start. */
   readonly destruction: Destruction;
   /** Keys that are made ahead. */
@@ -68,20 +55,19 @@ export class Keyring {
     const { abandonedMs = 600_000, attemptMaxMs = 120_000, attemptWaitMs = 30_000, configured = [], log } = options;
     this.#store = store;
     this.#token = token;
-    this.#threads = options.threads;
     this.#custody = custody;
-    this.#journal = storeKeyJournal(store);
-    this.destruction = new Destruction(store, custody, this.#journal, { abandonedMs, configured, log });
-    this.#pool =
-      options.pool === undefined
-        ? undefined
-        : new KeyPool({ store, custody, journal: this.#journal, destruction: this.destruction }, options.pool);
+    const journal = storeKeyJournal(store);
+    this.destruction = new Destruction(store, custody, journal, { abandonedMs, configured, log });
+    const { destruction } = this;
+    this.#pool = options.pool === undefined ? undefined : new KeyPool({ store, custody, journal, destruction }, options.pool);
+    this.#creation = new KeyCreation({ store, token, custody, journal, destruction, pool: this.#pool });
     const records: RecordReader = {
       reread: async (key) => this.#cache.reread(key),
       bringUpToDate: async (key) => this.#cache.bringUpToDate(key),
     };
     this.#activation = new Activation(store, records, { attemptMaxMs, waitMs: attemptWaitMs });
     this.#cache = new KeyCache(store, this.#activation);
+    this.#signing = new Signing({ activation: this.#activation, custody, destruction, threads: options.threads });
   }
 
   /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */
@@ -94,33 +80,7 @@ export class Keyring {
    * @throws {Refusal} ISSUANCE_REFUSED where the tenant has as many keys as it may; what `issue` refuses with
    */
   async create(request: NewKey): Promise<CreatedKey> {
-    const { keysMax, tenant } = request;
-    // Most of those that are too many cost no key.
-    if (keysMax !== undefined && (await this.#store.run('countKeys', tenant)) >= keysMax) throw tooManyKeys(keysMax);
-    const ahead = await this.#pool?.take(request.type);
-    const id = ahead?.id ?? newKeyId('caller');
-    if (ahead === undefined) await this.#journal.announce(id, 'CREATE');
-    try {
-      const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#make(id, request.type));
-      const [{ row, issuers }, { secret, columns }] = await Promise.all([
-        request.issue(publicKeyInfo),
-        makeSecret(this.#token, id, request),
-      ]);
-      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns), issuers, keysMax });
-      const created = { reference: parseKeyReferenceId(row.sha1), secret };
-      const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
-      await this.#store.commit([insert, ...(request.steps ?? []), ...auditSteps('the key and its certificate exist'), ...outcome]);
-      return created;
-    } catch (error) {
-      await this.destruction.undoCreation(id);
-      if (keysMax !== undefined && error instanceof Error && error.message.includes(tenantIsFull)) throw tooManyKeys(keysMax);
-      throw error;
-    }
-  }
-
-  async #make(id: KeyId, type: KeyType): Promise<Uint8Array> {
-    const make = async (): Promise<Uint8Array> => this.#custody.create(id, type);
-    return this.#pool === undefined ? make() : this.#pool.makingForCaller(make);
+    return this.#creation.create(request);
   }
 
   /**
@@ -131,44 +91,11 @@ export class Keyring {
   async sign<T extends object>(
     key: KeyRecord,
     given: GivenSecret,
-    { algorithm, digests, documents }: ToBeSigned,
+    what: ToBeSigned,
     complete: (values: readonly Uint8Array[]) => Promise<T>,
   ): Promise<T> {
     this.#pool?.noteUse();
-    const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
-    const result = await this.#activation.activate<'SIGN', T>(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
-      const allowed = await this.#allowed(reserved, documents);
-      if (allowed === undefined) return { verified: false };
-      const outcome = await this.#custody.sign(reserved, algorithm, digests, (secret) => allowed.has(secret));
-      if (!outcome.verified) return outcome;
-      const { by, values } = outcome;
-      if (values.length === 0) {
-        const refusal = new Refusal('DIGEST_NOT_AUTHORISED');
-        return { verified: true, by, usesUp: true, refusal, finish: async () => Promise.reject(refusal) };
-      }
-      return { verified: true, by, usesUp: true, change, finish: async () => complete(values), answer: (value) => value };
-    });
-    if (change !== undefined) await this.destruction.finish(key.id);
-    return result;
-  }
-
-  /**
-   * Those of the possible secrets that let the documents be signed. Where it takes time to hash the documents, the secret is verified before:
-   * undefined where it is wrong, so that nothing is hashed for it.
-   */
-  async #allowed(reserved: Reserved<'SIGN'>, documents: readonly InputDocument[]): Promise<ReadonlySet<PossibleSecret> | undefined> {
-    const { key, candidates } = reserved;
-    const digests = new DocumentDigests(documents, this.#threads);
-    let asked = candidates;
-    if (digests.areBig && [key, ...candidates].some(({ binding }) => binding !== undefined)) {
-      const outcome = await this.#custody.verify(reserved);
-      if (!outcome.verified) return undefined;
-      asked = candidates.slice(outcome.by, outcome.by + 1);
-    }
-    const allowed = new Set<PossibleSecret>();
-    if (!(await coversDocuments(key.binding, documents, digests))) return allowed;
-    for (const secret of asked) if (await coversDocuments(secret.binding, documents, digests)) allowed.add(secret);
-    return allowed;
+    return this.#signing.sign(key, given, what, complete);
   }
 
   /**
@@ -230,18 +157,10 @@ export class Keyring {
   async changePassword(key: KeyRecord, given: GivenSecret, password: string): Promise<void> {
     await this.#activation.activate(key, { use: 'changePassword', action: 'CHANGE_PASSWORD', given }, async (reserved) => {
       const outcome = await this.#custody.verify(reserved);
-      // The one that was verified: another change may have given the record the next one meanwhile.
-      const { own: secret } = reserved;
-      if (!outcome.verified || secret === undefined) return { verified: false };
-      const right = { ...outcome, usesUp: true, finish: async () => Promise.resolve() };
-      // A one-time password says nothing of the old password, which the new one may be.
-      const same = secret.stretched ? await stretch(passwordBytes(password), secret.salt) : passwordBytes(password);
-      const isOld = await this.#token.verifyProof(key.id, { anyOf: [{ kind: 'PASSWORD', ...secret, secret: same, signs: false }] });
-      if (isOld.verified) return { ...right, refusal: samePassword() };
-      const salt = randomBytes(16);
-      const mac = await this.#token.makeMac(key.id, 'PASSWORD', salt, await stretch(passwordBytes(password), salt));
-      const from = storedStatesFor('changePassword');
-      return { ...right, change: { kind: 'password', from, replaces: secret.mac, salt, mac, stretched: 1 } };
+      const { own } = reserved;
+      if (!outcome.verified || own === undefined) return { verified: false };
+      const changed = await passwordChange(this.#token, key.id, own, password);
+      return { ...outcome, usesUp: true, ...changed, finish: async () => Promise.resolve() };
     });
   }
 
@@ -338,13 +257,3 @@ export class Keyring {
 
 /** What a one-time password for an action is good for. */
 export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE: 'revoke' } as const satisfies Record<OtpAction, Use>;
-
-function tooManyKeys(keysMax: number): Refusal {
-  return new Refusal('ISSUANCE_REFUSED', {
-    message: `the tenant has ${keysMax} keys, and may have no more: remove those that are done with`,
-  });
-}
-
-function samePassword(): Refusal {
-  return new Refusal('FIELDS_INCONSISTENT', { at: '/password', message: 'the new password is the one that the key has' });
-}

@@ -1,0 +1,70 @@
+import { auditSteps } from '../audit/audited-request.ts';
+import type { KeyType } from '../config/profile.ts';
+import { Refusal } from '../result-codes.ts';
+import { tenantIsFull } from '../state/repositories/keys.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { outcomeSteps } from '../state/settlement.ts';
+import { step } from '../state/step.ts';
+import { newKeyId, type KeyId } from '../token/key-id.ts';
+import type { KeyJournal } from '../token/key-journal.ts';
+import type { Token } from '../token/token.ts';
+import type { KeyCustody } from './custody.ts';
+import type { Destruction } from './destruction.ts';
+import type { KeyPool } from './key-pool.ts';
+import { parseKeyReferenceId } from './key-record.ts';
+import { keyRow, makeSecret, type CreatedKey, type NewKey } from './new-key.ts';
+
+interface Making {
+  readonly store: StateStore;
+  readonly token: Token;
+  readonly custody: KeyCustody;
+  readonly journal: KeyJournal;
+  readonly destruction: Destruction;
+  /** Keys that are made ahead. */
+  readonly pool: KeyPool | undefined;
+}
+
+/** Makes keys: on the token or from the pool, with a secret, a certificate and a record. Whatever fails, no key without a record stays on the token. */
+export class KeyCreation {
+  readonly #making: Making;
+
+  constructor(making: Making) {
+    this.#making = making;
+  }
+
+  /** @throws {Refusal} ISSUANCE_REFUSED where the tenant has as many keys as it may; what `issue` refuses with */
+  async create(request: NewKey): Promise<CreatedKey> {
+    const { store, token, journal, destruction, pool } = this.#making;
+    const { keysMax, tenant } = request;
+    // Most of those that are too many cost no key.
+    if (keysMax !== undefined && (await store.run('countKeys', tenant)) >= keysMax) throw tooManyKeys(keysMax);
+    const ahead = await pool?.take(request.type);
+    const id = ahead?.id ?? newKeyId('caller');
+    if (ahead === undefined) await journal.announce(id, 'CREATE');
+    try {
+      const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#make(id, request.type));
+      const [{ row, issuers }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(token, id, request)]);
+      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns), issuers, keysMax });
+      const created = { reference: parseKeyReferenceId(row.sha1), secret };
+      const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
+      await store.commit([insert, ...(request.steps ?? []), ...auditSteps('the key and its certificate exist'), ...outcome]);
+      return created;
+    } catch (error) {
+      await destruction.undoCreation(id);
+      if (keysMax !== undefined && error instanceof Error && error.message.includes(tenantIsFull)) throw tooManyKeys(keysMax);
+      throw error;
+    }
+  }
+
+  async #make(id: KeyId, type: KeyType): Promise<Uint8Array> {
+    const { custody, pool } = this.#making;
+    const make = async (): Promise<Uint8Array> => custody.create(id, type);
+    return pool === undefined ? make() : pool.makingForCaller(make);
+  }
+}
+
+function tooManyKeys(keysMax: number): Refusal {
+  return new Refusal('ISSUANCE_REFUSED', {
+    message: `the tenant has ${keysMax} keys, and may have no more: remove those that are done with`,
+  });
+}

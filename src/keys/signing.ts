@@ -1,0 +1,82 @@
+import { DocumentDigests } from '../documents/document-digests.ts';
+import type { InputDocument } from '../documents/document.ts';
+import { Refusal } from '../result-codes.ts';
+import type { KeyChange } from '../state/repositories/uses.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
+import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import type { Activation } from './activation.ts';
+import type { GivenSecret } from './credentials.ts';
+import type { KeyCustody } from './custody.ts';
+import type { Destruction } from './destruction.ts';
+import { coversDocuments } from './digest-binding.ts';
+import type { KeyRecord } from './key-record.ts';
+import type { PossibleSecret, Reserved } from './reserved.ts';
+import { transitions } from './states.ts';
+
+/** What is to be signed: the digests for the token, and the documents that they come from. */
+export interface ToBeSigned {
+  readonly algorithm: SignatureAlgorithm;
+  readonly digests: readonly Uint8Array[];
+  readonly documents: readonly InputDocument[];
+}
+
+interface SigningParts {
+  readonly activation: Activation;
+  readonly custody: KeyCustody;
+  readonly destruction: Destruction;
+  /** Where big documents are hashed; undefined: on the event loop. */
+  readonly threads: Pick<WorkThreads, 'run'> | undefined;
+}
+
+/** Signing with a key, for whoever has its secret, documents that key and secret allow. */
+export class Signing {
+  readonly #parts: SigningParts;
+
+  constructor(parts: SigningParts) {
+    this.#parts = parts;
+  }
+
+  /** @see Keyring.sign */
+  async sign<T extends object>(
+    key: KeyRecord,
+    given: GivenSecret,
+    { algorithm, digests, documents }: ToBeSigned,
+    complete: (values: readonly Uint8Array[]) => Promise<T>,
+  ): Promise<T> {
+    const { activation, custody, destruction } = this.#parts;
+    const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
+    const result = await activation.activate<'SIGN', T>(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
+      const allowed = await this.#allowed(reserved, documents);
+      if (allowed === undefined) return { verified: false };
+      const outcome = await custody.sign(reserved, algorithm, digests, (secret) => allowed.has(secret));
+      if (!outcome.verified) return outcome;
+      const { by, values } = outcome;
+      if (values.length === 0) {
+        const refusal = new Refusal('DIGEST_NOT_AUTHORISED');
+        return { verified: true, by, usesUp: true, refusal, finish: async () => Promise.reject(refusal) };
+      }
+      return { verified: true, by, usesUp: true, change, finish: async () => complete(values), answer: (value) => value };
+    });
+    if (change !== undefined) await destruction.finish(key.id);
+    return result;
+  }
+
+  /**
+   * Those of the possible secrets that let the documents be signed. Where it takes time to hash the documents, the secret is verified before:
+   * undefined where it is wrong, so that nothing is hashed for it.
+   */
+  async #allowed(reserved: Reserved<'SIGN'>, documents: readonly InputDocument[]): Promise<ReadonlySet<PossibleSecret> | undefined> {
+    const { key, candidates } = reserved;
+    const digests = new DocumentDigests(documents, this.#parts.threads);
+    let asked = candidates;
+    if (digests.areBig && [key, ...candidates].some(({ binding }) => binding !== undefined)) {
+      const outcome = await this.#parts.custody.verify(reserved);
+      if (!outcome.verified) return undefined;
+      asked = candidates.slice(outcome.by, outcome.by + 1);
+    }
+    const allowed = new Set<PossibleSecret>();
+    if (!(await coversDocuments(key.binding, documents, digests))) return allowed;
+    for (const secret of asked) if (await coversDocuments(secret.binding, documents, digests)) allowed.add(secret);
+    return allowed;
+  }
+}
