@@ -24,6 +24,7 @@ export const oids = {
 
   // hashes (RFC 3370, RFC 5754)
   sha1: '1.3.14.3.2.26',
+  sha224: '2.16.840.1.101.3.4.2.4',
   sha256: '2.16.840.1.101.3.4.2.1',
   sha384: '2.16.840.1.101.3.4.2.2',
   sha512: '2.16.840.1.101.3.4.2.3',
@@ -32,6 +33,8 @@ export const oids = {
   rsaEncryption: '1.2.840.113549.1.1.1',
   mgf1: '1.2.840.113549.1.1.8',
   rsassaPss: '1.2.840.113549.1.1.10',
+  sha1WithRSAEncryption: '1.2.840.113549.1.1.5',
+  sha224WithRSAEncryption: '1.2.840.113549.1.1.14',
   sha256WithRSAEncryption: '1.2.840.113549.1.1.11',
   sha384WithRSAEncryption: '1.2.840.113549.1.1.12',
   sha512WithRSAEncryption: '1.2.840.113549.1.1.13',
@@ -41,12 +44,15 @@ export const oids = {
   prime256v1: '1.2.840.10045.3.1.7',
   secp384r1: '1.3.132.0.34',
   secp521r1: '1.3.132.0.35',
+  ecdsaWithSHA1: '1.2.840.10045.4.1',
+  ecdsaWithSHA224: '1.2.840.10045.4.3.1',
   ecdsaWithSHA256: '1.2.840.10045.4.3.2',
   ecdsaWithSHA384: '1.2.840.10045.4.3.3',
   ecdsaWithSHA512: '1.2.840.10045.4.3.4',
 
   // Edwards curves (RFC 8410)
   ed25519: '1.3.101.112',
+  ed448: '1.3.101.113',
 
   // attribute types (X.520, RFC 4519, RFC 2985)
   commonName: '2.5.4.3',

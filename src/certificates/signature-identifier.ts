@@ -1,95 +1,107 @@
-import { constants, verify, type KeyObject } from 'node:crypto';
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag } from '../asn1/sequence-fields.ts';
+import type { HashName } from '../token/signature-algorithm.ts';
 
-/** Hashes by their identifiers. SHA-1 is understood, so that what was signed long ago can be judged. */
-export const hashNames: ReadonlyMap<string, string> = new Map([
-  [oids.sha1, 'sha1'],
-  ['2.16.840.1.101.3.4.2.4', 'sha224'],
-  [oids.sha256, 'sha256'],
-  [oids.sha384, 'sha384'],
-  [oids.sha512, 'sha512'],
-]);
+/** Hashes that are understood: also those that nothing is signed with any more, so that what was signed long ago can be judged. */
+export type KnownHash = HashName | 'sha224';
 
-const hashOfSignature: ReadonlyMap<string, string> = new Map([
-  ['1.2.840.113549.1.1.5', 'sha1'],
-  ['1.2.840.113549.1.1.14', 'sha224'],
-  [oids.sha256WithRSAEncryption, 'sha256'],
-  [oids.sha384WithRSAEncryption, 'sha384'],
-  [oids.sha512WithRSAEncryption, 'sha512'],
-  ['1.2.840.10045.4.1', 'sha1'],
-  ['1.2.840.10045.4.3.1', 'sha224'],
-  [oids.ecdsaWithSHA256, 'sha256'],
-  [oids.ecdsaWithSHA384, 'sha384'],
-  [oids.ecdsaWithSHA512, 'sha512'],
-]);
+type HashTable = Readonly<Record<KnownHash, string>>;
 
-/** How a value verifies. `hash` undefined: the key signs messages whole (Ed25519). */
-export interface VerificationRule {
-  readonly hash: string | undefined;
-  readonly keyTypes: ReadonlySet<string>;
-  readonly pssSaltBytes?: number;
+export const hashOids = {
+  sha1: oids.sha1,
+  sha224: oids.sha224,
+  sha256: oids.sha256,
+  sha384: oids.sha384,
+  sha512: oids.sha512,
+} as const satisfies HashTable;
+
+/** RSASSA-PKCS1-v1_5 with a hash (RFC 4055 §5). */
+export const rsaOids = {
+  sha1: oids.sha1WithRSAEncryption,
+  sha224: oids.sha224WithRSAEncryption,
+  sha256: oids.sha256WithRSAEncryption,
+  sha384: oids.sha384WithRSAEncryption,
+  sha512: oids.sha512WithRSAEncryption,
+} as const satisfies HashTable;
+
+/** ECDSA with a hash (RFC 5758 §3.2). */
+export const ecdsaOids = {
+  sha1: oids.ecdsaWithSHA1,
+  sha224: oids.ecdsaWithSHA224,
+  sha256: oids.ecdsaWithSHA256,
+  sha384: oids.ecdsaWithSHA384,
+  sha512: oids.ecdsaWithSHA512,
+} as const satisfies HashTable;
+
+const hashes = reversed(hashOids);
+const rsaHashes = reversed(rsaOids);
+const ecdsaHashes = reversed(ecdsaOids);
+
+/** What the AlgorithmIdentifier of a signature says. */
+export type SignatureIdentifier =
+  /** `hash` undefined: the algorithm of the key is named alone; where the hash stands, the format knows (CMS: RFC 3370 §3.2). */
+  | { readonly scheme: 'RSA_PKCS1' | 'ECDSA'; readonly hash: KnownHash | undefined }
+  | { readonly scheme: 'RSA_PSS'; readonly hash: KnownHash; readonly mgfHash: KnownHash; readonly saltBytes: number }
+  /** Ed25519, Ed448: the key signs messages whole. */
+  | { readonly scheme: 'EDDSA' };
+
+/** The hash that an OID names. */
+export function knownHash(oid: string): KnownHash | undefined {
+  return hashes.get(oid);
 }
 
-const rsa = new Set(['rsa']);
-const rsaPss = new Set(['rsa', 'rsa-pss']);
-const ec = new Set(['ec']);
-const edwards = new Set(['ed25519', 'ed448']);
+/** The hash that an AlgorithmIdentifier names; its parameters, which are NULL or absent, say nothing. @throws {DerError} */
+export function readHashIdentifier(identifier: DerElement): KnownHash | undefined {
+  const [oid] = children(identifier);
+  return oid === undefined ? undefined : knownHash(readObjectIdentifier(oid));
+}
 
 /**
- * Reads the AlgorithmIdentifier of a signature: RSA (RFC 4055), RSASSA-PSS with its parameters, ECDSA (RFC 5758), Ed25519 and Ed448 (RFC 8410). CMS names
- * the key's algorithm alone where the hash stands elsewhere (RFC 3370 §3.2): `digestHash` is that hash.
- * @throws {DerError} for other algorithms and for PSS with two different hashes
+ * Reads the AlgorithmIdentifier of a signature: RSA (RFC 4055), RSASSA-PSS with its parameters, ECDSA (RFC 5758), Ed25519 and Ed448 (RFC 8410). Undefined:
+ * the algorithm, or a hash in its parameters, is not known.
+ * @throws {DerError} for what is no AlgorithmIdentifier
  */
-export function verificationRule(identifier: DerElement, digestHash?: string): VerificationRule {
+export function readSignatureIdentifier(identifier: DerElement): SignatureIdentifier | undefined {
   const [type, parameters] = children(expectTag(identifier, 0x30));
-  const oid = type === undefined ? '' : readObjectIdentifier(type);
-  const hash = hashOfSignature.get(oid);
-  if (hash !== undefined) return { hash, keyTypes: oid.startsWith('1.2.840.10045.') ? ec : rsa };
-  if (oid === oids.rsassaPss) return pssRule(parameters);
-  if (oid === oids.ed25519 || oid === '1.3.101.113') return { hash: undefined, keyTypes: edwards };
-  if (digestHash !== undefined && oid === oids.rsaEncryption) return { hash: digestHash, keyTypes: rsa };
-  if (digestHash !== undefined && oid === oids.ecPublicKey) return { hash: digestHash, keyTypes: ec };
-  throw new DerError(`the signature algorithm ${oid} is not understood`, identifier.start);
+  if (type === undefined) throw new DerError('an algorithm without an identifier', identifier.start);
+  const oid = readObjectIdentifier(type);
+  const rsaHash = rsaHashes.get(oid);
+  if (rsaHash !== undefined || oid === oids.rsaEncryption) return { scheme: 'RSA_PKCS1', hash: rsaHash };
+  const ecdsaHash = ecdsaHashes.get(oid);
+  if (ecdsaHash !== undefined || oid === oids.ecPublicKey) return { scheme: 'ECDSA', hash: ecdsaHash };
+  if (oid === oids.ed25519 || oid === oids.ed448) return { scheme: 'EDDSA' };
+  // RFC 4055 §3.1: the parameters may be absent where a key is named, not where a signature is.
+  return oid === oids.rsassaPss && parameters !== undefined ? readPssParameters(parameters) : undefined;
 }
 
-/** RFC 4055 §3.1; absent members have their defaults: SHA-1, MGF1 with SHA-1, 20, 1. */
-function pssRule(parameters: DerElement | undefined): VerificationRule {
-  const fields = new Map((parameters === undefined ? [] : children(expectTag(parameters, 0x30))).map((field) => [field.tag, field]));
-  const hash = hashIn(inside(fields.get(0xa0)));
-  const generation = inside(fields.get(0xa1));
-  const mgfHash = hashIn(generation === undefined ? undefined : children(generation)[1]);
-  if (hash !== mgfHash) throw new DerError('RSASSA-PSS with two different hashes', parameters?.start ?? 0);
-  const salt = inside(fields.get(0xa2));
-  return { hash, keyTypes: rsaPss, pssSaltBytes: salt === undefined ? 20 : saltBytes(salt) };
+/** RSASSA-PSS-params (RFC 4055 §3.1); absent members have their defaults: SHA-1, MGF1 with SHA-1, 20, 1. */
+function readPssParameters(parameters: DerElement): SignatureIdentifier | undefined {
+  const members = new Map(children(expectTag(parameters, 0x30)).map((member) => [member.tag, children(member)[0]]));
+  const generation = members.get(0xa1);
+  const hash = hashOrDefault(members.get(0xa0));
+  const mgfHash = hashOrDefault(generation === undefined ? undefined : children(generation)[1]);
+  if (hash === undefined || mgfHash === undefined) return undefined;
+  const salt = members.get(0xa2);
+  return { scheme: 'RSA_PSS', hash, mgfHash, saltBytes: salt === undefined ? 20 : readSaltBytes(salt) };
 }
 
-function inside(field: DerElement | undefined): DerElement | undefined {
-  return field === undefined ? undefined : children(field)[0];
+function hashOrDefault(identifier: DerElement | undefined): KnownHash | undefined {
+  return identifier === undefined ? 'sha1' : readHashIdentifier(identifier);
 }
 
-function hashIn(identifier: DerElement | undefined): string {
-  if (identifier === undefined) return 'sha1';
-  const [oid] = children(identifier);
-  const hash = oid === undefined ? undefined : hashNames.get(readObjectIdentifier(oid));
-  if (hash === undefined) throw new DerError('a hash that is not understood', identifier.start);
-  return hash;
-}
-
-function saltBytes({ tag, content, start }: DerElement): number {
+function readSaltBytes({ tag, content, start }: DerElement): number {
   if (tag !== 0x02 || content.length === 0 || content.length > 2 || (content[0] ?? 0) >= 0x80) throw new DerError('no salt length', start);
   return content.reduce((sum, octet) => sum * 256 + octet, 0);
 }
 
-/** Whether a value (ECDSA in DER) is the key's signature of the bytes. */
-export function holds(rule: VerificationRule, key: KeyObject, bytes: Uint8Array, value: Uint8Array): boolean {
-  if (!rule.keyTypes.has(key.asymmetricKeyType ?? '')) return false;
-  const padding = rule.pssSaltBytes === undefined ? {} : { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: rule.pssSaltBytes };
-  try {
-    return verify(rule.hash ?? null, bytes, { key, ...padding }, value);
-  } catch {
-    // OpenSSL throws for a key and parameters that do not go together, such as a salt longer than the key.
-    return false;
-  }
+function reversed(table: HashTable): ReadonlyMap<string, KnownHash> {
+  const { sha1, sha224, sha256, sha384, sha512 } = table;
+  return new Map<string, KnownHash>([
+    [sha1, 'sha1'],
+    [sha224, 'sha224'],
+    [sha256, 'sha256'],
+    [sha384, 'sha384'],
+    [sha512, 'sha512'],
+  ]);
 }

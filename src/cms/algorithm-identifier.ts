@@ -1,28 +1,30 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import { children, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
+import type { DerElement } from '../asn1/reader.ts';
+import {
+  ecdsaOids,
+  hashOids,
+  knownHash,
+  readHashIdentifier,
+  readSignatureIdentifier,
+  rsaOids,
+  type KnownHash,
+} from '../certificates/signature-identifier.ts';
 import { hashNames, type HashName, type SignatureAlgorithm } from '../token/signature-algorithm.ts';
-
-const hashOids = { sha1: oids.sha1, sha256: oids.sha256, sha384: oids.sha384, sha512: oids.sha512 } as const satisfies Record<
-  HashName,
-  string
->;
-const rsaOids = {
-  sha1: '1.2.840.113549.1.1.5',
-  sha256: oids.sha256WithRSAEncryption,
-  sha384: oids.sha384WithRSAEncryption,
-  sha512: oids.sha512WithRSAEncryption,
-} as const satisfies Record<HashName, string>;
-const ecdsaOids = {
-  sha1: '1.2.840.10045.4.1',
-  sha256: oids.ecdsaWithSHA256,
-  sha384: oids.ecdsaWithSHA384,
-  sha512: oids.ecdsaWithSHA512,
-} as const satisfies Record<HashName, string>;
 
 /** The hash that an OID names. */
 export function hashOfOid(oid: string): HashName | undefined {
-  return Object.entries(hashOids).find(([, value]) => value === oid)?.[0] as HashName | undefined;
+  return offered(knownHash(oid));
+}
+
+/** The hash that an AlgorithmIdentifier names. @throws {DerError} */
+export function hashOfIdentifier(identifier: DerElement): HashName | undefined {
+  return offered(readHashIdentifier(identifier));
+}
+
+/** SHA-224 is understood in certificates and what is about them alone. */
+function offered(hash: KnownHash | undefined): HashName | undefined {
+  return hashNames.find((name) => name === hash);
 }
 
 export function signatureAlgorithmOid(algorithm: SignatureAlgorithm): string {
@@ -51,33 +53,13 @@ export function algorithmOfOid(oid: string): { scheme: 'RSA_PKCS1' | 'ECDSA'; ha
  * identifier that names no hash goes by that of the digest.
  */
 export function readSignatureAlgorithm(identifier: DerElement, digestHash: HashName): SignatureAlgorithm | undefined {
-  const [oidElement, parameters] = children(identifier);
-  if (oidElement === undefined) return undefined;
-  const oid = readObjectIdentifier(oidElement);
-  if (oid === oids.rsaEncryption) return { scheme: 'RSA_PKCS1', hash: digestHash };
-  if (oid === oids.ecPublicKey) return { scheme: 'ECDSA', hash: digestHash };
-  if (oid === oids.rsassaPss) return parameters === undefined ? undefined : readPssParameters(parameters);
-  const rsa = hashNames.find((hash) => rsaOids[hash] === oid);
-  if (rsa !== undefined) return { scheme: 'RSA_PKCS1', hash: rsa };
-  const ecdsa = hashNames.find((hash) => ecdsaOids[hash] === oid);
-  return ecdsa === undefined ? undefined : { scheme: 'ECDSA', hash: ecdsa };
-}
-
-/** RSASSA-PSS-params with its defaults (RFC 4055 §3.1). */
-function readPssParameters(parameters: DerElement): SignatureAlgorithm | undefined {
-  const fields = new Map(children(parameters).map((field) => [field.tag, children(field)[0]]));
-  const generation = fields.get(0xa1);
-  const hash = readHash(fields.get(0xa0));
-  const mgfHash = readHash(generation === undefined ? undefined : children(generation)[1]);
-  const salt = fields.get(0xa2)?.content ?? Uint8Array.of(20);
-  if (hash === undefined || mgfHash === undefined || salt.length > 2) return undefined;
-  return { scheme: 'RSA_PSS', hash, mgfHash, saltBytes: salt.reduce((number, octet) => number * 256 + octet, 0) };
-}
-
-function readHash(identifier: DerElement | undefined): HashName | undefined {
-  if (identifier === undefined) return 'sha1';
-  const [oid] = children(identifier);
-  return oid === undefined ? undefined : hashOfOid(readObjectIdentifier(oid));
+  const named = readSignatureIdentifier(identifier);
+  if (named === undefined || named.scheme === 'EDDSA') return undefined;
+  const hash = named.hash === undefined ? digestHash : offered(named.hash);
+  if (hash === undefined) return undefined;
+  if (named.scheme !== 'RSA_PSS') return { scheme: named.scheme, hash };
+  const mgfHash = offered(named.mgfHash);
+  return mgfHash === undefined ? undefined : { scheme: 'RSA_PSS', hash, mgfHash, saltBytes: named.saltBytes };
 }
 
 /** AlgorithmIdentifier of a hash: no parameters (RFC 5754 §2). */

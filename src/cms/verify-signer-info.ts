@@ -3,7 +3,7 @@ import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { parseCertificate, type ParsedCertificate } from '../certificates/x509.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
-import { hashOfOid, readSignatureAlgorithm } from './algorithm-identifier.ts';
+import { hashOfIdentifier, readSignatureAlgorithm } from './algorithm-identifier.ts';
 import { valueVerifies } from './verify-value.ts';
 import { attributeValues, readSignerInfo, type ReadSignerInfo } from './read-signer-info.ts';
 
@@ -18,8 +18,7 @@ export class SignatureBroken extends Error {}
 
 /** The hash of a SignerInfo, where it is known. @throws {DerError} */
 export function digestHashOf({ digestAlgorithm }: ReadSignerInfo): HashName | undefined {
-  const [oid] = children(digestAlgorithm);
-  return oid === undefined ? undefined : hashOfOid(readObjectIdentifier(oid));
+  return hashOfIdentifier(digestAlgorithm);
 }
 
 /**
@@ -104,8 +103,7 @@ function bindsCertificate(attributes: Uint8Array, certificate: ParsedCertificate
     const [list] = children(value);
     const [first] = list === undefined ? [] : children(list);
     const parts = first === undefined ? [] : children(first);
-    const [algorithm] = parts[0]?.tag === 0x30 ? children(parts[0]) : [];
-    const hash = algorithm === undefined ? usual : hashOfOid(readObjectIdentifier(algorithm));
+    const hash = parts[0]?.tag === 0x30 ? hashOfIdentifier(parts[0]) : usual;
     const digest = parts.find(({ tag }) => tag === 0x04);
     return hash !== undefined && digest !== undefined && same(digest.content, createHash(hash).update(certificate.der).digest());
   });

@@ -3,9 +3,8 @@ import { p256, p384, p521 } from '@noble/curves/nist.js';
 import * as der from '../asn1/der.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
-import { hashOfOid } from './algorithm-identifier.ts';
+import { hashOfIdentifier } from './algorithm-identifier.ts';
 import { emsaPssHolds } from './emsa-pss.ts';
-import { readObjectIdentifier } from '../asn1/reader.ts';
 
 /** What a value is to be verified over: the data where it is at hand, else its digest. */
 export interface Signed {
@@ -47,8 +46,7 @@ function pkcs1Holds(key: KeyObject, hash: HashName, digest: Uint8Array, value: U
   try {
     const [algorithm, octets] = children(readAll(info));
     if (algorithm === undefined || octets === undefined) return false;
-    const [oid] = children(algorithm);
-    return oid !== undefined && hashOfOid(readObjectIdentifier(oid)) === hash && Buffer.compare(octets.raw, der.octetString(digest)) === 0;
+    return hashOfIdentifier(algorithm) === hash && Buffer.compare(octets.raw, der.octetString(digest)) === 0;
   } catch (error) {
     if (error instanceof DerError) return false;
     throw error;

@@ -5,7 +5,7 @@ import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../certificates/path/canonical-name.ts';
 import { generalNames, type GeneralName } from '../certificates/path/general-names.ts';
 import type { PathCertificate } from '../certificates/path/path-certificate.ts';
-import { holds, verificationRule } from '../certificates/signature-identifier.ts';
+import { holds, verificationRule } from '../certificates/verification-rule.ts';
 
 /** One revoked certificate of a CRL (RFC 5280 §5.3). */
 export interface RevokedEntry {

@@ -6,7 +6,8 @@ import { children, DerError, readAll, readObjectIdentifier, type DerElement } fr
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../certificates/path/canonical-name.ts';
 import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
-import { hashNames, holds, verificationRule } from '../certificates/signature-identifier.ts';
+import { readHashIdentifier } from '../certificates/signature-identifier.ts';
+import { holds, verificationRule } from '../certificates/verification-rule.ts';
 
 /** The status of one certificate in an answer (RFC 6960 §4.2.1). */
 export interface SingleAnswer {
@@ -107,8 +108,7 @@ function readResponder(element: DerElement): OcspAnswer['responder'] {
 function readSingle(element: DerElement): SingleAnswer {
   const fields = new SequenceFields(expectTag(element, tagOf.sequence));
   const id = new SequenceFields(fields.next(tagOf.sequence));
-  const [hashOid] = children(id.next(tagOf.sequence));
-  const hash = hashNames.get(readObjectIdentifier(required(hashOid)));
+  const hash = readHashIdentifier(id.next(tagOf.sequence));
   if (hash === undefined) throw new DerError('a certificate named by a hash that is not understood', element.start);
   const issuerNameHash = id.next(tagOf.octetString).content;
   const issuerKeyHash = id.next(tagOf.octetString).content;

@@ -1,14 +1,17 @@
-import { constants, verify, type KeyObject, type X509Certificate } from 'node:crypto';
-import { oids } from '../../asn1/object-identifiers.ts';
-import { children, DerError, readAll, readObjectIdentifier } from '../../asn1/reader.ts';
+import type { KeyObject, X509Certificate } from 'node:crypto';
+import { DerError, readAll } from '../../asn1/reader.ts';
+import type { KnownHash } from '../../certificates/signature-identifier.ts';
+import { holds, verificationRule } from '../../certificates/verification-rule.ts';
 import { parseCertificate } from '../../certificates/x509.ts';
 import { ConfigError } from '../../config/config.ts';
 import { parseCertificateList, type CertificateList } from '../../revocation/certificate-list.ts';
-import { algorithmOfOid, hashOfOid } from '../../cms/algorithm-identifier.ts';
 import type { SignedList } from './client-trust.ts';
 
 /** A file's content is not what it should be. The message names the file. */
 export class TlsMaterialError extends ConfigError {}
+
+/** Hashes that no CRL is trusted with. */
+const weakHashes: ReadonlySet<KnownHash | undefined> = new Set<KnownHash>(['sha1', 'sha224']);
 
 /** Reads the CRLs in a file's content, in PEM or DER, and verifies each under the CA that it names. @throws {TlsMaterialError} naming the file */
 export function readRevocationLists(content: Buffer, file: string, authorities: readonly X509Certificate[]): SignedList[] {
@@ -48,29 +51,11 @@ function parsed(der: Buffer, file: string): CertificateList {
 }
 
 function signatureHolds({ toBeSigned, signatureAlgorithm, signatureValue }: CertificateList, key: KeyObject): boolean {
-  const [identifier, parameters] = children(readAll(signatureAlgorithm));
-  if (identifier === undefined) return false;
-  const oid = readObjectIdentifier(identifier);
   try {
-    if (oid === oids.ed25519) return verify(null, toBeSigned, key, signatureValue);
-    const algorithm = algorithmOfOid(oid);
-    if (algorithm === undefined) return false;
-    if (algorithm.scheme !== 'RSA_PSS') return verify(algorithm.hash, toBeSigned, key, signatureValue);
-    const hash = pssHash(parameters?.raw);
-    const pss = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO };
-    return hash !== undefined && verify(hash, toBeSigned, pss, signatureValue);
-  } catch {
-    // A key of another kind than the algorithm wants.
-    return false;
+    const rule = verificationRule(readAll(signatureAlgorithm));
+    return !weakHashes.has(rule.hash) && holds(rule, key, toBeSigned, signatureValue);
+  } catch (error) {
+    if (error instanceof DerError) return false;
+    throw error;
   }
-}
-
-/** The hash of RSASSA-PSS-params (RFC 4055 §3.1); SHA-1, its default, is not taken. */
-function pssHash(parameters: Uint8Array | undefined): string | undefined {
-  if (parameters === undefined) return undefined;
-  const [hash] = children(readAll(parameters));
-  if (hash?.tag !== 0xa0) return undefined;
-  const [identifier] = children(readAll(hash.content));
-  const name = identifier === undefined ? undefined : hashOfOid(readObjectIdentifier(identifier));
-  return name === 'sha1' ? undefined : name;
 }
