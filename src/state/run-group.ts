@@ -1,6 +1,6 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Work } from './database.ts';
-import { repositories } from './repositories/all.ts';
+import { operations } from './operations.ts';
 import type { Schema } from './schema.ts';
 
 /** Carries out all the steps of a group in the transaction that the connection is in. Answers the values of each member. */
@@ -11,7 +11,7 @@ export async function runSteps(connection: Kysely<Schema>, group: readonly Work[
   for (const { steps } of group) {
     const values: unknown[] = [];
     for (const { name, argument, decides } of steps) {
-      const run = repositories[name] as (db: Transaction<Schema>, argument: unknown) => Promise<unknown>;
+      const run = operations[name] as (db: Transaction<Schema>, argument: unknown) => Promise<unknown>;
       const value = await run(transaction, argument);
       values.push(value);
       if (decides === true && (value === undefined || value === false)) break;

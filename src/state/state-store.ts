@@ -1,7 +1,7 @@
 import type { StateConfig } from '../config/state-config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Change } from './database.ts';
-import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repositories/all.ts';
+import type { RepositoryArgument, RepositoryName, RepositoryResult } from './operations.ts';
 import type { Step, StepResults } from './step.ts';
 import { ThreadedStore } from './threaded-store.ts';
 

@@ -1,4 +1,4 @@
-import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repositories/all.ts';
+import type { RepositoryArgument, RepositoryName, RepositoryResult } from './operations.ts';
 
 /** One operation of several that are committed together. */
 export interface Step<N extends RepositoryName = RepositoryName> {

@@ -1,0 +1,39 @@
+import type { Transaction } from 'kysely';
+import * as repositories from './repositories/all.ts';
+import type { Schema } from './schema.ts';
+
+/** The operations by their names. */
+export const operations = { ...repositories };
+
+export type RepositoryName = keyof typeof operations;
+
+/** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
+export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
+  'allKeptBytes',
+  'countKeys',
+  'crlState',
+  'findCertificate',
+  'findAnswerPart',
+  'findIssuingChain',
+  'findKey',
+  'isIdentityTokenUsed',
+  'findSession',
+  'findSessionPart',
+  'journal',
+  'listAuditRecords',
+  'listClients',
+  'ocspResponders',
+  'serialStatuses',
+  'publishedCrl',
+  'poolLevels',
+  'listKeys',
+  'findTransfer',
+  'knownTransfers',
+  'transferShares',
+]);
+
+/** A repository operation as callers see it: its argument, and its answer. */
+export type RepositoryArgument<N extends RepositoryName> = (typeof operations)[N] extends (db: Transaction<Schema>) => unknown
+  ? undefined
+  : Parameters<(typeof operations)[N]>[1];
+export type RepositoryResult<N extends RepositoryName> = Awaited<ReturnType<(typeof operations)[N]>>;
