@@ -13,19 +13,19 @@ export async function keyPage(
   { tenant, after }: { readonly tenant?: string | undefined; readonly after?: string | undefined },
 ): Promise<{ keys: KeyView[]; more: boolean }> {
   const rows = await store.run('listKeys', { tenant, after, limit: keyPageSize + 1 });
-  return { keys: rows.slice(0, keyPageSize).map(keyView), more: rows.length > keyPageSize };
+  return { keys: rows.slice(0, keyPageSize).map((row) => keyView(row, store.now())), more: rows.length > keyPageSize };
 }
 
 /** @throws {CommandRefused} where there is no such key */
 export async function findKeyView(store: StateStore, reference: string): Promise<KeyView> {
   const row = await store.run('findKey', reference);
   if (row === undefined) throw new CommandRefused(`reference: there is no key ${reference}`);
-  return keyView(row);
+  return keyView(row, store.now());
 }
 
-function keyView(row: KeyWithCertificate): KeyView {
+/** `now`: the time that locks and ends go by, milliseconds since epoch. */
+function keyView(row: KeyWithCertificate, now: number): KeyView {
   const record = recordOf(row, tenantId(row.tenant), undefined);
-  const now = Date.now();
   return {
     reference: row.reference,
     tenant: row.tenant,

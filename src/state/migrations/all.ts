@@ -14,6 +14,7 @@ import * as tokensAndIssuers from './0015-tokens-and-issuers.ts';
 import * as keptBytes from './0016-kept-bytes.ts';
 import * as transferFiles from './0018-transfer-files.ts';
 import * as signatureSessions from './0019-signature-sessions.ts';
+import * as keysByTenant from './0020-keys-by-tenant.ts';
 
 /** Every migration, oldest first. They only go forward. */
 const migrations: Record<string, Migration> = {
@@ -32,6 +33,7 @@ const migrations: Record<string, Migration> = {
   '0016-kept-bytes': keptBytes,
   '0018-transfer-files': transferFiles,
   '0019-signature-sessions': signatureSessions,
+  '0020-keys-by-tenant': keysByTenant,
 };
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => Promise.resolve(migrations) };
