@@ -41,7 +41,7 @@ export class Revocations {
 
   /** Before anything else is asked. @throws {Refusal} CERTIFICATE_STATE */
   check({ reason, not_after: notAfter }: CertificateWithRevocation, asked: RevocationReason): void {
-    if (notAfter <= Date.now()) throw refused('the certificate has expired');
+    if (notAfter <= this.#store.now()) throw refused('the certificate has expired');
     const isOnHold = reason === holdReason;
     if (reason !== null && !isOnHold) throw refused('the certificate is revoked already');
     if (asked === 'REMOVE_FROM_CRL' && !isOnHold) throw refused('the certificate is not on hold');
@@ -60,7 +60,7 @@ export class Revocations {
     commit: (change: RevocationChange) => Promise<void> = async (change) => this.#commit(change),
   ): Promise<Date> {
     const { sha1, authority, serial_number: serialNumber } = certificate;
-    const { date, ...change } = changeOf(certificate, asked);
+    const { date, ...change } = changeOf(certificate, asked, this.#store.now());
     try {
       await commit({ ...change, answer: answer(date) });
     } catch (error) {
@@ -85,18 +85,19 @@ export class Revocations {
 function changeOf(
   { sha1, authority, serial_number: serialNumber, not_after: notAfter, ...certificate }: CertificateWithRevocation,
   asked: RevocationReason,
+  now: number,
 ): Pick<RevocationChange, 'steps' | 'effect'> & { readonly date: Date } {
   const heldSince = certificate.reason === holdReason ? certificate.revoked_at : null;
   // CRLs and OCSP answers tell seconds.
-  const now = Math.floor(Date.now() / 1000) * 1000;
+  const moment = Math.floor(now / 1000) * 1000;
   const reason = reasonCode(asked);
   if (reason === undefined) {
     const release = step('releaseHold', { sha1, authority, serialNumber });
-    return { date: new Date(now), steps: [release], effect: 'the certificate is released from hold' };
+    return { date: new Date(moment), steps: [release], effect: 'the certificate is released from hold' };
   }
-  const revocation = { sha1, heldSince, authority, serial_number: serialNumber, reason, revoked_at: now, not_after: notAfter };
+  const revocation = { sha1, heldSince, authority, serial_number: serialNumber, reason, revoked_at: moment, not_after: notAfter };
   const effect = reason === holdReason ? 'the certificate is on hold' : 'the certificate is revoked';
-  return { date: new Date(heldSince ?? now), steps: [step('revoke', revocation)], effect };
+  return { date: new Date(heldSince ?? moment), steps: [step('revoke', revocation)], effect };
 }
 
 function refused(message: string): Refusal {

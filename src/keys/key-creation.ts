@@ -44,7 +44,8 @@ export class KeyCreation {
     try {
       const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#make(id, request.type));
       const [{ row, issuers }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(token, id, request)]);
-      const insert = step('insertKey', { certificate: row, key: keyRow(request, id, row, columns), issuers, keysMax });
+      const key = keyRow(request, { id, certificate: row, columns, createdAt: store.now() });
+      const insert = step('insertKey', { certificate: row, key, issuers, keysMax });
       const created = { reference: parseKeyReferenceId(row.sha1), secret };
       const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
       await store.commit([insert, ...(request.steps ?? []), ...auditSteps('the key and its certificate exist'), ...outcome]);

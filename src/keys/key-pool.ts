@@ -172,7 +172,7 @@ export class KeyPool {
     await journal.announce(id, 'CREATE');
     try {
       const publicKey = await custody.create(id, type);
-      await store.run('fillPool', { key_id: id, key_type: type, public_key: publicKey, created_at: Date.now() });
+      await store.run('fillPool', { key_id: id, key_type: type, public_key: publicKey, created_at: store.now() });
     } catch (error) {
       await destruction.undoCreation(id);
       throw error;

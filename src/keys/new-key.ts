@@ -75,8 +75,11 @@ export async function makeSecret(
 
 export type SecretColumns = Pick<KeyRow, 'secret_salt' | 'secret_mac' | 'secret_stretched' | 'transaction_salt' | 'transaction_mac'>;
 
-/** The row of a new key. */
-export function keyRow(request: NewKey, id: KeyId, certificate: CertificateRow, columns: SecretColumns): KeyRow {
+/** The row of a new key. `createdAt`: milliseconds since epoch. */
+export function keyRow(
+  request: NewKey,
+  { id, certificate, columns, createdAt }: { id: KeyId; certificate: CertificateRow; columns: SecretColumns; createdAt: number },
+): KeyRow {
   return {
     reference: certificate.sha1,
     tenant: request.tenant,
@@ -91,7 +94,7 @@ export function keyRow(request: NewKey, id: KeyId, certificate: CertificateRow, 
     locked_until: null,
     subscriber_email: request.subscriber.emailAddress ?? null,
     subscriber_phone: request.subscriber.phoneNumber ?? null,
-    created_at: Date.now(),
+    created_at: createdAt,
   };
 }
 

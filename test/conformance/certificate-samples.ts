@@ -195,7 +195,7 @@ async function sampleAuthority(type: (typeof softwareKeyTypes)[number]): Promise
 async function sampleResponder(type: (typeof softwareKeyTypes)[number], { issuer }: SoftwareAuthority, issuing: string): Promise<void> {
   const key = softwareKey(type);
   const request = { authority: 'issuing', subjectPublicKeyInfo: key.subjectPublicKeyInfo, serialNumber: randomBytes(16) };
-  const own = await responderCertificate(issuer, { ...request, lifetimeMs: 7 * 86_400_000 });
+  const own = await responderCertificate(issuer, { ...request, now: Date.now(), lifetimeMs: 7 * 86_400_000 });
   write(`responder-${type}.pem`, pem(own), issuing, 'pkix');
   const signer = { ...signing(key), subjectPublicKeyInfo: key.subjectPublicKeyInfo, certificate: own };
   const single = (status: CertStatus) => ({ certId: certId(issuer.certificate, randomBytes(16).toString('hex'), 'sha256'), status });

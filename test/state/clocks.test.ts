@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { CrlPublisher } from '../../src/certificates/crl/crl-publisher.ts';
+import { Revocations } from '../../src/certificates/revocations.ts';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
@@ -10,6 +12,7 @@ import { KeptAnswers } from '../../src/idempotency/kept-answers.ts';
 import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
+import { softwareAuthority } from '../certificates/software-authority.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
@@ -110,6 +113,31 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
     const second = await make(wrong.keys);
     vi.useRealTimers();
     expect(await sign(keys, second)).toBe(1);
+    await wrong.store.close();
+  });
+
+  it('revokes and issues CRLs by the same clock as others', async () => {
+    const serverMs = store.now();
+    // Ends between the two clocks.
+    const row = { ...certificateRow(), authority: `ca ${minutes}`, not_after: serverMs + (minutes / 2) * 60_000 };
+    await keys.create({ ...{ tenant, type: 'P-256', protocol: 'OTP', subscriber: {} }, issue: async () => Promise.resolve({ row }) });
+    const wrong = await other(minutes);
+    const { issuer } = await softwareAuthority('P-256');
+    const settings = { lifetimeSeconds: 3600, renewBeforeSeconds: 1800, keepExpired: true };
+    const publisher = new CrlPublisher(wrong.store, row.authority, issuer, { settings, log: recordingLog() });
+    await publisher.start();
+    await publisher.stop();
+    expect(Math.abs((publisher.published?.thisUpdate.getTime() ?? 0) - serverMs)).toBeLessThan(60_000);
+
+    const revocations = new Revocations(wrong.store, { changed: () => undefined });
+    const certificate = await revocations.find(tenant, row.der);
+    const check = () => {
+      revocations.check(certificate, 'KEY_COMPROMISE');
+    };
+    if (minutes > 0) check();
+    else expect(check).toThrow('the certificate has expired');
+    const date = await revocations.change(certificate, 'KEY_COMPROMISE', () => ({}));
+    expect(Math.abs(date.getTime() - serverMs)).toBeLessThan(60_000);
     await wrong.store.close();
   });
 

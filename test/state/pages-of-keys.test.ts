@@ -58,8 +58,8 @@ describe('a page of the keys of a tenant', () => {
   });
 
   const sqlite = databases.SQLite();
-  beforeAll(sqlite.start);
-  afterAll(sqlite.stop);
+  beforeAll(async () => sqlite.start());
+  afterAll(async () => sqlite.stop());
 
   async function migrated(): Promise<string> {
     const config = await sqlite.fresh();

@@ -35,7 +35,7 @@ const newerKeyMs = 60_000;
 
 /**
  * Issues an authority's CRLs: on every revocation, at most one a second, and before the old one ends. Several instances on one store share the
- * work; what one has published the others serve within two seconds.
+ * work, and go by the store's clock; what one has published the others serve within two seconds.
  */
 export class CrlPublisher {
   readonly #store: StateStore;
@@ -92,7 +92,7 @@ export class CrlPublisher {
   /** A revocation was committed: the next CRL is due. */
   changed(): void {
     this.#isPending = true;
-    const wait = (this.#published?.thisUpdate.getTime() ?? 0) + minGapMs - Date.now();
+    const wait = (this.#published?.thisUpdate.getTime() ?? 0) + minGapMs - this.#store.now();
     this.#soon ??= setTimeout(
       () => {
         this.#soon = undefined;
@@ -117,7 +117,7 @@ export class CrlPublisher {
   }
 
   async #look(): Promise<void> {
-    const now = Date.now();
+    const now = this.#store.now();
     if (!this.#store.isShared && !this.#isPending && now < this.#renewAt) return;
     try {
       this.#isPending = false;
@@ -167,7 +167,7 @@ export class CrlPublisher {
 
   /** False where another instance makes it, or the last one is less than a second old. */
   async #issueNext(ignoreNewer: boolean): Promise<boolean> {
-    const now = Date.now();
+    const now = this.#store.now();
     const { keepExpired, renewBeforeSeconds } = this.#settings;
     const claim = await this.#store.run('claimCrl', {
       authority: this.#authority,

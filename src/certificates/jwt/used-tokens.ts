@@ -41,7 +41,7 @@ export class UsedTokens {
     const now = performance.now();
     if (now - this.#prunedAtMs < pruneEveryMs) return;
     this.#prunedAtMs = now;
-    await this.#store.run('pruneIdentityTokens', { now: Date.now(), limit: pruneRows });
+    await this.#store.run('pruneIdentityTokens', { now: this.#store.now(), limit: pruneRows });
   }
 }
 

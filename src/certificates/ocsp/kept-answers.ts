@@ -10,11 +10,14 @@ interface Kept<T> {
  */
 export class KeptAnswers<T> {
   readonly #certificatesMax: number;
+  readonly #now: () => number;
   /** By certificate, then by the way in which it was asked for: a few hash functions, with or without parameters. */
   readonly #kept = new Map<string, Map<number, Promise<Kept<T>> | Kept<T>>>();
 
-  constructor(certificatesMax: number) {
+  /** `now`: the clock that answers end by, milliseconds since epoch. */
+  constructor(certificatesMax: number, now: () => number) {
     this.#certificatesMax = certificatesMax;
+    this.#now = now;
   }
 
   get certificates(): number {
@@ -25,7 +28,7 @@ export class KeptAnswers<T> {
   get(certificate: string, form: number, make: () => Promise<{ answer: T; untilMs: number | undefined }>): T | Promise<T> {
     const known = this.#kept.get(certificate)?.get(form);
     if (known instanceof Promise) return known.then(({ answer }) => answer);
-    if (known !== undefined && known.untilMs > Date.now()) {
+    if (known !== undefined && known.untilMs > this.#now()) {
       this.#touch(certificate);
       return known.answer;
     }

@@ -50,12 +50,13 @@ export class OcspResponder {
   readonly #authority: string;
   readonly #options: ResponderOptions;
   readonly #hashes: IssuerHashes;
-  readonly #kept = new KeptAnswers<OcspAnswer>(keptCertificatesMax);
+  readonly #kept: KeptAnswers<OcspAnswer>;
   /** What texts ask for that are asked again and again: reading them costs more than all the rest. */
   readonly #known = new Map<string, CertId>();
 
   constructor(tools: ResponderTools, authority: string, options: ResponderOptions) {
     this.#tools = tools;
+    this.#kept = new KeptAnswers<OcspAnswer>(keptCertificatesMax, () => tools.store.now());
     this.#authority = authority;
     this.#options = options;
     this.keys = new ResponderKeys(tools, authority, options);
@@ -142,7 +143,7 @@ export class OcspResponder {
       const signer = this.keys.current;
       if (signer === undefined) throw new NoResponder();
       const { keepExpired, lifetimeSeconds } = this.#options.config;
-      const thisUpdate = new Date(Math.floor(Date.now() / 1000) * 1000);
+      const thisUpdate = new Date(Math.floor(this.#tools.store.now() / 1000) * 1000);
       // Nobody could verify it once the responder's certificate has ended.
       const nextUpdate = new Date(Math.min(thisUpdate.getTime() + lifetimeSeconds * 1000, signer.notAfter.getTime()));
       const { responses, extendedRevoke, isIssued } = await this.#responses(certIds);

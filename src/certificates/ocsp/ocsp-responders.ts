@@ -104,7 +104,7 @@ export class OcspResponders {
   }
 
   async #retire(): Promise<void> {
-    const now = Date.now();
+    const now = this.#tools.store.now();
     const ids = await this.#tools.store.run('retireOcspResponders', { endedBefore: now - retirementMs, now });
     for (const id of ids) await this.#tools.undoing.finish(parseKeyId(id));
   }

@@ -14,6 +14,8 @@ interface ResponderCertificate {
   readonly authority: string;
   readonly subjectPublicKeyInfo: Uint8Array;
   readonly serialNumber: Uint8Array;
+  /** Milliseconds since epoch. */
+  readonly now: number;
   readonly lifetimeMs: number;
 }
 
@@ -24,7 +26,7 @@ interface ResponderCertificate {
 export async function responderCertificate(issuer: CertificateIssuer, request: ResponderCertificate): Promise<Uint8Array> {
   const { authority, subjectPublicKeyInfo, serialNumber, lifetimeMs } = request;
   const { certificate } = issuer;
-  const now = Math.floor(Date.now() / 1000) * 1000;
+  const now = Math.floor(request.now / 1000) * 1000;
   const extensions = [
     standard.authorityKeyIdentifier(certificate),
     standard.subjectKeyIdentifier(subjectPublicKeyInfo),

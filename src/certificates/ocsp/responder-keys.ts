@@ -65,7 +65,7 @@ export class ResponderKeys {
 
   /** Whose certificate is valid now. */
   get current(): Responder | undefined {
-    return this.#current !== undefined && this.#current.notAfter.getTime() > Date.now() ? this.#current : undefined;
+    return this.#current !== undefined && this.#current.notAfter.getTime() > this.#tools.store.now() ? this.#current : undefined;
   }
 
   /** Before the first one, and when the last third of its life has begun. */
@@ -89,11 +89,11 @@ export class ResponderKeys {
   #isOld({ notBefore, notAfter }: Responder): boolean {
     // No certificate outlives the authority's own: a next one would not end later.
     if (notAfter >= this.#issuer.certificate.notAfter) return false;
-    return Date.now() >= notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) * overlap;
+    return this.#tools.store.now() >= notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) * overlap;
   }
 
   async #usable(rows: readonly OcspResponderRow[]): Promise<Responder | undefined> {
-    const now = Date.now();
+    const now = this.#tools.store.now();
     const valid = rows.filter((row) => row.not_before <= now && now < row.not_after);
     if (valid.length === 0) return undefined;
     const present = new Set<string>((await this.#tools.token.listKeys()).map(({ id }) => id));
@@ -115,13 +115,14 @@ export class ResponderKeys {
     const { store, token, undoing, log } = this.#tools;
     const authority = this.#authority;
     const id = newKeyId('service');
-    await store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
+    await store.run('announce', { key_id: id, intent: 'CREATE', created_at: store.now() });
     try {
       const subjectPublicKeyInfo = await token.createKey(id, this.#config.keyType);
       const der = await responderCertificate(this.#issuer, {
         authority,
         subjectPublicKeyInfo,
         serialNumber: await token.random(serialNumberBytes),
+        now: store.now(),
         lifetimeMs: this.#config.certificateHours * hourMs,
       });
       const { notBefore, notAfter } = parseCertificate(der);

@@ -90,7 +90,7 @@ export const createCertificate = operation({
     const { notBefore, notAfter } = validity(
       profile,
       request.certificationRequestInfo.validityPeriod,
-      new Date(),
+      new Date(context.keys.now()),
       issuer.certificate.notAfter,
     );
     const content = (subjectPublicKeyInfo: Uint8Array) => ({

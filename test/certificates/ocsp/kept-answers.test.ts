@@ -6,7 +6,7 @@ const making = (answer: string, untilMs: number | undefined = later()) => vi.fn(
 
 describe('a kept answer', () => {
   it('is given again, and made once for all who ask meanwhile', async () => {
-    const kept = new KeptAnswers<string>(10);
+    const kept = new KeptAnswers<string>(10, Date.now);
     const make = making('good');
     expect(await Promise.all([kept.get('1', 1, make), kept.get('1', 1, make)])).toEqual(['good', 'good']);
     expect(kept.get('1', 1, make)).toBe('good');
@@ -16,7 +16,7 @@ describe('a kept answer', () => {
   });
 
   it('is given to nobody who asks after a change, also where it was begun before', async () => {
-    const kept = new KeptAnswers<string>(10);
+    const kept = new KeptAnswers<string>(10, Date.now);
     const begun = Promise.withResolvers<{ answer: string; untilMs: number }>();
     const before = kept.get('1', 1, async () => begun.promise);
     kept.forget('1');
@@ -29,7 +29,7 @@ describe('a kept answer', () => {
   });
 
   it('is made anew when its time is over, at once where it has none, and after a failure', async () => {
-    const kept = new KeptAnswers<string>(10);
+    const kept = new KeptAnswers<string>(10, Date.now);
     await kept.get('1', 1, making('old', Date.now() - 1));
     expect(await kept.get('1', 1, making('new'))).toBe('new');
     await kept.get('2', 1, async () => Promise.resolve({ answer: 'unknown', untilMs: undefined }));
@@ -39,7 +39,7 @@ describe('a kept answer', () => {
   });
 
   it('goes where there are too many, the least recently used first', async () => {
-    const kept = new KeptAnswers<string>(2);
+    const kept = new KeptAnswers<string>(2, Date.now);
     for (const certificate of ['1', '2']) await kept.get(certificate, 1, making(certificate));
     await kept.get('1', 1, making('never'));
     await kept.get('3', 1, making('3'));
