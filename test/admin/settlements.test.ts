@@ -1,33 +1,27 @@
 import { X509Certificate } from 'node:crypto';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientRegistry } from '../../src/clients/registry.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
-import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
 import { step } from '../../src/state/step.ts';
-import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { storedKey } from '../state/rows.ts';
 import { certificateRow } from '../support/certificate-row.ts';
-import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
-import { recordingLog } from '../support/silent-log.ts';
+import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
 
-let scratch: ScratchToken;
+let around: TokenAndStore;
 let token: TokenClient;
 let store: StateStore;
 
 beforeAll(async () => {
-  scratch = scratchToken();
-  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
-  await token.start();
-  store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+  around = await tokenAndStore();
+  ({ token, store } = around);
 });
 
 afterAll(async () => {
-  await token.stop();
-  await store.close();
-  scratch.remove();
+  await around.end();
 });
 
 const record = [step('addAuditRecord', { id: 'settlement', created_at: 1, record: '{}' })];

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call, certificateRequest, codeOf, contentDocument, newKey, type TestKey } from '../support/api.ts';
+import { paths } from './hostile/json-paths.ts';
 
 const bodies = 2000;
 const operations = ['signature/sign', 'pki/createCertificate', 'pki/checkKey', 'pki/removeKey'] as const;
@@ -46,12 +47,6 @@ const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 30 }),
   fc.jsonValue({ maxDepth: 3 }),
 );
-
-/** Every path in a JSON value. */
-function paths(value: unknown, path: readonly string[] = []): (readonly string[])[] {
-  if (typeof value !== 'object' || value === null) return [path];
-  return [path, ...Object.entries(value).flatMap(([name, member]) => paths(member, [...path, name]))];
-}
 
 /** The value with what lies at a path replaced, taken away, renamed or joined by something else. */
 function bent(value: unknown, path: readonly string[], how: string, by: unknown): unknown {

@@ -8,31 +8,26 @@ import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { stateOf } from '../../src/keys/key-record.ts';
 import { Keyring, type KeyringOptions } from '../../src/keys/keyring.ts';
 import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
-import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { TokenUnavailable } from '../../src/token/token.ts';
 import { certificateRow } from '../support/certificate-row.ts';
-import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
-import { recordingLog } from '../support/silent-log.ts';
+import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
 
 const tenant = tenantId('demo');
 const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
 const never = async (): Promise<never> => new Promise<never>(() => undefined);
 
-let scratch: ScratchToken;
+let around: TokenAndStore;
 let token: TokenClient;
 let store: StateStore;
 
 beforeAll(async () => {
-  scratch = scratchToken();
-  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
-  await token.start();
-  store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+  around = await tokenAndStore();
+  ({ token, store } = around);
 });
 
 afterAll(async () => {
-  await token.stop();
-  await store.close();
-  scratch.remove();
+  await around.end();
 });
 
 /** A service of its own, as a restart makes one; its custody may fail. */
@@ -171,7 +166,7 @@ describe('a one-time password', () => {
 
 describe('yesterday’s copy of the state store', () => {
   it('revives no key that was consumed or removed since, and revives an old password', async () => {
-    const path = join(scratch.directory, 'restored.sqlite');
+    const path = join(around.directory, 'restored.sqlite');
     const before = await openSqliteStore(path);
     const first = new Keyring(before, token, tokenCustody(token));
     const made = await Promise.all([newKey(first, 'SINGLE_USE'), newKey(first, 'PASSWORD'), newKey(first, 'PASSWORD')]);

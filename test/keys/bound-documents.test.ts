@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
@@ -8,12 +7,11 @@ import { tokenCustody } from '../../src/keys/custody.ts';
 import type { DigestBinding } from '../../src/keys/digest-binding.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
-import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
-import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { certificateRow } from '../support/certificate-row.ts';
-import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
-import { recordingLog } from '../support/silent-log.ts';
+import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
 
 const tenant = tenantId('demo');
 const given = (password: string | undefined): GivenSecret => ({
@@ -25,7 +23,7 @@ const content = new Uint8Array(new SharedArrayBuffer(1024 * 1024));
 const document = (id: string): InputDocument => ({ id, fileName: undefined, source: { content } });
 const bound = [{ id: 'd', hash: 'sha512', value: createHash('sha512').update(content).digest() }] as const;
 
-let scratch: ScratchToken;
+let around: TokenAndStore;
 let token: TokenClient;
 let store: StateStore;
 let keys: Keyring;
@@ -34,10 +32,8 @@ const threads = new WorkThreads();
 let hashed = 0;
 
 beforeAll(async () => {
-  scratch = scratchToken();
-  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
-  await token.start();
-  store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+  around = await tokenAndStore();
+  ({ token, store } = around);
   const counting = {
     run: async <Result>(module: URL, name: string, task: object): Promise<Result> => {
       hashed += 1;
@@ -48,10 +44,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await token.stop();
-  await store.close();
+  await around.end();
   await threads.stop();
-  scratch.remove();
 });
 
 async function newKey(binding: DigestBinding): Promise<{ key: KeyRecord; password: GivenSecret }> {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
@@ -6,13 +5,11 @@ import { tokenCustody } from '../../src/keys/custody.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { claimIsLost } from '../../src/state/repositories/kept-answers.ts';
-import { openSqliteStore } from '../../src/state/state-store.ts';
 import { commitIsUnknown, StoreUnavailable } from '../../src/state/store-unavailable.ts';
-import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { FailingStore } from '../support/failing-store.ts';
-import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
-import { recordingLog } from '../support/silent-log.ts';
+import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
 
 const tenant = tenantId('demo');
 const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
@@ -25,23 +22,20 @@ const given = (password: string | undefined): GivenSecret => ({
 const wrong = given('wrong');
 const away = (): Error => new StoreUnavailable('away');
 
-let scratch: ScratchToken;
+let around: TokenAndStore;
 let token: TokenClient;
 let store: FailingStore;
 let keys: Keyring;
 
 beforeAll(async () => {
-  scratch = scratchToken();
-  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
-  await token.start();
-  store = new FailingStore(await openSqliteStore(join(scratch.directory, 'state.sqlite')), 'settleUse');
+  around = await tokenAndStore();
+  ({ token } = around);
+  store = new FailingStore(around.store, 'settleUse');
   keys = new Keyring(store, token, tokenCustody(token));
 });
 
 afterAll(async () => {
-  await token.stop();
-  await store.close();
-  scratch.remove();
+  await around.end();
 });
 
 async function newKey(): Promise<KeyRecord> {

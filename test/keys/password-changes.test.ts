@@ -1,16 +1,14 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type * as Stretching from '../../src/keys/stretching.ts';
-import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
-import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
+import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { Gate } from '../support/gate.ts';
-import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
-import { recordingLog } from '../support/silent-log.ts';
+import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
 
 const gate = vi.hoisted(() => ({ pass: async (): Promise<void> => Promise.resolve() }));
 
@@ -31,21 +29,17 @@ const tenant = tenantId('demo');
 const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
 const given = (password: string): GivenSecret => ({ member: 'password', bytes: Buffer.from(password), transactionId: undefined });
 
-let scratch: ScratchToken;
+let around: TokenAndStore;
 let token: TokenClient;
 let store: StateStore;
 
 beforeAll(async () => {
-  scratch = scratchToken();
-  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
-  await token.start();
-  store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+  around = await tokenAndStore();
+  ({ token, store } = around);
 });
 
 afterAll(async () => {
-  await token.stop();
-  await store.close();
-  scratch.remove();
+  await around.end();
 });
 
 describe('a password that is changed while another request has it stretched', () => {

@@ -1,35 +1,30 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { checkUsable, stateOf } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { Refusal } from '../../src/result-codes.ts';
-import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
-import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
+import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { TokenUnavailable } from '../../src/token/token.ts';
 import { recordingLog } from '../support/silent-log.ts';
-import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 
-let scratch: ScratchToken;
+let around: TokenAndStore;
 let token: TokenClient;
 let store: StateStore;
 let keys: Keyring;
 
 beforeAll(async () => {
-  scratch = scratchToken();
-  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
-  await token.start();
-  store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+  around = await tokenAndStore();
+  ({ token, store } = around);
   keys = new Keyring(store, token, tokenCustody(token));
 });
 
 afterAll(async () => {
-  await token.stop();
-  await store.close();
-  scratch.remove();
+  await around.end();
 });
 
 const onToken = async (): Promise<string[]> => (await token.listKeys()).map(({ id }) => id);

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Revocations } from '../../src/certificates/revocations.ts';
 import { tenantId } from '../../src/clients/caller.ts';
@@ -6,31 +5,26 @@ import type { GivenSecret } from '../../src/keys/credentials.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
-import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
-import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { DyingStore } from '../idempotency/dying-store.ts';
 import { certificateRow } from '../support/certificate-row.ts';
-import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
-import { recordingLog } from '../support/silent-log.ts';
+import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
 
 const tenant = tenantId('demo');
 const nobody = { changed: () => undefined };
-let scratch: ScratchToken;
+let around: TokenAndStore;
 let token: TokenClient;
 let store: StateStore;
 
 beforeAll(async () => {
-  scratch = scratchToken();
-  token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
-  await token.start();
-  store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+  around = await tokenAndStore();
+  ({ token, store } = around);
 });
 
 afterAll(async () => {
-  await token.stop();
-  await store.close();
-  scratch.remove();
+  await around.end();
 });
 
 interface Case {

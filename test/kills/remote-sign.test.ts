@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { PersistentCaller } from '../idempotency/callers.ts';
-import { openssl } from '../support/openssl.ts';
+import { verifiedCades } from '../support/openssl-cms.ts';
 import { derOf, outsideAuthority, signOutside, type OutsideAuthority, type OutsideSigner } from '../support/outside-signer.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 import { TwoDaemons } from '../support/two-daemons.ts';
@@ -62,23 +62,7 @@ async function opened(index: 0 | 1, content: string | Buffer = text): Promise<ob
 
 function verify(answer: string): void {
   const cms = Buffer.from(Completed.parse(JSON.parse(answer)).evidenceObject.document.base64Data.base64Value, 'base64');
-  const command = [
-    'cms',
-    '-verify',
-    '-cades',
-    '-binary',
-    '-inform',
-    'DER',
-    '-in',
-    '{cms}',
-    '-CAfile',
-    '{ca}',
-    '-purpose',
-    'any',
-    '-out',
-    '/dev/null',
-  ];
-  expect(openssl(command, { cms, ca: authority.root })).toContain('successful');
+  expect(verifiedCades(cms, authority.root)).toContain('successful');
 }
 
 const sessionsLeft = async (): Promise<unknown> => {

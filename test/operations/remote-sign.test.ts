@@ -17,6 +17,7 @@ import {
   type ClientName,
 } from '../support/api.ts';
 import { file, idOf, upload } from '../support/files.ts';
+import { verifiedCades } from '../support/openssl-cms.ts';
 import { openssl } from '../support/openssl.ts';
 import {
   derOf,
@@ -89,29 +90,7 @@ const complete = async (
 const valuesOf = ({ digests }: Prepared, signer: OutsideSigner, algorithm: OutsideAlgorithm): Record<string, string> =>
   Object.fromEntries(digests.map(({ id, digestValue }) => [id, signOutside(signer, digestValue, algorithm)]));
 const hashOids = { sha256: '2.16.840.1.101.3.4.2.1', sha384: '2.16.840.1.101.3.4.2.2', sha512: '2.16.840.1.101.3.4.2.3' };
-const verifyCms = (cms: Buffer, doc: Buffer | undefined): string =>
-  openssl(
-    [
-      ...[
-        'cms',
-        '-verify',
-        '-cades',
-        '-binary',
-        '-inform',
-        'DER',
-        '-in',
-        '{cms}',
-        '-CAfile',
-        '{ca}',
-        '-purpose',
-        'any',
-        '-out',
-        '/dev/null',
-      ],
-      ...(doc === undefined ? [] : ['-content', '{doc}']),
-    ],
-    { cms, ca: authority.root, ...(doc === undefined ? {} : { doc }) },
-  );
+const verifyCms = (cms: Buffer, doc: Buffer | undefined): string => verifiedCades(cms, authority.root, doc);
 
 /** The bytes of a file of the transfer store. */
 async function fetched(fileID: string): Promise<Buffer> {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { operations } from '../../../src/operations/table.ts';
+import { paths } from './json-paths.ts';
 
 /** Values that break what takes them carelessly. */
 const nasty = fc.oneof(
@@ -71,12 +72,6 @@ function fitting(schema: z.core.$ZodType, depth = 0): fc.Arbitrary<unknown> {
     ),
     fc.string({ maxLength: 12 }),
   );
-}
-
-/** Every path in a JSON value. */
-function paths(value: unknown, path: readonly string[] = []): (readonly string[])[] {
-  if (typeof value !== 'object' || value === null) return [path];
-  return [path, ...Object.entries(value).flatMap(([name, member]) => paths(member, [...path, name]))];
 }
 
 /** The value with what lies at a path replaced, taken away, renamed or joined by something else. */

@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { scratchToken } from './scratch-token.ts';
+import { recordingLog } from './silent-log.ts';
+
+/** What keys need: a token of its own, which is started, and a state store beside it. */
+export interface TokenAndStore {
+  readonly token: TokenClient;
+  readonly store: StateStore;
+  /** Of the files of both. */
+  readonly directory: string;
+  end(): Promise<void>;
+}
+
+export async function tokenAndStore(): Promise<TokenAndStore> {
+  const scratch = scratchToken();
+  const token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  await token.start();
+  const store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
+  return {
+    token,
+    store,
+    directory: scratch.directory,
+    end: async () => {
+      await token.stop();
+      await store.close();
+      scratch.remove();
+    },
+  };
+}
