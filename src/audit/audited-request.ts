@@ -57,6 +57,7 @@ export class AuditedRequest implements AuditDetails {
     const id = `${this.#log}:${this.requester.request}:${this.#outboxIds.length}`;
     this.#outboxIds.push(id);
     const record: OutboxRecord = { ...this.requester, key: this.key, effect };
+    // By this machine's clock, which the times of the log are of: they are compared.
     return step('addAuditRecord', { id, created_at: Date.now(), record: JSON.stringify(record) });
   }
 }

@@ -22,8 +22,9 @@ interface Scan {
 }
 
 /**
- * Where the log goes on after a start; `known` is its last checkpoint, as the state store keeps it. A half-written line at the end is what a crash leaves, and is cut. What a crash cannot leave (records that the
- * state store knows of are missing, or the newest file breaks the chain) is left as it is, and a new file says so: its gap stays for all to see.
+ * Where the log goes on after a start; `known` is its last checkpoint, as the state store keeps it. A half-written line at the end is what a crash
+ * leaves, and is cut. What a crash cannot leave (records that the state store knows of are missing, or the newest file breaks the chain) is left as it
+ * is, and a new file says so: its gap stays for all to see.
  */
 export async function findTail(directory: string, known: FilePlace | undefined): Promise<FoundTail> {
   const files = await auditFiles(directory);

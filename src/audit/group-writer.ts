@@ -8,14 +8,17 @@ const retryMs = 500;
 
 interface Waiting {
   readonly body: string;
-  readonly since: number;
+  /** Of the monotonic clock, milliseconds. */
+  readonly sinceMs: number;
   resolve(place: FilePlace): void;
   reject(error: Error): void;
 }
 
 interface Outage {
+  /** ISO 8601. */
   readonly since: string;
   readonly reason: string;
+  /** Requests, and operators' commands, so far. */
   refused: number;
 }
 
@@ -48,7 +51,7 @@ export class GroupWriter {
   /** How long the oldest record has been waiting for the disk. */
   get lagSeconds(): number {
     const oldest = this.#inWork[0] ?? this.#waiting[0];
-    return oldest === undefined ? 0 : (performance.now() - oldest.since) / 1000;
+    return oldest === undefined ? 0 : (performance.now() - oldest.sinceMs) / 1000;
   }
 
   /** @throws {Refusal} STORE_FULL where the disk took no record the last time. */
@@ -63,7 +66,7 @@ export class GroupWriter {
     if (this.#outage !== undefined) throw unwritable(this.#outage.reason);
     if (this.#isClosed) throw unwritable('it is closed');
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ body: entryBody(entry), since: performance.now(), resolve, reject });
+      this.#waiting.push({ body: entryBody(entry), sinceMs: performance.now(), resolve, reject });
       this.#work ??= this.#writeAll();
     });
   }
@@ -128,7 +131,7 @@ export class GroupWriter {
     if (outage === undefined) return;
     try {
       await this.between(async (chain) => {
-        // What is refused while this record is written is counted too little rather than too much: the log says so of the time, not of each.
+        // What is refused while this record is written is not in its count, which is the least that was refused.
         await chain.write([entryBody({ kind: 'outage', since: outage.since, reason: outage.reason, refused: outage.refused })]);
         this.#outage = undefined;
       });

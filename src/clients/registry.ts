@@ -33,7 +33,7 @@ export interface NewClient {
 
 /** Registers a client, or changes what is registered under its public key: where no service has the store open. */
 export async function registerClient(store: StateStore, client: NewClient): Promise<void> {
-  await store.run('registerClient', rowOf(client));
+  await store.run('registerClient', rowOf(client, store.now()));
 }
 
 /** The registered clients, in memory: every request looks here. What another instance has committed is seen by the next look. */
@@ -75,7 +75,7 @@ export class ClientRegistry implements Registrations {
    * and `replace` is not given. From the answer on every request goes by it, on every instance.
    */
   async register(client: NewClient, replace: boolean, further: readonly Step[]): Promise<boolean> {
-    const row = rowOf(client);
+    const row = rowOf(client, this.#store.now());
     if (!replace) {
       const [isNew] = await this.#store.commit([deciding(step('addClient', row)), ...further]);
       await this.load();
@@ -174,8 +174,8 @@ export class ClientRegistry implements Registrations {
   }
 }
 
-function rowOf({ certificate, name, tenant, roles: names }: NewClient): ClientRow {
-  return { spki_sha256: spkiSha256(certificate), name, tenant, roles: JSON.stringify(names), created_at: Date.now() };
+function rowOf({ certificate, name, tenant, roles: names }: NewClient, createdAt: number): ClientRow {
+  return { spki_sha256: spkiSha256(certificate), name, tenant, roles: JSON.stringify(names), created_at: createdAt };
 }
 
 function parseRoles(text: string): ReadonlySet<Role> {

@@ -29,7 +29,6 @@ export async function canonicalMac(key: Uint8Array, value: unknown, threads: Wor
   const frames: Frame[] = [];
   const enter = (one: unknown): void => {
     if (typeof one === 'string') writer.text(one);
-    // The same text is the same request, whether it came in a big body or in a small one.
     else if (one instanceof LongText) writer.longText(one, digests.get(one));
     else if (typeof one !== 'object' || one === null) writer.write(`${String(one)};`);
     else if (Array.isArray(one)) {

@@ -19,7 +19,7 @@ import { KeyPool, type PoolOptions } from './key-pool.ts';
 import { checkUsable, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
 import type { Deliver } from './otp-delivery.ts';
-import { makeOtp } from './otp.ts';
+import { makeOtp, otpUses } from './otp.ts';
 import { passwordChange } from './password-change.ts';
 import type { CommittedPurpose } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
@@ -27,9 +27,9 @@ import { transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
 
 export interface KeyringOptions extends Partial<RecoveryOptions> {
-  /** Longer than any attempt takes: what is older went down with its instance. */
+  /** Longer than any attempt takes: what is older went down with its instance. Two minutes where it is absent. */
   readonly attemptMaxMs?: number;
-  /** How long an attempt waits for those before it. */
+  /** How long an attempt waits for those before it; absent: half a minute. */
   readonly attemptWaitMs?: number;
   /** Where big documents are hashed; absent: on the event loop. */
   readonly threads?: Pick<WorkThreads, 'run'>;
@@ -254,6 +254,3 @@ export class Keyring {
     });
   }
 }
-
-/** What a one-time password for an action is good for. */
-export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE: 'revoke' } as const satisfies Record<OtpAction, Use>;

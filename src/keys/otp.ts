@@ -5,6 +5,7 @@ import type { OtpAction } from './credentials.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
 import type { KeyRecord } from './key-record.ts';
 import { otpKinds } from './reserved.ts';
+import type { Use } from './states.ts';
 
 /** Contract §6. */
 const digits = 8;
@@ -15,6 +16,9 @@ const values = 10 ** digits;
 /** The largest multiple of `values` below 2^32: numbers from there on would favour some passwords. */
 const fairBelow = Math.floor(2 ** 32 / values) * values;
 const drawnBytes = 32;
+
+/** What a one-time password for an action is good for. */
+export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE: 'revoke' } as const satisfies Record<OtpAction, Use>;
 
 /** Makes a one-time password, and what the store keeps of it. `now`: milliseconds since epoch, from which on it is valid. */
 export async function makeOtp(

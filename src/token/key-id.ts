@@ -8,7 +8,7 @@ declare const brand: unique symbol;
  */
 export type KeyId = string & { readonly [brand]: 'KeyId' };
 
-/** `service`: keys of signetd itself (CA, MAC). `caller`: a key that signs only with its owner's secret. */
+/** `service`: keys of signetd itself (CA, OCSP, audit, secrets). `caller`: a key that signs only with its owner's secret. */
 export type KeyOwner = 'service' | 'caller';
 
 const ownerBytes = { service: 0x53, caller: 0x43 } as const satisfies Record<KeyOwner, number>;

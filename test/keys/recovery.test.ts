@@ -145,15 +145,16 @@ describe('key life cycle', () => {
     const rule = { failuresInRow: 5, lockMs: 15 * 60_000, failuresSinceSuccess: 20 };
     const past = Date.now() - 100 * 60_000;
     for (let attempt = 0; attempt < 7; attempt += 1)
-      await store.run('recordFailure', {
+      await store.run('settleUse', {
         reference,
         reserved: false,
+        verdict: 'wrong',
         rule: { ...rule, now: past + attempt * 16 * 60_000 * Math.floor(attempt / 5) },
       });
     const opened = new Keyring(store, token, tokenCustody(token));
     expect(await opened.verifySecret(await opened.find(request.tenant, reference), given(secret.password ?? ''))).toBe(true);
     for (let attempt = 0; attempt < 20; attempt += 1)
-      await store.run('recordFailure', { reference, reserved: false, rule: { ...rule, now: past } });
+      await store.run('settleUse', { reference, reserved: false, verdict: 'wrong', rule: { ...rule, now: past } });
     const locked = new Keyring(store, token, tokenCustody(token));
     const key = await locked.find(request.tenant, reference);
     expect(() => {

@@ -174,7 +174,8 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
 
   it('count failures, lock, and begin again when the lock has ended', async () => {
     const reference = await storedKey(store);
-    const fail = async (at: typeof rule): Promise<unknown> => store.run('recordFailure', { reference, rule: at, reserved: false });
+    const fail = async (at: typeof rule): Promise<unknown> =>
+      store.run('settleUse', { reference, rule: at, reserved: false, verdict: 'wrong' });
     await Promise.all([1, 2, 3, 4].map(async () => fail(rule)));
     expect(await fail(rule)).toEqual({ failures_in_row: 5, failures_since_success: 5, locked_until: rule.now + rule.lockMs });
     expect(await store.run('reserveUse', { reference, rule, states, atOnce: 5, until: rule.now + 1 })).toBeUndefined();

@@ -23,7 +23,8 @@ export class OcspResponders {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   readonly #failures = new Map<string, number>();
-  #retireAt = 0;
+  /** Of the monotonic clock, milliseconds. */
+  #retireAtMs = -Infinity;
 
   constructor(tools: ResponderTools, limits: SigningLimitSettings) {
     this.#tools = tools;
@@ -80,8 +81,8 @@ export class OcspResponders {
 
   async #look(): Promise<void> {
     for (const [name, responder] of this.#responders) await this.#renew(name, responder);
-    if (Date.now() < this.#retireAt) return;
-    this.#retireAt = Date.now() + retirementMs;
+    if (performance.now() < this.#retireAtMs) return;
+    this.#retireAtMs = performance.now() + retirementMs;
     await this.#trying('', 'keys of old OCSP responders could not be retired', async () => this.#retire());
   }
 

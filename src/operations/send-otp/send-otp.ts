@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { otpActions, type OtpAction } from '../../keys/credentials.ts';
 import { bindingHash } from '../../keys/digest-binding.ts';
 import { parseKeyReferenceId, type KeyRecord } from '../../keys/key-record.ts';
-import { otpUses } from '../../keys/keyring.ts';
+import { otpUses } from '../../keys/otp.ts';
 import { Refusal } from '../../result-codes.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
 import { exampleReference } from '../fields/key-reference.ts';

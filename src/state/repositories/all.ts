@@ -1,5 +1,5 @@
 /** Every operation on the state store, by repository. Each runs whole, in a transaction, where the database is. */
-export { recordFailure, unlockKey } from './attempts.ts';
+export { unlockKey } from './attempts.ts';
 export { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 export { auditHead, auditKeys, findAuditKey, keepAuditHead, takeAuditKey } from './audit.ts';
 export { addClient, listClients, registerClient, revokeClient } from './clients.ts';

@@ -8,6 +8,7 @@ export interface LockRule {
   readonly lockMs: number;
   /** Without a success: until an operator unlocks the key. */
   readonly failuresSinceSuccess: number;
+  /** Milliseconds since epoch. */
   readonly now: number;
 }
 

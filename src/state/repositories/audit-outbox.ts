@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { AuditOutboxRow } from '../tables/audit.ts';
 
-/** Stores a record in the transaction of what it tells of: a repository function calls it, or `commit` puts it beside another step. */
+/** Stores a record, in the commit of what it tells of. */
 export async function addAuditRecord(db: Transaction<Schema>, row: AuditOutboxRow): Promise<void> {
   await db.insertInto('audit_outbox').values(row).execute();
 }

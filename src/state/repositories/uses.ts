@@ -9,12 +9,12 @@ import { reserveOtp, settleOtp, type OtpFate } from './otps.ts';
 export interface UseReservation {
   readonly reference: string;
   readonly rule: LockRule;
-  /** When it is given up. */
+  /** When it is given up, milliseconds since epoch. */
   readonly until: number;
   /** States of the key in which it may be used so. */
   readonly states: readonly string[];
-  /** Attempts on the key that may be in flight at once, over all instances; absent: they are not counted here. */
-  readonly atOnce?: number | undefined;
+  /** Attempts on the key that may be in flight at once, over all instances. */
+  readonly atOnce: number;
   /** The action whose open one-time password is reserved too. */
   readonly otpAction?: string | undefined;
 }
@@ -27,7 +27,7 @@ export async function reserveUse(db: Transaction<Schema>, use: UseReservation): 
   const { reference, otpAction, rule, until, states, atOnce } = use;
   const otp = otpAction === undefined ? undefined : await reserveOtp(db, { reference, action: otpAction, now: rule.now, until });
   if (otp === 'busy') return undefined;
-  if (atOnce === undefined || (await reserveAttempt(db, { reference, rule, until, states, atOnce }))) return { otp };
+  if (await reserveAttempt(db, { reference, rule, until, states, atOnce })) return { otp };
   if (otp !== undefined) await settleOtp(db, { otpId: otp.otp_id, fate: 'kept' });
   return undefined;
 }

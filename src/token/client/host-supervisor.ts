@@ -64,19 +64,19 @@ export class HostSupervisor {
 
   /** Returns when it is stopped, or when a host has said that no other is to be started. */
   async run(): Promise<void> {
-    let lastStart = 0;
+    let lastStartMs = -Infinity;
     while (!this.#over) {
       if (this.#config.host === 'spawn' && !this.#host.running) {
-        const pause = lastStart + restartPauseMs - Date.now();
-        if (pause > 0) await delay(pause);
+        const pauseMs = lastStartMs + restartPauseMs - performance.now();
+        if (pauseMs > 0) await delay(pauseMs);
         if (this.#isOver()) return;
-        lastStart = Date.now();
+        lastStartMs = performance.now();
         this.#startHost();
       }
       const link = await this.#connect();
       if (link === undefined) {
         // A host that is stopped, or that hangs before it listens, has no deadline of its own.
-        if (Date.now() - lastStart > startMaxMs) this.#host.kill();
+        if (performance.now() - lastStartMs > startMaxMs) this.#host.kill();
         await delay(connectRetryMs);
         continue;
       }

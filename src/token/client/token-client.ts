@@ -102,10 +102,10 @@ export class TokenClient implements Token {
   async start(): Promise<void> {
     this.#supervised = true;
     void this.#supervise();
-    const deadline = Date.now() + startTimeoutMs;
+    const deadlineMs = performance.now() + startTimeoutMs;
     while (!this.#dispatcher.connected) {
       if (this.#refusal !== undefined) throw this.#refusal;
-      if (Date.now() > deadline) throw new TokenUnavailable(`the token cannot be used: ${this.#supervisor.lastReason}`);
+      if (performance.now() > deadlineMs) throw new TokenUnavailable(`the token cannot be used: ${this.#supervisor.lastReason}`);
       await delay(connectPollMs);
     }
   }
