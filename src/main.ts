@@ -16,6 +16,7 @@ import { warnOfReadableFiles } from './config/readable-files.ts';
 import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
 import { checkKeyTypes, keyOptions, keysOf, macKeyOptions, poolTargets } from './daemon/key-options.ts';
 import { ocspLimits } from './daemon/ocsp-limits.ts';
+import { levelServices } from './daemon/level-services.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { readinessFaults } from './daemon/readiness.ts';
 import { StagedNames } from './documents/paths/staged-names.ts';
@@ -41,6 +42,7 @@ import { addressOf, listen } from './service/listen.ts';
 import { listenFds } from './service/listen-fds.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
+import { Levels, type LevelServices } from './signatures/level-order.ts';
 import { Sessions } from './signatures/sessions/sessions.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
@@ -59,6 +61,11 @@ import { transferMetrics } from './telemetry/transfer-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
+
+/** What requests go by under one configuration. */
+interface Valid extends Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'> {
+  readonly services: LevelServices;
+}
 
 /** What the last checkpoint, the token host and the database may take after the last answer. */
 const closingSeconds = 10;
@@ -146,7 +153,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   void stagedNames.removeLeft(writeDirectoriesOf(config), log);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
-  const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'>): ApiOptions => ({
+  const apiOptions = ({ services, ...valid }: Valid): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
     ftmRoot: valid.config.paths.ftmRoot,
@@ -178,13 +185,16 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       deliveries,
       audit: details,
       deliver: otpDelivery(valid, caller),
+      levels: new Levels(services, { anyRoot: valid.config.tenants[caller.tenant]?.timeStampsFromAnyRoot ?? false }),
     }),
   });
   const messenger = { store, log, threads, metrics: messageMetrics(metrics.registry) };
   let messages = new Messenger(config.messages, messenger);
   const identity = { store, log, parseJson: parseTokenJson };
   let identityProviders = new IdentityProviders(config.identityProviders, identity);
-  let current = apiOptions({ config, authorities, messages, identityProviders });
+  const servicesOf = (next: Config, opened: Context['authorities']): LevelServices =>
+    levelServices(next, { authorities: opened, crls, ocspResponders, timeStampAuthority: () => undefined });
+  let current = apiOptions({ config, authorities, messages, identityProviders, services: servicesOf(config, authorities) });
   const api = createApi(current, () => current);
   processMetrics(metrics.registry);
   auditMetrics(metrics.registry, () => audit.status);
@@ -235,6 +245,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           checkProfiles(next.tenants, opened);
           const nextMessages = new Messenger(next.messages, messenger);
           const nextProviders = new IdentityProviders(next.identityProviders, identity, identityProviders);
+          const services = servicesOf(next, opened);
           return () => {
             keys.destruction.keep(keysOf(next.certificateAuthorities));
             validAuthorities = opened;
@@ -244,7 +255,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
             guard.use(next.limits);
             messages = nextMessages;
             identityProviders = nextProviders;
-            current = apiOptions({ config: next, authorities: opened, messages, identityProviders });
+            current = apiOptions({ config: next, authorities: opened, messages, identityProviders, services });
           };
         },
       },

@@ -19,9 +19,12 @@ export function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void
   if (faults.length > 0) throw new ConfigError([...faults, ...probe.limits].join('\n'));
 }
 
-/** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
-export function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
-  const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
+/**
+ * A call that ran into its time is sent once more, and other servers have theirs before a secret of one use is settled; what takes longer than all of it
+ * went down with its instance.
+ */
+export function keyOptions({ certificateAuthorities, outgoing, state, token }: Config): KeyringOptions {
+  const attemptMaxMs = 1000 * (2 * token.callTimeoutSeconds + outgoing.totalSeconds + outgoing.timeoutSeconds) + 30_000;
   const attemptWaitMs = 1000 * token.callTimeoutSeconds;
   return {
     configured: keysOf(certificateAuthorities),

@@ -1,6 +1,6 @@
 import type { PathCertificate } from '../certificates/path/path-certificate.ts';
 import { Refusal } from '../result-codes.ts';
-import type { RevocationData, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
+import type { RevocationData, RevocationQuestion, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
 
 /** A path whose certificates must be shown to be good: from the leaf up; the last one is trusted, or nothing is known above it. */
 export interface LongTermPath {
@@ -20,12 +20,15 @@ export interface LongTermData {
   readonly ocspAnswers: readonly Uint8Array[];
 }
 
+/** The moment that statuses are wanted for, and what ends the asking. */
+type Moment = Pick<RevocationQuestion, 'at' | 'signal'>;
+
 /**
  * Certificates and revocation data of all paths (EN 319 122-1 §5.4, level LT), each judged for the moment.
  * @throws {Refusal} CERTIFICATE_STATUS_REFUSED for a revoked certificate, REVOCATION_UNAVAILABLE where its status is not known
  */
-export async function longTermData(paths: readonly LongTermPath[], sources: RevocationSources, at: Date): Promise<LongTermData> {
-  const all = await Promise.all(paths.map(async (path) => dataOf(path, sources, at)));
+export async function longTermData(paths: readonly LongTermPath[], sources: RevocationSources, when: Moment): Promise<LongTermData> {
+  const all = await Promise.all(paths.map(async (path) => dataOf(path, sources, when)));
   const data = all.flat();
   return {
     certificates: distinct(paths.flatMap(({ certificates }) => certificates.filter((one) => !isRoot(one)).map(({ der }) => der))),
@@ -37,7 +40,7 @@ export async function longTermData(paths: readonly LongTermPath[], sources: Revo
 async function dataOf(
   { certificates, of, leaf, authorities }: LongTermPath,
   sources: RevocationSources,
-  at: Date,
+  when: Moment,
 ): Promise<RevocationData[]> {
   const below = certificates.filter((one) => !isRoot(one));
   return Promise.all(
@@ -45,7 +48,7 @@ async function dataOf(
       const issuer = certificates[index + 1];
       const name = index === 0 ? of : `authority above the ${of}`;
       if (issuer === undefined) throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: its issuer is not known` });
-      const data = await sources.of({ certificate, issuer, wanted: index === 0 ? leaf : authorities, at });
+      const data = await sources.of({ certificate, issuer, wanted: index === 0 ? leaf : authorities, ...when });
       if (data.status.kind === 'good') return data;
       if (data.status.kind === 'undetermined') throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: ${data.status.why}` });
       throw new Refusal('CERTIFICATE_STATUS_REFUSED', { message: `${name}: revoked at ${data.status.revokedAt.toISOString()}` });

@@ -2,13 +2,13 @@ import { children, readAll } from '../../asn1/reader.ts';
 import { pathCertificate, type PathCertificate } from '../../certificates/path/path-certificate.ts';
 import type { Evidence, InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
-import type { RevocationSources, WantedData } from '../../revocation/revocation-data.ts';
 import type { CheckedToken } from '../../timestamp/check-token.ts';
-import type { ImprintHash, MessageImprint } from '../../timestamp/request.ts';
+import type { MessageImprint } from '../../timestamp/request.ts';
 import type { WorkThreads } from '../../threads/work-threads.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { contentSource } from '../content-source.ts';
 import type { Prepared, SignerChain } from '../format.ts';
+import type { LevelOrder } from '../level-order.ts';
 import { longTermData, type LongTermPath } from '../long-term-data.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
 import type { ThreadedFormat } from '../threaded-format.ts';
@@ -28,23 +28,17 @@ import { readSignedData, type ReadSignedData } from '../../cms/read-signed-data.
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
 import { names } from '../../cms/verify-signer-info.ts';
 
-/** What a signature above baseline B is made with. */
-export interface LevelOrder {
-  readonly level: 'T' | 'LT' | 'LTA';
-  readonly stamp: (imprint: MessageImprint) => Promise<CheckedToken>;
-  /** Hash of what is time-stamped. */
-  readonly imprintHash: ImprintHash;
-  readonly sources: RevocationSources;
-  readonly ofSigner: WantedData;
-  readonly ofAuthorities: WantedData;
-  readonly now: () => Date;
-}
-
 export interface LevelTask {
   readonly prepared: readonly Prepared<CmsState>[];
   readonly values: readonly Uint8Array[];
   readonly signer: SignerChain;
   readonly documents: readonly (InputDocument | undefined)[];
+}
+
+/** An order that is being carried out. */
+interface Carried extends Omit<LevelOrder, 'stamp'> {
+  readonly stamp: (imprint: MessageImprint) => Promise<CheckedToken>;
+  readonly signal: AbortSignal;
 }
 
 type CmsFormat = ThreadedFormat<CmsParameters, CmsState>;
@@ -60,20 +54,19 @@ export async function completeAtLevel(
   threads: WorkThreads,
 ): Promise<readonly Evidence[]> {
   const anchors: PathCertificate[] = [];
+  const signal = AbortSignal.timeout(asked.totalSeconds * 1000);
   const stamp = async (imprint: MessageImprint): Promise<CheckedToken> => {
-    const token = await asked.stamp(imprint);
+    const token = await asked.stamp(imprint, signal);
     anchors.push(token.path.anchor);
     return token;
   };
-  const order = { ...asked, stamp };
-  const additions = await Promise.all(
-    task.prepared.map(async (prepared, index) => additionsOf(prepared, at(task.values, index), task.signer, order)),
+  const order = { ...asked, stamp, signal };
+  const additions = await mapSome(task.prepared, async (prepared, index) =>
+    additionsOf(prepared, at(task.values, index), task.signer, order),
   );
   let evidence = await format.complete({ ...task, additions }, threads);
   if (order.level === 'LTA') {
-    const archives = await Promise.all(
-      evidence.map(async (one, index) => archiveAttribute(one, at(task.prepared, index), task.signer, order)),
-    );
+    const archives = await mapSome(evidence, async (one, index) => archiveAttribute(one, at(task.prepared, index), task.signer, order));
     const archived = additions.map((one, index) => ({ ...one, unsignedAttributes: [...one.unsignedAttributes, at(archives, index)] }));
     evidence = await format.complete({ ...task, additions: archived }, threads);
   }
@@ -81,21 +74,19 @@ export async function completeAtLevel(
   return evidence;
 }
 
-async function additionsOf(
-  { algorithm }: Prepared<CmsState>,
-  value: Uint8Array,
-  signer: SignerChain,
-  order: LevelOrder,
-): Promise<Additions> {
+async function additionsOf({ algorithm }: Prepared<CmsState>, value: Uint8Array, signer: SignerChain, order: Carried): Promise<Additions> {
   const signature = algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
   const token = await order.stamp(signatureImprint(signature, order.imprintHash));
   const additions = { ...noAdditions, unsignedAttributes: [signatureTimeStamp(token.der)] };
   if (order.level === 'T') return additions;
-  const data = await longTermData([signerPath(signer, order), stampPath(token, order)], order.sources, order.now());
+  const data = await longTermData([signerPath(signer, order), stampPath(token, order)], order.sources, {
+    at: order.now(),
+    signal: order.signal,
+  });
   return withLongTermData(additions, data);
 }
 
-function signerPath({ certificate, issuers }: SignerChain, { ofSigner, ofAuthorities }: LevelOrder): LongTermPath {
+function signerPath({ certificate, issuers }: SignerChain, { ofSigner, ofAuthorities }: Carried): LongTermPath {
   return {
     certificates: [certificate.der, ...issuers].map(pathCertificate),
     of: 'signer certificate',
@@ -105,7 +96,7 @@ function signerPath({ certificate, issuers }: SignerChain, { ofSigner, ofAuthori
 }
 
 /** The chain of the time-stamp authority uses the sources of the authorities (formats.md). */
-function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: LevelOrder): LongTermPath {
+function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: Carried): LongTermPath {
   return {
     certificates: [...path.toReversed(), anchor],
     of: 'certificate of the time-stamp authority',
@@ -118,7 +109,7 @@ async function archiveAttribute(
   evidence: Evidence,
   { state, algorithm }: Prepared<CmsState>,
   signer: SignerChain,
-  order: LevelOrder,
+  order: Carried,
 ): Promise<Uint8Array> {
   const { hash } = algorithm;
   if (hash === 'sha1')
@@ -153,7 +144,7 @@ function checkLevel(
   evidence: Evidence,
   { state, algorithm }: Prepared<CmsState>,
   signer: SignerChain,
-  order: LevelOrder,
+  order: Carried,
   timeStampAnchors: readonly PathCertificate[],
 ): void {
   const data = readSignedData(contentSource(evidence.content));
@@ -179,6 +170,33 @@ function checkLevel(
       throw new Error(`the signature does not reach level ${order.level}: ${error.message}`, { cause: error });
     throw error;
   }
+}
+
+/** Asks for so many documents at once: who asks for a hundred has no hundred connections. */
+const atOnceMax = 8;
+
+/** Each with a place in the answer; nothing more begins once one has failed. */
+async function mapSome<T, R>(list: readonly T[], work: (one: T, index: number) => Promise<R>): Promise<R[]> {
+  const results = new Map<number, R>();
+  const entries = list.entries();
+  let hasFailed = false;
+  const worker = async (): Promise<void> => {
+    for (const [index, one] of entries) {
+      if (hasFailed) return;
+      try {
+        results.set(index, await work(one, index));
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnceMax, list.length) }, worker));
+  return list.map((_, index) => {
+    const result = results.get(index);
+    if (result === undefined) throw new Error('every document has its result');
+    return result;
+  });
 }
 
 function at<T>(list: readonly T[], index: number): T {
