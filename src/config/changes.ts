@@ -31,6 +31,7 @@ const changeable = [
   'messages',
   'sessions',
   'tenants',
+  'timeStampAuthority',
 ] as const;
 
 /** The members that differ, with dots, such as `tenants.demo.allowSha1`. A list is one member. */
