@@ -4,6 +4,7 @@ import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
 import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
 import { OcspResponders } from './certificates/ocsp/ocsp-responders.ts';
+import { SigningLimit } from './certificates/ocsp/signing-limit.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
 import { IdentityProviders } from './certificates/jwt/identity-providers.ts';
 import { Revocations } from './certificates/revocations.ts';
@@ -15,10 +16,11 @@ import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
 import { checkKeyTypes, keyOptions, keysOf, macKeyOptions, poolTargets } from './daemon/key-options.ts';
-import { ocspLimits } from './daemon/ocsp-limits.ts';
 import { levelServices } from './daemon/level-services.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
+import { OwnTimeStampAuthority } from './daemon/own-time-stamp-authority.ts';
 import { readinessFaults } from './daemon/readiness.ts';
+import { ocspLimits, timeStampLimits } from './daemon/strangers-limits.ts';
 import { StagedNames } from './documents/paths/staged-names.ts';
 import { TransferStore } from './documents/transfer/transfer-store.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
@@ -29,6 +31,7 @@ import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { publishedPki } from './http/published-pki.ts';
 import { parseTokenJson } from './http/strict-json.ts';
+import { timeStamps } from './http/time-stamps.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
@@ -57,6 +60,7 @@ import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { processMetrics } from './telemetry/process-metrics.ts';
 import { requestMetrics } from './telemetry/request-metrics.ts';
+import { timeStampMetrics } from './telemetry/time-stamp-metrics.ts';
 import { transferMetrics } from './telemetry/transfer-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
@@ -130,7 +134,9 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   await crls.use(authorities, config.certificateAuthorities);
   crlMetrics(metrics.registry, () => crls.ends());
   const ocspResponders = new OcspResponders({ store, token, undoing: keys.destruction, log }, ocspLimits(config));
-  await ocspResponders.use(authorities, config.certificateAuthorities);
+  const stamped = timeStampMetrics(metrics.registry, () => ownTimeStamps.certificateEndsMs);
+  const ownTimeStamps = await OwnTimeStampAuthority.open(token, config, stamped);
+  await ocspResponders.use(authorities, config.certificateAuthorities, ownTimeStamps.certificates);
   const ocspAnswered = ocspMetrics(metrics.registry, () => ocspResponders.ends());
   const revocations = new Revocations(store, {
     changed: (authority, serialNumber) => {
@@ -193,7 +199,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const identity = { store, log, parseJson: parseTokenJson };
   let identityProviders = new IdentityProviders(config.identityProviders, identity);
   const servicesOf = (next: Config, opened: Context['authorities']): LevelServices =>
-    levelServices(next, { authorities: opened, crls, ocspResponders, timeStampAuthority: () => undefined });
+    levelServices(next, { authorities: opened, crls, ocspResponders, timeStampAuthority: () => ownTimeStamps.authority });
   let current = apiOptions({ config, authorities, messages, identityProviders, services: servicesOf(config, authorities) });
   const api = createApi(current, () => current);
   processMetrics(metrics.registry);
@@ -233,12 +239,15 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       : createPublicServer(config.listeners.public, [
           ocsp((name) => ocspResponders.find(name), ocspAnswered),
           publishedPki((name) => crls.find(name)),
+          timeStamps({ authority: () => ownTimeStamps.authority, limit: new SigningLimit(timeStampLimits(config)), failed: stamped, log }),
         ]);
   const reloader = new Reloader({
     path: configPath,
     initial: config,
     participants: [
       { prepare: (next) => apiListener.tls.prepare(next.listeners.api) },
+      // Before the next one, which tells the OCSP responders of its certificates.
+      ownTimeStamps,
       {
         prepare: async (next) => {
           const opened = await openAuthorities(token, next.certificateAuthorities);
@@ -247,10 +256,10 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           const nextProviders = new IdentityProviders(next.identityProviders, identity, identityProviders);
           const services = servicesOf(next, opened);
           return () => {
-            keys.destruction.keep(keysOf(next.certificateAuthorities));
+            keys.destruction.keep(keysOf(next));
             validAuthorities = opened;
             void crls.use(opened, next.certificateAuthorities);
-            void ocspResponders.use(opened, next.certificateAuthorities);
+            void ocspResponders.use(opened, next.certificateAuthorities, ownTimeStamps.certificates);
             validConfig = next;
             guard.use(next.limits);
             messages = nextMessages;

@@ -36,6 +36,7 @@ const changeable = [
   'revocation',
   'sessions',
   'tenants',
+  'timeStampAuthority',
   'timeStamps',
 ] as const;
 

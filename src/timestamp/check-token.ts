@@ -98,7 +98,7 @@ function hasCertificateReference(attributes: Uint8Array | undefined): boolean {
 }
 
 /** RFC 3161 §2.3: the extension is critical, and time-stamping stands in it alone. */
-function isForTimeStamping({ extendedKeyUsage, keyUsage, isCa }: PathCertificate): boolean {
+export function isForTimeStamping({ extendedKeyUsage, keyUsage, isCa }: PathCertificate): boolean {
   const purposes = extendedKeyUsage?.purposes;
   const hasOne = extendedKeyUsage?.critical === true && purposes?.size === 1 && purposes.has(oids.timeStamping);
   return hasOne && !isCa && (keyUsage === undefined || [...keyUsage].every((bit) => bit <= 1));

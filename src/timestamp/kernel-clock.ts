@@ -18,11 +18,19 @@ export function kernelClock(errorMaxMilliseconds: number | undefined): Authority
       const now = performance.now();
       if (now - askedAt >= askEveryMs) {
         askedAt = now;
-        fault = faultOf(native().clockErrorMicroseconds(), errorMaxMilliseconds);
+        fault = faultNow(errorMaxMilliseconds);
       }
       return fault;
     },
   };
+}
+
+function faultNow(errorMaxMilliseconds: number): string | undefined {
+  try {
+    return faultOf(native().clockErrorMicroseconds(), errorMaxMilliseconds);
+  } catch {
+    return 'the kernel does not say whether the clock is synchronised';
+  }
 }
 
 function faultOf(errorMicroseconds: number, maxMilliseconds: number): string | undefined {
