@@ -41,6 +41,11 @@ interface Carried extends Omit<LevelOrder, 'stamp'> {
   readonly signal: AbortSignal;
 }
 
+/** A signature with what was added to it. */
+interface Raised extends Prepared<CmsState> {
+  readonly additions: Additions;
+}
+
 type CmsFormat = ThreadedFormat<CmsParameters, CmsState>;
 
 /**
@@ -64,13 +69,17 @@ export async function completeAtLevel(
   const additions = await mapSome(task.prepared, async (prepared, index) =>
     additionsOf(prepared, at(task.values, index), task.signer, order),
   );
+  let final: readonly Additions[] = additions;
   let evidence = await format.complete({ ...task, additions }, threads);
   if (order.level === 'LTA') {
-    const archives = await mapSome(evidence, async (one, index) => archiveAttribute(one, at(task.prepared, index), task.signer, order));
-    const archived = additions.map((one, index) => ({ ...one, unsignedAttributes: [...one.unsignedAttributes, at(archives, index)] }));
-    evidence = await format.complete({ ...task, additions: archived }, threads);
+    const archives = await mapSome(evidence, async (one, index) =>
+      archiveAttribute(one, { ...at(task.prepared, index), additions: at(additions, index) }, task.signer, order),
+    );
+    final = additions.map((one, index) => ({ ...one, unsignedAttributes: [...one.unsignedAttributes, at(archives, index)] }));
+    evidence = await format.complete({ ...task, additions: final }, threads);
   }
-  for (const [index, one] of evidence.entries()) checkLevel(one, at(task.prepared, index), task.signer, order, anchors);
+  for (const [index, one] of evidence.entries())
+    checkLevel(one, { ...at(task.prepared, index), additions: at(final, index) }, task.signer, order, anchors);
   return evidence;
 }
 
@@ -107,7 +116,7 @@ function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: 
 
 async function archiveAttribute(
   evidence: Evidence,
-  { state, algorithm }: Prepared<CmsState>,
+  { state, algorithm, additions }: Raised,
   signer: SignerChain,
   order: Carried,
 ): Promise<Uint8Array> {
@@ -115,7 +124,7 @@ async function archiveAttribute(
   if (hash === 'sha1')
     throw new Refusal('UNSUPPORTED', { message: 'archive time-stamps need a digestAlgorithm of SHA_256, SHA_384 or SHA_512' });
   const data = readSignedData(contentSource(evidence.content));
-  const signerInfo = ownSignerInfo(data, state, signer);
+  const signerInfo = ownSignerInfo(data, { state, additions }, signer);
   const { certificates, revocationData, contentType } = data;
   const input = { contentType, contentDigest: Buffer.from(state.contentDigest, 'base64'), certificates, revocationData, hash };
   return archiveTimeStamp(
@@ -127,13 +136,21 @@ async function archiveAttribute(
   );
 }
 
-/** The new SignerInfo among those of the result: that of this signer with these signed attributes. */
-function ownSignerInfo({ signerInfos }: ReadSignedData, { signedAttributes }: CmsState, { certificate }: SignerChain): Uint8Array {
-  const wanted = signedAttributes.map((one) => Buffer.from(one, 'base64'));
+/** The new SignerInfo among those of the result: that of this signer with these signed attributes, and with the time-stamps that it alone has. */
+function ownSignerInfo(
+  { signerInfos }: ReadSignedData,
+  { state, additions }: Pick<Raised, 'state' | 'additions'>,
+  { certificate }: SignerChain,
+): Uint8Array {
+  const wanted = state.signedAttributes.map((one) => Buffer.from(one, 'base64'));
   const own = signerInfos.find((bytes) => {
     const info = readSignerInfo(bytes);
     const attributes = info.signedAttributes === undefined ? [] : children(readAll(info.signedAttributes)).map(({ raw }) => raw);
-    return names(info.signer, certificate) && wanted.every((one) => attributes.some((other) => one.equals(other)));
+    return (
+      names(info.signer, certificate) &&
+      wanted.every((one) => attributes.some((other) => one.equals(other))) &&
+      additions.unsignedAttributes.every((one) => unsignedAttributesOf(bytes).some((other) => Buffer.compare(one, other) === 0))
+    );
   });
   if (own === undefined) throw new Error('the result lacks the new signature');
   return own;
@@ -142,7 +159,7 @@ function ownSignerInfo({ signerInfos }: ReadSignedData, { signedAttributes }: Cm
 /** What does not reach the level that was asked for does not leave. */
 function checkLevel(
   evidence: Evidence,
-  { state, algorithm }: Prepared<CmsState>,
+  { state, algorithm, additions }: Raised,
   signer: SignerChain,
   order: Carried,
   timeStampAnchors: readonly PathCertificate[],
@@ -152,7 +169,7 @@ function checkLevel(
   const root = signer.issuers.at(-1) ?? signer.certificate.der;
   const question = {
     ...data,
-    signerInfo: ownSignerInfo(data, state, signer),
+    signerInfo: ownSignerInfo(data, { state, additions }, signer),
     digestBy: (hash: HashName): Uint8Array => {
       if (hash !== algorithm.hash) throw new Error(`the digest of the content by ${hash} is not at hand`);
       return contentDigest;
