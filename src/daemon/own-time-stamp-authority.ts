@@ -85,12 +85,10 @@ export class OwnTimeStampAuthority implements Participant {
     });
     // An operator is to see it at the start.
     clock.fault();
-    const authority = new TimeStampAuthority(
-      signer,
-      { policy, otherPolicies, hashes: new Set(hashes), accuracy, ordering },
-      clock,
-      { latest: this.#latest, answered: this.#answered },
-    );
+    const authority = new TimeStampAuthority(signer, { policy, otherPolicies, hashes: new Set(hashes), accuracy, ordering }, clock, {
+      latest: this.#latest,
+      answered: this.#answered,
+    });
     return { authority, certificates: [signer.certificate.der, ...former] };
   }
 }

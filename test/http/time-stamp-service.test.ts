@@ -136,7 +136,9 @@ describe('the time-stamp authority of a service', () => {
     changeAuthority({});
     await reload();
     const before = signerOf(await stamped());
-    const { certificateAuthorities } = parse(original) as { certificateAuthorities: Record<string, { certificate: string; keyId: string }> };
+    const { certificateAuthorities } = parse(original) as {
+      certificateAuthorities: Record<string, { certificate: string; keyId: string }>;
+    };
     const { issuing } = certificateAuthorities;
     for (const [changes, fault] of [
       [{ certificate: issuing?.certificate }, 'the one purpose of its key is not time-stamping'],

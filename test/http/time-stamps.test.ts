@@ -155,7 +155,11 @@ describe('/tsa over HTTP', () => {
       () => requestOf(der.integer(1), imprintOf('2.16.840.1.101.3.4.2.3', randomInt(0, 64))),
       () => requestOf(der.integer(1), imprintOf(`1.2.${randomInt(0, 1000)}`, 32)),
       () => requestOf(der.integer(1), der.sequence(der.sequence(), der.octetString(randomBytes(32)))),
-      () => requestOf(der.integer(1), der.sequence(der.sequence(der.oid('2.16.840.1.101.3.4.2.1'), der.octetString(good)), der.octetString(randomBytes(32)))),
+      () =>
+        requestOf(
+          der.integer(1),
+          der.sequence(der.sequence(der.oid('2.16.840.1.101.3.4.2.1'), der.octetString(good)), der.octetString(randomBytes(32))),
+        ),
       () => der.sequence(good),
       () => Buffer.concat(Array.from({ length: randomInt(1, 4000) }, () => Buffer.of(0x30, 0x80))),
     ];
@@ -185,6 +189,7 @@ describe('/tsa over HTTP', () => {
       said.add(outcomeOf(answer).split(': ').slice(0, 2).join(': '));
     }
     // What was changed in digest or nonce is another request.
-    for (const outcome of ['granted', 'rejection: badAlg', 'rejection: badDataFormat', 'rejection: badRequest']) expect(said).toContain(outcome);
+    for (const outcome of ['granted', 'rejection: badAlg', 'rejection: badDataFormat', 'rejection: badRequest'])
+      expect(said).toContain(outcome);
   });
 });
