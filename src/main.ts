@@ -135,7 +135,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   crlMetrics(metrics.registry, () => crls.ends());
   const ocspResponders = new OcspResponders({ store, token, undoing: keys.destruction, log }, ocspLimits(config));
   const stamped = timeStampMetrics(metrics.registry, () => ownTimeStamps.certificateEndsMs);
-  const ownTimeStamps = await OwnTimeStampAuthority.open(token, config, stamped);
+  const ownTimeStamps = await OwnTimeStampAuthority.open(token, config, { answered: stamped, log });
   await ocspResponders.use(authorities, config.certificateAuthorities, ownTimeStamps.certificates);
   const ocspAnswered = ocspMetrics(metrics.registry, () => ocspResponders.ends());
   const revocations = new Revocations(store, {

@@ -4,6 +4,7 @@ import { parseCertificateText } from '../certificates/x509.ts';
 import type { Config } from '../config/config.ts';
 import type { Participant, Switch } from '../config/reloader.ts';
 import type { TimeStampAuthorityConfig } from '../config/time-stamp-config.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { kernelClock } from '../timestamp/kernel-clock.ts';
 import { loadTimeStampSigner } from '../timestamp/load-signer.ts';
 import { aheadMaxMs, TimeStampAuthority, type LatestTime, type TimeStampOutcome } from '../timestamp/time-stamp-authority.ts';
@@ -18,26 +19,34 @@ interface Opened {
   readonly certificates: readonly Uint8Array[];
 }
 
+interface OwnOptions {
+  /** Told how each request ended, of strangers and of this service alike. */
+  readonly answered: (outcome: TimeStampOutcome) => void;
+  readonly log: Logger;
+}
+
 /** The own time-stamp authority of the configuration that is valid, for /tsa and for signatures of this service. */
 export class OwnTimeStampAuthority implements Participant {
   readonly #token: Pick<Token, 'signAsService'>;
   readonly #answered: (outcome: TimeStampOutcome) => void;
+  readonly #log: Logger;
   /** A process that this one follows may have been ahead of the clock by so much. */
   readonly #latest: LatestTime = { ms: Math.ceil(performance.timeOrigin) + aheadMaxMs };
   #opened: Opened | undefined;
 
-  private constructor(token: Pick<Token, 'signAsService'>, answered: (outcome: TimeStampOutcome) => void) {
+  private constructor(token: Pick<Token, 'signAsService'>, { answered, log }: OwnOptions) {
     this.#token = token;
     this.#answered = answered;
+    this.#log = log;
   }
 
-  /** `answered` is told how each request ended, of strangers and of this service alike. @throws {Error} where it could not make tokens that hold */
+  /** @throws {Error} where it could not make tokens that hold */
   static async open(
     token: Pick<Token, 'signAsService'>,
     config: Pick<Config, typeof member>,
-    answered: (outcome: TimeStampOutcome) => void,
+    options: OwnOptions,
   ): Promise<OwnTimeStampAuthority> {
-    const own = new OwnTimeStampAuthority(token, answered);
+    const own = new OwnTimeStampAuthority(token, options);
     (await own.prepare(config))();
     return own;
   }
@@ -70,12 +79,16 @@ export class OwnTimeStampAuthority implements Participant {
     await checkAuthorityKey(member, signer);
     const { policy, otherPolicies, hashes, accuracyMilliseconds, ordering, clockErrorMaxMilliseconds } = config;
     const accuracy = { seconds: Math.floor(accuracyMilliseconds / 1000), milliseconds: accuracyMilliseconds % 1000 };
-    const authority = new TimeStampAuthority(
-      signer,
-      { policy, otherPolicies, hashes: new Set(hashes), accuracy, ordering },
-      kernelClock(clockErrorMaxMilliseconds),
-      { latest: this.#latest, answered: this.#answered },
-    );
+    const clock = kernelClock(clockErrorMaxMilliseconds, (fault) => {
+      if (fault === undefined) this.#log.info('the time-stamp authority gives tokens again');
+      else this.#log.error('the time-stamp authority gives no tokens', { reason: fault });
+    });
+    // An operator is to see it at the start.
+    clock.fault();
+    const authority = new TimeStampAuthority(signer, { policy, otherPolicies, hashes: new Set(hashes), accuracy, ordering }, clock, {
+      latest: this.#latest,
+      answered: this.#answered,
+    });
     return { authority, certificates: [signer.certificate.der, ...former] };
   }
 }
