@@ -78,5 +78,6 @@ function report(requests: readonly ValidationRequest[], judgements: readonly Jud
       counts.set(line, (counts.get(line) ?? 0) + 1);
     }
   }
-  for (const [line, count] of [...counts].toSorted()) process.stdout.write(`${line}: ${count}\n`);
+  for (const [line, count] of [...counts].toSorted(([left], [right]) => left.localeCompare(right)))
+    process.stdout.write(`${line}: ${count}\n`);
 }
