@@ -1,4 +1,4 @@
-import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import { isSelfSigned, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import { Refusal } from '../result-codes.ts';
 import type { RevocationData, RevocationQuestion, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
 
@@ -31,7 +31,7 @@ export async function longTermData(paths: readonly LongTermPath[], sources: Revo
   const all = await Promise.all(paths.map(async (path) => dataOf(path, sources, when)));
   const data = all.flat();
   return {
-    certificates: distinct(paths.flatMap(({ certificates }) => certificates.filter((one) => !isRoot(one)).map(({ der }) => der))),
+    certificates: distinct(paths.flatMap(({ certificates }) => certificates.filter((one) => !isSelfSigned(one)).map(({ der }) => der))),
     crls: distinct(data.flatMap(({ crls }) => crls)),
     ocspAnswers: distinct(data.flatMap(({ ocspAnswers }) => ocspAnswers)),
   };
@@ -42,7 +42,7 @@ async function dataOf(
   sources: RevocationSources,
   when: Moment,
 ): Promise<RevocationData[]> {
-  const below = certificates.filter((one) => !isRoot(one));
+  const below = certificates.filter((one) => !isSelfSigned(one));
   return Promise.all(
     below.map(async (certificate, index) => {
       const issuer = certificates[index + 1];
@@ -54,10 +54,6 @@ async function dataOf(
       throw new Refusal('CERTIFICATE_STATUS_REFUSED', { message: `${name}: revoked at ${data.status.revokedAt.toISOString()}` });
     }),
   );
-}
-
-function isRoot(certificate: PathCertificate): boolean {
-  return certificate.isSelfIssued && certificate.isSignedBy(certificate);
 }
 
 function distinct(list: readonly Uint8Array[]): Uint8Array[] {

@@ -6,7 +6,7 @@ import { DerError } from '../asn1/reader.ts';
 import { PathFault } from '../certificates/path/check-path.ts';
 import { validPaths, type PathMaterial } from '../certificates/path/find-path.ts';
 import type { ValidPath } from '../certificates/path/check-path.ts';
-import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { isSelfSigned, pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import { parseCertificate } from '../certificates/x509.ts';
 import { readSignedData } from '../cms/read-signed-data.ts';
 import { attributeValues, readSignerInfo } from '../cms/read-signer-info.ts';
@@ -106,7 +106,7 @@ export function isForTimeStamping({ extendedKeyUsage, keyUsage, isCa }: PathCert
 
 function pathOf(own: PathCertificate, certificates: readonly PathCertificate[], expected: ExpectedToken, time: Date): ValidPath {
   const others = certificates.filter((one) => one !== own);
-  const roots = expected.anyRoot === true ? others.filter((one) => one.isSelfIssued && one.isSignedBy(one)) : [];
+  const roots = expected.anyRoot === true ? others.filter(isSelfSigned) : [];
   const material: PathMaterial = {
     anchors: [...expected.anchors, ...roots],
     intermediates: [...others, ...(expected.intermediates ?? [])],

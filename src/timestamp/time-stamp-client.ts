@@ -43,12 +43,12 @@ export class TimeStampClient {
    */
   async stamp(imprint: MessageImprint, order: TimeStampOrder): Promise<CheckedToken> {
     const { maxAttempts = 1, intervalSeconds = 0 } = order.recovery ?? {};
-    let last = new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'no time-stamp authority is named' });
-    if (order.authorities.length === 0) throw last;
+    let last: Refusal | undefined;
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       if (attempt > 1) await pause(intervalSeconds, order.signal);
       for (const authority of order.authorities) {
-        if (order.signal?.aborted === true) throw last;
+        if (order.signal?.aborted === true)
+          throw last ?? new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'the time of the request is over' });
         try {
           return await this.#ask(authority, imprint, order);
         } catch (error) {
@@ -56,7 +56,7 @@ export class TimeStampClient {
         }
       }
     }
-    throw last;
+    throw last ?? new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'no time-stamp authority is named' });
   }
 
   async #ask(
