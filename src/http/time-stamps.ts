@@ -11,11 +11,11 @@ import { readShortBody } from './short-body.ts';
 
 interface TimeStampOptions {
   /** Undefined where none is configured. */
-  authority(): TimeStampAuthority | undefined;
+  readonly authority: () => TimeStampAuthority | undefined;
   /** What strangers may have of the token. */
   readonly limit: SigningLimit;
   /** Told of requests that came to no answer of the authority. */
-  failed(outcome: 'systemFailure' | 'tooMany'): void;
+  readonly failed: (outcome: 'systemFailure' | 'tooMany') => void;
   readonly log: Logger;
 }
 
