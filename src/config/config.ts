@@ -115,6 +115,13 @@ export const Config = z.strictObject({
           .describe(
             'OCSP answers that need a signature: those with a nonce, and the first about each certificate. Beyond it the answer is tryLater.',
           ),
+        timeStampsPerSecond: z
+          .int()
+          .positive()
+          .default(200)
+          .describe(
+            'Tokens that /tsa gives to all clients together. Beyond it the answer is a 503. Signatures of this service do not count.',
+          ),
       })
       .optional()
       .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),

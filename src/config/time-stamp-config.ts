@@ -25,8 +25,14 @@ const Oid = z.string().regex(/^[0-2](\.(0|[1-9]\d*))+$/, 'a dotted object identi
 
 /** The own time-stamp authority, at /tsa of the public listener. */
 export const TimeStampAuthorityConfig = z.strictObject({
-  certificate: FilePath.describe('PEM or DER; its one purpose is time-stamping, marked critical.'),
+  certificate: FilePath.describe('PEM file; its one purpose is time-stamping, marked critical.'),
   chain: z.array(FilePath).min(1).describe('The certificates above it, the root last.'),
+  formerCertificates: z
+    .array(FilePath)
+    .default([])
+    .describe(
+      'Certificates that it had before: the OCSP responder of its issuer goes on answering for them, for tokens outlive certificates.',
+    ),
   keyId: z
     .string()
     .regex(/^53[0-9a-f]{32}$/)
@@ -39,7 +45,10 @@ export const TimeStampAuthorityConfig = z.strictObject({
     .default(['sha256', 'sha384', 'sha512'])
     .describe('Hashes of message imprints.'),
   accuracyMilliseconds: z.int().min(1).max(60_000).default(1000).describe('How far its time may be off; stands in each token.'),
-  ordering: z.boolean().default(false).describe('Each token has a later time than the one before it, at most a thousand a second.'),
+  ordering: z
+    .boolean()
+    .default(false)
+    .describe('Each token of this instance has a later time than the one before it: at most a thousand a second.'),
   clockErrorMaxMilliseconds: z
     .number()
     .positive()
@@ -51,5 +60,12 @@ export const TimeStampAuthorityConfig = z.strictObject({
 export type TimeStampAuthorityConfig = z.output<typeof TimeStampAuthorityConfig>;
 
 export function absoluteTimeStampAuthority(config: TimeStampAuthorityConfig, base: string): TimeStampAuthorityConfig {
-  return { ...config, certificate: resolve(base, config.certificate), chain: config.chain.map((file) => resolve(base, file)) };
+  const absolute = (files: readonly string[]): string[] => files.map((file) => resolve(base, file));
+  const { certificate, chain, formerCertificates } = config;
+  return {
+    ...config,
+    certificate: resolve(base, certificate),
+    chain: absolute(chain),
+    formerCertificates: absolute(formerCertificates),
+  };
 }

@@ -2,7 +2,7 @@ import { DerError } from '../asn1/reader.ts';
 import { isSameName, type GeneralName } from '../certificates/path/general-names.ts';
 import { keyUsageBits, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import type { Crl } from './crl.ts';
-import { undetermined, type CertificateStatus } from './status.ts';
+import { toleranceMs, undetermined, type CertificateStatus } from './status.ts';
 
 export interface CrlQuestion {
   readonly certificate: PathCertificate;
@@ -24,7 +24,7 @@ export function crlStatus(crl: Crl, question: CrlQuestion): CertificateStatus {
     return undetermined('the CRL speaks about other certificates');
   if (!isOfPoint(crl.scope.distributionPoint, certificate.distributionPoints))
     return undetermined('the CRL is of another distribution point');
-  if (crl.thisUpdate > at) return undetermined('the CRL is of the future');
+  if (crl.thisUpdate.getTime() > at.getTime() + toleranceMs) return undetermined('the CRL is of the future');
   if (crl.nextUpdate === undefined || crl.nextUpdate < at) return undetermined('the CRL is too old');
   const signers = question.issuers.filter((issuer) => issuer.subject.key === crl.issuer.key && maySign(issuer));
   try {

@@ -3,7 +3,7 @@ import { oids } from '../asn1/object-identifiers.ts';
 import { checkPath, PathFault } from '../certificates/path/check-path.ts';
 import type { PathCertificate } from '../certificates/path/path-certificate.ts';
 import { issuerHashes, keyHash, type OcspAnswer, type SingleAnswer } from './ocsp-answer.ts';
-import { undetermined, type CertificateStatus } from './status.ts';
+import { toleranceMs, undetermined, type CertificateStatus } from './status.ts';
 
 export interface OcspQuestion {
   readonly certificate: PathCertificate;
@@ -17,8 +17,6 @@ export interface OcspQuestion {
 
 /** Answers without nextUpdate say that newer data is always at hand (RFC 6960 §2.4): they are fresh for so long. */
 const freshWithoutEndMs = 3_600_000;
-/** Clocks of others. */
-const toleranceMs = 300_000;
 
 /**
  * What an OCSP answer says of a certificate (RFC 6960 §3.2): it is of the issuer or of whom the issuer's own certificate delegates, signed, fresh, and

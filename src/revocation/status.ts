@@ -7,3 +7,6 @@ export type CertificateStatus =
 export function undetermined(why: string): CertificateStatus {
   return { kind: 'undetermined', why };
 }
+
+/** The clocks of those who make revocation data may be ahead of ours by so much. */
+export const toleranceMs = 300_000;

@@ -108,3 +108,12 @@ describe('NIST PKITS, revocation by CRL', () => {
     else expect(found).toBe(notCombined.has(one.number) ? 'undetermined' : 'valid');
   });
 });
+
+test.each([
+  ['a minute', 60_000, undefined],
+  ['ten minutes', 600_000, 'the CRL is of the future'],
+])('a clock that is ahead by %s', (_name, aheadMs, why) => {
+  const crl = readCrl(Buffer.from(crls['TrustAnchorRootCRL'] ?? '', 'base64'));
+  const question = { certificate: named('GoodCACert'), issuers: [anchor], at: new Date(crl.thisUpdate.getTime() - aheadMs) };
+  expect(crlStatus(crl, question)).toEqual(why === undefined ? { kind: 'good' } : { kind: 'undetermined', why });
+});

@@ -90,7 +90,7 @@ export const createCertificate = operation({
     const { notBefore, notAfter } = validity(
       profile,
       request.certificationRequestInfo.validityPeriod,
-      new Date(context.keys.now()),
+      new Date(),
       issuer.certificate.notAfter,
     );
     const content = (subjectPublicKeyInfo: Uint8Array) => ({
