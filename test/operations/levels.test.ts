@@ -363,8 +363,8 @@ describe('in two steps, with a certificate from elsewhere', () => {
     const withCrl = async (): Promise<string> => {
       const list = await serving(() => Buffer.from(outsideRoot.revocationList()));
       const authorities = { URLSource: 'CLIENT', clientURL: [list.url, `${description.publicUrl}/pki/root.crl`] };
-      const longTermValidation = { authoritiesRevocationDataSource: { CRL: authorities }, authoritiesRevocationValueChoice: 'CRL' };
-      return codeOf(await sign({ timeStamp, longTermValidation }));
+      const byList = { authoritiesRevocationDataSource: { CRL: authorities }, authoritiesRevocationValueChoice: 'CRL' };
+      return codeOf(await sign({ timeStamp, longTermValidation: byList }));
     };
     expect(await withCrl()).toBe('0/0');
     outsideRoot.revoke(stamper);
