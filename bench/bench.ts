@@ -10,6 +10,7 @@ import { compiled } from './compile.ts';
 import { measureCrl } from './crl.ts';
 import { jsonCostLines } from './json-cost.ts';
 import { keyTypes, measureCeiling, measureLoad, type KeyType, type Load, type Target } from './native-tools.ts';
+import { levelLines } from './levels.ts';
 import { reportKeys } from './key-figures.ts';
 import { readQuickstart, type Quickstart } from './quickstart-description.ts';
 import { report, type Measured } from './report.ts';
@@ -109,6 +110,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   const cades = await reportCades(quickstart, say);
   say('the transfer store');
   const transfers = await transferLines(quickstart, directory);
+  const levels = await levelLines(quickstart, directory, say);
   say('a long CRL');
   const parts = [
     tokenLayer,
@@ -120,6 +122,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
     keys,
     cades,
     transfers,
+    levels,
     [measureCrl()],
   ];
   for (const line of parts.flatMap((part) => [...part, ''])) console.log(line);

@@ -2,58 +2,32 @@
  * The public listener, against a service of its own: how soon an OCSP answer says a revocation; answers a second, fresh and kept, beside a bare
  * node:http server with the same answer; and what a flood of OCSP requests does to the signatures over mTLS.
  */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { z } from 'zod';
 import * as der from '../src/asn1/der.ts';
 import { parseCertificate } from '../src/certificates/x509.ts';
 import { certId, nonceExtension, ocspRequest } from '../test/certificates/ocsp/requests.ts';
-import { compiled } from './compile.ts';
 import { KeepAliveClient } from './keep-alive-client.ts';
 import { measureLoad, type Load } from './native-tools.ts';
+import { plainLoad, rateOf, type PlainRequest as Request } from './plain-load.ts';
 import { startOwnService, stopOwnService } from './own-service.ts';
 import { projectRoot, type Quickstart } from './quickstart-description.ts';
 import { ServiceClient } from './service-client.ts';
 import { signetdPids } from './signetd-processes.ts';
 
-const run = promisify(execFile);
 const length = { seconds: 3, warmup: 1 };
 const connections = 32;
 const goals = { revocationMs: 100, kept: 0.6, p99: 2 };
 const signing = { connections: 16, seconds: 3, warmup: 1, rate: 150 };
 const flood = { connections: 64, seconds: 4, warmup: 0 };
 
-const PlainLoad = z.object({ seconds: z.number(), signed: z.int(), unsigned: z.int(), otherStatus: z.int(), broken: z.int() });
-type PlainLoad = z.output<typeof PlainLoad>;
-
-/** Offset of the eight octets that differ from request to request. */
-interface Request {
-  readonly bytes: Buffer;
-  readonly vary?: number;
-}
-
 const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-ocsp-'));
-
-async function plainLoad(
-  url: URL,
-  { bytes, vary }: Request,
-  options: { connections: number; seconds: number; warmup: number },
-): Promise<PlainLoad> {
-  const file = join(directory, `request-${randomBytes(4).toString('hex')}`);
-  writeFileSync(file, bytes);
-  const flags = Object.entries({ port: url.port, request: file, ...options, ...(vary === undefined ? {} : { vary }) });
-  const { stdout } = await run(
-    compiled('plain-load'),
-    flags.flatMap(([name, value]) => [`--${name}`, String(value)]),
-  );
-  return PlainLoad.parse(JSON.parse(stdout));
-}
 
 /** The issuing authority as it publishes itself. */
 async function issuing({ publicUrl }: Quickstart): Promise<ReturnType<typeof parseCertificate>> {
@@ -126,7 +100,7 @@ async function bareRate(request: Request, answer: Response): Promise<number> {
   const ended = once(child, 'close');
   try {
     for await (const port of createInterface({ input: child.stdout })) {
-      return rateOf(await plainLoad(new URL(`http://127.0.0.1:${port}`), request, { connections, ...length }));
+      return rateOf(await plainLoad(directory, new URL(`http://127.0.0.1:${port}`), request, { connections, ...length }));
     }
     throw new Error('the bare server did not start');
   } finally {
@@ -135,8 +109,6 @@ async function bareRate(request: Request, answer: Response): Promise<number> {
   }
 }
 
-const rateOf = ({ signed, seconds }: PlainLoad): number => signed / seconds;
-
 async function answers(client: KeepAliveClient): Promise<string[]> {
   const { id } = await newCertificate(client);
   const url = urlOf(ocspRequest([id]));
@@ -144,10 +116,10 @@ async function answers(client: KeepAliveClient): Promise<string[]> {
   const bare: number[] = [];
   // In turns, and the best of each: what else the machine does makes others slower.
   for (let round = 0; round < 3; round += 1) {
-    kept.push(rateOf(await plainLoad(url, get(url), { connections, ...length })));
+    kept.push(rateOf(await plainLoad(directory, url, get(url), { connections, ...length })));
     bare.push(await bareRate(get(url), await fetch(url)));
   }
-  const fresh = await plainLoad(url, postWithNonce(id), { connections, ...length });
+  const fresh = await plainLoad(directory, url, postWithNonce(id), { connections, ...length });
   const [keptRate, bareRateReached] = [Math.max(...kept), Math.max(...bare)];
   return [
     `OCSP answers, kept: ${keptRate.toFixed(0)}/s; a bare node:http server with the same answer: ${bareRateReached.toFixed(0)}/s; ratio ${(keptRate / bareRateReached).toFixed(2)} (goal ${goals.kept})`,
@@ -184,7 +156,7 @@ async function floods(client: KeepAliveClient): Promise<string[]> {
     // In turns, and the best of each: what else the machine does makes others slower.
     for (let round = 0; round < 5; round += 1) {
       const quiet = await measureLoad(target, signing);
-      const [loud, came] = await Promise.all([measureLoad(target, signing), plainLoad(asked, request, flood)]);
+      const [loud, came] = await Promise.all([measureLoad(target, signing), plainLoad(directory, asked, request, flood)]);
       rounds.push({ quiet, loud, came });
     }
     const alone = best(rounds.map(({ quiet }) => quiet));

@@ -4,6 +4,7 @@ import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
 import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
 import { OcspResponders } from './certificates/ocsp/ocsp-responders.ts';
+import { SigningLimit } from './certificates/ocsp/signing-limit.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
 import { IdentityProviders } from './certificates/jwt/identity-providers.ts';
 import { Revocations } from './certificates/revocations.ts';
@@ -15,9 +16,11 @@ import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
 import { checkKeyTypes, keyOptions, keysOf, macKeyOptions, poolTargets } from './daemon/key-options.ts';
-import { ocspLimits } from './daemon/ocsp-limits.ts';
+import { levelServices } from './daemon/level-services.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
+import { OwnTimeStampAuthority } from './daemon/own-time-stamp-authority.ts';
 import { readinessFaults } from './daemon/readiness.ts';
+import { ocspLimits, timeStampLimits } from './daemon/strangers-limits.ts';
 import { StagedNames } from './documents/paths/staged-names.ts';
 import { TransferStore } from './documents/transfer/transfer-store.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
@@ -28,6 +31,7 @@ import { createOperationsServer } from './http/operations-listener.ts';
 import { createPublicServer } from './http/public-listener.ts';
 import { publishedPki } from './http/published-pki.ts';
 import { parseTokenJson } from './http/strict-json.ts';
+import { timeStamps } from './http/time-stamps.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
 import { tokenCustody } from './keys/custody.ts';
@@ -41,6 +45,7 @@ import { addressOf, listen } from './service/listen.ts';
 import { listenFds } from './service/listen-fds.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
+import { Levels, type LevelServices } from './signatures/level-order.ts';
 import { Sessions } from './signatures/sessions/sessions.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
@@ -55,10 +60,16 @@ import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { processMetrics } from './telemetry/process-metrics.ts';
 import { requestMetrics } from './telemetry/request-metrics.ts';
+import { timeStampMetrics } from './telemetry/time-stamp-metrics.ts';
 import { transferMetrics } from './telemetry/transfer-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
+
+/** What requests go by under one configuration. */
+interface Valid extends Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'> {
+  readonly services: LevelServices;
+}
 
 /** What the last checkpoint, the token host and the database may take after the last answer. */
 const closingSeconds = 10;
@@ -123,7 +134,9 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   await crls.use(authorities, config.certificateAuthorities);
   crlMetrics(metrics.registry, () => crls.ends());
   const ocspResponders = new OcspResponders({ store, token, undoing: keys.destruction, log }, ocspLimits(config));
-  await ocspResponders.use(authorities, config.certificateAuthorities);
+  const stamped = timeStampMetrics(metrics.registry, () => ownTimeStamps.certificateEndsMs);
+  const ownTimeStamps = await OwnTimeStampAuthority.open(token, config, { answered: stamped, log });
+  await ocspResponders.use(authorities, config.certificateAuthorities, ownTimeStamps.certificates);
   const ocspAnswered = ocspMetrics(metrics.registry, () => ocspResponders.ends());
   const revocations = new Revocations(store, {
     changed: (authority, serialNumber) => {
@@ -146,7 +159,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   void stagedNames.removeLeft(writeDirectoriesOf(config), log);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
-  const apiOptions = (valid: Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'>): ApiOptions => ({
+  const apiOptions = ({ services, ...valid }: Valid): ApiOptions => ({
     operations,
     signRoot: valid.config.paths.signRoot,
     ftmRoot: valid.config.paths.ftmRoot,
@@ -178,13 +191,16 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       deliveries,
       audit: details,
       deliver: otpDelivery(valid, caller),
+      levels: new Levels(services, { anyRoot: valid.config.tenants[caller.tenant]?.timeStampsFromAnyRoot ?? false }),
     }),
   });
   const messenger = { store, log, threads, metrics: messageMetrics(metrics.registry) };
   let messages = new Messenger(config.messages, messenger);
   const identity = { store, log, parseJson: parseTokenJson };
   let identityProviders = new IdentityProviders(config.identityProviders, identity);
-  let current = apiOptions({ config, authorities, messages, identityProviders });
+  const servicesOf = (next: Config, opened: Context['authorities']): LevelServices =>
+    levelServices(next, { authorities: opened, crls, ocspResponders, timeStampAuthority: () => ownTimeStamps.authority });
+  let current = apiOptions({ config, authorities, messages, identityProviders, services: servicesOf(config, authorities) });
   const api = createApi(current, () => current);
   processMetrics(metrics.registry);
   auditMetrics(metrics.registry, () => audit.status);
@@ -223,28 +239,32 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       : createPublicServer(config.listeners.public, [
           ocsp((name) => ocspResponders.find(name), ocspAnswered),
           publishedPki((name) => crls.find(name)),
+          timeStamps({ authority: () => ownTimeStamps.authority, limit: new SigningLimit(timeStampLimits(config)), failed: stamped, log }),
         ]);
   const reloader = new Reloader({
     path: configPath,
     initial: config,
     participants: [
       { prepare: (next) => apiListener.tls.prepare(next.listeners.api) },
+      // Before the next one, which tells the OCSP responders of its certificates.
+      ownTimeStamps,
       {
         prepare: async (next) => {
           const opened = await openAuthorities(token, next.certificateAuthorities);
           checkProfiles(next.tenants, opened);
           const nextMessages = new Messenger(next.messages, messenger);
           const nextProviders = new IdentityProviders(next.identityProviders, identity, identityProviders);
+          const services = servicesOf(next, opened);
           return () => {
-            keys.destruction.keep(keysOf(next.certificateAuthorities));
+            keys.destruction.keep(keysOf(next));
             validAuthorities = opened;
             void crls.use(opened, next.certificateAuthorities);
-            void ocspResponders.use(opened, next.certificateAuthorities);
+            void ocspResponders.use(opened, next.certificateAuthorities, ownTimeStamps.certificates);
             validConfig = next;
             guard.use(next.limits);
             messages = nextMessages;
             identityProviders = nextProviders;
-            current = apiOptions({ config: next, authorities: opened, messages, identityProviders });
+            current = apiOptions({ config: next, authorities: opened, messages, identityProviders, services });
           };
         },
       },

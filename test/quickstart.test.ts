@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { description as shared } from './support/api.ts';
 import { quickstartEnvironment } from './support/quickstart-environment.ts';
 
@@ -47,6 +48,36 @@ describe('the quickstart', () => {
     const file = join(environment.directory, 'quickstart.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('/signatures/v1', '/nowhere'));
     expect(() => environment.start()).toThrow(/\/nowhere\/pki\/createCertificate was answered with HTTP 404: .*"status":404/);
+  });
+
+  it('started again, gives an environment of an earlier version the parts that it lacks, a time-stamp authority among them', async () => {
+    environment.stop();
+    const { configFile, timestampUrl, ...earlier } = environment.description();
+    const complete = readFileSync(configFile, 'utf8');
+    const { outgoing, revocation, timeStampAuthority, ...config } = parse(complete) as Record<string, unknown> & {
+      listeners: { public: Record<string, unknown> };
+      tenants: Record<string, Record<string, unknown>>;
+    };
+    delete config.listeners.public['timeStampsPerSecond'];
+    for (const tenant of Object.values(config.tenants)) delete tenant['timeStampsFromAnyRoot'];
+    writeFileSync(configFile, stringify(config));
+    writeFileSync(join(environment.directory, 'quickstart.json'), JSON.stringify({ ...earlier, configFile }));
+    environment.start();
+    expect(environment.description().timestampUrl).toBe(timestampUrl);
+    const completed = parse(readFileSync(configFile, 'utf8')) as { timeStampAuthority: { keyId: string } };
+    const { keyId } = completed.timeStampAuthority;
+    expect(completed).toEqual({
+      ...(parse(complete) as object),
+      outgoing,
+      revocation,
+      timeStampAuthority: { ...(timeStampAuthority as object), keyId },
+    });
+    const answer = await fetch(timestampUrl ?? '', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/timestamp-query' },
+      body: 'x',
+    });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/timestamp-reply']);
   });
 
   it('is documented: every member of quickstart.json, every client', () => {

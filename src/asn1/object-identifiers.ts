@@ -105,6 +105,8 @@ export const oids = {
   // purposes of keys (RFC 5280 4.2.1.12)
   anyExtendedKeyUsage: '2.5.29.37.0',
   timeStamping: '1.3.6.1.5.5.7.3.8',
+  // Adobe, as contract §5 names it
+  timeStampAddress: '1.2.840.113583.1.1.9.1',
   ocspSigning: '1.3.6.1.5.5.7.3.9',
 
   // OCSP (RFC 6960 §4.2.1, §4.4)

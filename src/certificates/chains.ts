@@ -1,8 +1,9 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import type { IssuingChainRow } from '../state/schema.ts';
 import type { CertificateIssuer } from './issue.ts';
+import { isSelfSigned, pathCertificate } from './path/path-certificate.ts';
 import { parseCertificate } from './x509.ts';
 
 /** Longer chains, and more of them, are of nobody's making but a circle's. */
@@ -40,7 +41,7 @@ export function chainsOf(own: X509Certificate, known: readonly X509Certificate[]
 /** The issuers of a chain without the self-signed one at its end: who verifies a signature has that, or does not trust it. */
 export function withoutRoot(issuers: readonly Uint8Array[]): readonly Uint8Array[] {
   const last = issuers.at(-1);
-  return last !== undefined && isSelfIssued(new X509Certificate(last)) ? issuers.slice(0, -1) : issuers;
+  return last !== undefined && isSelfSigned(pathCertificate(last)) ? issuers.slice(0, -1) : issuers;
 }
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {

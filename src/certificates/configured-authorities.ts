@@ -16,7 +16,7 @@ export async function openAuthorities(
     } catch (error) {
       throw new Error(`certificateAuthorities.${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     }
-    await checkAuthorityKey(name, authority);
+    await checkAuthorityKey(`certificateAuthorities.${name}`, authority);
     authorities.set(name, authority);
   }
   return authorities;

@@ -44,14 +44,19 @@ export function loadAuthority(
   return { ...tokenIssuer(token, parseKeyId(keyId), own, ders), urls, otherChains };
 }
 
-/** Whether the key on the token is the certificate's. @throws {Error} where it is not, before anything is issued with it. */
-export async function checkAuthorityKey(name: string, { certificate, sign }: CertificateIssuer): Promise<void> {
+/**
+ * Whether the key on the token is the certificate's. `member`: where the configuration names it. @throws {Error} where it is not, before anything is
+ * issued with it.
+ */
+export async function checkAuthorityKey(
+  member: string,
+  { certificate, sign }: Pick<CertificateIssuer, 'certificate' | 'sign'>,
+): Promise<void> {
   const probe = Buffer.from('signetd start');
   const value = await sign(probe);
   const key = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const hash = key.asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';
-  if (!verify(hash, probe, key, value))
-    throw new Error(`certificateAuthorities.${name}: the key on the token is not that of the certificate`);
+  if (!verify(hash, probe, key, value)) throw new Error(`${member}: the key on the token is not that of the certificate`);
 }
 
 /** An issuer whose key is on the token. `chain` starts with its own certificate. */
@@ -66,12 +71,13 @@ export function tokenSigner(
   token: Pick<Token, 'signAsService'>,
   keyId: KeyId,
   subjectPublicKeyInfo: Uint8Array,
-): Pick<CertificateIssuer, 'signatureAlgorithm' | 'sign'> {
+): Pick<CertificateIssuer, 'signatureAlgorithm' | 'sign'> & { readonly algorithm: SignatureAlgorithm } {
   const key = createPublicKey({ key: Buffer.from(subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const isRsa = key.asymmetricKeyType === 'rsa';
   const hash: HashName = key.asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';
   const algorithm: SignatureAlgorithm = isRsa ? { scheme: 'RSA_PKCS1', hash } : { scheme: 'ECDSA', hash };
   return {
+    algorithm,
     signatureAlgorithm: isRsa ? 'sha256WithRSAEncryption' : hash === 'sha384' ? 'ecdsaWithSHA384' : 'ecdsaWithSHA256',
     async sign(tbs) {
       const digest = createHash(hash).update(tbs).digest();

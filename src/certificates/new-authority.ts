@@ -43,7 +43,7 @@ export async function newIssuingAuthority(
   const subjectPublicKeyInfo = await token.createKey(keyId, keyType);
   const certificate = await createIssuingCa(root, {
     ...{ name, subjectPublicKeyInfo, urls },
-    ...within(lifetime(years), root),
+    ...lifetimeUnder(root, years),
     serialNumber: await token.random(serialNumberBytes),
   });
   return tokenIssuer(token, keyId, certificate, [certificate, ...root.chain]);
@@ -65,7 +65,7 @@ export async function certifyAuthority(
     name,
     subjectPublicKeyInfo,
     urls,
-    ...within(lifetime(years), by),
+    ...lifetimeUnder(by, years),
     serialNumber,
     ...(isRoot ? { above: 1 } : {}),
   });
@@ -84,7 +84,8 @@ function lifetime(years: number): Lifetime {
   return { notBefore, notAfter };
 }
 
-/** No certificate outlives its issuer. */
-function within({ notBefore, notAfter }: Lifetime, { certificate }: CertificateIssuer): Lifetime {
+/** The same, and no longer than the issuer. */
+export function lifetimeUnder({ certificate }: Pick<CertificateIssuer, 'certificate'>, years: number): Lifetime {
+  const { notBefore, notAfter } = lifetime(years);
   return { notBefore, notAfter: notAfter < certificate.notAfter ? notAfter : certificate.notAfter };
 }

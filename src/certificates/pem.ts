@@ -6,3 +6,9 @@ export function pem(label: 'CERTIFICATE' | 'CERTIFICATE REQUEST', der: Uint8Arra
       .match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
+
+/** The DER of every certificate in a PEM text (RFC 7468 §5). */
+export function certificatesIn(text: string): Uint8Array[] {
+  const blocks = text.matchAll(/-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g);
+  return [...blocks].map(([, base64 = '']) => Buffer.from(base64, 'base64'));
+}

@@ -24,6 +24,7 @@ import { tokenInventory } from './token/inventory.ts';
 import { MechanismsOptions, tokenMechanisms } from './token/mechanisms.ts';
 import { ProbeOptions, tokenProbe } from './token/probe.ts';
 import { tokenSlots } from './token/slots.ts';
+import { addTsaCommands } from './tsa/commands.ts';
 
 interface GlobalOptions {
   readonly config: string;
@@ -154,6 +155,7 @@ function programOf(end: (exitCode: number) => void): Command {
   );
 
   addCaCommands(program, runs);
+  addTsaCommands(program, runs);
 
   const config = program.command('config').description('the configuration');
   runs(config.command('check').description('every fault of the configuration, a line each'), NoOptions, configCheck);

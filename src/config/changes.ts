@@ -29,8 +29,15 @@ const changeable = [
   'listeners.api.key',
   'log.level',
   'messages',
+  'outgoing.certificateAuthority',
+  'outgoing.clientHosts',
+  'outgoing.connectionsMax',
+  'outgoing.privateNetworks',
+  'revocation',
   'sessions',
   'tenants',
+  'timeStampAuthority',
+  'timeStamps',
 ] as const;
 
 /** The members that differ, with dots, such as `tenants.demo.allowSha1`. A list is one member. */

@@ -10,57 +10,16 @@ import { fileOrCredential } from './credential-file.ts';
 import { absoluteDocuments, absoluteTransferStore, AllowedDirectories, DocumentsConfig, TransferStoreConfig } from './documents-config.ts';
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
 import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
+import { absoluteOutgoing, OutgoingConfig, RevocationConfig } from './outgoing-config.ts';
 import { SessionsConfig } from './sessions-config.ts';
 import { CertificateProfile, keyTypes } from './profile.ts';
-import { absoluteState, SecretReference, StateConfig } from './state-config.ts';
+import { absoluteTimeStampAuthority, absoluteTimeStamps, TimeStampAuthorityConfig, TimeStampsConfig } from './time-stamp-config.ts';
+import { absoluteState, StateConfig } from './state-config.ts';
+import { absoluteToken, TokenConfig } from './token-config.ts';
 
 const FilePath = z.string().min(1);
 const Port = z.int().min(0).max(65_535);
 const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'a path prefix such as /sign');
-
-/** The section that the token host reads too. */
-export const TokenConfig = z.strictObject({
-  profile: z
-    .string()
-    .regex(/^([a-z0-9-]+|.*\/[^/]+\.yaml)$/, 'the name of a profile, or a path to a .yaml file')
-    .default('softhsm2')
-    .describe('What is particular to the HSM: the name of a file in native-config/, or the path of one of the same form.'),
-  modulePath: FilePath.optional().describe('File of the PKCS#11 module. Absent: the first path of the profile that exists.'),
-  isolateModule: z.boolean().default(false).describe('Binds the module to its own libcrypto, and not to the OpenSSL that Node exports.'),
-  label: z.string().min(1).max(32).describe('Label of the token, at most 32 characters.'),
-  pin: SecretReference.describe('Where the PIN of the token lies: file:<path> or credential:<name>.'),
-  threads: z.int().min(1).max(64).default(2).describe('Threads of the token host, each with a session of its own.'),
-  callTimeoutSeconds: z
-    .number()
-    .positive()
-    .max(600)
-    .default(30)
-    .describe('Seconds that one call of the module may take; then the host is replaced.'),
-  queueMaxRequests: z.int().positive().default(4096).describe('Requests that may wait for the token; further ones are 503.'),
-  outageSeconds: z
-    .number()
-    .positive()
-    .max(600)
-    .default(10)
-    .describe('Seconds that requests wait for a token host that is away before they are refused at once.'),
-  recycleAfterRequests: z
-    .int()
-    .positive()
-    .default(5_000_000)
-    .describe("Requests after which the token host is replaced, since vendors' modules lose memory."),
-  recycleAfterSeconds: z
-    .int()
-    .positive()
-    .default(24 * 3600)
-    .describe('Seconds after which the token host is replaced.'),
-  host: z
-    .enum(['spawn', 'external'])
-    .default('external')
-    .describe('spawn: the daemon starts and restarts the token host. external: somebody else does (systemd), and the daemon connects.'),
-  socketPath: FilePath.default('/run/signetd-token/token.sock').describe("The token host's Unix socket."),
-  environment: z.record(z.string(), z.string()).default({}).describe('Further environment of the token host, such as SOFTHSM2_CONF.'),
-});
-export type TokenConfig = z.output<typeof TokenConfig>;
 
 const Tenant = z.strictObject({
   certificateAuthority: z.string().min(1).describe('Name of the authority that issues the certificates of the tenant.'),
@@ -85,6 +44,10 @@ const Tenant = z.strictObject({
     .describe('What sendOTP does with a one-time password: RESPONSE answers it, MESSAGE sends it to the subscriber of the key.'),
   otpText: OtpText.optional().describe("What the tenant's subscribers read instead of messages.otpText."),
   readDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.readDirectories."),
+  timeStampsFromAnyRoot: z
+    .boolean()
+    .default(false)
+    .describe('Takes tokens of any time-stamp authority that a caller names (URLSource CLIENT), whatever root they chain to.'),
   writeDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.writeDirectories."),
 });
 
@@ -152,6 +115,13 @@ export const Config = z.strictObject({
           .describe(
             'OCSP answers that need a signature: those with a nonce, and the first about each certificate. Beyond it the answer is tryLater.',
           ),
+        timeStampsPerSecond: z
+          .int()
+          .positive()
+          .default(200)
+          .describe(
+            'Tokens that /tsa gives to all clients together. Beyond it the answer is a 503. Signatures of this service do not count.',
+          ),
       })
       .optional()
       .describe('Plain HTTP that anyone may reach, for what is public by nature. Absent: no such listener; {} has its defaults.'),
@@ -179,6 +149,10 @@ export const Config = z.strictObject({
     .default({})
     .describe('Issuers of JSON Web Tokens, by names that tenants refer to.'),
   messages: MessagesConfig.optional().describe('Gateways for messages to subscribers. Absent: nothing is sent.'),
+  outgoing: OutgoingConfig.prefault({}),
+  revocation: RevocationConfig.prefault({}),
+  timeStamps: TimeStampsConfig.prefault({}),
+  timeStampAuthority: TimeStampAuthorityConfig.optional().describe('The own time-stamp authority (RFC 3161). Absent: there is none.'),
   tenants: z
     .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant)
     .describe('Tenants by name: keys and certificates of one do not exist for another.'),
@@ -269,6 +243,9 @@ function withAbsolutePaths(config: Config, base: string): Config {
       Object.entries(config.identityProviders).map(([name, provider]) => [name, absoluteIdentityProvider(provider, base)]),
     ),
     ...(config.messages === undefined ? {} : { messages: absoluteMessages(config.messages, base) }),
+    outgoing: absoluteOutgoing(config.outgoing, base),
+    timeStamps: absoluteTimeStamps(config.timeStamps, base),
+    ...(config.timeStampAuthority === undefined ? {} : { timeStampAuthority: absoluteTimeStampAuthority(config.timeStampAuthority, base) }),
     tenants: Object.fromEntries(Object.entries(config.tenants).map(([name, tenant]) => [name, absoluteTenant(tenant, base)])),
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [name, absoluteAuthority(authority, base)]),
@@ -282,16 +259,5 @@ function absoluteTenant(tenant: z.output<typeof Tenant>, base: string): z.output
     ...tenant,
     ...(readDirectories === undefined ? {} : { readDirectories: readDirectories.map((directory) => resolve(base, directory)) }),
     ...(writeDirectories === undefined ? {} : { writeDirectories: writeDirectories.map((directory) => resolve(base, directory)) }),
-  };
-}
-
-function absoluteToken(token: TokenConfig, base: string): TokenConfig {
-  const pin = token.pin.startsWith('file:') ? `file:${resolve(base, token.pin.slice('file:'.length))}` : token.pin;
-  return {
-    ...token,
-    pin,
-    ...(token.profile.includes('/') ? { profile: resolve(base, token.profile) } : {}),
-    socketPath: resolve(base, token.socketPath),
-    ...(token.modulePath === undefined ? {} : { modulePath: resolve(base, token.modulePath) }),
   };
 }

@@ -19,12 +19,16 @@ export function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void
   if (faults.length > 0) throw new ConfigError([...faults, ...probe.limits].join('\n'));
 }
 
-/** A call that ran into its time is sent once more; what takes longer than both went down with its instance. */
-export function keyOptions({ certificateAuthorities, state, token }: Config): KeyringOptions {
-  const attemptMaxMs = 2 * 1000 * token.callTimeoutSeconds + 30_000;
+/**
+ * A call that ran into its time is sent once more, and other servers have theirs before a secret of one use is settled; what takes longer than all of it
+ * went down with its instance.
+ */
+export function keyOptions(config: Config): KeyringOptions {
+  const { outgoing, state, token } = config;
+  const attemptMaxMs = 1000 * (2 * token.callTimeoutSeconds + outgoing.totalSeconds + outgoing.timeoutSeconds) + 30_000;
   const attemptWaitMs = 1000 * token.callTimeoutSeconds;
   return {
-    configured: keysOf(certificateAuthorities),
+    configured: keysOf(config),
     attemptMaxMs,
     attemptWaitMs,
     ...(state.kind === 'sqlite' ? {} : { abandonedMs: 1000 * state.abandonedStepSeconds }),
@@ -37,8 +41,10 @@ export function poolTargets({ tenants, keyPool }: Config): ReadonlyMap<KeyType, 
   return new Map(types.map((type) => [type, keyPool.keysByType[type] ?? keyPool.keys]));
 }
 
-export function keysOf(authorities: Config['certificateAuthorities']): string[] {
-  return Object.values(authorities).map(({ keyId }) => keyId);
+/** The service keys that the configuration names: nobody destroys them. */
+export function keysOf({ certificateAuthorities, timeStampAuthority }: Config): string[] {
+  const own = timeStampAuthority === undefined ? [] : [timeStampAuthority.keyId];
+  return [...Object.values(certificateAuthorities).map(({ keyId }) => keyId), ...own];
 }
 
 /** Whoever may make the key for secrets asks the token twice, and each question has its own time. */

@@ -5,6 +5,7 @@ import { isUnchanged } from './conditional-request.ts';
 import { requestInPath } from './ocsp-path.ts';
 import { Problem, sendProblem } from './problem.ts';
 import type { PublicHandler } from './published-pki.ts';
+import { readShortBody } from './short-body.ts';
 
 /** Who answers OCSP requests. */
 interface Responder {
@@ -13,7 +14,7 @@ interface Responder {
 }
 
 const path = /^\/ocsp\/([a-z0-9][a-z0-9-]{0,63})(\/.*)?$/s;
-const requestType = 'application/ocsp-request';
+const requestBody = { mediaType: 'application/ocsp-request', maxBytes: maxOcspRequestBytes };
 
 /** `/ocsp/{ca}` by GET and POST (RFC 6960 appendix A). `answered` is told how each request ended. */
 export function ocsp(find: (authority: string) => Responder | undefined, answered: (answer: OcspAnswer) => void): PublicHandler {
@@ -27,7 +28,7 @@ export function ocsp(find: (authority: string) => Responder | undefined, answere
       sendAnswer(request, response, answer);
     };
     if (request.method === 'POST') {
-      void readBody(request).then(
+      void readShortBody(request, requestBody).then(
         async (body) => {
           if (body instanceof Problem) sendProblem(response, body);
           else send(await responder.answer(body));
@@ -48,33 +49,6 @@ export function ocsp(find: (authority: string) => Responder | undefined, answere
     else send(answer);
     return true;
   };
-}
-
-/** The body, or what is wrong with it at the level of HTTP. Rejects where the client goes away. */
-async function readBody(request: IncomingMessage): Promise<Uint8Array | Problem> {
-  const { headers } = request;
-  const [mediaType = ''] = (headers['content-type'] ?? '').split(';');
-  // What is not read to its end ends the connection.
-  const close = { Connection: 'close' };
-  if (mediaType.trim().toLowerCase() !== requestType) return new Problem(415, `the body is ${requestType}`, { headers: close });
-  if (headers['content-encoding'] !== undefined) return new Problem(415, 'no content encoding is taken', { headers: close });
-  const tooLarge = new Problem(413, `a request has at most ${maxOcspRequestBytes} octets`, { headers: close });
-  if (Number(headers['content-length'] ?? 0) > maxOcspRequestBytes) return tooLarge;
-  return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
-    let length = 0;
-    request.on('data', (piece: Buffer) => {
-      length += piece.length;
-      pieces.push(piece);
-      if (length <= maxOcspRequestBytes) return;
-      request.removeAllListeners('data').pause();
-      resolve(tooLarge);
-    });
-    request.on('end', () => {
-      resolve(Buffer.concat(pieces, length));
-    });
-    request.on('error', reject);
-  });
 }
 
 const typeHeaders = ['Content-Type', 'application/ocsp-response', 'X-Content-Type-Options', 'nosniff'];

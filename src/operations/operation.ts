@@ -12,6 +12,7 @@ import type { OperationPaceName } from '../config/limits-config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
 import type { Messenger } from '../messages/messenger.ts';
+import type { Levels } from '../signatures/level-order.ts';
 import type { Sessions } from '../signatures/sessions/sessions.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
@@ -33,6 +34,8 @@ export interface Context {
   /** Whose tokens name the subjects of certificates. */
   readonly identityProviders: IdentityProviders;
   readonly revocations: Revocations;
+  /** How signatures above baseline B are made for the caller. */
+  readonly levels: Levels;
   /** Signatures between their two steps. */
   readonly sessions: Sessions;
   /** For work that would hold up the event loop. */

@@ -27,6 +27,8 @@ export interface OutgoingRequest {
   /** `user:password` for HTTP Basic. */
   readonly credentials?: string | undefined;
   readonly answerMaxBytes: number;
+  /** Ends it before its own time. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface OutgoingAnswer {
@@ -63,7 +65,8 @@ export class OutgoingHttp {
   /** The body of a good answer (200). @throws {FetchFailed} for everything else */
   async fetch(asked: OutgoingRequest): Promise<OutgoingAnswer> {
     const { timeoutSeconds } = this.#settings;
-    const signal = AbortSignal.timeout(timeoutSeconds * 1000);
+    const own = AbortSignal.timeout(timeoutSeconds * 1000);
+    const signal = asked.signal === undefined ? own : AbortSignal.any([own, asked.signal]);
     try {
       await this.#turn(signal);
       try {
@@ -75,6 +78,7 @@ export class OutgoingHttp {
       }
     } catch (error) {
       if (error instanceof FetchFailed) throw error;
+      if (asked.signal?.aborted === true) throw new FetchFailed('no answer within the time of the request', { cause: error });
       if (signal.aborted) throw new FetchFailed(`no answer within ${timeoutSeconds} s`, { cause: error });
       throw new FetchFailed(error instanceof Error && 'code' in error ? `no connection (${String(error.code)})` : 'no connection', {
         cause: error,

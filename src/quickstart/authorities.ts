@@ -1,15 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { loadAuthority } from '../certificates/configured-authority.ts';
 import { newIssuingAuthority, newRoot } from '../certificates/new-authority.ts';
 import { pem } from '../certificates/pem.ts';
 import { subjectName } from '../certificates/subject.ts';
+import { withNewKeys } from '../cli/ca/token-work.ts';
 import { loadTokenConfig } from '../config/config.ts';
 import type { PublicationUrls } from '../config/profile.ts';
 import { createLog } from '../telemetry/log.ts';
+import { certifyTimeStampKey } from '../timestamp/authority-certificate.ts';
 import { TokenClient } from '../token/client/token-client.ts';
 import { newKeyId } from '../token/key-id.ts';
-import type { AuthorityEntries } from './configuration.ts';
+import type { AuthorityEntries, AuthorityEntry } from './configuration.ts';
 import { layout } from './layout.ts';
+import { timeStampAuthoritySection, type TimeStampAuthorityEntry } from './time-stamps.ts';
 
 export const rootCertificate = join(layout.pki, 'root.pem');
 
@@ -53,4 +57,24 @@ export async function makeAuthorities(publicUrl: string): Promise<AuthorityEntri
   } finally {
     await token.stop();
   }
+}
+
+/** Makes the key of the time-stamp authority on the token, and has the root certify it; the service must not run. */
+export async function makeTimeStampAuthority(
+  publicUrl: string,
+  root: Pick<AuthorityEntry, 'certificate' | 'keyId'>,
+): Promise<TimeStampAuthorityEntry> {
+  return withNewKeys(layout.config, 1, async (token, [keyId]) => {
+    if (keyId === undefined) throw new Error('a key was asked for');
+    const subjectPublicKeyInfo = await token.createKey(keyId, 'P-256');
+    const certificate = await certifyTimeStampKey(loadAuthority(token, { ...root, chain: [] }), {
+      name: subjectName({ country: 'FR', organizationName: 'signetd quickstart', commonName: 'Quickstart Time-stamp Authority' }),
+      subjectPublicKeyInfo,
+      years: 10,
+      urls: urlsOf(publicUrl, 'root'),
+    });
+    const file = join(layout.pki, 'time-stamps.pem');
+    writeFileSync(file, pem('CERTIFICATE', certificate));
+    return timeStampAuthoritySection({ certificate: file, chain: [root.certificate], keyId });
+  });
 }

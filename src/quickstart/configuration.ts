@@ -10,6 +10,7 @@ import {
 } from './identity-provider.ts';
 import { adminSocketPath, clientFiles, layout, tokenSocketPath } from './layout.ts';
 import { loopback } from './ports.ts';
+import { outgoingSections, timestampUrlOf, type TimeStampAuthorityEntry } from './time-stamps.ts';
 import { clients, tlsFiles } from './tls-material.ts';
 import { tokenLabel } from './development-token.ts';
 
@@ -37,8 +38,14 @@ const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
 /** Of subjects whose token names none. */
 const country = 'FR';
 
-/** Writes the service's configuration; before the CA exists, what the token host needs of it is there already. */
-export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefined, gateways?: GatewayPorts): void {
+/** The own authorities: what they are made of is on the token and in files. */
+export interface OwnAuthorities {
+  readonly certificateAuthorities: AuthorityEntries;
+  readonly timeStampAuthority: TimeStampAuthorityEntry;
+}
+
+/** Writes the service's configuration; before the authorities exist, what the token host needs of it is there already. */
+export function writeConfig(ports: Ports, authorities: OwnAuthorities | undefined, gateways?: GatewayPorts): void {
   const config = {
     listeners: {
       api: {
@@ -50,7 +57,7 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
         clientRevocationLists: [tlsFiles.revocationList],
       },
       operations: { host: loopback, port: ports.operations },
-      public: { host: loopback, port: ports.public, requestsPerSecond: 100_000, ocspSignaturesPerSecond: 100_000 },
+      public: { host: loopback, port: ports.public, ...highPublicLimits },
     },
     token: {
       profile: 'softhsm2',
@@ -67,13 +74,16 @@ export function writeConfig(ports: Ports, authorities: AuthorityEntries | undefi
     ...documentSections(),
     ...(gateways === undefined ? {} : { messages: messagesSection(gateways) }),
     identityProviders: identityProviderSection(),
-    certificateAuthorities: authorities ?? {},
+    certificateAuthorities: {},
+    ...authorities,
+    ...outgoingSections(publicUrlOf(ports.public)),
     tenants: Object.fromEntries(
       Object.entries(keyTypes).map(([tenant, keyType]) => [
         tenant,
         {
           certificateAuthority: 'issuing',
           identityProviders: [identityProviderName],
+          timeStampsFromAnyRoot: true,
           profile: { keyType, defaultValidityMinutes: 60, maxValidityMinutes: 1440, subject: { defaultCountry: country } },
         },
       ]),
@@ -104,20 +114,37 @@ const highLimits = {
   keptAnswersMaxBytes: 64 * gibibyte,
 };
 
+const highPublicLimits = { requestsPerSecond: 100_000, ocspSignaturesPerSecond: 100_000, timeStampsPerSecond: 100_000 };
+
 function addHighLimits(): void {
-  const text = readFileSync(layout.config, 'utf8');
-  const document = parseDocument(text);
-  const missing = Object.entries(highLimits).filter(([name]) => document.has('limits') && !document.hasIn(['limits', name]));
-  if (missing.length === 0) return;
-  for (const [name, limit] of missing) document.setIn(['limits', name], limit);
-  writeFileSync(layout.config, String(document));
+  const document = parseDocument(readFileSync(layout.config, 'utf8'));
+  const sections = [
+    { at: ['limits'], limits: highLimits },
+    { at: ['listeners', 'public'], limits: highPublicLimits },
+  ];
+  let changed = false;
+  for (const { at, limits } of sections) {
+    if (!document.hasIn(at)) continue;
+    for (const [name, limit] of Object.entries(limits)) {
+      if (document.hasIn([...at, name])) continue;
+      document.setIn([...at, name], limit);
+      changed = true;
+    }
+  }
+  if (changed) writeFileSync(layout.config, String(document));
 }
 
-/** Adds what the configuration of a quickstart lacks that an earlier version made. */
-export function completeConfig(gateways: GatewayPorts): void {
+/** Adds what the configuration of a quickstart lacks that an earlier version made. `publicUrl`: undefined where it had no such listener. */
+export function completeConfig(gateways: GatewayPorts, publicUrl: string | undefined): void {
   const known: unknown = parse(readFileSync(layout.config, 'utf8'));
   if (typeof known !== 'object' || known === null) return;
-  const sections = { admin: { socketPath: adminSocketPath() }, messages: messagesSection(gateways), ...documentSections() };
+  if (!('outgoing' in known)) takeTimeStampsFromAnyRoot();
+  const sections = {
+    admin: { socketPath: adminSocketPath() },
+    messages: messagesSection(gateways),
+    ...documentSections(),
+    ...(publicUrl === undefined ? {} : outgoingSections(publicUrl)),
+  };
   for (const [name, section] of Object.entries(sections)) {
     if (!(name in known)) appendFileSync(layout.config, stringify({ [name]: section }));
   }
@@ -136,6 +163,18 @@ function addIdentityProvider(): void {
   writeFileSync(layout.config, config.toString(), { mode: 0o600 });
 }
 
+/** The same for the time-stamp authority, which takes more than text to make. */
+export function addTimeStampAuthority(timeStampAuthority: TimeStampAuthorityEntry): void {
+  appendFileSync(layout.config, stringify({ timeStampAuthority }));
+}
+
+function takeTimeStampsFromAnyRoot(): void {
+  const config = parseDocument(readFileSync(layout.config, 'utf8'));
+  for (const tenant of Object.keys(keyTypes))
+    if (config.hasIn(['tenants', tenant, 'profile'])) config.setIn(['tenants', tenant, 'timeStampsFromAnyRoot'], true);
+  writeFileSync(layout.config, config.toString(), { mode: 0o600 });
+}
+
 export function publicUrlOf(port: number): string {
   return `http://${loopback}:${port}`;
 }
@@ -146,6 +185,8 @@ export interface Description {
   readonly opsUrl: string;
   /** An environment of an earlier version has none. */
   readonly publicUrl?: string;
+  /** RFC 3161. An environment of an earlier version has none. */
+  readonly timestampUrl?: string;
   readonly signRoot: string;
   /** An environment of an earlier version has neither this nor the two directories. */
   readonly ftmRoot?: string;
@@ -176,6 +217,7 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     baseUrl: `https://${loopback}:${ports.api}`,
     opsUrl: `http://${loopback}:${ports.operations}`,
     publicUrl: publicUrlOf(ports.public),
+    timestampUrl: timestampUrlOf(publicUrlOf(ports.public)),
     signRoot: '/sign',
     ...fileEntries(),
     caCertificate: tlsFiles.authority,

@@ -3,15 +3,16 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { registerClient } from '../clients/registry.ts';
 import { loadConfig } from '../config/config.ts';
 import { openSqliteStore } from '../state/state-store.ts';
-import { makeAuthorities, rootCertificate } from './authorities.ts';
+import { makeAuthorities, makeTimeStampAuthority, rootCertificate } from './authorities.ts';
 import {
+  addTimeStampAuthority,
   completeConfig,
   describe,
   fileEntries,
   publicUrlOf,
   writeConfig,
-  type AuthorityEntries,
   type Description,
+  type OwnAuthorities,
   type Ports,
 } from './configuration.ts';
 import { isReady, runningPid, startDaemon, stopDaemon } from './daemon.ts';
@@ -22,6 +23,7 @@ import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
 import { makeIdentityProvider } from './identity-provider.ts';
 import { clientFiles, layout } from './layout.ts';
 import { firstPorts, freePort, isFree } from './ports.ts';
+import { timestampUrlOf } from './time-stamps.ts';
 import { clients, makeTlsMaterial } from './tls-material.ts';
 
 const portAttempts = 10;
@@ -52,7 +54,12 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
   writeConfig({ api: 0, operations: 0, public: 0 }, undefined);
   // Certificates name the public listener, so its port comes first.
   const publicPort = await freePort(publicFrom);
-  const authorities = await step('making a root and an issuing CA on the token', async () => makeAuthorities(publicUrlOf(publicPort)));
+  const publicUrl = publicUrlOf(publicPort);
+  const certificateAuthorities = await step('making a root and an issuing CA on the token', async () => makeAuthorities(publicUrl));
+  const timeStampAuthority = await step('making a time-stamp authority on the token', async () =>
+    makeTimeStampAuthority(publicUrl, certificateAuthorities.root),
+  );
+  const authorities = { certificateAuthorities, timeStampAuthority };
   writeConfig({ api: 0, operations: 0, public: publicPort }, authorities);
   makeIdentityProvider();
   await step('registering the clients', registerClients);
@@ -69,7 +76,7 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
 
 /** A port that was free a moment ago may be another program's by the time the service wants it: then the next ones are tried. */
 async function startOnFreePorts(
-  authorities: AuthorityEntries,
+  authorities: OwnAuthorities,
   publicPort: number,
   gateways: GatewayPorts,
 ): Promise<{ ports: Ports; pid: number }> {
@@ -131,12 +138,25 @@ async function ensureRunning(description: Description): Promise<number> {
   }
   makeFileDirectories();
   const identityProvider = makeIdentityProvider();
-  completeConfig(await ensureGateways());
+  const { publicUrl } = description;
+  completeConfig(await ensureGateways(), publicUrl);
+  await ensureTimeStampAuthority(publicUrl);
   // All of these can have changed since: a later version writes more, and the configuration is the user's to edit.
   const { signRoot, ftmRoot } = loadConfig(layout.config).paths;
   const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
-  writeDescription({ ...description, ...fileEntries(), signRoot, ftmRoot, outboxDirectory: layout.outbox, identityProvider });
+  const timestampUrl = publicUrl === undefined ? {} : { timestampUrl: timestampUrlOf(publicUrl) };
+  const found = { signRoot, ftmRoot, outboxDirectory: layout.outbox, identityProvider };
+  writeDescription({ ...description, ...timestampUrl, ...fileEntries(), ...found });
   return pid;
+}
+
+/** An environment of an earlier version gets its time-stamp authority now: the service does not run. */
+async function ensureTimeStampAuthority(publicUrl: string | undefined): Promise<void> {
+  const { timeStampAuthority, certificateAuthorities } = loadConfig(layout.config);
+  const { root } = certificateAuthorities;
+  if (timeStampAuthority !== undefined || publicUrl === undefined || root === undefined) return;
+  const made = await step('making a time-stamp authority on the token', async () => makeTimeStampAuthority(publicUrl, root));
+  addTimeStampAuthority(made);
 }
 
 async function step<T>(title: string, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { readTime } from '../asn1/read-time.ts';
+import { foundOnce } from '../asn1/read-once.ts';
 import { children, DerError, readAll, readElement, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../certificates/path/canonical-name.ts';
@@ -86,8 +87,9 @@ export function readCrl(der: Uint8Array): Crl {
     limit: extensions.has(deltaIndicator)
       ? 'it is a delta CRL'
       : (scopeLimit ?? (unknown === undefined ? undefined : `its extension ${unknown} is not understood`)),
-    isSignedBy: ({ publicKey }) =>
-      publicKey !== undefined && holds(verificationRule(algorithm), publicKey, tbsElement.raw, signature.subarray(1)),
+    isSignedBy: foundOnce(
+      ({ publicKey }) => publicKey !== undefined && holds(verificationRule(algorithm), publicKey, tbsElement.raw, signature.subarray(1)),
+    ),
     find: (serialNumber) => (entries === undefined ? undefined : findEntry(entries, serialNumber)),
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { readTime } from '../asn1/read-time.ts';
+import { foundOnce, readOnce } from '../asn1/read-once.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../certificates/path/canonical-name.ts';
@@ -44,8 +45,16 @@ const basicType = '1.3.6.1.5.5.7.48.1.1';
 const nonceType = '1.3.6.1.5.5.7.48.1.2';
 const responseStatuses = ['successful', 'malformedRequest', 'internalError', 'tryLater', '', 'sigRequired', 'unauthorized'];
 
-/** @throws {DerError} for what is no answer with a status of certificates: a refusal too, named in the message */
-export function readOcspAnswer(bytes: Uint8Array): OcspAnswer {
+/** Those of authorities stand in every signature. */
+const memory = { entriesMax: 1000, entryMaxBytes: 16 * 1024 };
+
+/**
+ * The same object for the same bytes, as long as it is remembered.
+ * @throws {DerError} for what is no answer with a status of certificates: a refusal too, named in the message
+ */
+export const readOcspAnswer: (bytes: Uint8Array) => OcspAnswer = readOnce(readAnswer, memory);
+
+function readAnswer(bytes: Uint8Array): OcspAnswer {
   const outer = new SequenceFields(expectTag(readAll(bytes), tagOf.sequence));
   const status = outer.next(tagOf.enumerated).content[0] ?? 255;
   if (status !== 0) throw new DerError(`the responder refuses: ${responseStatuses[status] ?? String(status)}`, 0);
@@ -83,8 +92,9 @@ function readBasic(basic: Uint8Array): Omit<OcspAnswer, 'der'> {
     nonce: nonce === undefined ? undefined : expectTag(readAll(nonce), tagOf.octetString).content,
     unknownCritical: extensions.find(({ oid, critical }) => critical && oid !== nonceType)?.oid,
     certificates: certificates.flatMap(readCertificate),
-    isSignedBy: ({ publicKey }) =>
-      publicKey !== undefined && holds(verificationRule(algorithm), publicKey, data.raw, signature.subarray(1)),
+    isSignedBy: foundOnce(
+      ({ publicKey }) => publicKey !== undefined && holds(verificationRule(algorithm), publicKey, data.raw, signature.subarray(1)),
+    ),
   };
 }
 

@@ -32,9 +32,9 @@ export interface RevocationData {
 
 /** The service's own authorities answer without HTTP. */
 export interface OwnAuthority {
-  /** @throws {Error} where there is none at the moment */
-  crl(): Promise<Uint8Array>;
-  ocspAnswer(request: Uint8Array): Promise<Uint8Array>;
+  /** Absent where another system issues them. @throws {Error} where there is none at the moment */
+  readonly crl?: (() => Promise<Uint8Array>) | undefined;
+  readonly ocspAnswer?: ((request: Uint8Array) => Promise<Uint8Array>) | undefined;
 }
 
 export interface RevocationQuestion {
@@ -44,6 +44,8 @@ export interface RevocationQuestion {
   readonly otherIssuers?: readonly PathCertificate[];
   readonly wanted: WantedData;
   readonly at: Date;
+  /** No server is asked once it is aborted. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const crlMaxBytes = 64 * 1024 * 1024;
@@ -59,6 +61,8 @@ export class RevocationSources {
   readonly #http: OutgoingHttp;
   readonly #own: (issuer: PathCertificate) => OwnAuthority | undefined;
   readonly #crls = new KeptData<Crl>(keptCrlBytes);
+  /** The own CRL is the same bytes until the next one. */
+  readonly #ownCrls = new WeakMap<Uint8Array, Crl>();
   readonly #ocspAnswers = new KeptData<OcspAnswer>(keptOcspBytes);
 
   constructor(http: OutgoingHttp, own: (issuer: PathCertificate) => OwnAuthority | undefined = () => undefined) {
@@ -69,7 +73,7 @@ export class RevocationSources {
   /** Never throws for data that cannot be had: the status is undetermined then, and says why. */
   async of(question: RevocationQuestion): Promise<RevocationData> {
     const { certificate, wanted } = question;
-    const isOwn = this.#own(question.issuer) !== undefined;
+    const isOwn = this.#own(question.issuer)?.ocspAnswer !== undefined;
     const choice = wanted.choice ?? (isOwn || certificate.ocspUrls.length > 0 ? 'OCSP' : 'CRL');
     const [ocsp, crl] = await Promise.all([
       choice === 'CRL' ? undefined : this.#byOcsp(question),
@@ -84,11 +88,11 @@ export class RevocationSources {
     };
   }
 
-  async #byOcsp({ certificate, issuer, wanted, at }: RevocationQuestion): Promise<Judged> {
-    const own = wanted.ocsp.kind === 'CERTIFICATE' ? this.#own(issuer) : undefined;
-    if (own !== undefined) return this.#ownOcsp(own, certificate, issuer, at);
+  async #byOcsp({ certificate, issuer, wanted, at, signal }: RevocationQuestion): Promise<Judged> {
+    const ownAnswer = wanted.ocsp.kind === 'CLIENT' ? undefined : this.#own(issuer)?.ocspAnswer;
+    if (ownAnswer !== undefined) return ownOcsp(ownAnswer, { certificate, issuer, at });
     const urls = wanted.ocsp.kind === 'CERTIFICATE' ? urlsOf(certificate.ocspUrls) : wanted.ocsp.urls;
-    return firstGood(urls, 'no OCSP responder is named for the certificate', async (url) => {
+    return firstGood({ urls, none: 'no OCSP responder is named for the certificate', signal }, async (url) => {
       const key = `${url.href} ${hashOf(issuer.subjectPublicKeyInfo)} ${Buffer.from(certificate.serialNumber).toString('hex')}`;
       const answer = await this.#ocspAnswers.get(key, at, async () => {
         const nonce = randomBytes(nonceBytes);
@@ -104,22 +108,15 @@ export class RevocationSources {
     });
   }
 
-  async #ownOcsp(own: OwnAuthority, certificate: PathCertificate, issuer: PathCertificate, at: Date): Promise<Judged> {
-    try {
-      const answer = readOcspAnswer(await own.ocspAnswer(ocspRequest(certificate, issuer, undefined)));
-      return { status: ocspStatus(answer, { certificate, issuer, at }), data: answer.der };
-    } catch (error) {
-      return { status: undetermined(`the authority's own OCSP responder: ${messageOf(error)}`) };
-    }
-  }
-
   async #byCrl(question: RevocationQuestion): Promise<Judged> {
-    const { certificate, issuer, otherIssuers = [], wanted, at } = question;
+    const { certificate, issuer, otherIssuers = [], wanted, at, signal } = question;
     const judge = (crl: Crl): CertificateStatus => crlStatus(crl, { certificate, issuers: [issuer, ...otherIssuers], at });
-    const own = wanted.crl.kind === 'CERTIFICATE' ? this.#own(issuer) : undefined;
-    if (own !== undefined) {
+    const ownCrl = wanted.crl.kind === 'CLIENT' ? undefined : this.#own(issuer)?.crl;
+    if (ownCrl !== undefined) {
       try {
-        const crl = readCrl(await own.crl());
+        const der = await ownCrl();
+        const crl = this.#ownCrls.get(der) ?? readCrl(der);
+        this.#ownCrls.set(der, crl);
         return { status: judge(crl), data: crl.der };
       } catch (error) {
         return { status: undetermined(`the authority's own CRL: ${messageOf(error)}`) };
@@ -127,17 +124,30 @@ export class RevocationSources {
     }
     const named = certificate.distributionPoints.flatMap((name) => (name.kind === 'uri' ? [name.text] : []));
     const urls = wanted.crl.kind === 'CERTIFICATE' ? urlsOf(named) : wanted.crl.urls;
-    return firstGood(urls, 'no CRL is named for the certificate', async (url) => {
+    return firstGood({ urls, none: 'no CRL is named for the certificate', signal }, async (url) => {
       const crl = await this.#crls.get(url.href, at, async () => {
         const { body } = await this.#http.fetch({ url, method: 'GET', answerMaxBytes: crlMaxBytes });
         const value = readCrl(derOf(body));
         return { value, bytes: body.length, until: value.nextUpdate?.getTime() ?? at.getTime() + keptWithoutEndMs };
       });
       const status = judge(crl);
-      // What helps nobody is not kept from those who come later, when the server may have a better one.
-      if (status.kind === 'undetermined') this.#crls.forget(url.href);
+      // What helps nobody is not kept from those who come later, when the server may have a better one. That of another issuer helps others.
+      if (status.kind === 'undetermined' && crl.issuer.key === issuer.subject.key) this.#crls.forget(url.href);
       return { status, data: crl.der };
     });
+  }
+}
+
+/** What the own authority says of a certificate. */
+async function ownOcsp(
+  answerTo: NonNullable<OwnAuthority['ocspAnswer']>,
+  question: Pick<RevocationQuestion, 'certificate' | 'issuer' | 'at'>,
+): Promise<Judged> {
+  try {
+    const answer = readOcspAnswer(await answerTo(ocspRequest(question.certificate, question.issuer, undefined)));
+    return { status: ocspStatus(answer, question), data: answer.der };
+  } catch (error) {
+    return { status: undetermined(`the authority's own OCSP responder: ${messageOf(error)}`) };
   }
 }
 
@@ -147,9 +157,13 @@ interface Judged {
 }
 
 /** The first source that decides. The last failure is told where none does. */
-async function firstGood(urls: readonly URL[], none: string, ask: (url: URL) => Promise<Judged>): Promise<Judged> {
+async function firstGood(
+  { urls, none, signal }: { readonly urls: readonly URL[]; readonly none: string; readonly signal: AbortSignal | undefined },
+  ask: (url: URL) => Promise<Judged>,
+): Promise<Judged> {
   let last: Judged = { status: undetermined(none) };
   for (const url of urls) {
+    if (signal?.aborted === true) return { status: undetermined('the time of the request is over') };
     try {
       const judged = await ask(url);
       if (judged.status.kind !== 'undetermined') return judged;

@@ -1,6 +1,6 @@
-import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import { isSelfSigned, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import { Refusal } from '../result-codes.ts';
-import type { RevocationData, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
+import type { RevocationData, RevocationQuestion, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
 
 /** A path whose certificates must be shown to be good: from the leaf up; the last one is trusted, or nothing is known above it. */
 export interface LongTermPath {
@@ -20,15 +20,18 @@ export interface LongTermData {
   readonly ocspAnswers: readonly Uint8Array[];
 }
 
+/** The moment that statuses are wanted for, and what ends the asking. */
+type Moment = Pick<RevocationQuestion, 'at' | 'signal'>;
+
 /**
  * Certificates and revocation data of all paths (EN 319 122-1 §5.4, level LT), each judged for the moment.
  * @throws {Refusal} CERTIFICATE_STATUS_REFUSED for a revoked certificate, REVOCATION_UNAVAILABLE where its status is not known
  */
-export async function longTermData(paths: readonly LongTermPath[], sources: RevocationSources, at: Date): Promise<LongTermData> {
-  const all = await Promise.all(paths.map(async (path) => dataOf(path, sources, at)));
+export async function longTermData(paths: readonly LongTermPath[], sources: RevocationSources, when: Moment): Promise<LongTermData> {
+  const all = await Promise.all(paths.map(async (path) => dataOf(path, sources, when)));
   const data = all.flat();
   return {
-    certificates: distinct(paths.flatMap(({ certificates }) => certificates.filter((one) => !isRoot(one)).map(({ der }) => der))),
+    certificates: distinct(paths.flatMap(({ certificates }) => certificates.filter((one) => !isSelfSigned(one)).map(({ der }) => der))),
     crls: distinct(data.flatMap(({ crls }) => crls)),
     ocspAnswers: distinct(data.flatMap(({ ocspAnswers }) => ocspAnswers)),
   };
@@ -37,24 +40,20 @@ export async function longTermData(paths: readonly LongTermPath[], sources: Revo
 async function dataOf(
   { certificates, of, leaf, authorities }: LongTermPath,
   sources: RevocationSources,
-  at: Date,
+  when: Moment,
 ): Promise<RevocationData[]> {
-  const below = certificates.filter((one) => !isRoot(one));
+  const below = certificates.filter((one) => !isSelfSigned(one));
   return Promise.all(
     below.map(async (certificate, index) => {
       const issuer = certificates[index + 1];
       const name = index === 0 ? of : `authority above the ${of}`;
       if (issuer === undefined) throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: its issuer is not known` });
-      const data = await sources.of({ certificate, issuer, wanted: index === 0 ? leaf : authorities, at });
+      const data = await sources.of({ certificate, issuer, wanted: index === 0 ? leaf : authorities, ...when });
       if (data.status.kind === 'good') return data;
       if (data.status.kind === 'undetermined') throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: ${data.status.why}` });
       throw new Refusal('CERTIFICATE_STATUS_REFUSED', { message: `${name}: revoked at ${data.status.revokedAt.toISOString()}` });
     }),
   );
-}
-
-function isRoot(certificate: PathCertificate): boolean {
-  return certificate.isSelfIssued && certificate.isSignedBy(certificate);
 }
 
 function distinct(list: readonly Uint8Array[]): Uint8Array[] {

@@ -1,8 +1,11 @@
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import type { AskedLevel } from './asked-level.ts';
+import type { CmsState } from './cms/cms.ts';
+import { completeAtLevel } from './cms/raise-level.ts';
 import type { Prepared, SignerChain } from './format.ts';
-import type { ThreadedFormat } from './threaded-format.ts';
+import type { LevelOrder, Levels } from './level-order.ts';
 import { cms, raw } from './threaded-formats.ts';
 
 /** The formats by the names under which prepared signatures are stored. */
@@ -14,6 +17,8 @@ export interface PreparedSignatures {
   readonly format: FormatName;
   /** That of every signature of the request. */
   readonly algorithm: SignatureAlgorithm;
+  /** Above baseline B, where one is asked for. */
+  readonly level: AskedLevel | undefined;
   /** The states are the format's own. */
   readonly prepared: readonly Prepared<unknown>[];
 }
@@ -26,21 +31,37 @@ export interface Completion {
   readonly documents: readonly (InputDocument | undefined)[];
 }
 
-/** Puts the values in: evidence of each document. @throws {Error} where a result does not verify */
-export async function completeSignatures(
-  { format, prepared }: PreparedSignatures,
-  completion: Completion,
-  threads: WorkThreads,
-): Promise<readonly Evidence[]> {
-  return formats[format](prepared, completion, threads);
+/** What completing works with. */
+export interface Completing {
+  readonly threads: WorkThreads;
+  /** How levels above baseline B are reached. */
+  readonly levels: Pick<Levels, 'order'>;
 }
 
-const formats: Readonly<Record<FormatName, Complete>> = { raw: completing(raw), cms: completing(cms) };
+/** Puts the values in: evidence of each document. @throws {Refusal} where a level is not reached; {Error} where a result does not verify */
+export async function completeSignatures(
+  { format, level, prepared }: PreparedSignatures,
+  completion: Completion,
+  { threads, levels }: Completing,
+): Promise<readonly Evidence[]> {
+  const order = level === undefined ? undefined : levels.order(level, completion.signer);
+  return formats[format]({ prepared, ...completion }, order, threads);
+}
 
-type Complete = (prepared: readonly Prepared<unknown>[], completion: Completion, threads: WorkThreads) => Promise<readonly Evidence[]>;
+interface Task<State> extends Completion {
+  readonly prepared: readonly Prepared<State>[];
+}
+type Complete<State> = (task: Task<State>, order: LevelOrder | undefined, threads: WorkThreads) => Promise<readonly Evidence[]>;
 
-function completing<Parameters, State>(format: ThreadedFormat<Parameters, State>): Complete {
-  return async (prepared, { values, signer, documents }, threads) =>
-    // Prepared by this very format, which the name says.
-    format.complete({ prepared: prepared as readonly Prepared<State>[], values, signer, documents }, threads);
+const formats: Readonly<Record<FormatName, Complete<unknown>>> = {
+  raw: stored<null>(async (task, _, threads) => raw.complete(task, threads)),
+  cms: stored<CmsState>(async (task, order, threads) =>
+    order === undefined ? cms.complete(task, threads) : completeAtLevel(cms, task, order, threads),
+  ),
+};
+
+/** The states were prepared by this very format, which the name says. */
+function stored<State>(complete: Complete<State>): Complete<unknown> {
+  return async ({ prepared, ...completion }, order, threads) =>
+    complete({ ...completion, prepared: prepared as readonly Prepared<State>[] }, order, threads);
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { issueAuthorityCertificate, type CertificateIssuer } from '../certificates/issue.ts';
+import { lifetimeUnder } from '../certificates/new-authority.ts';
 import * as standard from '../certificates/standard-extensions.ts';
 import type { PublicationUrls } from '../config/profile.ts';
 
@@ -30,4 +31,12 @@ export async function createTimeStampCertificate(issuer: CertificateIssuer, requ
   ].map((extension) => extension.der);
   const serialNumber = randomBytes(16);
   return issueAuthorityCertificate(issuer, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
+}
+
+/** The same from now on, for so many years, and no longer than its issuer. */
+export async function certifyTimeStampKey(
+  issuer: CertificateIssuer,
+  { years, ...request }: Pick<AuthorityCertificateRequest, 'name' | 'subjectPublicKeyInfo' | 'urls'> & { readonly years: number },
+): Promise<Uint8Array> {
+  return createTimeStampCertificate(issuer, { ...request, ...lifetimeUnder(issuer, years) });
 }

@@ -6,7 +6,7 @@ import { DerError } from '../asn1/reader.ts';
 import { PathFault } from '../certificates/path/check-path.ts';
 import { validPaths, type PathMaterial } from '../certificates/path/find-path.ts';
 import type { ValidPath } from '../certificates/path/check-path.ts';
-import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { isSelfSigned, pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import { parseCertificate } from '../certificates/x509.ts';
 import { readSignedData } from '../cms/read-signed-data.ts';
 import { attributeValues, readSignerInfo } from '../cms/read-signer-info.ts';
@@ -98,7 +98,7 @@ function hasCertificateReference(attributes: Uint8Array | undefined): boolean {
 }
 
 /** RFC 3161 §2.3: the extension is critical, and time-stamping stands in it alone. */
-function isForTimeStamping({ extendedKeyUsage, keyUsage, isCa }: PathCertificate): boolean {
+export function isForTimeStamping({ extendedKeyUsage, keyUsage, isCa }: PathCertificate): boolean {
   const purposes = extendedKeyUsage?.purposes;
   const hasOne = extendedKeyUsage?.critical === true && purposes?.size === 1 && purposes.has(oids.timeStamping);
   return hasOne && !isCa && (keyUsage === undefined || [...keyUsage].every((bit) => bit <= 1));
@@ -106,7 +106,7 @@ function isForTimeStamping({ extendedKeyUsage, keyUsage, isCa }: PathCertificate
 
 function pathOf(own: PathCertificate, certificates: readonly PathCertificate[], expected: ExpectedToken, time: Date): ValidPath {
   const others = certificates.filter((one) => one !== own);
-  const roots = expected.anyRoot === true ? others.filter((one) => one.isSelfIssued && one.isSignedBy(one)) : [];
+  const roots = expected.anyRoot === true ? others.filter(isSelfSigned) : [];
   const material: PathMaterial = {
     anchors: [...expected.anchors, ...roots],
     intermediates: [...others, ...(expected.intermediates ?? [])],

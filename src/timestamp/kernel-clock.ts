@@ -6,9 +6,12 @@ const askEveryMs = 1000;
 
 /**
  * The machine's clock. `errorMaxMilliseconds`: the authority stops where the kernel says that nothing synchronises the clock (chrony, systemd-timesyncd
- * and ntpd tell it by adjtimex), or that it may be further off; absent: nobody asks.
+ * and ntpd tell it by adjtimex), or that it may be further off; absent: nobody asks. `changed` is told of each fault that comes, goes, or is another one.
  */
-export function kernelClock(errorMaxMilliseconds: number | undefined): AuthorityClock {
+export function kernelClock(
+  errorMaxMilliseconds: number | undefined,
+  changed: (fault: string | undefined) => void = () => undefined,
+): AuthorityClock {
   let askedAt = -Infinity;
   let fault: string | undefined;
   return {
@@ -18,11 +21,21 @@ export function kernelClock(errorMaxMilliseconds: number | undefined): Authority
       const now = performance.now();
       if (now - askedAt >= askEveryMs) {
         askedAt = now;
-        fault = faultOf(native().clockErrorMicroseconds(), errorMaxMilliseconds);
+        const before = fault;
+        fault = faultNow(errorMaxMilliseconds);
+        if (fault !== before) changed(fault);
       }
       return fault;
     },
   };
+}
+
+function faultNow(errorMaxMilliseconds: number): string | undefined {
+  try {
+    return faultOf(native().clockErrorMicroseconds(), errorMaxMilliseconds);
+  } catch {
+    return 'the kernel does not say whether the clock is synchronised';
+  }
 }
 
 function faultOf(errorMicroseconds: number, maxMilliseconds: number): string | undefined {

@@ -54,6 +54,8 @@ export interface TimeStampRequest {
 }
 
 const tagOf = { boolean: 0x01, integer: 0x02, octetString: 0x04, oid: 0x06, sequence: 0x30, extensions: 0xa0 } as const;
+/** Octets of a request; a usual one has less than 200. */
+export const timeStampRequestMaxBytes = 8192;
 /** Nobody needs more: RFC 5816 clients send 8 to 20 octets. */
 const nonceMaxBytes = 64;
 

@@ -21,6 +21,8 @@ export interface TimeStampOrder {
   readonly credentials?: string | undefined;
   /** Attempts over the list of authorities; absent: one. */
   readonly recovery?: { readonly intervalSeconds: number; readonly maxAttempts: number } | undefined;
+  /** Ends it: no further attempt begins, and the one that runs fails. */
+  readonly signal?: AbortSignal | undefined;
   readonly trust: Pick<ExpectedToken, 'anchors' | 'anyRoot' | 'intermediates'>;
 }
 
@@ -41,11 +43,12 @@ export class TimeStampClient {
    */
   async stamp(imprint: MessageImprint, order: TimeStampOrder): Promise<CheckedToken> {
     const { maxAttempts = 1, intervalSeconds = 0 } = order.recovery ?? {};
-    let last = new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'no time-stamp authority is named' });
-    if (order.authorities.length === 0) throw last;
+    let last: Refusal | undefined;
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      if (attempt > 1) await delay(intervalSeconds * 1000);
+      if (attempt > 1) await pause(intervalSeconds, order.signal);
       for (const authority of order.authorities) {
+        if (order.signal?.aborted === true)
+          throw last ?? new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'the time of the request is over' });
         try {
           return await this.#ask(authority, imprint, order);
         } catch (error) {
@@ -53,28 +56,38 @@ export class TimeStampClient {
         }
       }
     }
-    throw last;
+    throw last ?? new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'no time-stamp authority is named' });
   }
 
   async #ask(
     authority: AuthorityAddress,
     imprint: MessageImprint,
-    { policy, nonce, credentials, trust }: TimeStampOrder,
+    { policy, nonce, credentials, trust, signal }: TimeStampOrder,
   ): Promise<CheckedToken> {
     // Positive and of full length, so that what is sent is what comes back.
     const number = nonce ? Buffer.concat([Buffer.of(1), randomBytes(nonceBytes)]) : undefined;
     const request = timeStampRequest(imprint, { policy, nonce: number });
-    const answer = authority instanceof URL ? await this.#post(authority, request, credentials) : await authority.respond(request);
+    const answer =
+      authority instanceof URL ? await this.#post(authority, request, { credentials, signal }) : await authority.respond(request);
     const response = readTimeStampResponse(answer);
     if ('refusal' in response) throw new Refused(response.refusal);
     const sent = number === undefined ? undefined : readAll(der.integer(number)).content;
     return checkToken(response.token, { imprint, nonce: sent, policy, ...trust }, new Date());
   }
 
-  async #post(url: URL, body: Uint8Array, credentials: string | undefined): Promise<Uint8Array> {
+  async #post(url: URL, body: Uint8Array, order: Pick<TimeStampOrder, 'credentials' | 'signal'>): Promise<Uint8Array> {
     const headers = { 'Content-Type': 'application/timestamp-query', Accept: 'application/timestamp-reply' };
-    const answer = await this.#http.fetch({ url, method: 'POST', headers, body, credentials, answerMaxBytes });
+    const answer = await this.#http.fetch({ url, method: 'POST', headers, body, answerMaxBytes, ...order });
     return answer.body;
+  }
+}
+
+/** Until the next attempt, or the end of all of them. */
+async function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await delay(seconds * 1000, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
   }
 }
 

@@ -16,6 +16,7 @@ interface Settings {
   tenants: Record<string, Record<string, unknown>>;
   certificateAuthorities: Record<string, Record<string, unknown>>;
   state: { path: string };
+  timeStampAuthority: Record<string, unknown> & { certificate: string };
 }
 
 beforeAll(() => {
@@ -181,6 +182,34 @@ describe('config check', () => {
     });
     expect(status).toBe(1);
     expect(stderr).toContain('certificateAuthorities.issuing: the key on the token is not that of the certificate');
+  });
+
+  it.each([
+    ['that has another purpose', () => ({ certificate: join(quickstart, 'pki', 'issuing.pem') }), 'the one purpose of its key is not'],
+    ['without its root', ({ certificate }) => ({ chain: [certificate] }), 'did not issue'],
+    ['that is not there', () => ({ certificate: other('none.pem') }), 'there is no such file'],
+    ['whose former certificate is none', () => ({ formerCertificates: [other('other.key')] }), 'there is no certificate in PEM'],
+    ['of a policy that is none', () => ({ policy: '1.x' }), 'a dotted object identifier'],
+  ] as [string, (section: Settings['timeStampAuthority']) => object, string][])(
+    'finds a time-stamp authority %s',
+    async (_name, changes, fault) => {
+      const { status, stderr } = await check((settings) => {
+        Object.assign(settings.timeStampAuthority, changes(settings.timeStampAuthority));
+      });
+      expect(status).toBe(1);
+      expect(stderr).toContain('timeStampAuthority');
+      expect(stderr).toContain(fault);
+    },
+  );
+
+  it('finds a time-stamp authority whose key on the token is another one', async () => {
+    const { status, stderr } = await check((settings) => {
+      settings.timeStampAuthority['keyId'] = settings.certificateAuthorities['issuing']?.['keyId'];
+    });
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('timeStampAuthority: the key on the token is not that of the certificate'),
+    ]);
   });
 
   it('says that there is no file, and that it is no YAML', async () => {

@@ -36,6 +36,19 @@ test('systemd finds nothing wrong with the units', () => {
   expect(systemdAnalyze('verify', '--man=no', ...units.map((unit) => join(directory, unit)))).toEqual({ status: 0, output: '' });
 });
 
+test('the daemon may ask the kernel for the state of its clock, and has no capability to set it', () => {
+  const unit = readFileSync(new URL('../../systemd/signetd.service', import.meta.url), 'utf8');
+  // The filter of ProtectClock would forbid what the last SystemCallFilter allows.
+  for (const line of [
+    'ProtectClock=no',
+    'SystemCallFilter=adjtimex clock_adjtime',
+    'CapabilityBoundingSet=',
+    'NoNewPrivileges=yes',
+    'PrivateUsers=yes',
+  ])
+    expect(unit.split('\n')).toContain(line);
+});
+
 /** Tenths of a point: 15 is an exposure of 1.5. */
 test.each([
   ['signetd.service', 15],

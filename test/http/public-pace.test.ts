@@ -19,6 +19,7 @@ async function flood(requestsPerSecond: number, count: number): Promise<{ status
     connectionsMax: 1000,
     idleTimeoutSeconds: 10,
     ocspSignaturesPerSecond: 1,
+    timeStampsPerSecond: 1,
     requestsPerSecond,
   };
   server = createPublicServer(settings, [

@@ -235,7 +235,6 @@ describe('CAdES (CXP_7)', () => {
   });
 
   it.each([
-    ['1/104', { timeStamp: {} }],
     ['1/103', { signedProperties: { signingTime: { source: 'CLIENT' } } }],
     ['1/103', { signedProperties: { signingTime: { source: 'SYSTEM', time: 1 } } }],
     ['1/103', { signedProperties: { signingTime: { time: 1 } } }],

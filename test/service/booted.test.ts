@@ -60,11 +60,12 @@ afterAll(async () => {
 /** The quickstart's configuration for two users, sockets and credentials. */
 function configured(text: string): string {
   const config = parse(text) as Record<string, Record<string, Record<string, unknown>>>;
-  const { listeners, token, certificateAuthorities, tenants } = config;
+  const { listeners, token, certificateAuthorities, timeStampAuthority, tenants } = config;
   return stringify({
     listeners: { ...listeners, api: { ...listeners?.['api'], key: 'credential:tls-key', port: 8443 }, operations: { port: 9443 } },
     token: { profile: 'softhsm2', label: token?.['label'], pin: 'credential:pin' },
     certificateAuthorities,
+    timeStampAuthority,
     // No identity provider is installed beside them.
     tenants: Object.fromEntries(Object.entries(tenants ?? {}).map(([name, tenant]) => [name, { ...tenant, identityProviders: undefined }])),
   });
@@ -119,6 +120,15 @@ describe.skipIf(reason !== undefined)('the units on a booted systemd', () => {
     machine.run('sed', '-i', '$d', '/etc/signetd/signetd.yaml');
     machine.run('systemctl', 'reload', 'signetd.service');
     await machine.until('the fault is mended', () => machine.property('signetd.service', 'StatusText') === 'serving');
+  });
+
+  it('let the daemon ask the kernel whether its clock is synchronised', async () => {
+    machine.run('sed', '-i', '/^timeStampAuthority:/a \\  clockErrorMaxMilliseconds: 0.000001', '/etc/signetd/signetd.yaml');
+    machine.run('systemctl', 'reload', 'signetd.service');
+    const said = /the time-stamp authority gives no tokens.*"reason":"the clock (is not synchronised|may be \d+ ms off)/;
+    await machine.until('the kernel was asked', () => said.test(journalOf('signetd.service')));
+    machine.run('sed', '-i', '/clockErrorMaxMilliseconds/d', '/etc/signetd/signetd.yaml');
+    machine.run('systemctl', 'reload', 'signetd.service');
   });
 
   it.each(['signetd.service', 'signetd-token.service'])('restart a %s that hangs', async (unit) => {

@@ -8,7 +8,8 @@ import { parseCertificate } from '../../src/certificates/x509.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { RevocationSources, type OwnAuthority } from '../../src/revocation/revocation-data.ts';
-import { completeAtLevel, type LevelOrder } from '../../src/signatures/cms/raise-level.ts';
+import { completeAtLevel } from '../../src/signatures/cms/raise-level.ts';
+import type { LevelOrder } from '../../src/signatures/level-order.ts';
 import { cms } from '../../src/signatures/threaded-formats.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { TimeStampAuthority } from '../../src/timestamp/time-stamp-authority.ts';
@@ -76,6 +77,7 @@ function orderOf(level: LevelOrder['level'], choice: 'OCSP' | 'CRL' | 'BOTH' = '
   const wanted = { choice, ocsp: { kind: 'CERTIFICATE' }, crl: { kind: 'CERTIFICATE' } } as const;
   return {
     level,
+    totalSeconds: 60,
     stamp: async (imprint) => client.stamp(imprint, { authorities: [authority], nonce: true, trust: { anchors: [read(root)] } }),
     imprintHash: 'sha256',
     sources: new RevocationSources(http, (issuer) => authorities.get(issuer.subject.key)),

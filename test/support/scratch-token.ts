@@ -2,7 +2,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { loadTokenConfig, type TokenConfig } from '../../src/config/config.ts';
+import { loadTokenConfig } from '../../src/config/config.ts';
+import type { TokenConfig } from '../../src/config/token-config.ts';
 
 export interface ScratchToken {
   readonly directory: string;

@@ -6,6 +6,14 @@ test('a clock that nobody is to ask about is good', () => {
   expect(kernelClock(undefined).fault()).toBeUndefined();
 });
 
+test('what changes is told once', () => {
+  const told: (string | undefined)[] = [];
+  const clock = kernelClock(0.0001, (fault) => told.push(fault));
+  const fault = clock.fault();
+  expect(clock.fault()).toBe(fault);
+  expect(told).toEqual([fault]);
+});
+
 test('the kernel says whether its clock is synchronised, and how far it may be off', () => {
   const errorMicroseconds = native().clockErrorMicroseconds();
   const fault = kernelClock(0.0001).fault();

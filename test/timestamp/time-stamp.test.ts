@@ -45,7 +45,11 @@ const imprint = { hash: 'sha256', value: createHash('sha256').update(document).d
 let authority: SoftwareAuthority;
 const stampers = new Map<SoftwareKeyType, TimeStampAuthority>();
 
-async function stamper(keyType: SoftwareKeyType, over: Partial<AuthorityRules> = {}): Promise<TimeStampAuthority> {
+async function stamper(
+  keyType: SoftwareKeyType,
+  over: Partial<AuthorityRules> = {},
+  options: ConstructorParameters<typeof TimeStampAuthority>[3] = {},
+): Promise<TimeStampAuthority> {
   const key = softwareKey(keyType);
   const { notAfter } = authority.issuer.certificate;
   const certificate = await createTimeStampCertificate(authority.issuer, {
@@ -62,7 +66,7 @@ async function stamper(keyType: SoftwareKeyType, over: Partial<AuthorityRules> =
     algorithm: keyType === 'RSA-2048' ? { scheme: 'RSA_PKCS1', hash } : { scheme: 'ECDSA', hash },
     sign: signing(key).sign,
   };
-  return new TimeStampAuthority(signer, { ...rules, ...over }, clock);
+  return new TimeStampAuthority(signer, { ...rules, ...over }, clock, options);
 }
 
 /** An address at which answers come as they are made. */
@@ -175,6 +179,60 @@ describe('the authority', () => {
     const infos = tokens.map((token) => checkToken(token, { imprint, ...trust() }, fixed).info);
     expect(new Set(infos.map(({ time }) => time.getTime())).size).toBe(50);
     expect(new Set(infos.map(({ serialNumber }) => Buffer.from(serialNumber).toString('hex'))).size).toBe(50);
+  });
+});
+
+describe('with ordering, the times', () => {
+  const request = timeStampRequest(imprint, {});
+  const timesOf = (answers: readonly Uint8Array[]): (number | string)[] =>
+    answers.map(readTimeStampResponse).map((response) => {
+      if (!('token' in response)) return response.refusal;
+      return checkToken(response.token, { imprint, ...trust() }, now()).info.time.getTime();
+    });
+
+  test('go ahead of the clock by a second at most, however loose the accuracy is, and by no more than that', async () => {
+    const fixed = new Date();
+    now = () => fixed;
+    for (const [accuracy, aheadMs] of [
+      [{ seconds: 60, milliseconds: 0 }, 1000],
+      [{ seconds: 0, milliseconds: 20 }, 20],
+    ] as const) {
+      const latest = { ms: fixed.getTime() + aheadMs - 2 };
+      const one = await stamper('P-256', { ordering: true, accuracy }, { latest });
+      const [first, second, third] = timesOf([await one.respond(request), await one.respond(request), await one.respond(request)]);
+      expect([first, second]).toEqual([fixed.getTime() + aheadMs - 1, fixed.getTime() + aheadMs]);
+      expect(third).toContain('timeNotAvailable: more tokens than can be put in order');
+    }
+  });
+
+  test('go on where another authority with the same past has left off, as after a reload', async () => {
+    const fixed = new Date();
+    now = () => fixed;
+    const latest = { ms: 0 };
+    const [one, other] = [await stamper('P-256', { ordering: true }, { latest }), await stamper('P-256', { ordering: true }, { latest })];
+    const times = timesOf([await one.respond(request), await other.respond(request), await one.respond(request)]);
+    expect(times).toEqual([0, 1, 2].map((ms) => fixed.getTime() + ms));
+  });
+});
+
+describe('what bounds signatures', () => {
+  test('is asked for tokens alone, and may say no; whoever counts is told how each request ended', async () => {
+    const outcomes: string[] = [];
+    const one = await stamper('P-256', {}, { answered: (outcome) => outcomes.push(outcome) });
+    let begun = 0;
+    const within = async <T>(work: () => Promise<T>): Promise<T> => {
+      begun += 1;
+      if (begun > 1) throw new Error('no more');
+      return work();
+    };
+    await one.respond(Buffer.from('hello'), within);
+    await one.respond(timeStampRequest(imprint, { policy: '1.2.9' }), within);
+    expect(begun).toBe(0);
+    await one.respond(timeStampRequest(imprint, {}), within);
+    await expect(one.respond(timeStampRequest(imprint, {}), within)).rejects.toThrow('no more');
+    // The service's own requests are not bounded.
+    await one.respond(timeStampRequest(imprint, {}));
+    expect(outcomes).toEqual(['badDataFormat', 'unacceptedPolicy', 'granted', 'granted']);
   });
 });
 

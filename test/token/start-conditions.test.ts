@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, TokenConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config.ts';
+import { TokenConfig } from '../../src/config/token-config.ts';
 import { loadProfile } from '../../src/token/host/module-profile.ts';
 import { tokenSessionFault } from '../../src/token/host/session-limit.ts';
 import { checkStartConditions } from '../../src/token/host/start-conditions.ts';

@@ -36,6 +36,14 @@ interface ResponderOptions {
   readonly limit: SigningLimit;
 }
 
+interface SignedAnswer {
+  readonly answer: OcspAnswer;
+  /** Whether every certificate was issued. */
+  readonly isIssued: boolean;
+  readonly thisUpdate: Date;
+  readonly nextUpdate: Date;
+}
+
 /** Certificates whose answers are kept: some 20 MB. */
 const keptCertificatesMax = 10_000;
 /** Requests that are known by their text: some 5 MB. */
@@ -94,6 +102,12 @@ export class OcspResponder {
     });
   }
 
+  /** An OCSPResponse for the service itself, which is not held up by what strangers ask. @throws {Error} where none can be had */
+  async ownAnswer(request: Uint8Array): Promise<Uint8Array> {
+    const answer = await this.answer(request);
+    return answer.outcome === 'tryLater' ? (await this.#sign(parseOcspRequest(request))).answer.der : answer.der;
+  }
+
   #caught(work: () => OcspAnswer | Promise<OcspAnswer>): OcspAnswer | Promise<OcspAnswer> {
     try {
       const answer = work();
@@ -137,19 +151,21 @@ export class OcspResponder {
     return (await this.#signed(request)).answer;
   }
 
-  async #signed({ certIds, nonce }: OcspRequest): Promise<{ answer: OcspAnswer; isIssued: boolean; thisUpdate: Date; nextUpdate: Date }> {
-    return this.#options.limit.run(async () => {
-      const signer = this.keys.current;
-      if (signer === undefined) throw new NoResponder();
-      const { keepExpired, lifetimeSeconds } = this.#options.config;
-      const thisUpdate = new Date(Math.floor(Date.now() / 1000) * 1000);
-      // Nobody could verify it once the responder's certificate has ended.
-      const nextUpdate = new Date(Math.min(thisUpdate.getTime() + lifetimeSeconds * 1000, signer.notAfter.getTime()));
-      const { responses, extendedRevoke, isIssued } = await this.#responses(certIds);
-      const archiveCutoff = keepExpired ? this.#options.issuer.certificate.notBefore : undefined;
-      const der = await basicResponse(signer, { responses, thisUpdate, nextUpdate, nonce, archiveCutoff, extendedRevoke });
-      return { answer: { der, outcome: 'signed' as const }, isIssued, thisUpdate, nextUpdate };
-    });
+  async #signed(request: OcspRequest): Promise<SignedAnswer> {
+    return this.#options.limit.run(async () => this.#sign(request));
+  }
+
+  async #sign({ certIds, nonce }: OcspRequest): Promise<SignedAnswer> {
+    const signer = this.keys.current;
+    if (signer === undefined) throw new NoResponder();
+    const { keepExpired, lifetimeSeconds } = this.#options.config;
+    const thisUpdate = new Date(Math.floor(Date.now() / 1000) * 1000);
+    // Nobody could verify it once the responder's certificate has ended.
+    const nextUpdate = new Date(Math.min(thisUpdate.getTime() + lifetimeSeconds * 1000, signer.notAfter.getTime()));
+    const { responses, extendedRevoke, isIssued } = await this.#responses(certIds);
+    const archiveCutoff = keepExpired ? this.#options.issuer.certificate.notBefore : undefined;
+    const der = await basicResponse(signer, { responses, thisUpdate, nextUpdate, nonce, archiveCutoff, extendedRevoke });
+    return { answer: { der, outcome: 'signed' }, isIssued, thisUpdate, nextUpdate };
   }
 
   async #responses(certIds: readonly CertId[]): Promise<{ responses: SingleResponse[]; extendedRevoke: boolean; isIssued: boolean }> {

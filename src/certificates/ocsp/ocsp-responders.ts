@@ -34,14 +34,17 @@ export class OcspResponders {
     });
   }
 
-  /** Goes by these from now on; resolves when each has a key and a certificate, or has failed to get one, which is tried again each second. */
-  async use(authorities: Authorities, config: AuthorityConfigs): Promise<void> {
+  /**
+   * Goes by these from now on; resolves when each has a key and a certificate, or has failed to get one, which is tried again each second. `others`: DER of
+   * further certificates that they issued and the state store does not know.
+   */
+  async use(authorities: Authorities, config: AuthorityConfigs, others: readonly Uint8Array[] = []): Promise<void> {
     const next = new Map<string, OcspResponder>();
     for (const [name, issuer] of authorities) {
       const settings = config[name];
       if (settings?.ocsp.enabled !== true) continue;
       const { keepExpired } = settings.crl;
-      const issuedAuthorities = authoritiesUnder(issuer, authorities);
+      const issuedAuthorities = issuedUnder(issuer, authorities, others);
       const options = { issuer, config: { ...settings.ocsp, keepExpired }, issuedAuthorities, limit: this.#limit };
       next.set(name, new OcspResponder(this.#tools, name, options));
     }
@@ -117,8 +120,8 @@ export class OcspResponders {
 }
 
 /** Certificates of authorities have no row in the state store: those that the configuration names count as issued. */
-function authoritiesUnder({ certificate }: CertificateIssuer, authorities: Authorities): ReadonlySet<string> {
+function issuedUnder({ certificate }: CertificateIssuer, authorities: Authorities, others: readonly Uint8Array[]): ReadonlySet<string> {
   const ders = [...authorities.values()].flatMap(({ chain, otherChains = [] }) => [...chain, ...otherChains.flat()]);
-  const issued = ders.map(parseCertificate).filter(({ issuer }) => Buffer.compare(issuer, certificate.subject) === 0);
+  const issued = [...ders, ...others].map(parseCertificate).filter(({ issuer }) => Buffer.compare(issuer, certificate.subject) === 0);
   return new Set(issued.map(({ serialNumber }) => serialNumberText(Buffer.from(serialNumber).toString('hex'))));
 }

@@ -10,7 +10,7 @@ export interface SigningLimitSettings {
 /** More is asked for than strangers may have. */
 export class TooManySignatures extends Error {
   constructor() {
-    super('too many OCSP answers are asked for');
+    super('more signatures are asked for than strangers may have');
     this.name = 'TooManySignatures';
   }
 }

@@ -18,7 +18,7 @@ export interface PathMaterial {
  * got furthest is thrown. @throws {PathFault}
  */
 export function* validPaths(target: PathCertificate, material: PathMaterial, options: PathOptions): Generator<ValidPath> {
-  let fault = new PathFault('no trust anchor leads to it', 0);
+  let fault: PathFault | undefined;
   let found = false;
   for (const { anchor, path } of candidates(target, material, options.at)) {
     try {
@@ -29,7 +29,7 @@ export function* validPaths(target: PathCertificate, material: PathMaterial, opt
       fault = error;
     }
   }
-  if (!found) throw fault;
+  if (!found) throw fault ?? new PathFault('no trust anchor leads to it', 0);
 }
 
 /** The first valid path. @throws {PathFault} */

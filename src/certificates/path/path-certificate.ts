@@ -1,5 +1,6 @@
 import { X509Certificate, type KeyObject } from 'node:crypto';
 import { oids } from '../../asn1/object-identifiers.ts';
+import { foundOnce, readOnce } from '../../asn1/read-once.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
 import { readTbsCertificate, type TbsCertificate } from '../tbs-certificate.ts';
@@ -74,8 +75,13 @@ export interface PathCertificate {
 
 const tagOf = { boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, sequence: 0x30 } as const;
 
-/** @throws {DerError} for what is no certificate */
-export function pathCertificate(der: Uint8Array): PathCertificate {
+/** Chains have the same certificates again and again. */
+const memory = { entriesMax: 1000, entryMaxBytes: 16 * 1024 };
+
+/** The same object for the same bytes, as long as it is remembered. @throws {DerError} for what is no certificate */
+export const pathCertificate: (der: Uint8Array) => PathCertificate = readOnce(readPathCertificate, memory);
+
+function readPathCertificate(der: Uint8Array): PathCertificate {
   const [tbsElement] = children(expectTag(readAll(der), tagOf.sequence));
   if (tbsElement === undefined) throw new DerError('no certificate', 0);
   const tbs = readTbsCertificate(tbsElement);
@@ -126,8 +132,13 @@ export function pathCertificate(der: Uint8Array): PathCertificate {
     ocspUrls: read(oids.authorityInfoAccess, (list) => children(list).flatMap((one) => accessUrl(one, oids.accessOcsp))) ?? [],
     needsNoStatus: extensions.has(oids.ocspNoCheck),
     unknownCritical: [...extensions.values()].find(({ oid, critical }) => critical && !understood.has(oid))?.oid,
-    isSignedBy: (other) => other.publicKey !== undefined && verifies(x509, other.publicKey),
+    isSignedBy: foundOnce(({ publicKey: key }) => key !== undefined && verifies(x509, key)),
   };
+}
+
+/** A root: its own key signed it. */
+export function isSelfSigned(certificate: PathCertificate): boolean {
+  return certificate.isSelfIssued && certificate.isSignedBy(certificate);
 }
 
 function openSslCertificate(der: Uint8Array): X509Certificate | undefined {

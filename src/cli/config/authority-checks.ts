@@ -4,6 +4,7 @@ import type { RehearsingIssuer } from '../../certificates/issue.ts';
 import { checkProfiles } from '../../certificates/profile-check.ts';
 import { parseCertificateText } from '../../certificates/x509.ts';
 import { ConfigError, type Config } from '../../config/config.ts';
+import { loadTimeStampSigner } from '../../timestamp/load-signer.ts';
 import { connectToHost } from '../../token/operator/host-questions.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
 import { answerMs } from '../token/token-access.ts';
@@ -47,9 +48,10 @@ export function checkTenantProfiles(findings: Findings, { tenants, certificateAu
   }
 }
 
-/** The key of each certificate authority is on the token; only where the token host runs. */
+/** The keys of the certificate authorities and of the time-stamp authority are on the token; only where the token host runs. */
 export async function checkAuthorityKeys(findings: Findings, config: Config): Promise<void> {
-  if (findings.faults.length > 0 || Object.keys(config.certificateAuthorities).length === 0) return;
+  const { certificateAuthorities, timeStampAuthority } = config;
+  if (findings.faults.length > 0 || (Object.keys(certificateAuthorities).length === 0 && timeStampAuthority === undefined)) return;
   const place = findings.at('certificateAuthorities');
   let host: Awaited<ReturnType<typeof connectToHost>>;
   try {
@@ -67,9 +69,16 @@ export async function checkAuthorityKeys(findings: Findings, config: Config): Pr
   const token = new TokenClient({ ...config.token, host: 'external' }, findings.configPath, silent);
   try {
     await token.start();
-    for (const [name, files] of Object.entries(config.certificateAuthorities)) {
+    const checks = Object.entries(certificateAuthorities).map(
+      ([name, files]) =>
+        async () =>
+          checkAuthorityKey(`certificateAuthorities.${name}`, loadAuthority(token, files)),
+    );
+    if (timeStampAuthority !== undefined)
+      checks.push(async () => checkAuthorityKey('timeStampAuthority', loadTimeStampSigner(token, timeStampAuthority)));
+    for (const check of checks) {
       try {
-        await checkAuthorityKey(name, loadAuthority(token, files));
+        await check();
       } catch (error) {
         findings.faults.push(`${findings.configPath}: ${faultText(error)}`);
       }

@@ -9,6 +9,7 @@ import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts
 import { Findings } from './findings.ts';
 import { checkIdentityProviders } from './identity-provider-checks.ts';
 import { checkSocketPath, checkToken } from './token-checks.ts';
+import { checkTimeStampAuthority } from './time-stamp-checks.ts';
 import { checkClientAuthority, checkRevocationLists, checkServerCertificate } from './tls-checks.ts';
 
 /** `config check`: everything that would keep the daemon from starting, as far as it can be seen from here. */
@@ -43,6 +44,7 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   for (const { member, text } of readableFiles(config)) findings.at(member).fault(text);
   checkIdentityProviders(findings, config.identityProviders);
   checkAuthorities(findings, config.certificateAuthorities);
+  checkTimeStampAuthority(findings, config);
   checkTenantProfiles(findings, config);
   await checkAuthorityKeys(findings, config);
 }

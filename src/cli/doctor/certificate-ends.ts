@@ -15,12 +15,16 @@ interface End {
 /** When the certificates of the configuration end: the first of each member, and what to do about those that end soon. */
 export function certificateEnds(config: Config, now = Date.now()): Diagnosis[] {
   const { api } = config.listeners;
+  const { timeStampAuthority } = config;
   const ends = [
     ...endsOf('listeners.api.certificate', api.certificate),
     ...endsOf('listeners.api.clientCertificateAuthority', api.clientCertificateAuthority),
     ...Object.entries(config.certificateAuthorities).flatMap(([name, { certificate, chain }]) =>
       [certificate, ...chain].flatMap((file) => endsOf(`certificateAuthorities.${name}`, file)),
     ),
+    ...(timeStampAuthority === undefined
+      ? []
+      : [timeStampAuthority.certificate, ...timeStampAuthority.chain].flatMap((file) => endsOf('timeStampAuthority', file))),
   ].toSorted((one, other) => one.at.getTime() - other.at.getTime());
   const soon = ends.filter(({ at }) => at.getTime() - now < warnDays * dayMs);
   const [first] = ends;

@@ -1,4 +1,5 @@
-import { loadTokenConfig, type TokenConfig } from '../../config/config.ts';
+import { loadTokenConfig } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import { connectToHost } from '../../token/operator/host-questions.ts';
 import { openModule } from '../../token/operator/module-questions.ts';
 import { TokenReports } from '../../token/operator/token-reports.ts';

@@ -26,6 +26,7 @@ const common = {
   503: { ...problem('The service is overloaded or stops.'), headers: retryAfter },
 };
 const notFound = problem('There is no such file for this tenant: never stored, deleted, or expired.');
+/** A body of any bytes. What is downloaded has no schema: its media type is whatever the uploader said, and its bytes need not be what that promises (OpenAPI 3.1, 4.8.14.2). */
 const bytes: Schema = { type: 'string', format: 'binary' };
 const nameHeader = { description: 'the name of the file, percent-encoded UTF-8', schema: { type: 'string' } };
 const fileID = { name: 'fileID', in: 'path', required: true, description: 'as the upload answered it', schema: { type: 'string' } };
@@ -78,7 +79,7 @@ export function filePaths(ftmRoot: string): FilePaths {
         parameters: [fileID],
         summary: 'Downloads a file with the media type and the name that it was uploaded with; HEAD answers the headers alone.',
         responses: {
-          200: { description: 'The file.', headers: fileHeaders, content: { '*/*': { schema: bytes } } },
+          200: { description: 'The file.', headers: fileHeaders, content: { '*/*': {} } },
           404: notFound,
           ...common,
         },

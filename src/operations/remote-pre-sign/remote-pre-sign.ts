@@ -95,7 +95,11 @@ type Prepare = (documents: readonly InputDocument[], context: Context) => Promis
 function bySigner(asked: AskedSignature, fields: readonly InputDocumentField[], signer: ExternalSigner): Prepare {
   const plan = signingPlan(asked, fields, signer);
   checkValidNow(signer, new Date());
-  return async (documents, context) => prepareSession(plan, documents, signer, context);
+  return async (documents, context) => {
+    // Who signs on a device is told before, not after.
+    if (asked.level !== undefined) context.levels.order(asked.level, signer.chain);
+    return prepareSession(plan, documents, signer, context);
+  };
 }
 
 /** @throws {Refusal} FIELDS_INCONSISTENT */

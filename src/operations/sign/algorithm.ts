@@ -5,6 +5,7 @@ import { Refusal } from '../../result-codes.ts';
 import { algorithmOfOid, hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { TokenCannot } from '../../token/token.ts';
+import { hashOfDigest } from './enumerations.ts';
 import type { XP7Signature } from './parameters.ts';
 import type { RawSignature } from './raw-signature.ts';
 
@@ -16,7 +17,6 @@ export interface SignerKey {
 const rawAt = '/parameters/rawSignature/rawSignatureParameters';
 const offered =
   'sha256/384/512WithRSAEncryption (1.2.840.113549.1.1.11 to .13), RSASSA-PSS (1.2.840.113549.1.1.10), ecdsa-with-SHA256/384/512 (1.2.840.10045.4.3.2 to .4)';
-const digestNames = { SHA_1: 'sha1', SHA_256: 'sha256', SHA_384: 'sha384', SHA_512: 'sha512' } as const;
 
 /** The algorithm that the parameters name, undefined: the key's usual one. Refused before the key is looked at. @throws {Refusal} UNSUPPORTED, FIELDS_INCONSISTENT */
 export function rawAlgorithmAsked(raw: RawSignature): SignatureAlgorithm | undefined {
@@ -134,7 +134,7 @@ export function checkOneAlgorithm(algorithms: readonly SignatureAlgorithm[]): Si
 
 /** The algorithm of a CMS signature. @throws {Refusal} FIELDS_INCONSISTENT for RSAVersion with another key than RSA. */
 export function cmsAlgorithm(options: XP7Signature, key: SignerKey): SignatureAlgorithm {
-  const hash = digestNames[options.digestAlgorithm ?? 'SHA_256'];
+  const hash = hashOfDigest[options.digestAlgorithm ?? 'SHA_256'];
   if (!key.type.startsWith('RSA-')) {
     if (options.RSAVersion !== undefined) {
       throw new Refusal('FIELDS_INCONSISTENT', {

@@ -16,10 +16,15 @@ export type AskedSignature =
 /** Checks parameters and documents against each other, before any key is looked at. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
 export function askedSignature(
   { parameters, inputDocuments }: { readonly parameters: SignatureParameters; readonly inputDocuments: readonly InputDocumentField[] },
-  { caller, config }: Pick<Context, 'caller' | 'config'>,
+  { caller, config, levels }: Pick<Context, 'caller' | 'config' | 'levels'>,
 ): AskedSignature {
   checkDocumentCount(inputDocuments, config.limits);
-  const requested = requestedSignature(parameters, { allowSha1: config.tenants[caller.tenant]?.allowSha1 ?? false });
+  const requested = requestedSignature(parameters, {
+    allowSha1: config.tenants[caller.tenant]?.allowSha1 ?? false,
+    checkUrl: (text, at) => {
+      levels.checkUrl(text, at);
+    },
+  });
   checkDocuments(inputDocuments, { digestAllowed: requested.kind === 'raw', passwordAllowed: false });
   return requested.kind === 'raw' ? { ...requested, algorithm: rawAlgorithmAsked(requested.raw) } : requested;
 }

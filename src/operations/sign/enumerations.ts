@@ -15,3 +15,5 @@ export const XadesVersion = z.enum(['VERSION_1_1_1', 'VERSION_1_2_2', 'VERSION_1
 export const UrlSource = z.enum(['CERTIFICATE', 'CLIENT', 'SERVER']);
 export const Position = z.enum(['FIRST_CHILD', 'LAST_CHILD', 'NEXT_SIBLING']);
 export const RsaVersion = z.enum(['PKCS_1_1_5', 'PKCS_1_2_1']);
+
+export const hashOfDigest = { SHA_1: 'sha1', SHA_256: 'sha256', SHA_384: 'sha384', SHA_512: 'sha512' } as const;

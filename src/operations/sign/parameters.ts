@@ -29,17 +29,23 @@ const XP7Signature = z
       .describe('given: an attached signature of a CMS is one more beside those that it has; true: those are verified first (2/235)'),
     longTermValidation: z
       .strictObject({
-        authoritiesRevocationDataSource: RevocationSources.optional(),
-        signerRevocationDataSource: RevocationSources.optional(),
-        signerRevocationValueChoice: ValueChoice.optional().describe('what revocation data of the signer is taken in'),
-        authoritiesRevocationValueChoice: ValueChoice.optional().describe('what revocation data of the authorities is taken in'),
+        authoritiesRevocationDataSource: RevocationSources.optional().describe(
+          'where revocation data of the authorities, those of the time-stamps included, comes from',
+        ),
+        signerRevocationDataSource: RevocationSources.optional().describe('where revocation data of the signer certificate comes from'),
+        signerRevocationValueChoice: ValueChoice.optional().describe(
+          'what revocation data of the signer is taken in; absent: OCSP where the certificate names a responder, else CRL',
+        ),
+        authoritiesRevocationValueChoice: ValueChoice.optional().describe(
+          'what revocation data of the authorities is taken in; absent: the same',
+        ),
         archiveTimeStamp: z
           .boolean()
           .optional()
           .describe('whether an archive time-stamp is added (level LTA); an addition to the interface'),
       })
       .optional()
-      .meta(notOffered),
+      .describe('level LT: certificates and revocation data go into the signature; needs timeStamp'),
     XP7Providers: z
       .strictObject({
         CXP7Parameters: z

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { Base64, maxListEntries, Text } from '../fields/values.ts';
-import { UrlSource } from './enumerations.ts';
+import { Base64, Text } from '../fields/values.ts';
+import { UrlSourceFields } from './url-source-fields.ts';
 
-const Source = z.strictObject({
-  URLSource: UrlSource.optional().describe('where the address comes from'),
-  clientURL: z.array(Text).max(maxListEntries).optional().describe('addresses; at least one with CLIENT'),
-});
 /** Where CRLs and OCSP answers come from. */
-export const RevocationSources = z.strictObject({ CRL: Source.optional(), OCSP: Source.optional() });
+export const RevocationSources = z.strictObject({
+  CRL: UrlSourceFields.optional().describe('where CRLs come from'),
+  OCSP: UrlSourceFields.optional().describe('where OCSP answers come from'),
+});
 
 const placement = {
   absolute: z.boolean().optional().describe('true: placed by x and y; false: by horizontalPosition, verticalPosition and margin'),

@@ -1,5 +1,6 @@
 import type { InputDocument } from '../../documents/document.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
+import type { AskedLevel } from '../../signatures/asked-level.ts';
 import type { SignerChain } from '../../signatures/format.ts';
 import type { FormatName, PreparedSignatures } from '../../signatures/prepared-signatures.ts';
 import type { ThreadedFormat } from '../../signatures/threaded-format.ts';
@@ -43,7 +44,7 @@ export function signingPlan(asked: AskedSignature, fields: readonly InputDocumen
   checkTrustedAuthority(trustedCaOf(asked), chain.issuers);
   if (asked.kind === 'cms') {
     const algorithm = cmsAlgorithm(asked.options, key);
-    return planOf('cms', cms, cmsParameters(asked, algorithm, chain.certificate), chain);
+    return planOf({ name: 'cms', format: cms, level: asked.level }, cmsParameters(asked, algorithm, chain.certificate), chain);
   }
   const algorithms = fields.map((field, index) => {
     const digest = digestHash(field);
@@ -52,12 +53,11 @@ export function signingPlan(asked: AskedSignature, fields: readonly InputDocumen
     checkDigestFits(digest, algorithm, index);
     return algorithm;
   });
-  return planOf('raw', raw, { algorithm: checkOneAlgorithm(algorithms) }, chain);
+  return planOf({ name: 'raw', format: raw, level: undefined }, { algorithm: checkOneAlgorithm(algorithms) }, chain);
 }
 
 function planOf<Parameters extends { readonly algorithm: SignatureAlgorithm }, State>(
-  name: FormatName,
-  format: ThreadedFormat<Parameters, State>,
+  { name, format, level }: { name: FormatName; format: ThreadedFormat<Parameters, State>; level: AskedLevel | undefined },
   parameters: Parameters,
   signer: SignerChain,
 ): SigningPlan {
@@ -66,7 +66,7 @@ function planOf<Parameters extends { readonly algorithm: SignatureAlgorithm }, S
     algorithm,
     async prepare(documents, { threads, audit }) {
       const task = { documents, parameters: documents.map(() => parameters), signer, moment: { now: new Date() } };
-      const signatures = { format: name, algorithm, prepared: await format.prepare(task, threads) };
+      const signatures = { format: name, algorithm, level, prepared: await format.prepare(task, threads) };
       audit.digests.push(...auditedDigests(signatures));
       return signatures;
     },

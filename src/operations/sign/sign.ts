@@ -70,7 +70,7 @@ export const sign = operation({
       const finish = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
         // Co-signed files are read by their parts: what bound digests were compared with is what the file still has.
         await opened.checkUnchanged();
-        const evidence = await completeSignatures(prepared, { values, signer: chain, documents }, context.threads);
+        const evidence = await completeSignatures(prepared, { values, signer: chain, documents }, context);
         return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       };
       return await withTokensAbility(algorithm, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, finish)));

@@ -1,20 +1,22 @@
 import { z } from 'zod';
 import { maxListEntries, ObjectIdentifier, Secret, Sha1Hex, Text } from '../fields/values.ts';
-import { notOffered } from '../fields/not-offered.ts';
 import { isCountryCode } from '../../certificates/country-codes.ts';
 import { commitmentTypes } from '../../signatures/signed-properties.ts';
 import { Digest, RsaVersion, UrlSource } from './enumerations.ts';
+import { urlSourceFields } from './url-source-fields.ts';
 
 const TimeStamp = z.strictObject({
-  URLSource: UrlSource.optional().describe('where the address of the authority comes from'),
-  clientURL: z.array(Text).max(maxListEntries).optional().describe('addresses of authorities; at least one with CLIENT'),
-  digestAlg: Digest.optional().describe('hash that is time-stamped; absent: SHA_256'),
-  policyOID: ObjectIdentifier.optional().describe('time-stamp policy'),
+  ...urlSourceFields,
+  URLSource: UrlSource.optional().describe(
+    'SERVER (the default): the authorities that the configuration names; CERTIFICATE: the one that the signer certificate names; CLIENT: clientURL',
+  ),
+  digestAlg: Digest.optional().describe('hash of what is time-stamped; absent: SHA_256'),
+  policyOID: ObjectIdentifier.optional().describe('the time-stamp policy that the token must have; absent: any'),
   credentials: z
     .strictObject({ userName: Text.describe('user at the authority'), password: Secret.describe('password of that user') })
     .optional()
     .describe('HTTP credentials at the authority'),
-  nonce: z.boolean().optional().describe('whether a nonce keeps old answers out'),
+  nonce: z.boolean().optional().describe('whether a nonce keeps old answers out; absent: true'),
 });
 
 /** RFC 3986 is ASCII; what it names is never fetched. */
@@ -71,14 +73,14 @@ export const SignedPropertiesField = z.strictObject({
 export const sharedMembers = {
   RSAVersion: RsaVersion.optional().describe('PKCS_1_1_5 (the default) or PKCS_1_2_1 (RSASSA-PSS); for RSA keys alone'),
   trustedCA: Sha1Hex.optional().describe('SHA-1 of the CA certificate that the chain is to end in, hexadecimal'),
-  timeStamp: TimeStamp.optional().meta(notOffered),
+  timeStamp: TimeStamp.optional().describe('level T: the signature is time-stamped; absent: level B'),
   digestAlgorithm: Digest.optional().describe('hash of what is signed; absent: SHA_256, whatever the key'),
   signedProperties: SignedPropertiesField.optional().describe('what is signed beside the document; absent: the current time'),
   recovery: z
     .strictObject({
-      interval: z.int().nonnegative().optional().describe('seconds between two tries'),
-      maxAttempts: z.int().positive().optional().describe('tries in all, over all addresses'),
+      interval: z.int().nonnegative().optional().describe('seconds between two attempts; absent: 0'),
+      maxAttempts: z.int().positive().optional().describe('attempts in all, each over all addresses; absent: 1'),
     })
     .optional()
-    .describe('further tries at time-stamp authorities: seconds between them, and how many'),
+    .describe('further attempts at time-stamp authorities, within the time of the request; absent: one attempt'),
 };

@@ -2,13 +2,13 @@ import { children, readAll } from '../../asn1/reader.ts';
 import { pathCertificate, type PathCertificate } from '../../certificates/path/path-certificate.ts';
 import type { Evidence, InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
-import type { RevocationSources, WantedData } from '../../revocation/revocation-data.ts';
 import type { CheckedToken } from '../../timestamp/check-token.ts';
-import type { ImprintHash, MessageImprint } from '../../timestamp/request.ts';
+import type { MessageImprint } from '../../timestamp/request.ts';
 import type { WorkThreads } from '../../threads/work-threads.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { contentSource } from '../content-source.ts';
 import type { Prepared, SignerChain } from '../format.ts';
+import type { LevelOrder } from '../level-order.ts';
 import { longTermData, type LongTermPath } from '../long-term-data.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
 import type { ThreadedFormat } from '../threaded-format.ts';
@@ -28,23 +28,22 @@ import { readSignedData, type ReadSignedData } from '../../cms/read-signed-data.
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
 import { names } from '../../cms/verify-signer-info.ts';
 
-/** What a signature above baseline B is made with. */
-export interface LevelOrder {
-  readonly level: 'T' | 'LT' | 'LTA';
-  readonly stamp: (imprint: MessageImprint) => Promise<CheckedToken>;
-  /** Hash of what is time-stamped. */
-  readonly imprintHash: ImprintHash;
-  readonly sources: RevocationSources;
-  readonly ofSigner: WantedData;
-  readonly ofAuthorities: WantedData;
-  readonly now: () => Date;
-}
-
 export interface LevelTask {
   readonly prepared: readonly Prepared<CmsState>[];
   readonly values: readonly Uint8Array[];
   readonly signer: SignerChain;
   readonly documents: readonly (InputDocument | undefined)[];
+}
+
+/** An order that is being carried out. */
+interface Carried extends Omit<LevelOrder, 'stamp'> {
+  readonly stamp: (imprint: MessageImprint) => Promise<CheckedToken>;
+  readonly signal: AbortSignal;
+}
+
+/** A signature with what was added to it. */
+interface Raised extends Prepared<CmsState> {
+  readonly additions: Additions;
 }
 
 type CmsFormat = ThreadedFormat<CmsParameters, CmsState>;
@@ -60,42 +59,43 @@ export async function completeAtLevel(
   threads: WorkThreads,
 ): Promise<readonly Evidence[]> {
   const anchors: PathCertificate[] = [];
+  const signal = AbortSignal.timeout(asked.totalSeconds * 1000);
   const stamp = async (imprint: MessageImprint): Promise<CheckedToken> => {
-    const token = await asked.stamp(imprint);
+    const token = await asked.stamp(imprint, signal);
     anchors.push(token.path.anchor);
     return token;
   };
-  const order = { ...asked, stamp };
-  const additions = await Promise.all(
-    task.prepared.map(async (prepared, index) => additionsOf(prepared, at(task.values, index), task.signer, order)),
+  const order = { ...asked, stamp, signal };
+  const additions = await mapSome(task.prepared, async (prepared, index) =>
+    additionsOf(prepared, at(task.values, index), task.signer, order),
   );
+  let final: readonly Additions[] = additions;
   let evidence = await format.complete({ ...task, additions }, threads);
   if (order.level === 'LTA') {
-    const archives = await Promise.all(
-      evidence.map(async (one, index) => archiveAttribute(one, at(task.prepared, index), task.signer, order)),
+    const archives = await mapSome(evidence, async (one, index) =>
+      archiveAttribute(one, { ...at(task.prepared, index), additions: at(additions, index) }, task.signer, order),
     );
-    const archived = additions.map((one, index) => ({ ...one, unsignedAttributes: [...one.unsignedAttributes, at(archives, index)] }));
-    evidence = await format.complete({ ...task, additions: archived }, threads);
+    final = additions.map((one, index) => ({ ...one, unsignedAttributes: [...one.unsignedAttributes, at(archives, index)] }));
+    evidence = await format.complete({ ...task, additions: final }, threads);
   }
-  for (const [index, one] of evidence.entries()) checkLevel(one, at(task.prepared, index), task.signer, order, anchors);
+  for (const [index, one] of evidence.entries())
+    checkLevel(one, { ...at(task.prepared, index), additions: at(final, index) }, task.signer, order, anchors);
   return evidence;
 }
 
-async function additionsOf(
-  { algorithm }: Prepared<CmsState>,
-  value: Uint8Array,
-  signer: SignerChain,
-  order: LevelOrder,
-): Promise<Additions> {
+async function additionsOf({ algorithm }: Prepared<CmsState>, value: Uint8Array, signer: SignerChain, order: Carried): Promise<Additions> {
   const signature = algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
   const token = await order.stamp(signatureImprint(signature, order.imprintHash));
   const additions = { ...noAdditions, unsignedAttributes: [signatureTimeStamp(token.der)] };
   if (order.level === 'T') return additions;
-  const data = await longTermData([signerPath(signer, order), stampPath(token, order)], order.sources, order.now());
+  const data = await longTermData([signerPath(signer, order), stampPath(token, order)], order.sources, {
+    at: order.now(),
+    signal: order.signal,
+  });
   return withLongTermData(additions, data);
 }
 
-function signerPath({ certificate, issuers }: SignerChain, { ofSigner, ofAuthorities }: LevelOrder): LongTermPath {
+function signerPath({ certificate, issuers }: SignerChain, { ofSigner, ofAuthorities }: Carried): LongTermPath {
   return {
     certificates: [certificate.der, ...issuers].map(pathCertificate),
     of: 'signer certificate',
@@ -105,7 +105,7 @@ function signerPath({ certificate, issuers }: SignerChain, { ofSigner, ofAuthori
 }
 
 /** The chain of the time-stamp authority uses the sources of the authorities (formats.md). */
-function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: LevelOrder): LongTermPath {
+function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: Carried): LongTermPath {
   return {
     certificates: [...path.toReversed(), anchor],
     of: 'certificate of the time-stamp authority',
@@ -116,15 +116,15 @@ function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: 
 
 async function archiveAttribute(
   evidence: Evidence,
-  { state, algorithm }: Prepared<CmsState>,
+  { state, algorithm, additions }: Raised,
   signer: SignerChain,
-  order: LevelOrder,
+  order: Carried,
 ): Promise<Uint8Array> {
   const { hash } = algorithm;
   if (hash === 'sha1')
     throw new Refusal('UNSUPPORTED', { message: 'archive time-stamps need a digestAlgorithm of SHA_256, SHA_384 or SHA_512' });
   const data = readSignedData(contentSource(evidence.content));
-  const signerInfo = ownSignerInfo(data, state, signer);
+  const signerInfo = ownSignerInfo(data, { state, additions }, signer);
   const { certificates, revocationData, contentType } = data;
   const input = { contentType, contentDigest: Buffer.from(state.contentDigest, 'base64'), certificates, revocationData, hash };
   return archiveTimeStamp(
@@ -136,13 +136,21 @@ async function archiveAttribute(
   );
 }
 
-/** The new SignerInfo among those of the result: that of this signer with these signed attributes. */
-function ownSignerInfo({ signerInfos }: ReadSignedData, { signedAttributes }: CmsState, { certificate }: SignerChain): Uint8Array {
-  const wanted = signedAttributes.map((one) => Buffer.from(one, 'base64'));
+/** The new SignerInfo among those of the result: that of this signer with these signed attributes, and with the time-stamps that it alone has. */
+function ownSignerInfo(
+  { signerInfos }: ReadSignedData,
+  { state, additions }: Pick<Raised, 'state' | 'additions'>,
+  { certificate }: SignerChain,
+): Uint8Array {
+  const wanted = state.signedAttributes.map((one) => Buffer.from(one, 'base64'));
   const own = signerInfos.find((bytes) => {
     const info = readSignerInfo(bytes);
     const attributes = info.signedAttributes === undefined ? [] : children(readAll(info.signedAttributes)).map(({ raw }) => raw);
-    return names(info.signer, certificate) && wanted.every((one) => attributes.some((other) => one.equals(other)));
+    return (
+      names(info.signer, certificate) &&
+      wanted.every((one) => attributes.some((other) => one.equals(other))) &&
+      additions.unsignedAttributes.every((one) => unsignedAttributesOf(bytes).some((other) => Buffer.compare(one, other) === 0))
+    );
   });
   if (own === undefined) throw new Error('the result lacks the new signature');
   return own;
@@ -151,9 +159,9 @@ function ownSignerInfo({ signerInfos }: ReadSignedData, { signedAttributes }: Cm
 /** What does not reach the level that was asked for does not leave. */
 function checkLevel(
   evidence: Evidence,
-  { state, algorithm }: Prepared<CmsState>,
+  { state, algorithm, additions }: Raised,
   signer: SignerChain,
-  order: LevelOrder,
+  order: Carried,
   timeStampAnchors: readonly PathCertificate[],
 ): void {
   const data = readSignedData(contentSource(evidence.content));
@@ -161,7 +169,7 @@ function checkLevel(
   const root = signer.issuers.at(-1) ?? signer.certificate.der;
   const question = {
     ...data,
-    signerInfo: ownSignerInfo(data, state, signer),
+    signerInfo: ownSignerInfo(data, { state, additions }, signer),
     digestBy: (hash: HashName): Uint8Array => {
       if (hash !== algorithm.hash) throw new Error(`the digest of the content by ${hash} is not at hand`);
       return contentDigest;
@@ -179,6 +187,33 @@ function checkLevel(
       throw new Error(`the signature does not reach level ${order.level}: ${error.message}`, { cause: error });
     throw error;
   }
+}
+
+/** Asks for so many documents at once: who asks for a hundred has no hundred connections. */
+const atOnceMax = 8;
+
+/** Each with a place in the answer; nothing more begins once one has failed. */
+async function mapSome<T, R>(list: readonly T[], work: (one: T, index: number) => Promise<R>): Promise<R[]> {
+  const results = new Map<number, R>();
+  const entries = list.entries();
+  let hasFailed = false;
+  const worker = async (): Promise<void> => {
+    for (const [index, one] of entries) {
+      if (hasFailed) return;
+      try {
+        results.set(index, await work(one, index));
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnceMax, list.length) }, worker));
+  return list.map((_, index) => {
+    const result = results.get(index);
+    if (result === undefined) throw new Error('every document has its result');
+    return result;
+  });
 }
 
 function at<T>(list: readonly T[], index: number): T {

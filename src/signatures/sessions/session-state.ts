@@ -2,6 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { z } from 'zod';
 import { parseCertificate } from '../../certificates/x509.ts';
 import { hashNames, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { AskedLevel } from '../asked-level.ts';
 import type { SignerChain } from '../format.ts';
 import { formatNames, type PreparedSignatures } from '../prepared-signatures.ts';
 
@@ -41,6 +42,7 @@ const Stored = z.strictObject({
     .strictObject({
       format: z.enum(formatNames),
       algorithm: Algorithm,
+      level: AskedLevel.optional(),
       certificate: Bytes,
       issuers: z.array(Bytes),
       documents: z.array(z.strictObject({ digest: Bytes, dataToSign: Bytes.optional(), needsContent: z.boolean(), state: z.unknown() })),
@@ -52,7 +54,7 @@ const Stored = z.strictObject({
 export function sessionText({ documents, signing }: SessionState): string {
   if (signing.kind === 'bare') return JSON.stringify({ documents, bare: { algorithm: signing.algorithm } });
   const { signatures, signer } = signing;
-  const { format, algorithm } = signatures;
+  const { format, algorithm, level } = signatures;
   const prepared = signatures.prepared.map(({ digest, dataToSign, needsContent, state }) => ({
     digest: base64(digest),
     ...(dataToSign === undefined || dataToSign.length > keptDataMaxBytes ? {} : { dataToSign: base64(dataToSign) }),
@@ -60,7 +62,7 @@ export function sessionText({ documents, signing }: SessionState): string {
     state,
   }));
   const chain = { certificate: base64(signer.certificate.der), issuers: signer.issuers.map(base64) };
-  return JSON.stringify({ documents, prepared: { format, algorithm, ...chain, documents: prepared } });
+  return JSON.stringify({ documents, prepared: { format, algorithm, level, ...chain, documents: prepared } });
 }
 
 /** @throws {Error} where the text is not one that `sessionText` wrote */
@@ -68,7 +70,7 @@ export function sessionState(text: string): SessionState {
   const { documents: stored, bare, prepared } = Stored.parse(JSON.parse(text));
   const documents = stored.map(({ id, fileName, contentBytes }) => ({ id, fileName, contentBytes }));
   if (prepared === undefined) return { documents, signing: { kind: 'bare', algorithm: bare?.algorithm } };
-  const { format, algorithm, issuers } = prepared;
+  const { format, algorithm, level, issuers } = prepared;
   const certificate = parseCertificate(prepared.certificate);
   const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const each = prepared.documents.map(({ digest, dataToSign, needsContent, state }) => ({
@@ -80,7 +82,7 @@ export function sessionState(text: string): SessionState {
   }));
   return {
     documents,
-    signing: { kind: 'prepared', signatures: { format, algorithm, prepared: each }, signer: { certificate, publicKey, issuers } },
+    signing: { kind: 'prepared', signatures: { format, algorithm, level, prepared: each }, signer: { certificate, publicKey, issuers } },
   };
 }
 

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import type { TokenConfig } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
 import { exitCodes, refusalExitCodes } from '../host/greeting.ts';
 import { HostRefusedError, PinRefusedError } from '../token.ts';

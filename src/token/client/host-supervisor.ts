@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TokenConfig } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import { HostLink, type LinkEvents } from './host-link.ts';
 import { HostProcess } from './host-process.ts';
 import { PinRefusedError, type HostRefusedError } from '../token.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TokenConfig } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import type { KeyType } from '../../config/profile.ts';
 import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';

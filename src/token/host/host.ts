@@ -2,7 +2,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
-import type { TokenConfig } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
 import type { KeyId } from '../key-id.ts';
 import { callClockMs, elapsedMs } from './call-clock.ts';

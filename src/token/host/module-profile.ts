@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { ConfigError, type TokenConfig } from '../../config/config.ts';
+import { ConfigError } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import {
   macKeyMechanisms,
   macKeyTypes,

@@ -1,4 +1,4 @@
-import type { TokenConfig } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import { readSecret } from '../../config/secret-reference.ts';
 import { isolated } from './isolation.ts';
 import { loadProfile, modulePath, type ModuleProfile } from './module-profile.ts';

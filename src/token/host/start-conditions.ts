@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { ConfigError, type TokenConfig } from '../../config/config.ts';
+import { ConfigError } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { anchorSessions } from './session-limit.ts';
 

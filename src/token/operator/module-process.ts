@@ -1,5 +1,6 @@
 import { Module, SessionFlag } from 'graphene-pk11';
-import { loadTokenConfig, type TokenConfig } from '../../config/config.ts';
+import { loadTokenConfig } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import { loadProfile, type ModuleProfile } from '../host/module-profile.ts';
 import { fileToLoad } from '../host/prepare.ts';
 import { probeToken } from '../host/probe.ts';

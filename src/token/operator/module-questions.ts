@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { TokenConfig } from '../../config/config.ts';
+import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
 import { Initialised, ModuleAnswer, type Initialisation, type ModuleQuestion } from './module-messages.ts';
 import { TokenFailure } from './token-failure.ts';

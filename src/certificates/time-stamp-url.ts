@@ -1,0 +1,25 @@
+import { oids } from '../asn1/object-identifiers.ts';
+import { children, DerError, readAll } from '../asn1/reader.ts';
+import { expectTag } from '../asn1/sequence-fields.ts';
+import { readTbsCertificate } from './tbs-certificate.ts';
+import type { ParsedCertificate } from './x509.ts';
+
+const tagOf = { integer: 0x02, sequence: 0x30, uri: 0x86 } as const;
+
+/**
+ * The address of a time-stamp authority that a certificate names: the extension 1.2.840.113583.1.1.9.1 (Adobe: SEQUENCE of a version, a GeneralName and
+ * whether it wants credentials). Undefined where there is none that can be read.
+ */
+export function timeStampUrlOf({ der }: Pick<ParsedCertificate, 'der'>): string | undefined {
+  const [tbs] = children(readAll(der));
+  const value = tbs === undefined ? undefined : readTbsCertificate(tbs).extensions.get(oids.timeStampAddress)?.value;
+  if (value === undefined) return undefined;
+  try {
+    const [version, location] = children(expectTag(readAll(value), tagOf.sequence));
+    if (version?.tag !== tagOf.integer || location?.tag !== tagOf.uri) return undefined;
+    return Buffer.from(location.content).toString('latin1');
+  } catch (error) {
+    if (error instanceof DerError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import type { CrlPublishers } from '../certificates/crl/crl-publishers.ts';
+import type { CertificateIssuer } from '../certificates/issue.ts';
+import type { OcspResponders } from '../certificates/ocsp/ocsp-responders.ts';
+import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { certificatesIn } from '../certificates/pem.ts';
+import { ConfigError, type Config } from '../config/config.ts';
+import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
+import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
+import type { LevelServices } from '../signatures/level-order.ts';
+import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
+import { TimeStampClient } from '../timestamp/time-stamp-client.ts';
+
+/** What the service itself has, so that it is not asked by HTTP. */
+export interface OwnServices {
+  readonly authorities: ReadonlyMap<string, CertificateIssuer>;
+  readonly crls: Pick<CrlPublishers, 'find'>;
+  readonly ocspResponders: Pick<OcspResponders, 'find'>;
+  /** The time-stamp authority, where there is one at the moment. */
+  readonly timeStampAuthority: () => TimeStampAuthority | undefined;
+}
+
+/** What levels above baseline B are made with under a configuration. @throws {ConfigError} for files that cannot be used */
+export function levelServices(config: Config, own: OwnServices): LevelServices {
+  const { outgoing, revocation, timeStamps } = config;
+  const { certificateAuthority, totalSeconds } = outgoing;
+  const roots = certificateAuthority === undefined ? undefined : readText('outgoing.certificateAuthority', certificateAuthority);
+  const http = new OutgoingHttp({ ...outgoing, certificateAuthority: roots });
+  const anchors = timeStamps.anchors.flatMap((file) => anchorsIn(file));
+  const named = timeStamps.urls.map((url) => new URL(url));
+  return {
+    http,
+    timeStamps: new TimeStampClient(http),
+    revocation: new RevocationSources(http, ownAuthorities(config, own)),
+    server: {
+      authorities: () => (named.length > 0 ? named : [own.timeStampAuthority() ?? []].flat()),
+      crlUrls: revocation.crlUrls.map((url) => new URL(url)),
+      ocspUrls: revocation.ocspUrls.map((url) => new URL(url)),
+    },
+    timeStampTrust: () => {
+      const chain = own.timeStampAuthority()?.signer.chain.map(pathCertificate) ?? [];
+      return { anchors: [...anchors, ...chain.slice(-1)], intermediates: chain.slice(1, -1) };
+    },
+    totalSeconds,
+  };
+}
+
+/** The own authority of an issuer: that of its name and key. */
+function ownAuthorities(
+  { certificateAuthorities }: Config,
+  { authorities, crls, ocspResponders }: OwnServices,
+): (issuer: PathCertificate) => OwnAuthority | undefined {
+  const names = new Map(
+    [...authorities].map(([name, { certificate }]) => [identity(certificate.subject, certificate.subjectPublicKeyInfo), name]),
+  );
+  return ({ subjectDer, subjectPublicKeyInfo }) => {
+    const name = names.get(identity(subjectDer, subjectPublicKeyInfo));
+    if (name === undefined) return undefined;
+    const responder = ocspResponders.find(name);
+    return {
+      crl:
+        certificateAuthorities[name]?.crl.enabled === true
+          ? async () => {
+              const der = crls.find(name)?.crl?.der;
+              if (der === undefined) throw new Error('none has been issued yet');
+              return Promise.resolve(der);
+            }
+          : undefined,
+      ocspAnswer: responder === undefined ? undefined : async (request) => responder.ownAnswer(request),
+    };
+  };
+}
+
+function identity(subject: Uint8Array, subjectPublicKeyInfo: Uint8Array): string {
+  return `${Buffer.from(subject).toString('base64')} ${Buffer.from(subjectPublicKeyInfo).toString('base64')}`;
+}
+
+function anchorsIn(file: string): PathCertificate[] {
+  const text = readText('timeStamps.anchors', file);
+  try {
+    const found = certificatesIn(text).map(pathCertificate);
+    if (found.length > 0) return found;
+  } catch (error) {
+    throw new ConfigError(`timeStamps.anchors: ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  throw new ConfigError(`timeStamps.anchors: ${file}: no certificate in it`);
+}
+
+function readText(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,20 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { certificateEnds } from '../../src/cli/doctor/certificate-ends.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { description } from '../support/api.ts';
+
+it('tells of each certificate of the configuration that ends soon, those of the authorities among them, and of those that have ended', () => {
+  const config = loadConfig(description.configFile);
+  const { certificate = '' } = config.timeStampAuthority ?? {};
+  const endMs = new X509Certificate(readFileSync(certificate)).validToDate.getTime();
+  const told = (now: number): string[] =>
+    certificateEnds(config, now)
+      .filter(({ text }) => text.includes(certificate))
+      .map(({ state, text }) => `${state} ${text}`);
+  const dayMs = 24 * 60 * 60 * 1000;
+  expect(told(endMs - 31 * dayMs)).toEqual([]);
+  expect(told(endMs - 29 * dayMs)).toEqual([expect.stringMatching(/^warning timeStampAuthority: .* ends on /)]);
+  expect(told(endMs)).toEqual([expect.stringMatching(/^fault timeStampAuthority: .* ended on /)]);
+});

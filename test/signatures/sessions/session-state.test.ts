@@ -1,0 +1,42 @@
+import { createPublicKey } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { parseCertificateText } from '../../../src/certificates/x509.ts';
+import type { AskedLevel } from '../../../src/signatures/asked-level.ts';
+import { sessionState, sessionText, type SessionState } from '../../../src/signatures/sessions/session-state.ts';
+import { outsideAuthority } from '../../support/outside-signer.ts';
+
+const signer = outsideAuthority().certify('P-256');
+const certificate = parseCertificateText(signer.certificate);
+const asked: AskedLevel = {
+  level: 'LTA',
+  timeStamp: {
+    addresses: { source: 'CLIENT', urls: ['https://tsa.example.org/'] },
+    hash: 'sha512',
+    policy: '1.2.3',
+    nonce: false,
+    credentials: 'user:pass:word',
+    recovery: { intervalSeconds: 2, maxAttempts: 3 },
+  },
+  ofSigner: { choice: 'BOTH', ocsp: { source: 'CERTIFICATE' }, crl: { source: 'SERVER' } },
+  ofAuthorities: { ocsp: { source: 'SERVER' }, crl: { source: 'CLIENT', urls: ['http://a.example/', 'http://b.example/'] } },
+};
+
+test.each([['baseline B', undefined] as const, ['a level above it', asked] as const])(
+  'a session keeps what was asked for: %s',
+  (_, level) => {
+    const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
+    const publicKey = createPublicKey(signer.publicKey);
+    const prepared = [{ digest: Buffer.alloc(32, 1), algorithm, dataToSign: undefined, needsContent: false, state: { some: ['state'] } }];
+    const state: SessionState = {
+      documents: [{ id: 'd', fileName: undefined, contentBytes: undefined }],
+      signing: {
+        kind: 'prepared',
+        signatures: { format: 'cms', algorithm, level, prepared },
+        signer: { certificate, publicKey, issuers: [] },
+      },
+    };
+    const { signing } = sessionState(sessionText(state));
+    if (signing.kind !== 'prepared') throw new Error('another kind');
+    expect(signing.signatures).toEqual({ format: 'cms', algorithm, level, prepared });
+  },
+);
