@@ -5,8 +5,6 @@ import { entryBody } from './line.ts';
 import type { Entry, FilePlace } from './record.ts';
 
 const retryMs = 500;
-/** How long a record waits for others while the loop is busy: about as long as a disk takes to sync. */
-const gatherMs = 1;
 
 interface Waiting {
   readonly body: string;
@@ -93,7 +91,8 @@ export class GroupWriter {
 
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      await this.#gathered();
+      // Requests that end in the same turn of the loop share a sync.
+      await new Promise(setImmediate);
       const group = this.#waiting;
       this.#waiting = [];
       this.#inWork = group;
@@ -107,19 +106,6 @@ export class GroupWriter {
     }
     this.#inWork = [];
     this.#work = undefined;
-  }
-
-  /**
-   * Until the loop has nothing else to do, or the oldest record has waited long enough: under load a group is as large as it can be, since a sync, and the
-   * way to another thread and back, cost more than all of its records; a record that comes alone goes at once.
-   */
-  async #gathered(): Promise<void> {
-    const oldest = this.#waiting[0]?.since ?? 0;
-    let handled: number;
-    do {
-      handled = eventsHandled();
-      await new Promise(setImmediate);
-    } while (eventsHandled() !== handled && performance.now() - oldest < gatherMs);
   }
 
   #fail(group: readonly Waiting[], error: unknown): void {
@@ -157,9 +143,4 @@ export class GroupWriter {
 
 function unwritable(reason: string): Refusal {
   return new Refusal('STORE_FULL', { message: 'the audit log cannot be written', cause: reason });
-}
-
-/** How many events the loop has taken from the system so far. */
-function eventsHandled(): number {
-  return performance.nodeTiming.uvMetricsInfo.events;
 }
