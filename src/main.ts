@@ -133,7 +133,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const crls = new CrlPublishers(store, log);
   await crls.use(authorities, config.certificateAuthorities);
   crlMetrics(metrics.registry, () => crls.ends());
-  const ocspResponders = new OcspResponders({ store, token, undoing: keys.destruction, log }, ocspLimits(config));
+  const ocspResponders = new OcspResponders({ store, token, undoing: keys.destruction, audit, log }, ocspLimits(config));
   const stamped = timeStampMetrics(metrics.registry, () => ownTimeStamps.certificateEndsMs);
   const ownTimeStamps = await OwnTimeStampAuthority.open(token, config, { answered: stamped, log });
   await ocspResponders.use(authorities, config.certificateAuthorities, ownTimeStamps.certificates);

@@ -42,14 +42,14 @@ export interface IdentityTokenDetails {
   readonly id?: string;
 }
 
-/** What an operator did, by signetctl or by a signal. */
+/** What an operator did, by signetctl or by a signal, or the service for its authorities by itself. */
 export interface AdministrationEntry {
   readonly kind: 'administration';
   /** The service's own identifier of it. */
   readonly request: string;
-  /** Number of the local user who asked over the admin socket; absent for a signal. */
+  /** Number of the local user who asked over the admin socket; absent for a signal, and where nobody asked. */
   readonly uid?: number | undefined;
-  /** As signetctl has it, such as `client revoke`; of a signal, its name. */
+  /** As signetctl has it, such as `client revoke`; of a signal, its name; `issue OCSP responder`. */
   readonly command: string;
   /** The client that it is about, as it is registered from then on, or was until then. */
   readonly client?: string | undefined;
@@ -59,6 +59,10 @@ export interface AdministrationEntry {
   readonly spki?: string | undefined;
   /** `keyReference.reference`. */
   readonly key?: string | undefined;
+  /** The certificate authority that the service did it for, by its name in the configuration. */
+  readonly authority?: string | undefined;
+  /** Of what was issued, each as `<hash>:<hexadecimal>`. */
+  readonly digests?: readonly string[] | undefined;
   /** Members of the configuration that have other values now. */
   readonly changed?: readonly string[] | undefined;
   /** Why it was not done, or how it failed. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Audit } from '../audit/audit.ts';
 import type { AuditDetails, AuditedRequest } from '../audit/audited-request.ts';
@@ -10,18 +10,17 @@ import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { withFewDocuments } from '../operations/limit-sizes.ts';
 import type { Context, Operation } from '../operations/operation.ts';
-import { StoreUnavailable } from '../state/store-unavailable.ts';
 import { asRequest } from '../telemetry/current-request.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { RequestMetrics } from '../telemetry/request-metrics.ts';
 import type { Ticket } from './admission.ts';
 import { admitted } from './admitted.ts';
-import { resultObject, resultOf, success } from './answer.ts';
+import { resultObject, success } from './answer.ts';
+import { answerError } from './answer-error.ts';
 import { parseBigJson, type SharedBody } from './big-json.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { mountDocumentation } from './documentation/mount.ts';
-import { earlyAnswerHeaders, rest } from './early-answer.ts';
-import { endingOf, overloaded, storeAway } from './ending-of.ts';
+import { endingOf, overloaded } from './ending-of.ts';
 import { mountFiles } from './files/mount.ts';
 import type { Guard } from './guard.ts';
 import { JsonError, TooManyValues } from './json-scanner.ts';
@@ -81,19 +80,10 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));
   });
-  app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
-    if (response.headersSent) {
-      next(error);
-      return;
-    }
-    if (error instanceof Problem) sendEarly(request, response, error, options.guard);
-    else if (error instanceof StoreUnavailable) sendProblem(response, storeAway(error, request.path, options.log));
-    else if (error instanceof URIError) sendProblem(response, new Problem(400, 'the path is not percent-encoded UTF-8'));
-    else {
-      const { message } = resultOf(error, request.path, options.log);
-      sendProblem(response, new Problem(500, message));
-    }
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    answerError(error, options, request, response);
   });
+  const operationsAt = new Map(options.operations.map((operation) => [`${options.signRoot}/${operation.path}`, operation]));
   return (request, response) => {
     options.guard.malformed.follow(request, response);
     limitTime(request, current());
@@ -106,26 +96,20 @@ export function createApi(options: ApiOptions, current: () => ApiOptions = () =>
     }
     const { traceparent } = request.headers;
     asRequest(typeof traceparent === 'string' ? traceparent : undefined, () => {
-      app(request, response);
+      // The way of nearly every request: to look for it among the routes would cost as much as to read its JSON.
+      const operation = request.method === 'POST' ? operationsAt.get(request.url ?? '') : undefined;
+      if (operation === undefined) {
+        app(request, response);
+        return;
+      }
+      handle(operation, current(), request, response).catch((error: unknown) => {
+        answerError(error, options, request, response);
+      });
     });
   };
 }
 
-/** An answer that may leave before the body has come. After one with Retry-After, the connection rests for as long as it says. */
-function sendEarly(request: Request, response: Response, problem: Problem, { refusals }: Guard): void {
-  const headers: Record<string, string> = { ...earlyAnswerHeaders(request, problem) };
-  const seconds = headers['Retry-After'];
-  if (seconds !== undefined && headers['Connection'] === undefined) {
-    const restMs = refusals.restMs();
-    headers['Retry-After'] = String(Math.max(Number(seconds), Math.ceil(restMs / 1000)));
-    response.once('finish', () => {
-      rest(request, restMs);
-    });
-  }
-  sendProblem(response, new Problem(problem.status, problem.message, { members: problem.members, headers }));
-}
-
-async function handle(operation: Operation, options: ApiOptions, request: Request, response: Response): Promise<void> {
+async function handle(operation: Operation, options: ApiOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   checkServing(options);
   const busy = options.busySeconds();
   if (busy !== undefined) throw overloaded(busy);
@@ -156,14 +140,14 @@ interface Requesting {
   readonly audited: AuditedRequest;
   readonly admission: Admission;
   readonly ticket: Ticket;
-  readonly response: Response;
+  readonly response: ServerResponse;
   readonly runs: RequestRuns;
 }
 
 async function carryOut(
   operation: Operation,
   options: ApiOptions,
-  request: Request,
+  request: IncomingMessage,
   { caller, audited, admission, ticket, response, runs }: Requesting,
 ): Promise<Ending | Problem> {
   let echo: Ending['echo'] = {};

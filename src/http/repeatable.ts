@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 import type { AuditedRequest } from '../audit/audited-request.ts';
 import { KeptAnswersFull } from '../idempotency/claims.ts';
 import { OtherRequest, type KeptAnswers } from '../idempotency/kept-answers.ts';
@@ -11,7 +11,7 @@ import type { Ending, Reached } from './recorded.ts';
 const keptMinors: ReadonlySet<number> = new Set([202, 204, 205]);
 
 /** 8 to 128 visible ASCII characters, once (contract §10). @throws {Problem} 400 */
-export function idempotencyKeyOf(request: Request): string | undefined {
+export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   const values = request.headersDistinct['idempotency-key'];
   if (values === undefined) return undefined;
   const [value] = values;

@@ -16,8 +16,15 @@ interface Times {
 export function limitTime(request: IncomingMessage, { guard, ftmRoot, transfers }: Times): void {
   if (transfers === undefined) return;
   const seconds = isUpload(request, ftmRoot) ? transfers.config.uploadTimeoutSeconds : guard.limits.requestTimeoutSeconds;
+  // Most come whole with their head, and need no timer.
+  setImmediate(() => {
+    if (!request.complete && !request.destroyed) endAfter(request, seconds, guard);
+  });
+}
+
+function endAfter(request: IncomingMessage, seconds: number, { malformed }: Guard): void {
   const timer = setTimeout(() => {
-    if (!request.complete) guard.malformed.tooLate(request);
+    if (!request.complete) malformed.tooLate(request);
   }, 1000 * seconds);
   const clear = (): void => {
     clearTimeout(timer);

@@ -19,6 +19,11 @@ export interface OutgoingSettings {
   readonly certificateAuthority?: string | undefined;
 }
 
+/** The addresses of a name. */
+type Resolve = (hostname: string) => Promise<string[]>;
+
+const systemAddresses: Resolve = async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address);
+
 export interface OutgoingRequest {
   readonly url: URL;
   readonly method: 'GET' | 'POST';
@@ -38,7 +43,7 @@ export interface OutgoingAnswer {
 
 /**
  * Requests to servers that certificates, callers or the configuration name (contract §5). The name is resolved once, every address that it has is judged,
- * and the connection goes to one that was judged: a name that changes its mind leads nowhere. Redirects are not followed, compression is not taken, and
+ * and the connection goes to one of those: a name that changes its mind leads nowhere. Redirects are not followed, compression is not taken, and
  * time and size are limited, over the exchange as a whole.
  */
 export class OutgoingHttp {
@@ -46,10 +51,12 @@ export class OutgoingHttp {
   readonly #hosts: HostList;
   readonly #networks: Networks;
   readonly #waiting: (() => void)[] = [];
+  readonly #resolve: Resolve;
   #open = 0;
 
   /** @throws {RangeError} for a network that is none */
-  constructor(settings: OutgoingSettings) {
+  constructor(settings: OutgoingSettings, resolve: Resolve = systemAddresses) {
+    this.#resolve = resolve;
     this.#settings = settings;
     this.#hosts = new HostList(settings.clientHosts);
     this.#networks = new Networks(settings.privateNetworks);
@@ -70,8 +77,8 @@ export class OutgoingHttp {
     try {
       await this.#turn(signal);
       try {
-        const address = await this.#resolve(asked.url, signal);
-        return await this.#exchange(asked, address, signal);
+        const addresses = await this.#addresses(asked.url, signal);
+        return await this.#exchange(asked, addresses, signal);
       } finally {
         this.#open -= 1;
         this.#waiting.shift()?.();
@@ -103,24 +110,24 @@ export class OutgoingHttp {
     this.#open += 1;
   }
 
-  async #resolve({ hostname }: URL, signal: AbortSignal): Promise<string> {
+  /** All that the name has, each judged. */
+  async #addresses({ hostname }: URL, signal: AbortSignal): Promise<readonly string[]> {
     const literal = hostname.replace(/^\[|\]$/g, '');
-    const addresses =
-      isIP(literal) === 0 ? (await within(lookup(hostname, { all: true }), signal)).map(({ address }) => address) : [literal];
+    const addresses = isIP(literal) === 0 ? await within(this.#resolve(hostname), signal) : [literal];
     // One bad address among good ones is no accident.
     if (addresses.some((address) => !isPublicAddress(address) && !this.#networks.has(address))) {
       throw new FetchFailed(`the host ${hostname} has an address that is not public and not allowed`);
     }
-    const [first] = addresses;
-    if (first === undefined) throw new FetchFailed(`the host ${hostname} has no address`);
-    return first;
+    if (addresses.length === 0) throw new FetchFailed(`the host ${hostname} has no address`);
+    return addresses;
   }
 
   async #exchange(
     { url, method, headers, body, credentials, answerMaxBytes }: OutgoingRequest,
-    address: string,
+    addresses: readonly string[],
     signal: AbortSignal,
   ): Promise<OutgoingAnswer> {
+    const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
     const { promise, resolve, reject } = Promise.withResolvers<OutgoingAnswer>();
     const options: RequestOptions = {
       method,
@@ -133,9 +140,9 @@ export class OutgoingHttp {
       signal,
       agent: false,
       lookup: (_name, { all }, callback) => {
-        const family = isIP(address);
-        if (all === true) callback(null, [{ address, family }]);
-        else callback(null, address, family);
+        const [first] = pinned;
+        if (all === true) callback(null, pinned);
+        else callback(null, first?.address ?? '', first?.family);
       },
       ...(credentials === undefined ? {} : { auth: credentials }),
     };

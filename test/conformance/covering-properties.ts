@@ -10,7 +10,10 @@ const roles = { claimedRoles: { claimedRole: ['Notaire', 'Directrice générale'
 
 /** Every option of signedProperties at least once. */
 export const coveringProperties: Record<string, object> = {
-  'client-time': { signingTime: { source: 'CLIENT', time: Date.now() + 30_000 } },
+  /** When it is asked for: within the validity of a certificate that was made before. */
+  get 'client-time'() {
+    return { signingTime: { source: 'CLIENT', time: Date.now() } };
+  },
   'no-time': { signingTime: { source: 'NONE' }, commitmentTypeId: 'APPROVAL' },
   appellation: { signatureType: 'APPELLATION', signingTime: { source: 'SYSTEM' } },
   independent: { signatureType: 'INDEPENDENT', commitmentTypeId: 'DELIVERY' },

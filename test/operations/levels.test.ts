@@ -355,8 +355,19 @@ describe('in two steps, with a certificate from elsewhere', () => {
         'answer',
       ),
     );
-    const answer = await sign({ timeStamp: { URLSource: 'CLIENT', clientURL: [authority.url] } });
+    const timeStamp = { URLSource: 'CLIENT', clientURL: [authority.url] };
+    const answer = await sign({ timeStamp });
     expect([codeOf(answer), messageOf(answer)]).toEqual(['0/0', 'success']);
     expect(authority.requests).toBe(1);
+    // From level LT on it is looked at whether its certificate is revoked.
+    const withCrl = async (): Promise<string> => {
+      const list = await serving(() => Buffer.from(outsideRoot.revocationList()));
+      const authorities = { URLSource: 'CLIENT', clientURL: [list.url, `${description.publicUrl}/pki/root.crl`] };
+      const byList = { authoritiesRevocationDataSource: { CRL: authorities }, authoritiesRevocationValueChoice: 'CRL' };
+      return codeOf(await sign({ timeStamp, longTermValidation: byList }));
+    };
+    expect(await withCrl()).toBe('0/0');
+    outsideRoot.revoke(stamper);
+    expect(await withCrl()).toBe('2/234');
   });
 });

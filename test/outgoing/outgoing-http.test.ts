@@ -81,6 +81,26 @@ describe('where it may not go', () => {
     await expect(get(url, { privateNetworks: [] })).rejects.toThrow(/not public/);
   });
 
+  test('a name that changes between look-ups: it is looked up once, and the connection goes where that led', async () => {
+    const url = await served((_, response) => response.end('here'));
+    const answers = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.1', '10.0.0.1'], ['8.8.8.8', '::ffff:169.254.169.254']];
+    const asked: string[] = [];
+    const http = new OutgoingHttp({ ...settings, privateNetworks: ['127.0.0.0/8'] }, async (name) => {
+      asked.push(name);
+      return Promise.resolve(answers.shift() ?? []);
+    });
+    const { port } = new URL(url);
+    const fetching = async (): Promise<string> =>
+      http.fetch({ url: new URL(`http://changing.example:${port}/`), method: 'GET', answerMaxBytes: 10 }).then(
+        ({ body }) => Buffer.from(body).toString(),
+        (error: unknown) => String(error),
+      );
+    expect(await fetching()).toBe('here');
+    for (let round = 0; round < 3; round += 1) expect(await fetching()).toMatch(/not public/);
+    expect(await fetching()).toMatch(/has no address/);
+    expect(asked).toEqual(Array.from({ length: 5 }, () => 'changing.example'));
+  });
+
   test('an address that is allowed does not open its neighbours', async () => {
     await expect(get('http://10.0.0.1/', { privateNetworks: ['10.1.0.0/16'] })).rejects.toThrow(/not public/);
     await expect(get('http://[::ffff:10.0.0.1]/', { privateNetworks: ['127.0.0.0/8'] })).rejects.toThrow(/not public/);

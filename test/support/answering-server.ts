@@ -1,9 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 
-/** What a server answers: bytes, or the number of a status. */
-export type Answering = (request: Buffer) => Promise<Uint8Array | number> | Uint8Array | number;
+type Answer = Uint8Array | number | AsyncIterable<Uint8Array>;
+
+/** What a server answers: bytes, at once or one after the other, or the number of a status. */
+export type Answering = (request: Buffer) => Promise<Answer> | Answer;
 
 /** A server on the loopback that answers as the test says, and counts. */
 export class AnsweringServer {
@@ -18,8 +21,10 @@ export class AnsweringServer {
       this.requests += 1;
       void (async () => {
         const answer = await this.answering(await buffer(request));
-        if (typeof answer === 'number') response.writeHead(answer).end();
-        else response.end(answer);
+        if (typeof answer === 'number') response.writeHead(answer, answer < 400 ? { Location: this.url } : {}).end();
+        else if (answer instanceof Uint8Array) response.end(answer);
+        // Who asked goes away, sooner or later.
+        else await pipeline(answer, response).catch(() => undefined);
       })();
     });
   }

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import type { Audit } from '../../audit/audit.ts';
 import type { OcspConfig } from '../../config/authority-config.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import type { OcspResponderRow } from '../../state/tables/revocation.ts';
@@ -24,6 +25,8 @@ export interface ResponderTools {
   readonly store: StateStore;
   readonly token: Pick<Token, 'createKey' | 'signAsService' | 'listKeys' | 'random'>;
   readonly undoing: KeyUndoing;
+  /** A responder's certificate is issued by the authority: that is recorded, and not done where it cannot be. */
+  readonly audit: Pick<Audit, 'administer'>;
   readonly log: Logger;
 }
 
@@ -110,6 +113,16 @@ export class ResponderKeys {
     return { ...signer, subjectPublicKeyInfo, certificate: der, generation, notBefore, notAfter };
   }
 
+  /** Recorded before anybody gets an answer that it signs. False where another instance was faster. */
+  async #take(row: OcspResponderRow): Promise<boolean> {
+    const entry = { kind: 'administration', request: randomUUID(), command: 'issue OCSP responder', authority: row.authority } as const;
+    const digests = [`sha256:${createHash('sha256').update(row.der).digest('hex')}`];
+    return this.#tools.audit.administer(entry, async () => {
+      const value = await this.#tools.store.run('takeOcspResponder', row);
+      return { value, said: value ? { digests } : { digests, fault: 'another instance was faster' } };
+    });
+  }
+
   /** Announced before it is made: a crash leaves no stray key. Undefined where another instance was faster; the next look finds that one's. */
   async #make(generation: number): Promise<Responder | undefined> {
     const { store, token, undoing, log } = this.#tools;
@@ -128,7 +141,7 @@ export class ResponderKeys {
       const { notBefore, notAfter } = parseCertificate(der);
       const times = { not_before: notBefore.getTime(), not_after: notAfter.getTime() };
       const row = { authority, signer: this.#signer, generation, key_id: id, der, ...times };
-      if (await store.run('takeOcspResponder', row)) {
+      if (await this.#take(row)) {
         log.info('an OCSP responder was made', { authority, keyId: id, ends: notAfter.toISOString() });
         return this.#responder(row);
       }

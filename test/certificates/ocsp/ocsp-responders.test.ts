@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { AdministrationEntry } from '../../../src/audit/record.ts';
 import { OcspResponders } from '../../../src/certificates/ocsp/ocsp-responders.ts';
 import type { OcspAnswer } from '../../../src/certificates/ocsp/ocsp-responder.ts';
 import type { CertificateIssuer } from '../../../src/certificates/issue.ts';
@@ -9,6 +10,7 @@ import { CertificateAuthority } from '../../../src/config/authority-config.ts';
 import type { StateConfig } from '../../../src/config/state-config.ts';
 import { tokenCustody } from '../../../src/keys/custody.ts';
 import { Destruction } from '../../../src/keys/destruction.ts';
+import { Refusal } from '../../../src/result-codes.ts';
 import { storeKeyJournal } from '../../../src/keys/store-key-journal.ts';
 import { openStateStore, type StateStore } from '../../../src/state/state-store.ts';
 import { TokenClient } from '../../../src/token/client/token-client.ts';
@@ -67,10 +69,19 @@ describe.each(Object.entries(databases))('OCSP responders with %s', (_name, kind
     await store.close();
   });
 
+  const records: Partial<AdministrationEntry>[] = [];
+  const recorded: ResponderTools['audit'] = {
+    async administer(entry, work) {
+      const { value, said } = await work(() => []);
+      records.push({ ...entry, ...said });
+      return value;
+    },
+  };
   const toolsOn = (on: StateStore) => ({
     store: on,
     token,
     undoing: new Destruction(on, tokenCustody(token), storeKeyJournal(on), { abandonedMs: 1000, configured: [] }),
+    audit: recorded,
     log: recordingLog(),
   });
 
@@ -217,6 +228,24 @@ describe.each(Object.entries(databases))('OCSP responders with %s', (_name, kind
     expect(last.ends().get('ca')).toBeGreaterThan(first);
     expect(await store.run('journal')).toEqual([]);
     clock.mockRestore();
+  });
+
+  it('are recorded before they sign, and made only where that can be', async () => {
+    records.splice(0);
+    await started();
+    const [row] = await store.run('ocspResponders', { authority: 'ca', signer: signerOf() });
+    const digest = createHash('sha256')
+      .update(row?.der ?? '')
+      .digest('hex');
+    expect(records).toEqual([expect.objectContaining({ command: 'issue OCSP responder', authority: 'ca', digests: [`sha256:${digest}`] })]);
+  });
+
+  it('are not made where they cannot be recorded, and leave no key behind', async () => {
+    const keysBefore = (await token.listKeys()).length;
+    const full = { ...toolsOn(store), audit: { administer: async () => Promise.reject(new Refusal('STORE_FULL')) } };
+    const responders = await started({}, { tools: full });
+    expect(responders.ends().get('ca')).toBe(0);
+    expect(await token.listKeys()).toHaveLength(keysBefore);
   });
 
   it('get another key where theirs is not on the token any more', async () => {

@@ -87,7 +87,7 @@ describe('the running service', () => {
     for (const [method, path] of [
       ['GET', '/'],
       ['POST', '/pki/none.crl'],
-      ['POST', '/tsa'],
+      ['POST', '/tsa/'],
       ['GET', '/health/live'],
     ] as const) {
       const response = await fetch(`${description.publicUrl}${path}`, { method });
