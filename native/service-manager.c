@@ -7,6 +7,7 @@
 #define NAPI_VERSION 8
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <node_api.h>
 #include <stddef.h>
 #include <string.h>
@@ -97,6 +98,19 @@ static napi_value js_peer_user(napi_env env, napi_callback_info info) {
   return napi_create_uint32(env, peer.uid, &user) == napi_ok ? user : NULL;
 }
 
+/* adjustExternalMemory(bytes): tells the garbage collector of memory that it does not count by itself, and of its end. */
+static napi_value js_adjust_external_memory(napi_env env, napi_callback_info info) {
+  napi_value argument;
+  size_t count = 1;
+  int64_t change;
+  int64_t total;
+  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+      napi_get_value_int64(env, argument, &change) != napi_ok || napi_adjust_external_memory(env, change, &total) != napi_ok) {
+    return throw_errno(env, EINVAL);
+  }
+  return NULL;
+}
+
 /* clockErrorMicroseconds(): the bound that the kernel has for the error of its clock, or -1 where nothing synchronises it (adjtimex(2)). */
 static napi_value js_clock_error(napi_env env, napi_callback_info info) {
   (void)info;
@@ -108,12 +122,18 @@ static napi_value js_clock_error(napi_env env, napi_callback_info info) {
   return napi_create_int64(env, synchronised ? (int64_t)clock.maxerror : -1, &result) == napi_ok ? result : throw_errno(env, EINVAL);
 }
 
+/* What is big comes from the kernel as zeros that take no memory until they are written, and goes back to it at once. */
+#define MMAP_THRESHOLD_BYTES (256 * 1024)
+
 NAPI_MODULE_INIT() {
+  /* Left to itself, glibc raises the threshold up to 32 MiB: then big memory is wiped, and so touched, and kept in the heap after its end. */
+  mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
   const napi_property_descriptor properties[] = {
     {"send", NULL, js_send, NULL, NULL, NULL, napi_enumerable, NULL},
     {"closeOnExec", NULL, js_close_on_exec, NULL, NULL, NULL, napi_enumerable, NULL},
     {"peerUser", NULL, js_peer_user, NULL, NULL, NULL, napi_enumerable, NULL},
     {"clockErrorMicroseconds", NULL, js_clock_error, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"adjustExternalMemory", NULL, js_adjust_external_memory, NULL, NULL, NULL, napi_enumerable, NULL},
   };
   if (napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties) != napi_ok) return NULL;
   return exports;

@@ -1,11 +1,12 @@
 /** Runs in a work thread. */
 import type { Content } from './content.ts';
 import { contentBytes, contentPieces } from './content-pieces.ts';
+import { sharedMemory } from '../service/shared-memory.ts';
 
 /** The base64 of the pieces as one text, in memory that threads share. @throws {ContentChanged} */
 export function sharedBase64({ pieces }: { readonly pieces: readonly Content[] }): SharedArrayBuffer {
   const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
-  const shared = new SharedArrayBuffer(Math.ceil(bytes / 3) * 4);
+  const shared = sharedMemory(Math.ceil(bytes / 3) * 4);
   const text = Buffer.from(shared);
   let at = 0;
   let rest = Buffer.alloc(0);

@@ -2,6 +2,7 @@ import { moduleFile } from '../config/module-file.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Content } from './content.ts';
 import { LongAnswer } from './long-answer.ts';
+import { counted } from '../service/shared-memory.ts';
 
 /** From here on base64 is made outside of the event loop. */
 const bigBytes = 256 * 1024;
@@ -12,5 +13,5 @@ export async function evidenceBase64(pieces: readonly Content[], threads: WorkTh
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
   const bytes = inMemory.reduce((total, piece) => total + piece.length, 0);
   if (inMemory.length === pieces.length && bytes <= bigBytes) return Buffer.concat(inMemory).toString('base64');
-  return new LongAnswer(new Uint8Array(await threads.run<SharedArrayBuffer>(thread, 'sharedBase64', { pieces })));
+  return new LongAnswer(new Uint8Array(counted(await threads.run<SharedArrayBuffer>(thread, 'sharedBase64', { pieces }))));
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { isBase64, decodeInPlace } from './base64-in-place.ts';
 import { JsonError, JsonScanner, TooManyValues, type StringSpan } from './json-scanner.ts';
 import { checkEncoding, parseScanned } from './strict-json.ts';
+import { sharedMemory } from '../service/shared-memory.ts';
 
 /** Strings from here on may be taken out of the value. */
 const longBytes = 1024;
@@ -52,7 +53,7 @@ export function readBigJson(task: BigJsonTask): BigJsonResult {
 function joined({ pieces, length }: BigJsonTask): Buffer<SharedArrayBuffer> {
   const [first] = pieces;
   if (pieces.length === 1 && first !== undefined) return Buffer.from(first, 0, length);
-  const whole = Buffer.from(new SharedArrayBuffer(length));
+  const whole = Buffer.from(sharedMemory(length));
   let offset = 0;
   for (const piece of pieces) {
     const part = Buffer.from(piece, 0, Math.min(piece.byteLength, length - offset));

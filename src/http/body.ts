@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Ticket } from './admission.ts';
 import type { SharedBody } from './big-json.ts';
+import { sharedMemory } from '../service/shared-memory.ts';
 import { onBroken } from './broken-request.ts';
 import { Problem } from './problem.ts';
 
@@ -68,8 +69,7 @@ class KnownLength implements Collector {
 
   constructor(length: number, ticket: Ticket) {
     ticket.reserve(length);
-    // The system gives pages as they are written: what is announced and never sent takes no memory.
-    this.#memory = Buffer.from(new SharedArrayBuffer(length));
+    this.#memory = Buffer.from(sharedMemory(length));
   }
 
   add(chunk: Buffer): void {
@@ -122,7 +122,7 @@ class UnknownLength implements Collector {
   #copy(chunk: Buffer): void {
     for (let taken = 0; taken < chunk.length;) {
       const at = this.#length % pieceBytes;
-      if (at === 0) this.#pieces.push(Buffer.from(new SharedArrayBuffer(pieceBytes)));
+      if (at === 0) this.#pieces.push(Buffer.from(sharedMemory(pieceBytes)));
       const part = chunk.subarray(taken, taken + pieceBytes - at);
       this.#pieces.at(-1)?.set(part, at);
       taken += part.length;

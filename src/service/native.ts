@@ -11,13 +11,15 @@ interface Native {
   peerUser(fd: number): number;
   /** The bound that the kernel has for the error of its clock; -1 where nothing synchronises it. @throws {Error} where the kernel may not be asked */
   clockErrorMicroseconds(): number;
+  /** Tells the garbage collector of this thread of memory that it does not count by itself; negative where it is gone. */
+  adjustExternalMemory(bytes: number): void;
 }
 
 /** Built by packaging/bootstrap.sh. */
 const file = fileURLToPath(new URL('../../dist/service-manager.node', import.meta.url));
 let loaded: Native | undefined;
 
-/** Loaded when first needed: a service that nobody supervises does without. @throws {Error} where it is not built */
+/** Loaded when first needed; big memory comes from the kernel from then on. @throws {Error} where it is not built */
 export function native(): Native {
   // A native module has no types of its own: the C source beside it is what this interface says.
   loaded ??= createRequire(import.meta.url)(file) as Native;
