@@ -30,6 +30,8 @@ const bigAtOnceMax = 4;
 
 /** What all tenants share. */
 interface Shared {
+  readonly hosts: HostList;
+  readonly networks: Networks;
   readonly exchanges: Places;
   readonly bigAnswers: Places;
 }
@@ -41,8 +43,6 @@ interface Shared {
  */
 export class OutgoingHttp {
   readonly #settings: OutgoingSettings;
-  readonly #hosts: HostList;
-  readonly #networks: Networks;
   readonly #resolve: Resolve;
   readonly #shared: Shared;
   readonly #tenant: string | undefined;
@@ -55,9 +55,12 @@ export class OutgoingHttp {
   ) {
     this.#resolve = resolve;
     this.#settings = settings;
-    this.#hosts = new HostList(settings.clientHosts);
-    this.#networks = new Networks(settings.privateNetworks);
-    this.#shared = forTenant?.shared ?? { exchanges: new Places(settings.connectionsMax), bigAnswers: new Places(bigAtOnceMax) };
+    this.#shared = forTenant?.shared ?? {
+      hosts: new HostList(settings.clientHosts),
+      networks: new Networks(settings.privateNetworks),
+      exchanges: new Places(settings.connectionsMax),
+      bigAnswers: new Places(bigAtOnceMax),
+    };
     this.#tenant = forTenant?.tenant;
   }
 
@@ -69,7 +72,7 @@ export class OutgoingHttp {
   /** A URL that a caller gave. @throws {UrlRefused} */
   clientUrl(text: string): URL {
     const url = httpUrl(text);
-    if (!this.#hosts.has(url)) throw new UrlRefused('host', `the host ${url.hostname} is not among those that callers may name`);
+    if (!this.#shared.hosts.has(url)) throw new UrlRefused('host', `the host ${url.hostname} is not among those that callers may name`);
     return url;
   }
 
@@ -108,7 +111,7 @@ export class OutgoingHttp {
     const literal = hostname.replace(/^\[|\]$/g, '');
     const addresses = isIP(literal) === 0 ? await this.#resolved(hostname, signal) : [literal];
     // One bad address among good ones is no accident.
-    if (addresses.some((address) => !isPublicAddress(address) && !this.#networks.has(address))) {
+    if (addresses.some((address) => !isPublicAddress(address) && !this.#shared.networks.has(address))) {
       throw new FetchFailed(`the host ${hostname} has an address that is not public and not allowed`);
     }
     if (addresses.length === 0) throw new FetchFailed(`the host ${hostname} has no address`);
