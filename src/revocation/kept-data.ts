@@ -49,12 +49,9 @@ export class KeptData<T> {
     const kept = this.#entries.get(key);
     if (kept !== undefined && kept.until > at.getTime() && (suits(kept.value) || kept.triedAt + retryMs > at.getTime())) return kept.value;
     const running = this.#running.get(key) ?? this.#begin(key, at, ask);
-    if (signal === undefined) {
-      // Never counted down: it goes on to its end.
-      running.waiting += 1;
-      return running.answer;
-    }
     running.waiting += 1;
+    // Who cannot leave is never counted off: it goes on to its end.
+    if (signal === undefined) return running.answer;
     try {
       return await within(running.answer, signal);
     } finally {

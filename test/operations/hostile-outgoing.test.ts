@@ -1,10 +1,20 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { call, codeOf, contentDocument, messageOf, newKey, secretOf, type ApiAnswer, type TestKey } from '../support/api.ts';
+import {
+  call,
+  codeOf,
+  contentDocument,
+  messageOf,
+  newKey,
+  secretOf,
+  type ApiAnswer,
+  type ClientName,
+  type TestKey,
+} from '../support/api.ts';
 
 /** Two clients of two tenants. */
-const [slow, other] = ['other', 'app'];
+const [slow, other] = ['other', 'app'] as const;
 const sockets = new Set<Socket>();
 /** Requests that came in. */
 let heard: (count: number) => void = () => undefined;
@@ -20,7 +30,7 @@ const server = createServer((socket) => {
   });
 });
 let url: string;
-const keys = new Map<string, TestKey>();
+const keys = new Map<ClientName, TestKey>();
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => {
@@ -34,7 +44,7 @@ afterAll(() => {
   server.close();
 });
 
-async function stamped(client: string, documents = 1): Promise<ApiAnswer> {
+async function stamped(client: ClientName, documents = 1): Promise<ApiAnswer> {
   const key = keys.get(client);
   if (key === undefined) throw new Error(`no key of ${client}`);
   const timeStamp = { URLSource: 'CLIENT', clientURL: [url] };
