@@ -16,7 +16,7 @@ import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
 import { checkKeyTypes, keyOptions, keysOf, macKeyOptions, poolTargets } from './daemon/key-options.ts';
-import { levelServices } from './daemon/level-services.ts';
+import { levelServices, levelServicesOf } from './daemon/level-services.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { OwnTimeStampAuthority } from './daemon/own-time-stamp-authority.ts';
 import { readinessFaults } from './daemon/readiness.ts';
@@ -191,7 +191,9 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       deliveries,
       audit: details,
       deliver: otpDelivery(valid, caller),
-      levels: new Levels(services, { anyRoot: valid.config.tenants[caller.tenant]?.timeStampsFromAnyRoot ?? false }),
+      levels: new Levels(levelServicesOf(services, caller.tenant), {
+        anyRoot: valid.config.tenants[caller.tenant]?.timeStampsFromAnyRoot ?? false,
+      }),
     }),
   });
   const messenger = { store, log, threads, metrics: messageMetrics(metrics.registry) };

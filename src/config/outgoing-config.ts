@@ -6,7 +6,7 @@ const Host = z
   .string()
   .regex(
     /^((\*\.)?[a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/,
-    'a host such as tsa.example.org, tsa.example.org:8080, *.example.org or [2001:db8::1]',
+    'a host such as tsa.example.org, tsa.example.org:8080, *.example.org, *.example.org:8080 or [2001:db8::1]',
   );
 const Network = z.string().regex(/^[0-9a-f.:]+\/\d{1,3}$/i, 'a network such as 10.0.0.0/8');
 const Url = z.url({ protocol: /^https?$/ });
@@ -17,7 +17,7 @@ export const OutgoingConfig = z.strictObject({
     .array(Host)
     .default([])
     .describe(
-      'Hosts that the URLs of callers (URLSource CLIENT) may name, each with a port where one is given; *.example.org stands for all below it.',
+      'Hosts that the URLs of callers (URLSource CLIENT) may name, each with a port where one is given; *.example.org stands for all below it, *.example.org:8080 for that port of them.',
     ),
   privateNetworks: z.array(Network).default([]).describe('Networks that are asked although their addresses are not public.'),
   timeoutSeconds: z.number().positive().max(120).default(10).describe('For one exchange as a whole.'),
@@ -27,7 +27,12 @@ export const OutgoingConfig = z.strictObject({
     .max(140)
     .default(60)
     .describe('For all that one request wants of other servers, further attempts (recovery) included; then it fails.'),
-  connectionsMax: z.int().positive().max(1000).default(64).describe('Exchanges at once; the rest wait within their time.'),
+  connectionsMax: z
+    .int()
+    .positive()
+    .max(1000)
+    .default(64)
+    .describe('Exchanges at once, at most half of them for one tenant; the rest wait within their time.'),
   certificateAuthority: FilePath.optional().describe('PEM file of the authorities for https; absent: those that Node trusts.'),
 });
 export type OutgoingConfig = z.output<typeof OutgoingConfig>;

@@ -45,6 +45,12 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
   };
 }
 
+/** The same for the requests of one tenant, which has its share of the connections to other servers. */
+export function levelServicesOf(services: LevelServices, tenant: string): LevelServices {
+  const http = services.http.ofTenant(tenant);
+  return { ...services, http, timeStamps: new TimeStampClient(http), revocation: services.revocation.ofTenant(tenant) };
+}
+
 /** The own authority of an issuer: that of its name and key. */
 function ownAuthorities(
   { certificateAuthorities }: Config,

@@ -1,12 +1,13 @@
 import { lookup } from 'node:dns/promises';
-import { request as plainRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { request as tlsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { exchange, type OutgoingAnswer, type OutgoingRequest } from './exchange.ts';
+import { FetchFailed } from './fetch-failed.ts';
+import { Places } from './places.ts';
 import { isPublicAddress, Networks } from './special-addresses.ts';
 import { HostList, httpUrl, UrlRefused } from './url-rules.ts';
+import { within } from './within.ts';
 
-/** The exchange did not come to a good end. The message says why, and nothing of what was sent. */
-export class FetchFailed extends Error {}
+export { FetchFailed };
 
 export interface OutgoingSettings {
   /** Hosts that URLs of callers may name. */
@@ -24,21 +25,15 @@ type Resolve = (hostname: string) => Promise<string[]>;
 
 const systemAddresses: Resolve = async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address);
 
-export interface OutgoingRequest {
-  readonly url: URL;
-  readonly method: 'GET' | 'POST';
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array;
-  /** `user:password` for HTTP Basic. */
-  readonly credentials?: string | undefined;
-  readonly answerMaxBytes: number;
-  /** Ends it before its own time. */
-  readonly signal?: AbortSignal | undefined;
-}
+/** So many big answers are read at once: they are in memory as a whole. */
+const bigAtOnceMax = 4;
 
-export interface OutgoingAnswer {
-  readonly contentType: string | undefined;
-  readonly body: Uint8Array;
+/** What all tenants share. */
+interface Shared {
+  readonly hosts: HostList;
+  readonly networks: Networks;
+  readonly exchanges: Places;
+  readonly bigAnswers: Places;
 }
 
 /**
@@ -48,41 +43,56 @@ export interface OutgoingAnswer {
  */
 export class OutgoingHttp {
   readonly #settings: OutgoingSettings;
-  readonly #hosts: HostList;
-  readonly #networks: Networks;
-  readonly #waiting: (() => void)[] = [];
   readonly #resolve: Resolve;
-  #open = 0;
+  readonly #shared: Shared;
+  readonly #tenant: string | undefined;
 
   /** @throws {RangeError} for a network that is none */
-  constructor(settings: OutgoingSettings, resolve: Resolve = systemAddresses) {
+  constructor(
+    settings: OutgoingSettings,
+    resolve: Resolve = systemAddresses,
+    forTenant?: { readonly tenant: string; readonly shared: Shared },
+  ) {
     this.#resolve = resolve;
     this.#settings = settings;
-    this.#hosts = new HostList(settings.clientHosts);
-    this.#networks = new Networks(settings.privateNetworks);
+    this.#shared = forTenant?.shared ?? {
+      hosts: new HostList(settings.clientHosts),
+      networks: new Networks(settings.privateNetworks),
+      exchanges: new Places(settings.connectionsMax),
+      bigAnswers: new Places(bigAtOnceMax),
+    };
+    this.#tenant = forTenant?.tenant;
+  }
+
+  /** The same for the requests of one tenant: it has its share of the connections, and leaves the others theirs. */
+  ofTenant(tenant: string): OutgoingHttp {
+    return new OutgoingHttp(this.#settings, this.#resolve, { tenant, shared: this.#shared });
   }
 
   /** A URL that a caller gave. @throws {UrlRefused} */
   clientUrl(text: string): URL {
     const url = httpUrl(text);
-    if (!this.#hosts.has(url)) throw new UrlRefused('host', `the host ${url.hostname} is not among those that callers may name`);
+    if (!this.#shared.hosts.has(url)) throw new UrlRefused('host', `the host ${url.hostname} is not among those that callers may name`);
     return url;
   }
 
-  /** The body of a good answer (200). @throws {FetchFailed} for everything else */
+  /** The body of a good answer (200). Settles within its time, whatever the server does. @throws {FetchFailed} for everything else */
   async fetch(asked: OutgoingRequest): Promise<OutgoingAnswer> {
-    const { timeoutSeconds } = this.#settings;
+    const { timeoutSeconds, certificateAuthority } = this.#settings;
     const own = AbortSignal.timeout(timeoutSeconds * 1000);
     const signal = asked.signal === undefined ? own : AbortSignal.any([own, asked.signal]);
+    const held: (() => void)[] = [];
+    let isOver = false;
+    const take = async (places: Places): Promise<void> => {
+      const giveBack = await places.take(this.#tenant, signal);
+      if (isOver) giveBack();
+      else held.push(giveBack);
+    };
     try {
-      await this.#turn(signal);
-      try {
-        const addresses = await this.#addresses(asked.url, signal);
-        return await this.#exchange(asked, addresses, signal);
-      } finally {
-        this.#open -= 1;
-        this.#waiting.shift()?.();
-      }
+      await take(this.#shared.exchanges);
+      const addresses = await this.#addresses(asked.url, signal);
+      const beforeMore = async (): Promise<void> => take(this.#shared.bigAnswers);
+      return await within(exchange(asked, { addresses, signal, certificateAuthority, beforeMore }), signal);
     } catch (error) {
       if (error instanceof FetchFailed) throw error;
       if (asked.signal?.aborted === true) throw new FetchFailed('no answer within the time of the request', { cause: error });
@@ -90,104 +100,31 @@ export class OutgoingHttp {
       throw new FetchFailed(error instanceof Error && 'code' in error ? `no connection (${String(error.code)})` : 'no connection', {
         cause: error,
       });
+    } finally {
+      isOver = true;
+      for (const giveBack of held) giveBack();
     }
-  }
-
-  /** So many at once: the rest wait, within their own time. */
-  async #turn(signal: AbortSignal): Promise<void> {
-    while (this.#open >= this.#settings.connectionsMax) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const onAbort = (): void => {
-        const index = this.#waiting.indexOf(resolve);
-        if (index !== -1) this.#waiting.splice(index, 1);
-        reject(new FetchFailed('too many requests to other servers at once'));
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(resolve);
-      await promise;
-      signal.removeEventListener('abort', onAbort);
-    }
-    this.#open += 1;
   }
 
   /** All that the name has, each judged. */
   async #addresses({ hostname }: URL, signal: AbortSignal): Promise<readonly string[]> {
     const literal = hostname.replace(/^\[|\]$/g, '');
-    const addresses = isIP(literal) === 0 ? await within(this.#resolve(hostname), signal) : [literal];
+    const addresses = isIP(literal) === 0 ? await this.#resolved(hostname, signal) : [literal];
     // One bad address among good ones is no accident.
-    if (addresses.some((address) => !isPublicAddress(address) && !this.#networks.has(address))) {
+    if (addresses.some((address) => !isPublicAddress(address) && !this.#shared.networks.has(address))) {
       throw new FetchFailed(`the host ${hostname} has an address that is not public and not allowed`);
     }
     if (addresses.length === 0) throw new FetchFailed(`the host ${hostname} has no address`);
     return addresses;
   }
 
-  async #exchange(
-    { url, method, headers, body, credentials, answerMaxBytes }: OutgoingRequest,
-    addresses: readonly string[],
-    signal: AbortSignal,
-  ): Promise<OutgoingAnswer> {
-    const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
-    const { promise, resolve, reject } = Promise.withResolvers<OutgoingAnswer>();
-    const options: RequestOptions = {
-      method,
-      headers: {
-        'Accept-Encoding': 'identity',
-        Connection: 'close',
-        ...headers,
-        ...(body === undefined ? {} : { 'Content-Length': body.length }),
-      },
-      signal,
-      agent: false,
-      lookup: (_name, { all }, callback) => {
-        const [first] = pinned;
-        if (all === true) callback(null, pinned);
-        else callback(null, first?.address ?? '', first?.family);
-      },
-      ...(credentials === undefined ? {} : { auth: credentials }),
-    };
-    const take = (response: IncomingMessage): void => {
-      read(response, answerMaxBytes).then(resolve, reject);
-    };
-    const { certificateAuthority } = this.#settings;
-    const tls = { minVersion: 'TLSv1.2' as const, ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }) };
-    const sent = url.protocol === 'https:' ? tlsRequest(url, { ...options, ...tls }, take) : plainRequest(url, options, take);
-    sent.once('error', reject);
-    sent.end(body);
-    return promise;
-  }
-}
-
-async function read(response: IncomingMessage, maxBytes: number): Promise<OutgoingAnswer> {
-  if (response.statusCode !== 200) {
-    response.destroy();
-    throw new FetchFailed(`the server answered with status ${response.statusCode ?? 0}`);
-  }
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response) {
-    // Node's HTTP parser hands over bytes where no encoding is set.
-    const bytes = chunk as Buffer;
-    length += bytes.length;
-    if (length > maxBytes) {
-      response.destroy();
-      throw new FetchFailed(`an answer of more than ${maxBytes} bytes`);
+  /** Look-ups cannot be cancelled; who waits can leave. */
+  async #resolved(hostname: string, signal: AbortSignal): Promise<readonly string[]> {
+    try {
+      return await within(this.#resolve(hostname), signal);
+    } catch (error) {
+      if (signal.aborted) throw new FetchFailed('the host name was not resolved in time', { cause: error });
+      throw error;
     }
-    chunks.push(bytes);
-  }
-  return { contentType: response.headers['content-type'], body: Buffer.concat(chunks) };
-}
-
-/** Look-ups cannot be cancelled; who waits can leave. */
-async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => {
-    reject(new FetchFailed('the host name was not resolved in time'));
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -21,21 +21,17 @@ for (const [network, prefix] of [
   special.addSubnet(network, prefix, 'ipv4');
 }
 for (const [network, prefix] of [
-  ['::', 96],
-  ['64:ff9b::', 96],
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
   ['3fff::', 20],
-  ['5f00::', 16],
-  ['fc00::', 7],
-  ['fe80::', 9],
-  ['ff00::', 8],
 ] as const) {
   special.addSubnet(network, prefix, 'ipv6');
 }
+/** Of IPv6, global unicast alone is given to servers (IANA, IPv6 address space); an IPv4-mapped address is judged as the IPv4 address that it is. */
+const global = new BlockList();
+global.addSubnet('2000::', 3, 'ipv6');
+global.addSubnet('::ffff:0:0', 96, 'ipv6');
 
 /** Networks in CIDR notation, such as `10.0.0.0/8` or `::1/128`. */
 export class Networks {
@@ -56,8 +52,9 @@ export class Networks {
   }
 }
 
-/** Whether an address is one of the public Internet. IPv4 addresses inside of IPv6 ones count as what they are. */
+/** Whether an address is one of the public Internet. Other forms that have an IPv4 address inside of an IPv6 one are not. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
-  return version !== 0 && !special.check(address, version === 4 ? 'ipv4' : 'ipv6');
+  if (version === 4) return !special.check(address, 'ipv4');
+  return version === 6 && global.check(address, 'ipv6') && !special.check(address, 'ipv6');
 }

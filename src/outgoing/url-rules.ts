@@ -20,7 +20,7 @@ export function httpUrl(text: string): URL {
   return url;
 }
 
-/** Hosts by their names, each with a port where one is given; `*.example.org` stands for all hosts below a domain. */
+/** Hosts by their names, each with a port where one is given; `*.example.org` stands for all hosts below a domain, `*.example.org:8080` for that port of them. */
 export class HostList {
   readonly #exact = new Set<string>();
   readonly #domains: string[] = [];
@@ -35,6 +35,10 @@ export class HostList {
   has({ hostname, port, protocol }: URL): boolean {
     const host = hostname.toLowerCase().replace(/\.$/, '');
     const withPort = `${host}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
-    return this.#exact.has(host) || this.#exact.has(withPort) || this.#domains.some((domain) => host.endsWith(domain));
+    return (
+      this.#exact.has(host) ||
+      this.#exact.has(withPort) ||
+      this.#domains.some((domain) => host.endsWith(domain) || withPort.endsWith(domain))
+    );
   }
 }

@@ -17,22 +17,34 @@ export interface CrlQuestion {
  * without nextUpdate says nothing.
  */
 export function crlStatus(crl: Crl, question: CrlQuestion): CertificateStatus {
-  const { certificate, at } = question;
+  const { certificate } = question;
   if (crl.issuer.key !== certificate.issuer.key) return undetermined('the CRL is of another issuer');
-  if (crl.limit !== undefined) return undetermined(`the CRL cannot be used: ${crl.limit}`);
+  const fault = crlFault(crl, question);
+  if (fault !== undefined) return undetermined(fault);
   if (!(certificate.isCa ? crl.scope.authorityCertificates : crl.scope.userCertificates))
     return undetermined('the CRL speaks about other certificates');
   if (!isOfPoint(crl.scope.distributionPoint, certificate.distributionPoints))
     return undetermined('the CRL is of another distribution point');
-  if (crl.thisUpdate.getTime() > at.getTime() + toleranceMs) return undetermined('the CRL is of the future');
-  if (crl.nextUpdate === undefined || crl.nextUpdate < at) return undetermined('the CRL is too old');
-  const signers = question.issuers.filter((issuer) => issuer.subject.key === crl.issuer.key && maySign(issuer));
   try {
-    if (!signers.some((signer) => crl.isSignedBy(signer))) return undetermined('the CRL is not signed by the issuer');
     const entry = crl.find(certificate.serialNumber);
     return entry === undefined ? { kind: 'good' } : { kind: 'revoked', ...entry };
   } catch (error) {
     if (error instanceof DerError) return undetermined(`the CRL cannot be read: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Why nothing can be known by a CRL, of whatever certificate of these issuers: it is not theirs, not signed by them, not fresh, or not understood. */
+export function crlFault(crl: Crl, { issuers, at }: Omit<CrlQuestion, 'certificate'>): string | undefined {
+  const signers = issuers.filter((issuer) => issuer.subject.key === crl.issuer.key);
+  if (signers.length === 0) return 'the CRL is of another issuer';
+  if (crl.limit !== undefined) return `the CRL cannot be used: ${crl.limit}`;
+  if (crl.thisUpdate.getTime() > at.getTime() + toleranceMs) return 'the CRL is of the future';
+  if (crl.nextUpdate === undefined || crl.nextUpdate < at) return 'the CRL is too old';
+  try {
+    return signers.some((signer) => maySign(signer) && crl.isSignedBy(signer)) ? undefined : 'the CRL is not signed by the issuer';
+  } catch (error) {
+    if (error instanceof DerError) return `the CRL cannot be read: ${error.message}`;
     throw error;
   }
 }

@@ -1,19 +1,15 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { readTime } from '../asn1/read-time.ts';
 import { foundOnce } from '../asn1/read-once.ts';
-import { children, DerError, readAll, readElement, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
+import { children, DerError, readAll, readElement, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../certificates/path/canonical-name.ts';
 import { generalNames, type GeneralName } from '../certificates/path/general-names.ts';
 import type { PathCertificate } from '../certificates/path/path-certificate.ts';
 import { holds, verificationRule } from '../certificates/verification-rule.ts';
-
-/** One revoked certificate of a CRL (RFC 5280 §5.3). */
-export interface RevokedEntry {
-  readonly revokedAt: Date;
-  /** CRLReason; absent: unspecified. */
-  readonly reason: number | undefined;
-}
+import { readExtensions, type CrlExtension } from './crl-extensions.ts';
+import { readWhileAlive } from './read-while-alive.ts';
+import { RevokedEntries, type RevokedEntry } from './revoked-entries.ts';
 
 /** A CRL (RFC 5280 §5) as revocation checks need it. The byte fields share the memory of what was read. */
 export interface Crl {
@@ -28,7 +24,7 @@ export interface Crl {
   readonly limit: string | undefined;
   /** Whether the key of a certificate signed it. */
   isSignedBy(signer: PathCertificate): boolean;
-  /** The entry of a serial number (content octets of its INTEGER). Reads on from the first entry; nothing is kept. @throws {DerError} for an entry that is none */
+  /** The entry of a serial number (content octets of its INTEGER). @throws {DerError} for an entry that is none */
   find(serialNumber: Uint8Array): RevokedEntry | undefined;
 }
 
@@ -40,21 +36,22 @@ export interface CrlScope {
 }
 
 const tagOf = {
-  boolean: 0x01,
   integer: 0x02,
   bitString: 0x03,
-  octetString: 0x04,
-  enumerated: 0x0a,
   sequence: 0x30,
   extensions: 0xa0,
 } as const;
 const timeTags: ReadonlySet<number | undefined> = new Set([0x17, 0x18]);
 const issuingDistributionPoint = '2.5.29.28';
 const deltaIndicator = '2.5.29.27';
-const certificateIssuer = '2.5.29.29';
 
-/** @throws {DerError} for what is no CRL. Signature, times and scope are not judged. */
-export function readCrl(der: Uint8Array): Crl {
+/**
+ * The same object for the same bytes, as long as somebody has it. Signature, times and scope are not judged.
+ * @throws {DerError} for what is no CRL
+ */
+export const readCrl: (der: Uint8Array) => Crl = readWhileAlive(read);
+
+function read(der: Uint8Array): Crl {
   const outer = new SequenceFields(expectTag(readAll(der), tagOf.sequence));
   const tbsElement = outer.next(tagOf.sequence);
   const algorithm = outer.next(tagOf.sequence);
@@ -69,7 +66,7 @@ export function readCrl(der: Uint8Array): Crl {
   const issuer = canonicalSequence(fields.next(tagOf.sequence));
   const thisUpdate = readTime(fields.next());
   const nextUpdate = timeTags.has(fields.tag) ? readTime(fields.next()) : undefined;
-  const entries = fields.tag === tagOf.sequence ? fields.next() : undefined;
+  const entries = fields.tag === tagOf.sequence ? new RevokedEntries(fields.next().content) : undefined;
   const extensions = fields.tag === tagOf.extensions ? readExtensions(readAll(fields.next().content)) : new Map<string, CrlExtension>();
   fields.end();
   const point = extensions.get(issuingDistributionPoint);
@@ -90,7 +87,7 @@ export function readCrl(der: Uint8Array): Crl {
     isSignedBy: foundOnce(
       ({ publicKey }) => publicKey !== undefined && holds(verificationRule(algorithm), publicKey, tbsElement.raw, signature.subarray(1)),
     ),
-    find: (serialNumber) => (entries === undefined ? undefined : findEntry(entries, serialNumber)),
+    find: (serialNumber) => entries?.find(serialNumber),
   };
 }
 
@@ -121,24 +118,6 @@ class TbsFields {
   }
 }
 
-interface CrlExtension {
-  readonly critical: boolean;
-  readonly value: Uint8Array;
-}
-
-function readExtensions(list: DerElement): Map<string, CrlExtension> {
-  const found = new Map<string, CrlExtension>();
-  for (const element of children(expectTag(list, tagOf.sequence))) {
-    const fields = new SequenceFields(expectTag(element, tagOf.sequence));
-    const oid = readObjectIdentifier(fields.next());
-    const critical = fields.tag === tagOf.boolean && fields.next().content[0] !== 0;
-    if (found.has(oid)) throw new DerError(`the extension ${oid} stands twice`, element.start);
-    found.set(oid, { critical, value: fields.next(tagOf.octetString).content });
-    fields.end();
-  }
-  return found;
-}
-
 const everything = {
   scope: { userCertificates: true, authorityCertificates: true, distributionPoint: undefined },
   limit: undefined,
@@ -167,26 +146,4 @@ function readScope(value: Uint8Array): { scope: CrlScope; limit: string | undefi
           : 'its distribution point has a relative name';
   const distributionPoint = pointName === undefined || !isFullName ? undefined : generalNames(pointName);
   return { scope: { userCertificates: !onlyAuthorities, authorityCertificates: !onlyUsers, distributionPoint }, limit };
-}
-
-function findEntry({ content }: DerElement, serialNumber: Uint8Array): RevokedEntry | undefined {
-  for (let offset = 0; offset < content.length;) {
-    const entry = readElement(content, offset);
-    offset = entry.end;
-    const serial = readElement(entry.content);
-    if (serial.tag === tagOf.integer && Buffer.compare(serial.content, serialNumber) === 0) return readEntry(entry);
-  }
-  return undefined;
-}
-
-function readEntry(element: DerElement): RevokedEntry {
-  const fields = new SequenceFields(expectTag(element, tagOf.sequence));
-  fields.next(tagOf.integer);
-  const revokedAt = readTime(fields.next());
-  const extensions = fields.tag === tagOf.sequence ? readExtensions(fields.next()) : new Map<string, CrlExtension>();
-  fields.end();
-  const reason = extensions.get(oids.crlReason)?.value;
-  // Whatever an extension says that is not understood, the certificate stands in the list. One of another issuer is in an indirect CRL alone.
-  if (extensions.has(certificateIssuer)) throw new DerError('an entry of another issuer', element.start);
-  return { revokedAt, reason: reason === undefined ? undefined : expectTag(readAll(reason), tagOf.enumerated).content[0] };
 }

@@ -15,7 +15,7 @@ export interface OcspQuestion {
   readonly nonce?: Uint8Array | undefined;
 }
 
-/** Answers without nextUpdate say that newer data is always at hand (RFC 6960 §2.4): they are fresh for so long. */
+/** Answers without nextUpdate say that newer data is always at hand (RFC 6960 §2.4): what they say is fresh for so long. */
 const freshWithoutEndMs = 3_600_000;
 
 /**
@@ -30,7 +30,7 @@ export function ocspStatus(answer: OcspAnswer, question: OcspQuestion): Certific
     return undetermined('the OCSP answer has another nonce');
   const single = answer.answers.find((one) => isAbout(one, certificate, issuer));
   if (single === undefined) return undetermined('the OCSP answer is about other certificates');
-  const signer = signerOf(answer, issuer);
+  const signer = signerOf(answer, issuer, at);
   if (typeof signer === 'string') return undetermined(signer);
   try {
     if (!answer.isSignedBy(signer)) return undetermined('the OCSP answer is not signed by its responder');
@@ -38,8 +38,10 @@ export function ocspStatus(answer: OcspAnswer, question: OcspQuestion): Certific
     if (error instanceof DerError) return undetermined(error.message);
     throw error;
   }
-  if (single.thisUpdate.getTime() > at.getTime() + toleranceMs) return undetermined('the OCSP answer is of the future');
-  const end = single.nextUpdate?.getTime() ?? answer.producedAt.getTime() + freshWithoutEndMs;
+  const [thisUpdate, producedAt] = [single.thisUpdate.getTime(), answer.producedAt.getTime()];
+  if (Math.max(thisUpdate, producedAt) > at.getTime() + toleranceMs) return undetermined('the OCSP answer is of the future');
+  if (producedAt + toleranceMs < thisUpdate) return undetermined('the OCSP answer speaks about a time after it was made');
+  const end = single.nextUpdate?.getTime() ?? thisUpdate + freshWithoutEndMs;
   if (end + toleranceMs < at.getTime()) return undetermined('the OCSP answer is too old');
   const { status } = single;
   if (status.kind === 'unknown') return undetermined('the OCSP responder does not know the certificate');
@@ -52,8 +54,11 @@ function isAbout(one: SingleAnswer, certificate: PathCertificate, issuer: PathCe
   return hashes.issuerNameHash.equals(one.issuerNameHash) && hashes.issuerKeyHash.equals(one.issuerKeyHash);
 }
 
-/** RFC 6960 §4.2.2.2: the issuer itself, or who has a certificate of the issuer for this purpose. A text says why there is none. */
-function signerOf(answer: OcspAnswer, issuer: PathCertificate): PathCertificate | string {
+/**
+ * RFC 6960 §4.2.2.2: the issuer itself, or who has a certificate of the issuer for this purpose, valid when the answer was made and still when it is relied
+ * on: whoever has the key of one that ended makes answers of any time. A text says why there is none.
+ */
+function signerOf(answer: OcspAnswer, issuer: PathCertificate, at: Date): PathCertificate | string {
   const isResponder = (one: PathCertificate): boolean =>
     'name' in answer.responder
       ? one.subject.key === answer.responder.name.key
@@ -63,6 +68,8 @@ function signerOf(answer: OcspAnswer, issuer: PathCertificate): PathCertificate 
   if (delegate === undefined) return 'the OCSP answer has no certificate of its responder';
   try {
     checkPath(issuer, [delegate], { at: answer.producedAt, purpose: oids.ocspSigning });
+    // A clock that is ahead makes answers with certificates of the same clock.
+    if (at > answer.producedAt) checkPath(issuer, [delegate], { at, purpose: oids.ocspSigning });
     return delegate;
   } catch (error) {
     if (error instanceof PathFault) return `the OCSP responder has no right to answer: ${error.message}`;

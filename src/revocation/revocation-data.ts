@@ -2,16 +2,15 @@ import { createHash, randomBytes } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
 import type { PathCertificate } from '../certificates/path/path-certificate.ts';
 import { FetchFailed, type OutgoingHttp } from '../outgoing/outgoing-http.ts';
-import { httpUrl, UrlRefused } from '../outgoing/url-rules.ts';
-import { crlStatus } from './crl-status.ts';
+import { crlFault, crlStatus } from './crl-status.ts';
 import { readCrl, type Crl } from './crl.ts';
-import { KeptData } from './kept-data.ts';
+import { firstGood, type DataSource, type Judged } from './data-sources.ts';
+import { KeptData, type Got } from './kept-data.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from './ocsp-answer.ts';
 import { ocspStatus } from './ocsp-status.ts';
 import { undetermined, type CertificateStatus } from './status.ts';
 
-/** Where one kind of data comes from: the addresses that the certificate names, or these. */
-export type DataSource = { readonly kind: 'CERTIFICATE' } | { readonly kind: 'CLIENT' | 'SERVER'; readonly urls: readonly URL[] };
+export type { DataSource };
 
 /** What is wanted of one certificate (contract §5, formats.md: Revocation data). */
 export interface WantedData {
@@ -56,18 +55,35 @@ const nonceBytes = 16;
 /** Data without an end is kept so long. */
 const keptWithoutEndMs = 60_000;
 
-/** Gets revocation data, judges it, and keeps it as long as it is good. */
+/** What was got for all tenants. */
+class Kept {
+  readonly crls = new KeptData<Crl>(keptCrlBytes);
+  /** The own CRL is the same bytes until the next one. */
+  readonly ownCrls = new WeakMap<Uint8Array, Crl>();
+  readonly ocspAnswers = new KeptData<OcspAnswer>(keptOcspBytes);
+}
+
+/** Gets revocation data, judges it, and keeps it as long as it is good: what its issuer signed, and nothing else. */
 export class RevocationSources {
   readonly #http: OutgoingHttp;
   readonly #own: (issuer: PathCertificate) => OwnAuthority | undefined;
-  readonly #crls = new KeptData<Crl>(keptCrlBytes);
-  /** The own CRL is the same bytes until the next one. */
-  readonly #ownCrls = new WeakMap<Uint8Array, Crl>();
-  readonly #ocspAnswers = new KeptData<OcspAnswer>(keptOcspBytes);
+  readonly #kept: Kept;
+  readonly #tenant: string | undefined;
 
-  constructor(http: OutgoingHttp, own: (issuer: PathCertificate) => OwnAuthority | undefined = () => undefined) {
+  constructor(
+    http: OutgoingHttp,
+    own: (issuer: PathCertificate) => OwnAuthority | undefined = () => undefined,
+    forTenant?: { readonly tenant: string; readonly kept: Kept },
+  ) {
     this.#http = http;
     this.#own = own;
+    this.#kept = forTenant?.kept ?? new Kept();
+    this.#tenant = forTenant?.tenant;
+  }
+
+  /** The same for the questions of one tenant. */
+  ofTenant(tenant: string): RevocationSources {
+    return new RevocationSources(this.#http.ofTenant(tenant), this.#own, { tenant, kept: this.#kept });
   }
 
   /** Never throws for data that cannot be had: the status is undetermined then, and says why. */
@@ -91,50 +107,62 @@ export class RevocationSources {
   async #byOcsp({ certificate, issuer, wanted, at, signal }: RevocationQuestion): Promise<Judged> {
     const ownAnswer = wanted.ocsp.kind === 'CLIENT' ? undefined : this.#own(issuer)?.ocspAnswer;
     if (ownAnswer !== undefined) return ownOcsp(ownAnswer, { certificate, issuer, at });
-    const urls = wanted.ocsp.kind === 'CERTIFICATE' ? urlsOf(certificate.ocspUrls) : wanted.ocsp.urls;
-    return firstGood({ urls, none: 'no OCSP responder is named for the certificate', signal }, async (url) => {
-      const key = `${url.href} ${hashOf(issuer.subjectPublicKeyInfo)} ${Buffer.from(certificate.serialNumber).toString('hex')}`;
-      const answer = await this.#ocspAnswers.get(key, at, async () => {
+    const judge = (answer: OcspAnswer, nonce?: Uint8Array): CertificateStatus => ocspStatus(answer, { certificate, issuer, at, nonce });
+    const suits = (answer: OcspAnswer): boolean => judge(answer).kind !== 'undetermined';
+    const asked = { source: wanted.ocsp, named: certificate.ocspUrls, what: 'OCSP responder', signal };
+    return firstGood(asked, async (url) => {
+      const ask = async (ending: AbortSignal): Promise<Got<OcspAnswer>> => {
         const nonce = randomBytes(nonceBytes);
         const body = ocspRequest(certificate, issuer, nonce);
         const headers = { 'Content-Type': 'application/ocsp-request', Accept: 'application/ocsp-response' };
-        const { body: bytes } = await this.#http.fetch({ url, method: 'POST', headers, body, answerMaxBytes: ocspMaxBytes });
+        const order = { url, method: 'POST', headers, body, answerMaxBytes: ocspMaxBytes, signal: ending } as const;
+        const { body: bytes } = await this.#http.fetch(order);
         const value = readOcspAnswer(bytes);
-        const status = ocspStatus(value, { certificate, issuer, at, nonce });
+        const status = judge(value, nonce);
         if (status.kind === 'undetermined') throw new FetchFailed(status.why);
         return { value, bytes: bytes.length, until: ocspEnd(value, at) };
-      });
-      return { status: ocspStatus(answer, { certificate, issuer, at }), data: answer.der };
+      };
+      const key = `${this.#keyOf(wanted.ocsp, url, [issuer])} ${Buffer.from(certificate.serialNumber).toString('hex')}`;
+      const answer = await this.#kept.ocspAnswers.get(key, at, { suits, ask, signal });
+      return { status: judge(answer), data: answer.der };
     });
   }
 
   async #byCrl(question: RevocationQuestion): Promise<Judged> {
     const { certificate, issuer, otherIssuers = [], wanted, at, signal } = question;
-    const judge = (crl: Crl): CertificateStatus => crlStatus(crl, { certificate, issuers: [issuer, ...otherIssuers], at });
+    const issuers = [issuer, ...otherIssuers];
+    const judge = (crl: Crl): CertificateStatus => crlStatus(crl, { certificate, issuers, at });
     const ownCrl = wanted.crl.kind === 'CLIENT' ? undefined : this.#own(issuer)?.crl;
     if (ownCrl !== undefined) {
       try {
         const der = await ownCrl();
-        const crl = this.#ownCrls.get(der) ?? readCrl(der);
-        this.#ownCrls.set(der, crl);
+        const crl = this.#kept.ownCrls.get(der) ?? readCrl(der);
+        this.#kept.ownCrls.set(der, crl);
         return { status: judge(crl), data: crl.der };
       } catch (error) {
         return { status: undetermined(`the authority's own CRL: ${messageOf(error)}`) };
       }
     }
     const named = certificate.distributionPoints.flatMap((name) => (name.kind === 'uri' ? [name.text] : []));
-    const urls = wanted.crl.kind === 'CERTIFICATE' ? urlsOf(named) : wanted.crl.urls;
-    return firstGood({ urls, none: 'no CRL is named for the certificate', signal }, async (url) => {
-      const crl = await this.#crls.get(url.href, at, async () => {
-        const { body } = await this.#http.fetch({ url, method: 'GET', answerMaxBytes: crlMaxBytes });
+    return firstGood({ source: wanted.crl, named, what: 'CRL', signal }, async (url) => {
+      const suits = (crl: Crl): boolean => judge(crl).kind !== 'undetermined';
+      const ask = async (ending: AbortSignal): Promise<Got<Crl>> => {
+        const { body } = await this.#http.fetch({ url, method: 'GET', answerMaxBytes: crlMaxBytes, signal: ending });
         const value = readCrl(derOf(body));
-        return { value, bytes: body.length, until: value.nextUpdate?.getTime() ?? at.getTime() + keptWithoutEndMs };
-      });
-      const status = judge(crl);
-      // What helps nobody is not kept from those who come later, when the server may have a better one. That of another issuer helps others.
-      if (status.kind === 'undetermined' && crl.issuer.key === issuer.subject.key) this.#crls.forget(url.href);
-      return { status, data: crl.der };
+        // Whoever is on the way can put another list here: what the issuer did not sign is of use to nobody, and the next one asks again.
+        const fault = crlFault(value, { issuers, at });
+        if (fault !== undefined) throw new FetchFailed(fault);
+        return { value, bytes: value.der.length, until: value.nextUpdate?.getTime() ?? at.getTime() };
+      };
+      const crl = await this.#kept.crls.get(this.#keyOf(wanted.crl, url, issuers), at, { suits, ask, signal });
+      return { status: judge(crl), data: crl.der };
     });
+  }
+
+  /** What is the same data: from the same place, of the same issuers. What a caller's address gave decides nothing for other tenants. */
+  #keyOf({ kind }: DataSource, { href }: URL, issuers: readonly PathCertificate[]): string {
+    const identities = issuers.map(({ subject, subjectPublicKeyInfo }) => hashOf(subject.key, subjectPublicKeyInfo));
+    return JSON.stringify([kind === 'CLIENT' ? { of: this.#tenant } : null, href, identities]);
   }
 }
 
@@ -151,43 +179,6 @@ async function ownOcsp(
   }
 }
 
-interface Judged {
-  readonly status: CertificateStatus;
-  readonly data?: Uint8Array | undefined;
-}
-
-/** The first source that decides. The last failure is told where none does. */
-async function firstGood(
-  { urls, none, signal }: { readonly urls: readonly URL[]; readonly none: string; readonly signal: AbortSignal | undefined },
-  ask: (url: URL) => Promise<Judged>,
-): Promise<Judged> {
-  let last: Judged = { status: undetermined(none) };
-  for (const url of urls) {
-    if (signal?.aborted === true) return { status: undetermined('the time of the request is over') };
-    try {
-      const judged = await ask(url);
-      if (judged.status.kind !== 'undetermined') return judged;
-      last = { status: undetermined(`${url.href}: ${judged.status.why}`) };
-    } catch (error) {
-      if (!(error instanceof FetchFailed || error instanceof DerError)) throw error;
-      last = { status: undetermined(`${url.href}: ${error.message}`) };
-    }
-  }
-  return last;
-}
-
-/** Other schemes, such as ldap, are passed over. */
-function urlsOf(texts: readonly string[]): URL[] {
-  return texts.flatMap((text) => {
-    try {
-      return [httpUrl(text)];
-    } catch (error) {
-      if (error instanceof UrlRefused) return [];
-      throw error;
-    }
-  });
-}
-
 function ocspEnd({ answers }: OcspAnswer, at: Date): number {
   return Math.min(...answers.map(({ nextUpdate }) => nextUpdate?.getTime() ?? at.getTime() + keptWithoutEndMs));
 }
@@ -200,8 +191,10 @@ function derOf(bytes: Uint8Array): Uint8Array {
   return Buffer.from(base64, 'base64');
 }
 
-function hashOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('base64');
+function hashOf(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(createHash('sha256').update(part).digest());
+  return hash.digest('base64');
 }
 
 function messageOf(error: unknown): string {

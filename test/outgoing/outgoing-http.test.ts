@@ -119,7 +119,10 @@ describe('where it may not go', () => {
   });
 
   test('hosts that callers may name', () => {
-    const http = new OutgoingHttp({ ...settings, clientHosts: ['tsa.example.org', 'ocsp.example.org:8080', '*.example.net'] });
+    const http = new OutgoingHttp({
+      ...settings,
+      clientHosts: ['tsa.example.org', 'ocsp.example.org:8080', '*.example.net', '*.example.com:8080'],
+    });
     const isAllowed = (url: string): boolean => {
       try {
         return http.clientUrl(url).href !== '';
@@ -133,12 +136,15 @@ describe('where it may not go', () => {
       'https://TSA.example.org:444/',
       'http://ocsp.example.org:8080/',
       'http://a.b.example.net/',
+      'http://a.b.example.com:8080/',
       'http://tsa.example.org./',
     ];
     const refused = [
       'http://example.org/',
       'http://ocsp.example.org/',
       'http://example.net/',
+      'http://a.example.com/',
+      'http://example.com:8080/',
       'http://badexample.net/',
       'http://tsa.example.org.evil.test/',
       'http://evil.test/tsa.example.org',
@@ -147,9 +153,21 @@ describe('where it may not go', () => {
   });
 
   test('public addresses', () => {
-    expect(['8.8.8.8', '193.0.6.139', '2001:67c:2e8::1', '2606:4700::1111'].map(isPublicAddress)).toEqual([true, true, true, true]);
-    expect(['nonsense', '224.0.0.1', '255.255.255.255', '::', '::1', 'ff02::1'].map(isPublicAddress)).toEqual(
-      Array.from({ length: 6 }, () => false),
-    );
+    const isPublic = ['8.8.8.8', '193.0.6.139', '2001:67c:2e8::1', '2606:4700::1111', '::ffff:8.8.8.8'];
+    const isNot = [
+      'nonsense',
+      '224.0.0.1',
+      '255.255.255.255',
+      '::',
+      '::1',
+      'ff02::1',
+      'fe80::1',
+      'fec0::1',
+      '2001:db8::1',
+      '2002:7f00:1::',
+    ];
+    const inside = ['::ffff:127.0.0.1', '::ffff:0:7f00:1', '::7f00:1', '64:ff9b::7f00:1', '1::1', '4000::1', '5f00::1', 'e000::1'];
+    expect(isPublic.filter((one) => !isPublicAddress(one))).toEqual([]);
+    expect([...isNot, ...inside].filter(isPublicAddress)).toEqual([]);
   });
 });

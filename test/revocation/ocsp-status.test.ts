@@ -6,7 +6,7 @@ import { assert, constantFrom, integer, property } from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { DerError } from '../../src/asn1/reader.ts';
 import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
-import { ocspRequest, readOcspAnswer } from '../../src/revocation/ocsp-answer.ts';
+import { ocspRequest, readOcspAnswer, type OcspAnswer } from '../../src/revocation/ocsp-answer.ts';
 import { ocspStatus, type OcspQuestion } from '../../src/revocation/ocsp-status.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
@@ -68,6 +68,40 @@ describe("an answer of OpenSSL's responder", () => {
     expect(ocspStatus(withoutEnd, question(good))).toEqual({ kind: 'good' });
     expect(ocspStatus(withoutEnd, question(good, { at: new Date(Date.now() + 2 * hourMs) }))).toMatchObject({
       why: 'the OCSP answer is too old',
+    });
+  });
+
+  test('counts no more when the certificate of its responder has ended, whatever time it says it was made at', () => {
+    const shortly = authority.issue('Shortly', { extendedKeyUsage: 'OCSPSigning', until: new Date(Date.now() + hourMs / 2) });
+    const answer = readOcspAnswer(authority.ocspAnswer(request(good), { responder: shortly }));
+    expect(ocspStatus(answer, question(good))).toEqual({ kind: 'good' });
+    expect(ocspStatus(answer, question(good, { at: new Date(Date.now() + hourMs) }))).toMatchObject({
+      kind: 'undetermined',
+      why: expect.stringContaining('no right') as unknown,
+    });
+  });
+
+  test.each<[string, { producedDays: number; thisDays: number; nextDays?: number }, string]>([
+    ['is made in the future', { producedDays: 3000, thisDays: -1 }, 'of the future'],
+    ['is made in the future, and has an end', { producedDays: 1, thisDays: 0, nextDays: 2 }, 'of the future'],
+    ['speaks about a time after it was made', { producedDays: -100, thisDays: 0, nextDays: 1 }, 'after it was made'],
+    ['is new, speaks about long ago, and has no end', { producedDays: 0, thisDays: -400 }, 'too old'],
+  ])('does not count that %s', (_name, { producedDays, thisDays, nextDays }, why) => {
+    const at = new Date();
+    const days = (count: number): Date => new Date(at.getTime() + count * 24 * hourMs);
+    const answer = readOcspAnswer(authority.ocspAnswer(request(good)));
+    const changed: OcspAnswer = {
+      ...answer,
+      producedAt: days(producedDays),
+      answers: answer.answers.map((one) => ({
+        ...one,
+        thisUpdate: days(thisDays),
+        nextUpdate: nextDays === undefined ? undefined : days(nextDays),
+      })),
+    };
+    expect(ocspStatus(changed, question(good, { at }))).toMatchObject({
+      kind: 'undetermined',
+      why: expect.stringContaining(why) as unknown,
     });
   });
 

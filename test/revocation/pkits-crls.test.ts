@@ -117,3 +117,11 @@ test.each([
   const question = { certificate: named('GoodCACert'), issuers: [anchor], at: new Date(crl.thisUpdate.getTime() - aheadMs) };
   expect(crlStatus(crl, question)).toEqual(why === undefined ? { kind: 'good' } : { kind: 'undetermined', why });
 });
+
+test('the same octets are the same list, as long as somebody has it', () => {
+  const bytes = Buffer.from(crls['TrustAnchorRootCRL'] ?? '', 'base64');
+  const crl = readCrl(bytes);
+  const inSomethingBigger = Buffer.concat([Buffer.of(1, 2, 3), bytes]).subarray(3);
+  expect(readCrl(inSomethingBigger)).toBe(crl);
+  expect(crl.der).toEqual(Uint8Array.from(bytes));
+});

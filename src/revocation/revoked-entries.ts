@@ -1,0 +1,81 @@
+import { oids } from '../asn1/object-identifiers.ts';
+import { readTime } from '../asn1/read-time.ts';
+import { DerError, readAll, readElement, type DerElement } from '../asn1/reader.ts';
+import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
+import { readExtensions } from './crl-extensions.ts';
+
+/** One revoked certificate of a CRL (RFC 5280 §5.3). */
+export interface RevokedEntry {
+  readonly revokedAt: Date;
+  /** CRLReason; absent: unspecified. */
+  readonly reason: number | undefined;
+}
+
+const tagOf = { integer: 0x02, enumerated: 0x0a, sequence: 0x30 } as const;
+const certificateIssuer = '2.5.29.29';
+const rememberedMax = 1000;
+
+/**
+ * The list of revoked certificates. It can have millions of entries: a look-up runs over the octets without taking them apart, and is remembered, since
+ * the same certificates are asked for again and again.
+ */
+export class RevokedEntries {
+  readonly #content: Uint8Array;
+  readonly #found = new Map<string, RevokedEntry | undefined>();
+
+  constructor(content: Uint8Array) {
+    this.#content = content;
+  }
+
+  /** The entry of a serial number (content octets of its INTEGER). @throws {DerError} for an entry that is none, up to the one that is looked for */
+  find(serialNumber: Uint8Array): RevokedEntry | undefined {
+    const key = Buffer.from(serialNumber).toString('latin1');
+    if (this.#found.has(key)) return this.#found.get(key);
+    const offset = offsetOf(this.#content, serialNumber);
+    const entry = offset === undefined ? undefined : readEntry(readElement(this.#content, offset));
+    if (this.#found.size >= rememberedMax) this.#found.clear();
+    this.#found.set(key, entry);
+    return entry;
+  }
+}
+
+/** Where the entry begins. Short lengths, which nearly all are, are read in place: no object is made for an entry. */
+function offsetOf(content: Uint8Array, serialNumber: Uint8Array): number | undefined {
+  const { length } = content;
+  for (let offset = 0; offset < length;) {
+    if (content[offset] !== tagOf.sequence) throw new DerError('an entry that is no sequence', offset);
+    const short = content[offset + 1] ?? 0xff;
+    const long = short < 0x80 ? undefined : readElement(content, offset);
+    const start = long?.contentStart ?? offset + 2;
+    const end = long?.end ?? start + short;
+    if (end > length || end < start + 2) throw new DerError('an entry that is cut short', offset);
+    if (isSerial(content, start, end, serialNumber)) return offset;
+    offset = end;
+  }
+  return undefined;
+}
+
+function isSerial(content: Uint8Array, start: number, end: number, serialNumber: Uint8Array): boolean {
+  if (content[start] !== tagOf.integer) throw new DerError('an entry without a serial number', start);
+  const length = content[start + 1] ?? 0xff;
+  if (length >= 0x80) return Buffer.compare(readElement(content.subarray(start, end)).content, serialNumber) === 0;
+  if (start + 2 + length > end) throw new DerError('an entry that is cut short', start);
+  if (length !== serialNumber.length) return false;
+  // Serial numbers of one authority may begin alike; their ends differ.
+  for (let index = length - 1; index >= 0; index -= 1) {
+    if (content[start + 2 + index] !== serialNumber[index]) return false;
+  }
+  return true;
+}
+
+function readEntry(element: DerElement): RevokedEntry {
+  const fields = new SequenceFields(expectTag(element, tagOf.sequence));
+  fields.next(tagOf.integer);
+  const revokedAt = readTime(fields.next());
+  const extensions = fields.tag === tagOf.sequence ? readExtensions(fields.next()) : undefined;
+  fields.end();
+  const reason = extensions?.get(oids.crlReason)?.value;
+  // Whatever an extension says that is not understood, the certificate stands in the list. One of another issuer is in an indirect CRL alone.
+  if (extensions?.has(certificateIssuer) === true) throw new DerError('an entry of another issuer', element.start);
+  return { revokedAt, reason: reason === undefined ? undefined : expectTag(readAll(reason), tagOf.enumerated).content[0] };
+}
