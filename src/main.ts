@@ -16,7 +16,7 @@ import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
 import { checkKeyTypes, keyOptions, keysOf, macKeyOptions, poolTargets } from './daemon/key-options.ts';
-import { levelServices } from './daemon/level-services.ts';
+import { levelServices, tenantLevels } from './daemon/level-services.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { OwnTimeStampAuthority } from './daemon/own-time-stamp-authority.ts';
 import { readinessFaults } from './daemon/readiness.ts';
@@ -45,7 +45,7 @@ import { addressOf, listen } from './service/listen.ts';
 import { listenFds } from './service/listen-fds.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
-import { Levels, type LevelServices } from './signatures/level-order.ts';
+import type { LevelServices } from './signatures/level-order.ts';
 import { Sessions } from './signatures/sessions/sessions.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
@@ -191,7 +191,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       deliveries,
       audit: details,
       deliver: otpDelivery(valid, caller),
-      levels: new Levels(services, { anyRoot: valid.config.tenants[caller.tenant]?.timeStampsFromAnyRoot ?? false }),
+      levels: tenantLevels(services, valid.config, caller),
     }),
   });
   const messenger = { store, log, threads, metrics: messageMetrics(metrics.registry) };

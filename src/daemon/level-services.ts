@@ -3,11 +3,12 @@ import type { CrlPublishers } from '../certificates/crl/crl-publishers.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
 import type { OcspResponders } from '../certificates/ocsp/ocsp-responders.ts';
 import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import type { Caller } from '../clients/caller.ts';
 import { certificatesIn } from '../certificates/pem.ts';
 import { ConfigError, type Config } from '../config/config.ts';
 import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
-import type { LevelServices } from '../signatures/level-order.ts';
+import { Levels, type LevelServices } from '../signatures/level-order.ts';
 import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../timestamp/time-stamp-client.ts';
 
@@ -28,10 +29,12 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
   const http = new OutgoingHttp({ ...outgoing, certificateAuthority: roots });
   const anchors = timeStamps.anchors.flatMap((file) => anchorsIn(file));
   const named = timeStamps.urls.map((url) => new URL(url));
+  const ownAuthority = ownAuthorities(config, own);
   return {
     http,
     timeStamps: new TimeStampClient(http),
-    revocation: new RevocationSources(http, ownAuthorities(config, own)),
+    revocation: new RevocationSources(http, ownAuthority),
+    ownAuthority,
     server: {
       authorities: () => (named.length > 0 ? named : [own.timeStampAuthority() ?? []].flat()),
       crlUrls: revocation.crlUrls.map((url) => new URL(url)),
@@ -43,6 +46,12 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
     },
     totalSeconds,
   };
+}
+
+/** How a caller reaches levels above baseline B, by the rules of the tenant. */
+export function tenantLevels(services: LevelServices, { tenants }: Pick<Config, 'tenants'>, { tenant }: Pick<Caller, 'tenant'>): Levels {
+  const { timeStampsFromAnyRoot: anyRoot = false, allowSha1 = false } = tenants[tenant] ?? {};
+  return new Levels(services, { anyRoot, allowSha1 });
 }
 
 /** The own authority of an issuer: that of its name and key. */

@@ -78,6 +78,7 @@ function orderOf(level: LevelOrder['level'], choice: 'OCSP' | 'CRL' | 'BOTH' = '
   return {
     level,
     totalSeconds: 60,
+    allowSha1: false,
     stamp: async (imprint) => client.stamp(imprint, { authorities: [authority], nonce: true, trust: { anchors: [read(root)] } }),
     imprintHash: 'sha256',
     sources: new RevocationSources(http, (issuer) => authorities.get(issuer.subject.key)),
