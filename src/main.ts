@@ -58,6 +58,7 @@ import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { auditMetrics } from './telemetry/audit-metrics.ts';
 import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { outgoingMetrics } from './telemetry/outgoing-metrics.ts';
 import { processMetrics } from './telemetry/process-metrics.ts';
 import { requestMetrics } from './telemetry/request-metrics.ts';
 import { timeStampMetrics } from './telemetry/time-stamp-metrics.ts';
@@ -198,8 +199,9 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   let messages = new Messenger(config.messages, messenger);
   const identity = { store, log, parseJson: parseTokenJson };
   let identityProviders = new IdentityProviders(config.identityProviders, identity);
+  const asked = outgoingMetrics(metrics.registry, log);
   const servicesOf = (next: Config, opened: Context['authorities']): LevelServices =>
-    levelServices(next, { authorities: opened, crls, ocspResponders, timeStampAuthority: () => ownTimeStamps.authority });
+    levelServices(next, { authorities: opened, crls, ocspResponders, timeStampAuthority: () => ownTimeStamps.authority, asked });
   let current = apiOptions({ config, authorities, messages, identityProviders, services: servicesOf(config, authorities) });
   const api = createApi(current, () => current);
   processMetrics(metrics.registry);
@@ -218,7 +220,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
         auditWritable: () => audit.status.writable,
         listenerFaults: () => apiListener.tls.faults(),
       }),
-    warnings: () => apiListener.tls.warnings(),
+    warnings: () => ({ ...apiListener.tls.warnings(), ...ownTimeStamps.warnings() }),
   };
   const apiListener = createApiListener(config.listeners.api, limitsWithUploads(config), api, {
     log,

@@ -6,11 +6,12 @@ import { pathCertificate, type PathCertificate } from '../certificates/path/path
 import type { Caller } from '../clients/caller.ts';
 import { certificatesIn } from '../certificates/pem.ts';
 import { ConfigError, type Config } from '../config/config.ts';
-import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
 import { Levels, type LevelServices } from '../signatures/level-order.ts';
+import type { OutgoingEnd } from '../telemetry/outgoing-metrics.ts';
 import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../timestamp/time-stamp-client.ts';
+import { WatchedHttp } from './watched-http.ts';
 
 /** What the service itself has, so that it is not asked by HTTP. */
 export interface OwnServices {
@@ -19,6 +20,8 @@ export interface OwnServices {
   readonly ocspResponders: Pick<OcspResponders, 'find'>;
   /** The time-stamp authority, where there is one at the moment. */
   readonly timeStampAuthority: () => TimeStampAuthority | undefined;
+  /** Told how each request to another server ended. */
+  readonly asked: (end: OutgoingEnd) => void;
 }
 
 /** What levels above baseline B are made with under a configuration. @throws {ConfigError} for files that cannot be used */
@@ -26,7 +29,7 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
   const { outgoing, revocation, timeStamps } = config;
   const { certificateAuthority, totalSeconds } = outgoing;
   const roots = certificateAuthority === undefined ? undefined : readText('outgoing.certificateAuthority', certificateAuthority);
-  const http = new OutgoingHttp({ ...outgoing, certificateAuthority: roots });
+  const http = new WatchedHttp({ ...outgoing, certificateAuthority: roots }, own.asked);
   const anchors = timeStamps.anchors.flatMap((file) => anchorsIn(file));
   const named = timeStamps.urls.map((url) => new URL(url));
   const ownAuthority = ownAuthorities(config, own);

@@ -22,7 +22,8 @@ export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAu
     const isSigner = index === 0;
     const name = isSigner ? 'the signer certificate' : 'a certificate above the signer certificate';
     const issuer = certificates[index + 1];
-    if (issuer === undefined) throw unavailable(`the issuer of ${name} is not known: the chain must lead up to the root (certificateChain)`);
+    if (issuer === undefined)
+      throw unavailable(`the issuer of ${name} is not known: the chain must lead up to the root (certificateChain)`);
     const own = ownAuthority(issuer);
     const { choice, ocsp, crl } = isSigner ? ofSigner : ofAuthorities;
     const wanted = choice ?? (own?.ocspAnswer !== undefined || certificate.ocspUrls.length > 0 ? 'OCSP' : 'CRL');
@@ -30,7 +31,8 @@ export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAu
     const crlUrls = certificate.distributionPoints.flatMap((point) => (point.kind === 'uri' ? [point.text] : []));
     if (wanted !== 'CRL' && !isNamed(ocsp, certificate.ocspUrls, own?.ocspAnswer))
       throw unavailable(`no OCSP responder is named for ${name}: ${whereTo(ocsp, 'OCSP', field)}`);
-    if (wanted !== 'OCSP' && !isNamed(crl, crlUrls, own?.crl)) throw unavailable(`no CRL is named for ${name}: ${whereTo(crl, 'CRL', field)}`);
+    if (wanted !== 'OCSP' && !isNamed(crl, crlUrls, own?.crl))
+      throw unavailable(`no CRL is named for ${name}: ${whereTo(crl, 'CRL', field)}`);
   }
 }
 

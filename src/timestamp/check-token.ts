@@ -54,7 +54,8 @@ export function checkToken(token: Uint8Array, expected: ExpectedToken, now: Date
     if (error instanceof TokenInvalid) throw error;
     if (error instanceof SignatureBroken) throw new TokenInvalid(`the time-stamp ${error.message}`, { cause: error });
     if (error instanceof PathFault) {
-      const remedy = error instanceof NoAnchor ? '; timeStamps.anchors of the configuration must have its root, or a CA on the way to it' : '';
+      const remedy =
+        error instanceof NoAnchor ? '; timeStamps.anchors of the configuration must have its root, or a CA on the way to it' : '';
       throw new TokenInvalid(`the certificate of the time-stamp authority: ${error.message}${remedy}`, { cause: error });
     }
     if (error instanceof DerError || error instanceof RequestRejected)
@@ -103,7 +104,10 @@ function checkInfo(info: TstInfo, { imprint, nonce, policy, askedAt }: ExpectedT
   must(info.time.getTime() <= now.getTime() + toleranceMs, 'has a time in the future');
   const { seconds = 0, milliseconds = 0 } = info.accuracy ?? {};
   const latestMs = info.time.getTime() + 1000 * seconds + milliseconds;
-  must(askedAt === undefined || latestMs >= askedAt.getTime() - toleranceMs, `has a time before it was asked for, ${info.time.toISOString()}`);
+  must(
+    askedAt === undefined || latestMs >= askedAt.getTime() - toleranceMs,
+    `has a time before it was asked for, ${info.time.toISOString()}`,
+  );
 }
 
 /** ESS (RFC 5035 §5.4): signing-certificate-v2, or the old attribute with SHA-1. Every token has one of them (RFC 3161 §2.4.2); it is compared with the signer's below. */

@@ -216,7 +216,10 @@ describe('where no time-stamp is to be had', () => {
 
   it('the own authority says before the secret is looked at what it does not offer', async () => {
     const { reference } = secretOf(key);
-    const answer = await sign({ timeStamp: { policyOID: '1.2.3.4.5.6' } }, { keyReference: { reference, password: 'wrong, and not counted' } });
+    const answer = await sign(
+      { timeStamp: { policyOID: '1.2.3.4.5.6' } },
+      { keyReference: { reference, password: 'wrong, and not counted' } },
+    );
     expect([codeOf(answer), messageOf(answer)]).toEqual(['2/231', expect.stringContaining('unacceptedPolicy')]);
   });
 
@@ -330,7 +333,12 @@ describe('in two steps, with a certificate from elsewhere', () => {
   });
 
   it.each([
-    ['a policy that the own authority does not offer', '2/231', /unacceptedPolicy.*offered: 1\./, { timeStamp: { policyOID: '1.2.3.4.5.6' } }],
+    [
+      'a policy that the own authority does not offer',
+      '2/231',
+      /unacceptedPolicy.*offered: 1\./,
+      { timeStamp: { policyOID: '1.2.3.4.5.6' } },
+    ],
     ['no CRL for the signer', '2/233', /no CRL is named for the signer certificate: signerRevocationDataSource/, levels.LT],
     [
       'no OCSP responder for the signer',

@@ -87,12 +87,7 @@ export const sharedMembers = {
         .max(recoveryMax.intervalSeconds)
         .optional()
         .describe('seconds between two attempts, a quarter of one at least; absent: 0'),
-      maxAttempts: z
-        .int()
-        .positive()
-        .max(recoveryMax.attempts)
-        .optional()
-        .describe('attempts in all, each over all addresses; absent: 1'),
+      maxAttempts: z.int().positive().max(recoveryMax.attempts).optional().describe('attempts in all, each over all addresses; absent: 1'),
     })
     .optional()
     .describe('further attempts at time-stamp authorities, within the time of the request; absent: one attempt'),
