@@ -178,7 +178,8 @@ function clientUrl(text: string, http: Pick<OutgoingHttp, 'clientUrl'>, at?: str
     return http.clientUrl(text);
   } catch (error) {
     if (!(error instanceof UrlRefused)) throw error;
-    const detail = { message: error.message, cause: error, ...(at === undefined ? {} : { at }) };
-    throw new Refusal(error.reason === 'scheme' ? 'FIELD_INVALID' : 'UNSUPPORTED', detail);
+    const isScheme = error.reason === 'scheme';
+    const message = isScheme ? error.message : `${error.message} (outgoing.clientHosts of the configuration)`;
+    throw new Refusal(isScheme ? 'FIELD_INVALID' : 'UNSUPPORTED', { message, cause: error, ...(at === undefined ? {} : { at }) });
   }
 }
