@@ -16,7 +16,7 @@ import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
 import { checkKeyTypes, keyOptions, keysOf, macKeyOptions, poolTargets } from './daemon/key-options.ts';
-import { levelServices, levelServicesOf } from './daemon/level-services.ts';
+import { levelServices, tenantLevels } from './daemon/level-services.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { OwnTimeStampAuthority } from './daemon/own-time-stamp-authority.ts';
 import { readinessFaults } from './daemon/readiness.ts';
@@ -45,7 +45,7 @@ import { addressOf, listen } from './service/listen.ts';
 import { listenFds } from './service/listen-fds.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
-import { Levels, type LevelServices } from './signatures/level-order.ts';
+import type { LevelServices } from './signatures/level-order.ts';
 import { Sessions } from './signatures/sessions/sessions.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
@@ -58,6 +58,7 @@ import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { auditMetrics } from './telemetry/audit-metrics.ts';
 import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { outgoingMetrics } from './telemetry/outgoing-metrics.ts';
 import { processMetrics } from './telemetry/process-metrics.ts';
 import { requestMetrics } from './telemetry/request-metrics.ts';
 import { timeStampMetrics } from './telemetry/time-stamp-metrics.ts';
@@ -191,17 +192,16 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       deliveries,
       audit: details,
       deliver: otpDelivery(valid, caller),
-      levels: new Levels(levelServicesOf(services, caller.tenant), {
-        anyRoot: valid.config.tenants[caller.tenant]?.timeStampsFromAnyRoot ?? false,
-      }),
+      levels: tenantLevels(services, valid.config, caller),
     }),
   });
   const messenger = { store, log, threads, metrics: messageMetrics(metrics.registry) };
   let messages = new Messenger(config.messages, messenger);
   const identity = { store, log, parseJson: parseTokenJson };
   let identityProviders = new IdentityProviders(config.identityProviders, identity);
+  const asked = outgoingMetrics(metrics.registry, log);
   const servicesOf = (next: Config, opened: Context['authorities']): LevelServices =>
-    levelServices(next, { authorities: opened, crls, ocspResponders, timeStampAuthority: () => ownTimeStamps.authority });
+    levelServices(next, { authorities: opened, crls, ocspResponders, timeStampAuthority: () => ownTimeStamps.authority, asked });
   let current = apiOptions({ config, authorities, messages, identityProviders, services: servicesOf(config, authorities) });
   const api = createApi(current, () => current);
   processMetrics(metrics.registry);
@@ -220,7 +220,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
         auditWritable: () => audit.status.writable,
         listenerFaults: () => apiListener.tls.faults(),
       }),
-    warnings: () => apiListener.tls.warnings(),
+    warnings: () => ({ ...apiListener.tls.warnings(), ...ownTimeStamps.warnings() }),
   };
   const apiListener = createApiListener(config.listeners.api, limitsWithUploads(config), api, {
     log,

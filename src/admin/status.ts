@@ -49,6 +49,7 @@ export async function statusView(sources: StatusSources): Promise<StatusView> {
     tokenWaitingRequests: token.waiting,
     keysLeft: keys.destruction.left.map(({ id, reason }) => ({ tokenId: id, reason })),
     faults,
+    warnings: { ...health.warnings() },
   };
 }
 

@@ -57,5 +57,7 @@ export const StatusView = z.strictObject({
   keysLeft: z.array(z.strictObject({ tokenId: z.string(), reason: z.string() })),
   /** What keeps the service from being ready, by its part. */
   faults: z.record(z.string(), z.string()),
+  /** What will, or is ill without doing so, by its part. */
+  warnings: z.record(z.string(), z.string()),
 });
 export type StatusView = z.output<typeof StatusView>;

@@ -21,12 +21,13 @@ export async function status(configPath: string): Promise<Outcome> {
   ]);
   const reloadFaults = (lastReload?.faults ?? []).map((fault) => `the last reload was refused: ${fault}`);
   const left = result.keysLeft.map(({ tokenId, reason }) => `key ${tokenId} should be gone and is still on the token: ${reason}`);
+  const warnings = Object.values(result.warnings);
   const unloaded = notLoaded.length === 0 ? [] : [`not loaded yet: ${notLoaded.join(', ')}; run signetctl reload`];
   return {
     json: result,
     text,
     faults: Object.entries(result.faults).map(([part, fault]) => `not ready: ${part}: ${fault}`),
-    notes: [...notes, ...reloadFaults, ...unloaded, ...left],
+    notes: [...notes, ...reloadFaults, ...unloaded, ...left, ...warnings],
   };
 }
 

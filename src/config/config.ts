@@ -37,7 +37,10 @@ const Tenant = z.strictObject({
       'Keys of the tenant on the token, those consumed and removed apart; beyond it createCertificate is 2/213. Absent: any number.',
     ),
   revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate wants the key's secret; the role alone is not enough."),
-  allowSha1: z.boolean().default(false).describe('Takes SHA-1 digests and the DIGEST value SHA_1, which is broken for new signatures.'),
+  allowSha1: z
+    .boolean()
+    .default(false)
+    .describe('Takes SHA-1 digests, the DIGEST value SHA_1 and time-stamps that rest on SHA-1, which is broken for new signatures.'),
   otpDelivery: z
     .enum(['RESPONSE', 'MESSAGE'])
     .default('RESPONSE')
@@ -47,7 +50,9 @@ const Tenant = z.strictObject({
   timeStampsFromAnyRoot: z
     .boolean()
     .default(false)
-    .describe('Takes tokens of any time-stamp authority that a caller names (URLSource CLIENT), whatever root they chain to.'),
+    .describe(
+      'Takes tokens of any time-stamp authority that a caller names (URLSource CLIENT), whatever root they chain to, also where the token does not hold it.',
+    ),
   writeDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.writeDirectories."),
 });
 

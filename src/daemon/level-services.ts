@@ -3,13 +3,16 @@ import type { CrlPublishers } from '../certificates/crl/crl-publishers.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
 import type { OcspResponders } from '../certificates/ocsp/ocsp-responders.ts';
 import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import type { Caller } from '../clients/caller.ts';
 import { certificatesIn } from '../certificates/pem.ts';
 import { ConfigError, type Config } from '../config/config.ts';
 import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
-import type { LevelServices } from '../signatures/level-order.ts';
+import { Levels, type LevelServices } from '../signatures/level-order.ts';
+import type { OutgoingEnd } from '../telemetry/outgoing-metrics.ts';
 import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../timestamp/time-stamp-client.ts';
+import { outgoingEnd } from './outgoing-end.ts';
 
 /** What the service itself has, so that it is not asked by HTTP. */
 export interface OwnServices {
@@ -18,6 +21,8 @@ export interface OwnServices {
   readonly ocspResponders: Pick<OcspResponders, 'find'>;
   /** The time-stamp authority, where there is one at the moment. */
   readonly timeStampAuthority: () => TimeStampAuthority | undefined;
+  /** Told how each request to another server ended. */
+  readonly asked: (end: OutgoingEnd) => void;
 }
 
 /** What levels above baseline B are made with under a configuration. @throws {ConfigError} for files that cannot be used */
@@ -25,13 +30,21 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
   const { outgoing, revocation, timeStamps } = config;
   const { certificateAuthority, totalSeconds } = outgoing;
   const roots = certificateAuthority === undefined ? undefined : readText('outgoing.certificateAuthority', certificateAuthority);
-  const http = new OutgoingHttp({ ...outgoing, certificateAuthority: roots });
+  const http = new OutgoingHttp({
+    ...outgoing,
+    certificateAuthority: roots,
+    ended: (asked, failure) => {
+      own.asked(outgoingEnd(asked, failure));
+    },
+  });
   const anchors = timeStamps.anchors.flatMap((file) => anchorsIn(file));
   const named = timeStamps.urls.map((url) => new URL(url));
+  const ownAuthority = ownAuthorities(config, own);
   return {
     http,
     timeStamps: new TimeStampClient(http),
-    revocation: new RevocationSources(http, ownAuthorities(config, own)),
+    revocation: new RevocationSources(http, ownAuthority),
+    ownAuthority,
     server: {
       authorities: () => (named.length > 0 ? named : [own.timeStampAuthority() ?? []].flat()),
       crlUrls: revocation.crlUrls.map((url) => new URL(url)),
@@ -45,10 +58,12 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
   };
 }
 
-/** The same for the requests of one tenant, which has its share of the connections to other servers. */
-export function levelServicesOf(services: LevelServices, tenant: string): LevelServices {
+/** How a caller reaches levels above baseline B: by the rules of the tenant, and with its share of the connections to other servers. */
+export function tenantLevels(services: LevelServices, { tenants }: Pick<Config, 'tenants'>, { tenant }: Pick<Caller, 'tenant'>): Levels {
+  const { timeStampsFromAnyRoot: anyRoot = false, allowSha1 = false } = tenants[tenant] ?? {};
   const http = services.http.ofTenant(tenant);
-  return { ...services, http, timeStamps: new TimeStampClient(http), revocation: services.revocation.ofTenant(tenant) };
+  const own = { ...services, http, timeStamps: new TimeStampClient(http), revocation: services.revocation.ofTenant(tenant) };
+  return new Levels(own, { anyRoot, allowSha1 });
 }
 
 /** The own authority of an issuer: that of its name and key. */

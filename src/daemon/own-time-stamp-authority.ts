@@ -66,6 +66,12 @@ export class OwnTimeStampAuthority implements Participant {
     return this.#opened?.authority.signer.certificate.notAfter.getTime();
   }
 
+  /** Why it gives no tokens now: all else goes on without them. */
+  warnings(): Record<string, string> {
+    const fault = this.#opened?.authority.fault();
+    return fault === undefined ? {} : { timeStampAuthority: `the time-stamp authority gives no tokens: ${fault}` };
+  }
+
   async prepare({ timeStampAuthority: config }: Pick<Config, typeof member>): Promise<Switch> {
     const next = config === undefined ? undefined : await this.#open(config);
     return () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { KeyInUse } from '../keys/key-in-use.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { ResultSpelling } from '../operations/operation.ts';
 import { Refusal, resultCodes } from '../result-codes.ts';
@@ -28,7 +29,7 @@ export function resultOf(error: unknown, operation: string, log: Logger): Result
   if (error instanceof TokenUnavailable) {
     log.error('the token did not serve a request', { operation, reason: error.message });
     const { major, minor, text } = resultCodes.TOKEN_UNAVAILABLE;
-    return { major, minor, message: text };
+    return { major, minor, message: error instanceof KeyInUse ? error.message : text };
   }
   const incident = randomBytes(6).toString('hex');
   log.error('a defect', { operation, incident, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });

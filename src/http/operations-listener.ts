@@ -7,7 +7,7 @@ import { Problem, sendProblem } from './problem.ts';
 /** What readiness asks: each check rejects, or says why not. */
 export interface Health {
   ready(): Promise<Readonly<Record<string, string>>>;
-  /** What will make it not ready before long, if nobody does anything. */
+  /** What will make it not ready before long, if nobody does anything, or is ill without making it so. */
   warnings(): Readonly<Record<string, string>>;
 }
 

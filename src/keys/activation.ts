@@ -3,10 +3,10 @@ import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
-import { TokenUnavailable } from '../token/token.ts';
 import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import type { RecordReader } from './key-cache.ts';
+import { KeyInUse } from './key-in-use.ts';
 import { checkUsable, lockRule, type KeyRecord, type StoredSecret } from './key-record.ts';
 import { KnownSecrets, type SecretMark } from './known-secrets.ts';
 import { reserve, type PossibleSecret, type Reserved } from './reserved.ts';
@@ -209,7 +209,7 @@ export class Activation {
       if (reservation !== undefined) return { ...reservation, endsMs };
       await this.#records.reread(key);
       checkUsable(key, use, now);
-      if (performance.now() > deadlineMs) throw new TokenUnavailable('other attempts on this key have not ended in time');
+      if (performance.now() > deadlineMs) throw new KeyInUse();
       await delay(pollMs);
     }
   }

@@ -1,5 +1,5 @@
 import type { KeyId } from '../token/key-id.ts';
-import { TokenUnavailable } from '../token/token.ts';
+import { KeyInUse } from './key-in-use.ts';
 import { checkNotLocked, remainingAttempts, type KeyRecord } from './key-record.ts';
 
 interface InFlight {
@@ -26,7 +26,7 @@ export class AttemptSlots {
   /**
    * Answers the function that ends the attempt. `deadlineMs`: of the monotonic clock.
    * @throws {Refusal} KEY_LOCKED
-   * @throws {TokenUnavailable} when the attempts before it have not ended by then
+   * @throws {KeyInUse} when the attempts before it have not ended by then
    */
   async take(key: KeyRecord, atOnce: number, deadlineMs: number): Promise<() => void> {
     for (;;) {
@@ -43,7 +43,7 @@ export class AttemptSlots {
       }
       if (!(await wokenBefore(deadlineMs, state.waiting))) {
         this.#dropIfIdle(key, state);
-        throw new TokenUnavailable('the attempts on this key that came before have not ended in time');
+        throw new KeyInUse();
       }
     }
   }

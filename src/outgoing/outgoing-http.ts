@@ -18,6 +18,8 @@ export interface OutgoingSettings {
   readonly connectionsMax: number;
   /** PEM of further authorities for https; absent: those that Node trusts. */
   readonly certificateAuthority?: string | undefined;
+  /** Told how each request ended: `failure` is undefined for a good answer. */
+  readonly ended?: ((asked: OutgoingRequest, failure: unknown) => void) | undefined;
 }
 
 /** The addresses of a name. */
@@ -78,6 +80,18 @@ export class OutgoingHttp {
 
   /** The body of a good answer (200). Settles within its time, whatever the server does. @throws {FetchFailed} for everything else */
   async fetch(asked: OutgoingRequest): Promise<OutgoingAnswer> {
+    const { ended } = this.#settings;
+    try {
+      const answer = await this.#answerOf(asked);
+      ended?.(asked, undefined);
+      return answer;
+    } catch (error) {
+      ended?.(asked, error);
+      throw error;
+    }
+  }
+
+  async #answerOf(asked: OutgoingRequest): Promise<OutgoingAnswer> {
     const { timeoutSeconds, certificateAuthority } = this.#settings;
     const own = AbortSignal.timeout(timeoutSeconds * 1000);
     const signal = asked.signal === undefined ? own : AbortSignal.any([own, asked.signal]);

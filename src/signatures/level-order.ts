@@ -3,12 +3,16 @@ import type { PathCertificate } from '../certificates/path/path-certificate.ts';
 import type { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { httpUrl, UrlRefused } from '../outgoing/url-rules.ts';
 import { Refusal } from '../result-codes.ts';
-import type { DataSource, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
+import type { DataSource, OwnAuthority, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
 import type { CheckedToken } from '../timestamp/check-token.ts';
-import type { ImprintHash, MessageImprint } from '../timestamp/request.ts';
+import { RequestRejected, type ImprintHash, type MessageImprint } from '../timestamp/request.ts';
+import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import type { AuthorityAddress, TimeStampClient } from '../timestamp/time-stamp-client.ts';
+import type { HashName } from '../token/signature-algorithm.ts';
 import type { Addresses, AskedLevel, StatusData } from './asked-level.ts';
 import type { SignerChain } from './format.ts';
+import { checkSourcesNamed } from './known-sources.ts';
+import { checkSignerPath, signerCertificates } from './signer-path.ts';
 
 /** What a signature above baseline B is made with. */
 export interface LevelOrder {
@@ -22,6 +26,8 @@ export interface LevelOrder {
   readonly now: () => Date;
   /** For all that is asked of other servers. */
   readonly totalSeconds: number;
+  /** Whether time-stamps may rest on SHA-1. */
+  readonly allowSha1: boolean;
 }
 
 /** What levels above baseline B are made with, as one configuration has it. */
@@ -29,6 +35,8 @@ export interface LevelServices {
   readonly http: OutgoingHttp;
   readonly timeStamps: TimeStampClient;
   readonly revocation: RevocationSources;
+  /** What the service itself says of an issuer's certificates. */
+  readonly ownAuthority: (issuer: PathCertificate) => OwnAuthority | undefined;
   /** What URLSource SERVER means. */
   readonly server: {
     readonly authorities: () => readonly AuthorityAddress[];
@@ -41,15 +49,22 @@ export interface LevelServices {
   readonly totalSeconds: number;
 }
 
+/** What the callers of one tenant may have. */
+export interface TenantRules {
+  /** Time-stamp authorities that a caller names may lead to any root. */
+  readonly anyRoot: boolean;
+  /** Time-stamps may rest on SHA-1. */
+  readonly allowSha1: boolean;
+}
+
 /** How the callers of one tenant reach levels above baseline B. */
 export class Levels {
   readonly #services: LevelServices;
-  readonly #anyRoot: boolean;
+  readonly #rules: TenantRules;
 
-  /** `anyRoot`: time-stamp authorities that a caller names may lead to any root. */
-  constructor(services: LevelServices, { anyRoot }: { readonly anyRoot: boolean }) {
+  constructor(services: LevelServices, rules: TenantRules) {
     this.#services = services;
-    this.#anyRoot = anyRoot;
+    this.#rules = rules;
   }
 
   /** Whether a URL of a caller may be asked. `at`: pointer of the field. @throws {Refusal} FIELD_INVALID, UNSUPPORTED */
@@ -62,7 +77,39 @@ export class Levels {
    * @throws {Refusal} TIMESTAMP_UNAVAILABLE where no authority is named; UNSUPPORTED for a host that is not allowed (any more)
    */
   order(asked: AskedLevel, signer: SignerChain): LevelOrder {
-    return levelOrder(asked, signer, this.#services, this.#anyRoot);
+    return levelOrder(asked, signer, this.#services, this.#rules);
+  }
+
+  /**
+   * All that can be told before a secret or a device is used: who signs on a device is told before, not after. `hash`: that of the signature.
+   * @throws {Refusal} TIMESTAMP_UNAVAILABLE, REVOCATION_UNAVAILABLE where nobody is named; CERTIFICATE_STATUS_REFUSED, FIELDS_INCONSISTENT for the signer's
+   * chain; UNSUPPORTED
+   */
+  check(asked: AskedLevel, signer: SignerChain, { hash }: { readonly hash: HashName }): void {
+    const { ofSigner, ofAuthorities } = this.order(asked, signer);
+    checkSignerPath(signer, new Date());
+    const { ownAuthority } = this.#services;
+    if (asked.level !== 'T') checkSourcesNamed({ certificates: signerCertificates(signer), ofSigner, ofAuthorities, ownAuthority });
+    const authorities = timeStampAuthorities(asked.timeStamp.addresses, signer, this.#services);
+    const imprintHashes = [asked.timeStamp.hash, ...(asked.level === 'LTA' ? [hash] : [])];
+    for (const authority of authorities) {
+      // Who answers elsewhere may offer it.
+      if (authority instanceof URL) return;
+      for (const one of imprintHashes) checkOffered(authority, one, asked.timeStamp.policy);
+    }
+  }
+}
+
+/** The own authority's word, without HTTP. @throws {Refusal} TIMESTAMP_UNAVAILABLE */
+function checkOffered(authority: TimeStampAuthority, hash: ImprintHash, policy: string | undefined): void {
+  try {
+    authority.checkOffered(hash, policy);
+  } catch (error) {
+    if (!(error instanceof RequestRejected)) throw error;
+    throw new Refusal('TIMESTAMP_UNAVAILABLE', {
+      message: `the time-stamp authority of this service: ${error.failure}: ${error.message}`,
+      cause: error,
+    });
   }
 }
 
@@ -70,12 +117,12 @@ function levelOrder(
   { level, timeStamp, ofSigner, ofAuthorities }: AskedLevel,
   signer: SignerChain,
   services: LevelServices,
-  anyRoot: boolean,
+  { anyRoot, allowSha1 }: TenantRules,
 ): LevelOrder {
   const { timeStamps, revocation, timeStampTrust, totalSeconds } = services;
   const { addresses, hash, policy, nonce, credentials, recovery } = timeStamp;
   const authorities = timeStampAuthorities(addresses, signer, services);
-  const trust = { ...timeStampTrust(), anyRoot: anyRoot && addresses.source === 'CLIENT' };
+  const trust = { ...timeStampTrust(), anyRoot: anyRoot && addresses.source === 'CLIENT', allowSha1 };
   return {
     level,
     stamp: async (imprint, signal) => timeStamps.stamp(imprint, { authorities, policy, nonce, credentials, recovery, trust, signal }),
@@ -85,6 +132,7 @@ function levelOrder(
     ofAuthorities: wantedData(ofAuthorities, services),
     now: () => new Date(),
     totalSeconds,
+    allowSha1,
   };
 }
 
@@ -130,7 +178,8 @@ function clientUrl(text: string, http: Pick<OutgoingHttp, 'clientUrl'>, at?: str
     return http.clientUrl(text);
   } catch (error) {
     if (!(error instanceof UrlRefused)) throw error;
-    const detail = { message: error.message, cause: error, ...(at === undefined ? {} : { at }) };
-    throw new Refusal(error.reason === 'scheme' ? 'FIELD_INVALID' : 'UNSUPPORTED', detail);
+    const isScheme = error.reason === 'scheme';
+    const message = isScheme ? error.message : `${error.message} (outgoing.clientHosts of the configuration)`;
+    throw new Refusal(isScheme ? 'FIELD_INVALID' : 'UNSUPPORTED', { message, cause: error, ...(at === undefined ? {} : { at }) });
   }
 }

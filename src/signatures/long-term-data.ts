@@ -2,9 +2,12 @@ import { isSelfSigned, type PathCertificate } from '../certificates/path/path-ce
 import { Refusal } from '../result-codes.ts';
 import type { RevocationData, RevocationQuestion, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
 
-/** A path whose certificates must be shown to be good: from the leaf up; the last one is trusted, or nothing is known above it. */
+/** A path whose certificates must be shown to be good. */
 export interface LongTermPath {
+  /** From the leaf up. */
   readonly certificates: readonly PathCertificate[];
+  /** Whether the last one is trusted, so that its own status proves nothing, also where it is no root. */
+  readonly isAnchored: boolean;
   /** Whose path it is, for messages: `signer certificate`. */
   readonly of: string;
   /** What is wanted of the first certificate, and of those above it. */
@@ -38,16 +41,17 @@ export async function longTermData(paths: readonly LongTermPath[], sources: Revo
 }
 
 async function dataOf(
-  { certificates, of, leaf, authorities }: LongTermPath,
+  { certificates, isAnchored, of, leaf, authorities }: LongTermPath,
   sources: RevocationSources,
   when: Moment,
 ): Promise<RevocationData[]> {
-  const below = certificates.filter((one) => !isSelfSigned(one));
+  const below = certificates.filter((one) => !isSelfSigned(one) && !(isAnchored && one === certificates.at(-1)));
   return Promise.all(
     below.map(async (certificate, index) => {
       const issuer = certificates[index + 1];
       const name = index === 0 ? of : `authority above the ${of}`;
-      if (issuer === undefined) throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: its issuer is not known` });
+      if (issuer === undefined)
+        throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: its issuer is not known, so nothing shows that it is good` });
       const data = await sources.of({ certificate, issuer, wanted: index === 0 ? leaf : authorities, ...when });
       if (data.status.kind === 'good') return data;
       if (data.status.kind === 'undetermined') throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: ${data.status.why}` });

@@ -3,33 +3,32 @@ import { bytesBetween, bytesInMemory } from '../asn1/byte-source.ts';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { DerError } from '../asn1/reader.ts';
-import { PathFault } from '../certificates/path/check-path.ts';
-import { validPaths, type PathMaterial } from '../certificates/path/find-path.ts';
-import type { ValidPath } from '../certificates/path/check-path.ts';
-import { isSelfSigned, pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { PathFault, type ValidPath } from '../certificates/path/check-path.ts';
+import { NoAnchor } from '../certificates/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import { parseCertificate } from '../certificates/x509.ts';
 import { readSignedData } from '../cms/read-signed-data.ts';
 import { attributeValues, readSignerInfo } from '../cms/read-signer-info.ts';
 import { checkSignerInfo, names, SignatureBroken } from '../cms/verify-signer-info.ts';
 import { RequestRejected, type ImprintHash, type MessageImprint } from './request.ts';
+import { sha1In } from './sha1-in-token.ts';
+import { tokenPath, type TokenTrust } from './token-path.ts';
 import { readTstInfo, tstInfoType, type TstInfo } from './tst-info.ts';
 
 /** A token that is not what was asked for, or does not verify. The message is for callers. */
 export class TokenInvalid extends Error {}
 
 /** What a token must be. */
-export interface ExpectedToken {
+export interface ExpectedToken extends TokenTrust {
   /** What was stamped: its digest, or what digests it by the hash of the token. */
   readonly imprint: MessageImprint | ((hash: ImprintHash) => Uint8Array);
   /** Content octets of the INTEGER that was sent; a token without it, or with another one, is refused. */
   readonly nonce?: Uint8Array | undefined;
   readonly policy?: string | undefined;
-  /** Where its chain may lead to. */
-  readonly anchors: readonly PathCertificate[];
-  /** Any self-signed certificate in the token counts as an anchor: who gave the address of the authority vouches for it. */
-  readonly anyRoot?: boolean | undefined;
-  /** Further CA certificates. */
-  readonly intermediates?: readonly PathCertificate[] | undefined;
+  /** When it was asked for; absent: it may be of any time that has passed. */
+  readonly askedAt?: Date | undefined;
+  /** Whether it may rest on SHA-1. */
+  readonly allowSha1?: boolean | undefined;
 }
 
 /** A token that holds. */
@@ -39,8 +38,10 @@ export interface CheckedToken {
   readonly path: ValidPath;
 }
 
-/** The time of a token may lie ahead of ours by so much. */
-const aheadMaxMs = 300_000;
+/** The time of a token may lie ahead of ours by so much, and, its accuracy aside, before it was asked for. */
+const toleranceMs = 300_000;
+/** SOG-IS, ETSI TS 119 312: shorter keys are of the past. */
+const modulusMinBits = 2048;
 
 /**
  * Checks a TimeStampToken in full (RFC 3161 §2.2 to §2.4, RFC 5816): imprint, nonce, policy, time, one signer, its certificate bound by ESS, its one
@@ -52,8 +53,11 @@ export function checkToken(token: Uint8Array, expected: ExpectedToken, now: Date
   } catch (error) {
     if (error instanceof TokenInvalid) throw error;
     if (error instanceof SignatureBroken) throw new TokenInvalid(`the time-stamp ${error.message}`, { cause: error });
-    if (error instanceof PathFault)
-      throw new TokenInvalid(`the certificate of the time-stamp authority: ${error.message}`, { cause: error });
+    if (error instanceof PathFault) {
+      const remedy =
+        error instanceof NoAnchor ? '; timeStamps.anchors of the configuration must have its root, or a CA on the way to it' : '';
+      throw new TokenInvalid(`the certificate of the time-stamp authority: ${error.message}${remedy}`, { cause: error });
+    }
     if (error instanceof DerError || error instanceof RequestRejected)
       throw new TokenInvalid(`the time-stamp cannot be read: ${error.message}`, { cause: error });
     throw error;
@@ -78,15 +82,32 @@ function check(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedTo
   const digestBy = (hash: string): Buffer => createHash(hash).update(content).digest();
   checkSignerInfo(signer, { contentType: tstInfoType, digestBy }, parseCertificate(own.der), own.publicKey);
   must(isForTimeStamping(own), 'is signed with a key whose one purpose is not time-stamping, marked critical');
-  return { der: token, info, path: pathOf(own, certificates, expected, info.time) };
+  must(info.time >= own.notBefore && info.time <= own.notAfter, "has a time outside of the validity of its signer's certificate");
+  const others = certificates.filter((one) => one !== own);
+  const path = tokenPath(own, others, expected, info.time);
+  checkStrength({ info, signer, path: path.path }, own, expected);
+  return { der: token, info, path };
 }
 
-function checkInfo(info: TstInfo, { imprint, nonce, policy }: ExpectedToken, now: Date): void {
+function checkStrength(parts: Parameters<typeof sha1In>[0], { publicKey }: PathCertificate, { allowSha1 }: ExpectedToken): void {
+  const weak = allowSha1 === true ? undefined : sha1In(parts);
+  must(weak === undefined, `rests on SHA-1: ${weak ?? ''}`);
+  const bits = publicKey?.asymmetricKeyDetails?.modulusLength ?? modulusMinBits;
+  must(bits >= modulusMinBits, `is signed with an RSA key of ${bits} bits`);
+}
+
+function checkInfo(info: TstInfo, { imprint, nonce, policy, askedAt }: ExpectedToken, now: Date): void {
   const wanted = typeof imprint === 'function' ? { hash: info.imprint.hash, value: imprint(info.imprint.hash) } : imprint;
   must(info.imprint.hash === wanted.hash && same(info.imprint.value, wanted.value), 'is of something else');
   must(nonce === undefined || (info.nonce !== undefined && same(info.nonce, nonce)), 'has another nonce than was sent');
   must(policy === undefined || info.policy === policy, `has the policy ${info.policy}, which was not asked for`);
-  must(info.time.getTime() <= now.getTime() + aheadMaxMs, 'has a time in the future');
+  must(info.time.getTime() <= now.getTime() + toleranceMs, 'has a time in the future');
+  const { seconds = 0, milliseconds = 0 } = info.accuracy ?? {};
+  const latestMs = info.time.getTime() + 1000 * seconds + milliseconds;
+  must(
+    askedAt === undefined || latestMs >= askedAt.getTime() - toleranceMs,
+    `has a time before it was asked for, ${info.time.toISOString()}`,
+  );
 }
 
 /** ESS (RFC 5035 §5.4): signing-certificate-v2, or the old attribute with SHA-1. Every token has one of them (RFC 3161 §2.4.2); it is compared with the signer's below. */
@@ -102,17 +123,6 @@ export function isForTimeStamping({ extendedKeyUsage, keyUsage, isCa }: PathCert
   const purposes = extendedKeyUsage?.purposes;
   const hasOne = extendedKeyUsage?.critical === true && purposes?.size === 1 && purposes.has(oids.timeStamping);
   return hasOne && !isCa && (keyUsage === undefined || [...keyUsage].every((bit) => bit <= 1));
-}
-
-function pathOf(own: PathCertificate, certificates: readonly PathCertificate[], expected: ExpectedToken, time: Date): ValidPath {
-  const others = certificates.filter((one) => one !== own);
-  const roots = expected.anyRoot === true ? others.filter(isSelfSigned) : [];
-  const material: PathMaterial = {
-    anchors: [...expected.anchors, ...roots],
-    intermediates: [...others, ...(expected.intermediates ?? [])],
-  };
-  for (const path of validPaths(own, material, { at: time, purpose: oids.timeStamping })) return path;
-  throw new TokenInvalid('the certificate of the time-stamp authority leads to no trust anchor');
 }
 
 function readable(bytes: Uint8Array): PathCertificate[] {

@@ -1,5 +1,4 @@
 import * as der from '../asn1/der.ts';
-import { objectIdentifierText } from '../asn1/object-identifier.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 
@@ -99,8 +98,7 @@ export function readImprint(element: DerElement): MessageImprint {
   const [oid, parameters, ...more] = children(fields.next(tagOf.sequence));
   const value = fields.next(tagOf.octetString).content;
   fields.end();
-  const text = oid === undefined ? undefined : objectIdentifierText(oid.content);
-  const hash = hashOf(text);
+  const hash = oid === undefined ? undefined : hashOf(readObjectIdentifier(oid));
   const isPlain = parameters === undefined || (parameters.tag === 0x05 && parameters.content.length === 0);
   if (hash === undefined || more.length > 0 || !isPlain)
     throw new RequestRejected('badAlg', 'the hash of the message imprint is not one of SHA-256, SHA-384, SHA-512');
@@ -109,7 +107,7 @@ export function readImprint(element: DerElement): MessageImprint {
   return { hash, value };
 }
 
-function hashOf(oid: string | undefined): ImprintHash | undefined {
+function hashOf(oid: string): ImprintHash | undefined {
   for (const hash of ['sha1', 'sha256', 'sha384', 'sha512'] as const) if (imprintHashes[hash].oid === oid) return hash;
   return undefined;
 }

@@ -90,11 +90,29 @@ export class TimeStampAuthority {
   /** A TimeStampToken in DER. @throws {RequestRejected} */
   async stamp(request: TimeStampRequest, within: Within = atOnce): Promise<Uint8Array> {
     const { imprint, policy = this.#rules.policy } = request;
-    const { hashes, otherPolicies } = this.#rules;
-    if (!hashes.has(imprint.hash)) throw new RequestRejected('badAlg', `imprints of ${imprint.hash} are not stamped`);
-    if (policy !== this.#rules.policy && !otherPolicies.includes(policy))
-      throw new RequestRejected('unacceptedPolicy', `the policy ${policy} is not offered`);
+    this.checkOffered(imprint.hash, policy);
     return within(async () => this.#token(request, policy));
+  }
+
+  /** Whether it stamps such imprints under such a policy. @throws {RequestRejected} badAlg, unacceptedPolicy */
+  checkOffered(hash: ImprintHash, policy = this.#rules.policy): void {
+    const { hashes, otherPolicies } = this.#rules;
+    if (!hashes.has(hash)) throw new RequestRejected('badAlg', `imprints of ${hash} are not stamped; offered: ${[...hashes].join(', ')}`);
+    if (policy !== this.#rules.policy && !otherPolicies.includes(policy))
+      throw new RequestRejected(
+        'unacceptedPolicy',
+        `the policy ${policy} is not offered; offered: ${[this.#rules.policy, ...otherPolicies].join(', ')}`,
+      );
+  }
+
+  /** Why it gives no tokens now; undefined where it does. */
+  fault(): string | undefined {
+    const fault = this.#clock.fault();
+    if (fault !== undefined) return fault;
+    const now = this.#clock.now();
+    const { notBefore, notAfter } = this.#signer.certificate;
+    if (now < notBefore || now > notAfter) return 'the certificate of the authority is not valid now';
+    return now.getTime() < this.#latest.ms - backwardsMaxMs ? 'the clock was set back' : undefined;
   }
 
   async #token({ imprintDer, nonce, certificateWanted }: TimeStampRequest, policy: string): Promise<Uint8Array> {
@@ -108,13 +126,9 @@ export class TimeStampAuthority {
   }
 
   #time(): Date {
-    const fault = this.#clock.fault();
+    const fault = this.fault();
     if (fault !== undefined) throw new RequestRejected('timeNotAvailable', fault);
     const now = this.#clock.now();
-    const { notBefore, notAfter } = this.#signer.certificate;
-    if (now < notBefore || now > notAfter)
-      throw new RequestRejected('timeNotAvailable', 'the certificate of the authority is not valid now');
-    if (now.getTime() < this.#latest.ms - backwardsMaxMs) throw new RequestRejected('timeNotAvailable', 'the clock was set back');
     if (!this.#rules.ordering) {
       this.#latest.ms = Math.max(now.getTime(), this.#latest.ms);
       return now;

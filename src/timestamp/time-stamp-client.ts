@@ -23,11 +23,13 @@ export interface TimeStampOrder {
   readonly recovery?: { readonly intervalSeconds: number; readonly maxAttempts: number } | undefined;
   /** Ends it: no further attempt begins, and the one that runs fails. */
   readonly signal?: AbortSignal | undefined;
-  readonly trust: Pick<ExpectedToken, 'anchors' | 'anyRoot' | 'intermediates'>;
+  readonly trust: Pick<ExpectedToken, 'anchors' | 'anyRoot' | 'intermediates' | 'allowSha1'>;
 }
 
 const answerMaxBytes = 256 * 1024;
 const nonceBytes = 16;
+/** Between two walks over the list, whatever the interval: a server that fails is not flooded. */
+const pauseMinSeconds = 0.25;
 
 /** Gets time-stamp tokens and checks each in full. */
 export class TimeStampClient {
@@ -45,7 +47,7 @@ export class TimeStampClient {
     const { maxAttempts = 1, intervalSeconds = 0 } = order.recovery ?? {};
     let last: Refusal | undefined;
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      if (attempt > 1) await pause(intervalSeconds, order.signal);
+      if (attempt > 1) await pause(Math.max(intervalSeconds, pauseMinSeconds), order.signal);
       for (const authority of order.authorities) {
         if (order.signal?.aborted === true)
           throw last ?? new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'the time of the request is over' });
@@ -67,12 +69,13 @@ export class TimeStampClient {
     // Positive and of full length, so that what is sent is what comes back.
     const number = nonce ? Buffer.concat([Buffer.of(1), randomBytes(nonceBytes)]) : undefined;
     const request = timeStampRequest(imprint, { policy, nonce: number });
+    const askedAt = new Date();
     const answer =
       authority instanceof URL ? await this.#post(authority, request, { credentials, signal }) : await authority.respond(request);
     const response = readTimeStampResponse(answer);
     if ('refusal' in response) throw new Refused(response.refusal);
     const sent = number === undefined ? undefined : readAll(der.integer(number)).content;
-    return checkToken(response.token, { imprint, nonce: sent, policy, ...trust }, new Date());
+    return checkToken(response.token, { imprint, nonce: sent, policy, askedAt, ...trust }, new Date());
   }
 
   async #post(url: URL, body: Uint8Array, order: Pick<TimeStampOrder, 'credentials' | 'signal'>): Promise<Uint8Array> {

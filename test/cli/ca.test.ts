@@ -87,7 +87,7 @@ describe('signetctl ca', () => {
     const before = keysOnToken();
     const again = await run('ca', 'init', '--directory', token.directory, ...identity);
     expect(again.status).toBe(5);
-    expect(again.stderr).toContain('EEXIST');
+    expect(again.stderr).toContain('exists already, and nothing is overwritten');
     expect(keysOnToken().toSorted()).toEqual(before.toSorted());
   });
 

@@ -163,8 +163,17 @@ describe('the time-stamp authority of a service', () => {
     changeAuthority({ clockErrorMaxMilliseconds: 1e-6 });
     await reload();
     expect(await outcome()).toMatch(/^rejection: timeNotAvailable: the clock (is not synchronised|may be \d+ ms off)/);
+    const warnings = async (): Promise<unknown> => {
+      const answer = await fetch(`${service.opsUrl}/health/ready`);
+      return ((await answer.json()) as { warnings?: unknown }).warnings;
+    };
+    const words = /the time-stamp authority gives no tokens: the clock/;
+    expect(await warnings()).toEqual({ timeStampAuthority: expect.stringMatching(words) as unknown });
+    expect((await control('doctor')).stdout).toMatch(words);
     changeAuthority({});
     await reload();
+    expect(await warnings()).toBeUndefined();
+    expect((await control('doctor')).stdout).not.toMatch(words);
     expect(await outcome()).toBe('granted');
   }, 60_000);
 

@@ -21,7 +21,7 @@ import {
 } from '../support/api.ts';
 import { openssl } from '../support/openssl.ts';
 import { derOf } from '../support/outside-signer.ts';
-import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
+import { hourMs, ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
 
 const text = Buffer.from('Contrat n° 3 — pour trente ans\n');
 const client = 'other';
@@ -178,6 +178,9 @@ describe('a signature at a level above baseline B', () => {
         longTermValidation: { signerRevocationDataSource: { OCSP: { URLSource: 'CLIENT', clientURL: ['http://127.0.0.1:1/'] } } },
       },
     ],
+    ['1/102', { timeStamp: {}, recovery: { interval: 0, maxAttempts: 101 } }],
+    ['1/102', { timeStamp: {}, recovery: { interval: 3601, maxAttempts: 2 } }],
+    ['0/0', { timeStamp: {}, recovery: { interval: 3600, maxAttempts: 100 } }],
     ['1/103', { longTermValidation: { archiveTimeStamp: true } }],
     ['0/0', { timeStamp: { digestAlg: 'SHA_512', nonce: true, credentials: { userName: 'u', password: 'p' } } }],
     ['0/0', { timeStamp: {}, recovery: {} }],
@@ -209,6 +212,15 @@ describe('where no time-stamp is to be had', () => {
     expect(codeOf(await sign(stampedBy(server), { keyReference }))).toBe('2/232');
     expect(codeOf(await sign(levels.T, { keyReference }))).toBe('0/0');
     expect(codeOf(await sign(levels.T, { keyReference }))).toBe('2/202');
+  });
+
+  it('the own authority says before the secret is looked at what it does not offer', async () => {
+    const { reference } = secretOf(key);
+    const answer = await sign(
+      { timeStamp: { policyOID: '1.2.3.4.5.6' } },
+      { keyReference: { reference, password: 'wrong, and not counted' } },
+    );
+    expect([codeOf(answer), messageOf(answer)]).toEqual(['2/231', expect.stringContaining('unacceptedPolicy')]);
   });
 
   it('the key of one use is not consumed', async () => {
@@ -273,10 +285,13 @@ describe('in two steps, with a certificate from elsewhere', () => {
     authoritiesRevocationValueChoice: 'CRL',
     archiveTimeStamp: true,
   });
-  const preSigned = async (members: object): Promise<ApiAnswer> =>
+  const preSigned = async (
+    members: object,
+    { signer = person, chain = [issuing, outsideRoot] }: { signer?: CertificateFiles; chain?: readonly ScratchAuthority[] } = {},
+  ): Promise<ApiAnswer> =>
     call(client, 'signature/remotePreSign', {
       ...{ parameters: cades(members, false), inputDocuments: [contentDocument(text)] },
-      ...{ signerCertificate: pem(person), certificateChain: [pem(issuing), pem(outsideRoot)] },
+      ...{ signerCertificate: pem(signer), certificateChain: chain.map(pem) },
     });
   const completed = async (prepared: ApiAnswer): Promise<ApiAnswer> => {
     const [entry] = (prepared.body['signerData'] as unknown as { digest: { id: string; dataToSign: string }[] }).digest;
@@ -315,6 +330,60 @@ describe('in two steps, with a certificate from elsewhere', () => {
 
   it('who names no authority, and whose certificate names none, is told before anything is signed', async () => {
     expect(codeOf(await preSigned({ timeStamp: { URLSource: 'CERTIFICATE' } }))).toBe('2/231');
+  });
+
+  it.each([
+    [
+      'a policy that the own authority does not offer',
+      '2/231',
+      /unacceptedPolicy.*offered: 1\./,
+      { timeStamp: { policyOID: '1.2.3.4.5.6' } },
+    ],
+    ['no CRL for the signer', '2/233', /no CRL is named for the signer certificate: signerRevocationDataSource/, levels.LT],
+    [
+      'no OCSP responder for the signer',
+      '2/233',
+      /no OCSP responder is named/,
+      { timeStamp: {}, longTermValidation: { signerRevocationValueChoice: 'OCSP' } },
+    ],
+  ] as const)('who has %s is told before anything is signed', async (_, expected, words, members) => {
+    const answer = await preSigned(members);
+    expect([codeOf(answer), messageOf(answer)]).toEqual([expected, expect.stringMatching(words)]);
+  });
+
+  it('a chain that does not lead up to the root is told before anything is signed at level LT', async () => {
+    const answer = await preSigned({ timeStamp: {}, longTermValidation: longTermValidation() }, { chain: [issuing] });
+    expect([codeOf(answer), messageOf(answer)]).toEqual(['2/233', expect.stringContaining('certificateChain')]);
+    expect(codeOf(await preSigned(levels.T, { chain: [issuing] }))).toBe('0/0');
+  });
+
+  it.each([
+    ['a critical extension that nobody knows', '2/234', /1\.2\.3\.4\.5 is not understood/, ['1.2.3.4.5=critical,ASN1:NULL']],
+    ['distribution points that cannot be read', '1/103', /cannot/, ['crlDistributionPoints=DER:3003020101']],
+    ['policies that cannot be read', '1/103', /cannot/, ['certificatePolicies=DER:020101']],
+  ] as const)('a certificate with %s is told before anything is signed above level B', async (_, expected, words, extensions) => {
+    const signer = issuing.issue('Odd', { extendedKeyUsage: '', extensions });
+    for (const members of [levels.T, { timeStamp: {}, longTermValidation: longTermValidation() }]) {
+      const answer = await preSigned(members, { signer });
+      expect([codeOf(answer), messageOf(answer)]).toEqual([expected, expect.stringMatching(words)]);
+    }
+    expect(codeOf(await preSigned({}, { signer }))).toBe('0/0');
+  });
+
+  it('a chain with a CA certificate that has ended, or that its names forbid, is told before anything is signed above level B', async () => {
+    const past = { from: new Date(Date.now() - 3 * hourMs), until: new Date(Date.now() - 2 * hourMs) };
+    for (const [options, words] of [
+      [past, 'not valid after'],
+      [{ extensions: ['nameConstraints=critical,permitted;dirName:allowed', '[allowed]', 'CN=Somebody'] }, 'chain of the signer'],
+    ] as const) {
+      const authority = new ScratchAuthority(directory, 'Middle', {
+        existing: outsideRoot.issue('Middle', { isAuthority: true, extendedKeyUsage: '', ...options }),
+      });
+      const odd = { signer: authority.issue('Person', { extendedKeyUsage: '' }), chain: [authority, outsideRoot] };
+      const answer = await preSigned(levels.T, odd);
+      expect([codeOf(answer), messageOf(answer)]).toEqual(['2/234', expect.stringContaining(words)]);
+      expect(codeOf(await preSigned({}, odd))).toBe('0/0');
+    }
   });
 
   it('a time-stamp from an authority with another root counts where the tenant takes any', async () => {

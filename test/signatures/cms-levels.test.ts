@@ -3,6 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { bytesBetween, bytesInMemory } from '../../src/asn1/byte-source.ts';
+import * as der from '../../src/asn1/der.ts';
+import { readSignedData } from '../../src/cms/read-signed-data.ts';
+import { signedData } from '../../src/cms/signed-data.ts';
 import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
 import { parseCertificate } from '../../src/certificates/x509.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
@@ -47,23 +51,26 @@ function signerOf(files: CertificateFiles): SoftwareSigner {
   };
 }
 
-const stampKey = createPrivateKey(readFileSync(stamper.key));
-const authority = new TimeStampAuthority(
-  {
-    certificate: parseCertificate(derOf(stamper)),
-    chain: [derOf(stamper), derOf(root)],
-    algorithm: { scheme: 'ECDSA', hash: 'sha256' },
-    sign: async (bytes) => Promise.resolve(sign('sha256', bytes, stampKey)),
-  },
-  {
-    policy: '1.2.3.4',
-    otherPolicies: [],
-    hashes: new Set(['sha256', 'sha384', 'sha512']),
-    accuracy: { seconds: 1, milliseconds: 0 },
-    ordering: false,
-  },
-  { now: () => new Date(), fault: () => undefined },
-);
+function authorityOf(files: CertificateFiles, above: readonly Pick<CertificateFiles, 'certificate'>[]): TimeStampAuthority {
+  const key = createPrivateKey(readFileSync(files.key));
+  return new TimeStampAuthority(
+    {
+      certificate: parseCertificate(derOf(files)),
+      chain: [files, ...above].map(derOf),
+      algorithm: { scheme: 'ECDSA', hash: 'sha256' },
+      sign: async (bytes) => Promise.resolve(sign('sha256', bytes, key)),
+    },
+    {
+      policy: '1.2.3.4',
+      otherPolicies: [],
+      hashes: new Set(['sha256', 'sha384', 'sha512']),
+      accuracy: { seconds: 1, milliseconds: 0 },
+      ordering: false,
+    },
+    { now: () => new Date(), fault: () => undefined },
+  );
+}
+const authority = authorityOf(stamper, [root]);
 const http = new OutgoingHttp({ clientHosts: [], privateNetworks: [], timeoutSeconds: 1, connectionsMax: 1 });
 const client = new TimeStampClient(http);
 const pemToDer = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----[A-Z0-9 ]+-----|\s/g, ''), 'base64');
@@ -78,6 +85,7 @@ function orderOf(level: LevelOrder['level'], choice: 'OCSP' | 'CRL' | 'BOTH' = '
   return {
     level,
     totalSeconds: 60,
+    allowSha1: false,
     stamp: async (imprint) => client.stamp(imprint, { authorities: [authority], nonce: true, trust: { anchors: [read(root)] } }),
     imprintHash: 'sha256',
     sources: new RevocationSources(http, (issuer) => authorities.get(issuer.subject.key)),
@@ -87,17 +95,28 @@ function orderOf(level: LevelOrder['level'], choice: 'OCSP' | 'CRL' | 'BOTH' = '
   };
 }
 
-async function made(order: LevelOrder, detached: boolean, files = person, content = Buffer.from('content')): Promise<Buffer> {
+async function made(
+  order: LevelOrder,
+  detached: boolean,
+  files = person,
+  { content = Buffer.from('content'), coSigning = 'NEVER' }: { content?: Buffer; coSigning?: 'NEVER' | 'CHECKED' } = {},
+): Promise<Buffer> {
   const signer = signerOf(files);
   const document = documentOf(content);
   const prepared = await cms.prepare(
-    { documents: [document], parameters: [cmsParametersOf(signer, { detached })], signer, moment: { now: new Date() } },
+    { documents: [document], parameters: [cmsParametersOf(signer, { detached, coSigning })], signer, moment: { now: new Date() } },
     threads,
   );
   const values = prepared.map((one) => valueOf(signer, one));
   const [evidence] = await completeAtLevel(cms, { prepared, values, signer, documents: [document] }, order, threads);
   return joined(evidence?.content ?? []);
 }
+
+const code = async (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'made',
+    (error: unknown) => (error instanceof Refusal ? error.code : error),
+  );
 
 describe('a CAdES signature', () => {
   test.each(
@@ -110,14 +129,65 @@ describe('a CAdES signature', () => {
     expect(opensslVerifies(bytes, [signerOf(person)], detached ? content : undefined)).toContain('successful');
   });
 
+  test.each((['T', 'LT', 'LTA'] as const).flatMap((first) => (['T', 'LT', 'LTA'] as const).map((second) => [first, second] as const)))(
+    'of level %s is co-signed at level %s by the same key, whatever stands there already',
+    async (first, second) => {
+      const content = await made(orderOf(first), false);
+      const bytes = await made(orderOf(second), false, person, { content, coSigning: 'CHECKED' });
+      expect(opensslVerifies(bytes, [signerOf(person)])).toContain('successful');
+      expect(readSignedData(bytesInMemory(bytes)).signerInfos).toHaveLength(2);
+    },
+  );
+
+  test.each(['T', 'LT', 'LTA'] as const)(
+    'beside one with revocation information that nobody reads here reaches level %s',
+    async (level) => {
+      const bytes = await made({ ...orderOf('T') }, false);
+      const source = bytesInMemory(bytes);
+      const parts = readSignedData(source);
+      // SCVP (RFC 5940 §2.3), and a CRL that is none.
+      const foreign = [
+        der.implicitConstructed(1, der.concat(der.oid('1.3.6.1.5.5.7.16.4'), der.nullValue())),
+        der.sequence(der.nullValue()),
+      ];
+      const pieces = signedData({
+        ...parts,
+        revocationData: foreign,
+        content: parts.content?.map(({ start, end }) => bytesBetween(source, start, end)),
+      });
+      const content = joined(pieces);
+      const coSigned = await made(orderOf(level), false, person, { content, coSigning: 'CHECKED' });
+      expect(readSignedData(bytesInMemory(coSigned)).signerInfos).toHaveLength(2);
+    },
+  );
+
+  test('whose time-stamp is of a time outside of the validity of the certificate is refused', async () => {
+    const late = issuing.issue('Late', { extendedKeyUsage: '', from: new Date(Date.now() + 60_000) });
+    const ended = issuing.issue('Ended', { extendedKeyUsage: '', until: new Date(Date.now() - 60_000) });
+    for (const files of [late, ended])
+      for (const level of ['T', 'LTA'] as const)
+        await expect(made(orderOf(level), true, files)).rejects.toMatchObject({
+          code: 'TIMESTAMP_INVALID',
+          message: expect.stringContaining('outside of the validity of the signer certificate') as unknown,
+        });
+  });
+
+  test('at LT needs what is known of the chain of the time-stamp authority alone, where any root will do', async () => {
+    const stampedBy = (chain: readonly Pick<CertificateFiles, 'certificate'>[], files: CertificateFiles): LevelOrder => {
+      const order = { authorities: [authorityOf(files, chain)], nonce: true, trust: { anchors: [], anyRoot: true } };
+      return { ...orderOf('LT'), stamp: async (imprint) => client.stamp(imprint, order) };
+    };
+    const below = issuing.issue('Below', { extendedKeyUsage: 'critical,timeStamping' });
+    // The token holds the certificate of its signer and that of the CA above it.
+    const bytes = await made(stampedBy([issuing, root], below), true);
+    expect(opensslVerifies(bytes, [signerOf(person)], Buffer.from('content'))).toContain('successful');
+    expect(await code(made(stampedBy([root], stamper), true))).toBe('REVOCATION_UNAVAILABLE');
+    expect(await code(made({ ...stampedBy([root], stamper), level: 'T' }, true))).toBe('made');
+  });
+
   test('of a revoked certificate is refused at LT, and one whose status nobody tells as well', async () => {
     const revoked = issuing.issue('Revoked', { extendedKeyUsage: '' });
     issuing.revoke(revoked);
-    const code = async (work: Promise<unknown>): Promise<unknown> =>
-      work.then(
-        () => 'made',
-        (error: unknown) => (error instanceof Refusal ? error.code : error),
-      );
     expect(await code(made(orderOf('LT'), true, revoked))).toBe('CERTIFICATE_STATUS_REFUSED');
     expect(await code(made(orderOf('T'), true, revoked))).toBe('made');
     const nobody = { ...orderOf('LT'), sources: new RevocationSources(http) };

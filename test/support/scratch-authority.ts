@@ -17,6 +17,10 @@ export interface IssueOptions {
   /** Arguments of `openssl req` that say what key is made. */
   readonly newKey?: readonly string[];
   readonly isAuthority?: boolean;
+  /** What the issuer signs it with; absent: SHA-256. */
+  readonly hash?: string;
+  /** Further lines of extensions, in OpenSSL's words. */
+  readonly extensions?: readonly string[];
 }
 
 export const hourMs = 60 * 60 * 1000;
@@ -71,7 +75,7 @@ export class ScratchAuthority {
 
   issue(name: string, options: IssueOptions = {}): CertificateFiles {
     const { from = new Date(Date.now() - hourMs), until = new Date(Date.now() + hourMs), newKey = p256, isAuthority = false } = options;
-    const { extendedKeyUsage = 'clientAuth', subjectAltName } = options;
+    const { extendedKeyUsage = 'clientAuth', subjectAltName, hash = 'sha256', extensions = [] } = options;
     const stem = this.#path(`${name}-${randomBytes(4).toString('hex')}`);
     writeFileSync(
       `${stem}.ext`,
@@ -80,12 +84,13 @@ export class ScratchAuthority {
         `keyUsage=critical,${isAuthority ? 'keyCertSign,cRLSign' : 'digitalSignature'}`,
         ...(extendedKeyUsage === '' ? [] : [`extendedKeyUsage=${extendedKeyUsage}`]),
         ...(subjectAltName === undefined ? [] : [`subjectAltName=${subjectAltName}`]),
+        ...extensions,
         '',
       ].join('\n'),
     );
     this.#openssl(['req', ...newKey, '-nodes', '-subj', `/CN=${name}`, '-keyout', `${stem}.key`, '-out', `${stem}.csr`]);
     this.#openssl([
-      ...['ca', '-batch', '-notext', '-config', this.#path('openssl.cnf'), '-cert', this.certificate, '-keyfile', this.key],
+      ...['ca', '-batch', '-notext', '-md', hash, '-config', this.#path('openssl.cnf'), '-cert', this.certificate, '-keyfile', this.key],
       ...['-extfile', `${stem}.ext`, '-startdate', digits(from), '-enddate', digits(until), '-in', `${stem}.csr`, '-out', `${stem}.pem`],
     ]);
     return { certificate: `${stem}.pem`, key: `${stem}.key` };

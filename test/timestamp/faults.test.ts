@@ -12,6 +12,7 @@ import { readTimeStampRequest, timeStampRequest, type MessageImprint } from '../
 import { rejection } from '../../src/timestamp/response.ts';
 import { TimeStampAuthority } from '../../src/timestamp/time-stamp-authority.ts';
 import { TimeStampClient, type TimeStampOrder } from '../../src/timestamp/time-stamp-client.ts';
+import { openssl } from '../support/openssl.ts';
 import { AnsweringServer, type Answering } from '../support/answering-server.ts';
 import { hourMs, ScratchAuthority, type CertificateFiles, type IssueOptions } from '../support/scratch-authority.ts';
 
@@ -28,25 +29,34 @@ const derOf = ({ certificate }: Pick<CertificateFiles, 'certificate'>): Uint8Arr
   new Uint8Array(new X509Certificate(readFileSync(certificate)).raw);
 const read = (files: Pick<CertificateFiles, 'certificate'>): PathCertificate => pathCertificate(derOf(files));
 
-/** An authority in this process, with a certificate as the options say. `spoil` gets its tokens' signature values. */
-function authorityOf(
-  options: IssueOptions = {},
-  { issuer = root, spoil = (value) => value }: { issuer?: ScratchAuthority; spoil?: (value: Buffer) => Buffer } = {},
-): TimeStampAuthority {
-  const files = issuer.issue('Stamper', { extendedKeyUsage: 'critical,timeStamping', ...options });
+interface Oddities {
+  readonly issuer?: ScratchAuthority;
+  /** Gets its tokens' signature values. */
+  readonly spoil?: (value: Buffer) => Buffer;
+  readonly hash?: 'sha1' | 'sha256';
+  /** Milliseconds that its clock is off. */
+  readonly offMs?: number;
+  /** Of the certificate; absent: one that the issuer makes as the options say. */
+  readonly files?: CertificateFiles;
+}
+
+/** An authority in this process, with a certificate as the options say. */
+function authorityOf(options: IssueOptions = {}, oddities: Oddities = {}): TimeStampAuthority {
+  const { issuer = root, spoil = (value) => value, hash = 'sha256', offMs = 0 } = oddities;
+  const { files = issuer.issue('Stamper', { extendedKeyUsage: 'critical,timeStamping', ...options }) } = oddities;
   const key = createPrivateKey(readFileSync(files.key));
   const certificate = parseCertificate(derOf(files));
   const hashes = new Set(['sha256', 'sha384', 'sha512'] as const);
   return new TimeStampAuthority(
     {
       certificate,
-      chain: [derOf(files), derOf(issuer)],
-      algorithm: { scheme: 'ECDSA', hash: 'sha256' },
-      sign: async (bytes) => Promise.resolve(spoil(sign('sha256', bytes, key))),
+      chain: oddities.files === undefined ? [derOf(files), derOf(issuer)] : [derOf(files)],
+      algorithm: { scheme: key.asymmetricKeyType === 'rsa' ? 'RSA_PKCS1' : 'ECDSA', hash },
+      sign: async (bytes) => Promise.resolve(spoil(sign(hash, bytes, key))),
     },
     { policy: '1.2.3.4', otherPolicies: ['1.2.3.5'], hashes, accuracy: { seconds: 1, milliseconds: 0 }, ordering: false },
     // It tells a time within the certificate's validity, whatever the clock says.
-    { now: () => new Date(Math.min(Date.now(), certificate.notAfter.getTime())), fault: () => undefined },
+    { now: () => new Date(Math.min(Date.now() + offMs, certificate.notAfter.getTime())), fault: () => undefined },
   );
 }
 
@@ -133,12 +143,53 @@ describe('an authority that', () => {
     ['may do something else too', /purpose/, () => authorityOf({ extendedKeyUsage: 'critical,timeStamping,clientAuth' })],
     ['has a purpose that is not critical', /purpose/, () => authorityOf({ extendedKeyUsage: 'timeStamping' })],
     ['has another purpose', /purpose/, () => authorityOf({ extendedKeyUsage: 'critical,emailProtection' })],
+    ['signs with SHA-1', /rests on SHA-1: its signature/, () => authorityOf({}, { hash: 'sha1' })],
+    ['has a certificate with SHA-1', /rests on SHA-1: a certificate of its authority/, () => authorityOf({ hash: 'sha1' })],
+    ['has a short key', /RSA key of 1024 bits/, () => authorityOf({ newKey: ['-newkey', 'rsa:1024'] })],
+    ['has a clock of the past', /time before it was asked for/, () => authorityOf({}, { offMs: -310_000 })],
+    ['has a clock of the future', /time in the future/, () => authorityOf({}, { offMs: 310_000 })],
   ] as const)('%s', async (_, reason, make) => {
     const authority = make();
     const server = await serving(async (request) => authority.respond(request));
     const outcome = await outcomeOf([new URL(server.url)]);
     expect(outcome).toMatch(/^TIMESTAMP_INVALID/);
     expect(outcome).toMatch(reason);
+  });
+
+  test.each([
+    ['signs with SHA-1', { allowSha1: true }, () => authorityOf({}, { hash: 'sha1' })],
+    ['has a certificate with SHA-1', { allowSha1: true }, () => authorityOf({ hash: 'sha1' })],
+    ['is four minutes behind', {}, () => authorityOf({}, { offMs: -240_000 })],
+    ['is behind by less than its accuracy says', {}, () => authorityOf({}, { offMs: -300_500 })],
+  ] as const)('%s is taken where that is allowed: %o', async (_, allowed, make) => {
+    const authority = make();
+    const server = await serving(async (request) => authority.respond(request));
+    expect(await outcomeOf([new URL(server.url)], { trust: { anchors: [read(root)], ...allowed } })).toBe('a token');
+  });
+
+  describe('where any root will do', () => {
+    const selfSigned = (days: string): CertificateFiles => {
+      const [certificate, key] = [join(directory, `alone-${days}.pem`), join(directory, `alone-${days}.key`)];
+      openssl([
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=Alone'],
+        ...['-days', days, '-addext', 'basicConstraints=critical,CA:FALSE', '-addext', 'extendedKeyUsage=critical,timeStamping'],
+        ...['-keyout', key, '-out', certificate],
+      ]);
+      return { certificate, key };
+    };
+    const below = new ScratchAuthority(directory, 'Below', { parent: stranger });
+    test.each([
+      ['leaves its root out', () => authorityOf({}, { issuer: stranger })],
+      ['leaves its issuer out', () => authorityOf({}, { issuer: below })],
+      ['is its own root', () => authorityOf({}, { files: selfSigned('2') })],
+    ])('one that %s is taken, and only there', async (_, make) => {
+      const authority = make();
+      const server = await serving(async (request) => authority.respond(request));
+      const outcome = async (anyRoot: boolean): Promise<string> =>
+        outcomeOf([new URL(server.url)], { trust: { anchors: [read(root)], anyRoot } });
+      expect(await outcome(true)).toBe('a token');
+      expect(await outcome(false)).toMatch(/^TIMESTAMP_INVALID: .*no trust anchor leads to it; timeStamps\.anchors/);
+    });
   });
 
   test('has a chain that has ended', async () => {
@@ -160,6 +211,15 @@ describe('attempts', () => {
     expect([refusing.requests, garbling.requests]).toEqual([2, 2]);
     expect(await outcomeOf(list, { recovery: { intervalSeconds: 0, maxAttempts: 3 } })).toMatch(/^TIMESTAMP_INVALID/);
     expect([refusing.requests, garbling.requests]).toEqual([5, 5]);
+  });
+
+  test('have a pause between them, also where none is asked for', async () => {
+    const server = await serving(() => 500);
+    const begun = performance.now();
+    expect(await outcomeOf([new URL(server.url)], { recovery: { intervalSeconds: 0, maxAttempts: 3 } })).toMatch(/^TIMESTAMP_UNAVAILABLE/);
+    expect(server.requests).toBe(3);
+    // Two pauses of a quarter of a second; timers may be a little early.
+    expect(performance.now() - begun).toBeGreaterThan(480);
   });
 
   test('end with the first token', async () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { assert, constantFrom, date, integer, option, property, record, uint8Array } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
-import { DerError } from '../../src/asn1/reader.ts';
+import { DerError, readAll } from '../../src/asn1/reader.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
 import { imprintDer, readTimeStampRequest, RequestRejected, timeStampRequest } from '../../src/timestamp/request.ts';
 import { grantedResponse, readTimeStampResponse, rejection } from '../../src/timestamp/response.ts';
@@ -57,6 +57,14 @@ describe('a request', () => {
       ),
       'badAlg',
     ],
+    ...[0x04, 0x02, 0x0c, 0x13].map((tag): [string, Uint8Array, string] => [
+      `a hash that is named by the tag ${tag}`,
+      der.sequence(
+        version,
+        der.sequence(der.sequence(der.tagged(tag, readAll(der.oid('2.16.840.1.101.3.4.2.1')).content)), der.octetString(imprint.value)),
+      ),
+      'badDataFormat',
+    ]),
     ['an imprint that is too short', der.sequence(version, imprintDer({ hash: 'sha256', value: new Uint8Array(31) })), 'badDataFormat'],
     ['an endless nonce', der.sequence(version, body, der.integer(new Uint8Array(65).fill(1))), 'badRequest'],
     [

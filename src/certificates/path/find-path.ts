@@ -1,6 +1,13 @@
 import { checkPath, PathFault, type PathOptions, type ValidPath } from './check-path.ts';
 import type { PathCertificate } from './path-certificate.ts';
 
+/** No chain of names and keys ends at a trust anchor. */
+export class NoAnchor extends PathFault {
+  constructor() {
+    super('no trust anchor leads to it', 0);
+  }
+}
+
 /** More CA certificates than that stand in no real path. */
 const maxCertificates = 12;
 /** Cross-certificates can lead in circles without end: so many steps are tried. */
@@ -29,13 +36,13 @@ export function* validPaths(target: PathCertificate, material: PathMaterial, opt
       fault = error;
     }
   }
-  if (!found) throw fault ?? new PathFault('no trust anchor leads to it', 0);
+  if (!found) throw fault ?? new NoAnchor();
 }
 
 /** The first valid path. @throws {PathFault} */
 export function findPath(target: PathCertificate, material: PathMaterial, options: PathOptions): ValidPath {
   for (const valid of validPaths(target, material, options)) return valid;
-  throw new PathFault('no trust anchor leads to it', 0);
+  throw new NoAnchor();
 }
 
 interface Candidate {

@@ -22,7 +22,12 @@ export function writeNew(directory: string, file: string, label: 'CERTIFICATE' |
     writeFileSync(path, pem(label, der), { flag: 'wx', mode: 0o644 });
     return path;
   } catch (error) {
-    throw new CommandError(exitCodes.refused, error instanceof Error ? error.message : String(error));
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      exitCodes.refused,
+      isThere ? `${path} exists already, and nothing is overwritten: name another file or directory` : why,
+    );
   }
 }
 

@@ -48,7 +48,7 @@ export async function withNewKeys<T>(
   const { state } = loadFoundations(configPath);
   const store = await openStateStore(state, log).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(exitCodes.refused, `new keys are announced in the state store first: ${reason}`);
+    throw new CommandError(exitCodes.refused, `stop signetd first, for new keys are announced in its state store: ${reason}`);
   });
   try {
     return await withSigningToken(configPath, async (token) => {

@@ -5,7 +5,15 @@ const lateCheckpointMs = 10 * 60 * 1000;
 
 /** What the service says of itself: it has asked its token for a signature and its state store for a write. */
 export function runningService(status: StatusView, clients: readonly ClientView[]): Diagnosis[] {
-  return [service(status), token(status), ...keysLeft(status), state(status), auditLog(status), ...registrations(status, clients)];
+  return [
+    service(status),
+    token(status),
+    ...keysLeft(status),
+    ...timeStamps(status),
+    state(status),
+    auditLog(status),
+    ...registrations(status, clients),
+  ];
 }
 
 function service({ pid, version, started, notLoaded, lastReload }: StatusView): Diagnosis {
@@ -32,6 +40,14 @@ function keysLeft({ keysLeft: left }: StatusView): Diagnosis[] {
       `key ${tokenId} should be gone and is still on the token (${reason}): see that the token lets keys be destroyed; signetd tries again`,
     ),
   );
+}
+
+/** The other warnings are those of certificates and CRLs, which have lines of their own. */
+function timeStamps({ warnings: { timeStampAuthority } }: StatusView): Diagnosis[] {
+  if (timeStampAuthority === undefined) return [];
+  return [
+    warning('time-stamps', `${timeStampAuthority}: see to NTP, to timeStampAuthority.clockErrorMaxMilliseconds and to its certificate`),
+  ];
 }
 
 function state({ faults, state: where }: StatusView): Diagnosis {

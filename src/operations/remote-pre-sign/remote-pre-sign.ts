@@ -96,8 +96,7 @@ function bySigner(asked: AskedSignature, fields: readonly InputDocumentField[], 
   const plan = signingPlan(asked, fields, signer);
   checkValidNow(signer, new Date());
   return async (documents, context) => {
-    // Who signs on a device is told before, not after.
-    if (asked.level !== undefined) context.levels.order(asked.level, signer.chain);
+    if (asked.level !== undefined) context.levels.check(asked.level, signer.chain, plan.algorithm);
     return prepareSession(plan, documents, signer, context);
   };
 }

@@ -53,6 +53,7 @@ export const sign = operation({
     const given = requiredSecret(key, 'SIGN', keyReference);
     const chain = signerOf(key, context, trustedCaOf(asked));
     const plan = signingPlan(asked, inputDocuments, { key, chain });
+    if (asked.level !== undefined) context.levels.check(asked.level, chain, plan.algorithm);
     const opened = await openDocuments(inputDocuments, context);
     try {
       const output = await openOutput(optionalInputs, context);

@@ -69,6 +69,9 @@ export const SignedPropertiesField = z.strictObject({
     .optional(),
 });
 
+/** A request has minutes at most: more than these is a slip, or a flood. */
+const recoveryMax = { intervalSeconds: 3600, attempts: 100 } as const;
+
 /** Members that envelopedXAdESSignature and XP7Signature share. */
 export const sharedMembers = {
   RSAVersion: RsaVersion.optional().describe('PKCS_1_1_5 (the default) or PKCS_1_2_1 (RSASSA-PSS); for RSA keys alone'),
@@ -78,8 +81,13 @@ export const sharedMembers = {
   signedProperties: SignedPropertiesField.optional().describe('what is signed beside the document; absent: the current time'),
   recovery: z
     .strictObject({
-      interval: z.int().nonnegative().optional().describe('seconds between two attempts; absent: 0'),
-      maxAttempts: z.int().positive().optional().describe('attempts in all, each over all addresses; absent: 1'),
+      interval: z
+        .int()
+        .nonnegative()
+        .max(recoveryMax.intervalSeconds)
+        .optional()
+        .describe('seconds between two attempts, a quarter of one at least; absent: 0'),
+      maxAttempts: z.int().positive().max(recoveryMax.attempts).optional().describe('attempts in all, each over all addresses; absent: 1'),
     })
     .optional()
     .describe('further attempts at time-stamp authorities, within the time of the request; absent: one attempt'),

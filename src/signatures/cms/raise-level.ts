@@ -1,5 +1,5 @@
 import { children, readAll } from '../../asn1/reader.ts';
-import { pathCertificate, type PathCertificate } from '../../certificates/path/path-certificate.ts';
+import type { PathCertificate } from '../../certificates/path/path-certificate.ts';
 import type { Evidence, InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { CheckedToken } from '../../timestamp/check-token.ts';
@@ -12,7 +12,8 @@ import type { LevelOrder } from '../level-order.ts';
 import { longTermData, type LongTermPath } from '../long-term-data.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
 import type { ThreadedFormat } from '../threaded-format.ts';
-import { cadesLevel, LevelBroken } from '../verify/cades-level.ts';
+import { checkStampedSigner, signerCertificates } from '../signer-path.ts';
+import { cadesLevel, CertificateRevoked, isAtLeast, LevelBroken } from '../verify/cades-level.ts';
 import type { CmsParameters, CmsState } from './cms.ts';
 import {
   archiveTimeStamp,
@@ -59,13 +60,28 @@ export async function completeAtLevel(
   threads: WorkThreads,
 ): Promise<readonly Evidence[]> {
   const anchors: PathCertificate[] = [];
-  const signal = AbortSignal.timeout(asked.totalSeconds * 1000);
+  const failed = new AbortController();
+  const signal = AbortSignal.any([AbortSignal.timeout(asked.totalSeconds * 1000), failed.signal]);
   const stamp = async (imprint: MessageImprint): Promise<CheckedToken> => {
     const token = await asked.stamp(imprint, signal);
     anchors.push(token.path.anchor);
     return token;
   };
-  const order = { ...asked, stamp, signal };
+  try {
+    return await raised(format, task, { order: { ...asked, stamp, signal }, anchors }, threads);
+  } catch (error) {
+    // What the other documents ask for is of no use any more.
+    failed.abort();
+    throw error;
+  }
+}
+
+async function raised(
+  format: CmsFormat,
+  task: LevelTask,
+  { order, anchors }: { readonly order: Carried; readonly anchors: readonly PathCertificate[] },
+  threads: WorkThreads,
+): Promise<readonly Evidence[]> {
   const additions = await mapSome(task.prepared, async (prepared, index) =>
     additionsOf(prepared, at(task.values, index), task.signer, order),
   );
@@ -86,6 +102,7 @@ export async function completeAtLevel(
 async function additionsOf({ algorithm }: Prepared<CmsState>, value: Uint8Array, signer: SignerChain, order: Carried): Promise<Additions> {
   const signature = algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
   const token = await order.stamp(signatureImprint(signature, order.imprintHash));
+  checkStampedSigner(signer, token.info.time);
   const additions = { ...noAdditions, unsignedAttributes: [signatureTimeStamp(token.der)] };
   if (order.level === 'T') return additions;
   const data = await longTermData([signerPath(signer, order), stampPath(token, order)], order.sources, {
@@ -95,9 +112,10 @@ async function additionsOf({ algorithm }: Prepared<CmsState>, value: Uint8Array,
   return withLongTermData(additions, data);
 }
 
-function signerPath({ certificate, issuers }: SignerChain, { ofSigner, ofAuthorities }: Carried): LongTermPath {
+function signerPath(signer: SignerChain, { ofSigner, ofAuthorities }: Pick<Carried, 'ofSigner' | 'ofAuthorities'>): LongTermPath {
   return {
-    certificates: [certificate.der, ...issuers].map(pathCertificate),
+    certificates: signerCertificates(signer),
+    isAnchored: false,
     of: 'signer certificate',
     leaf: ofSigner,
     authorities: ofAuthorities,
@@ -108,6 +126,8 @@ function signerPath({ certificate, issuers }: SignerChain, { ofSigner, ofAuthori
 function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: Carried): LongTermPath {
   return {
     certificates: [...path.toReversed(), anchor],
+    // Of the authority's own certificate something must be said, whoever trusts it.
+    isAnchored: path.length > 0,
     of: 'certificate of the time-stamp authority',
     leaf: ofAuthorities,
     authorities: ofAuthorities,
@@ -166,23 +186,30 @@ function checkLevel(
 ): void {
   const data = readSignedData(contentSource(evidence.content));
   const contentDigest = Buffer.from(state.contentDigest, 'base64');
-  const root = signer.issuers.at(-1) ?? signer.certificate.der;
+  const [own, ...issuers] = signerCertificates(signer);
+  const isOwn = (bytes: Uint8Array): boolean => issuers.some((one) => Buffer.compare(one.der, bytes) === 0);
   const question = {
     ...data,
+    // The own chain is found before those that lead over other signers' certificates.
+    certificates: [...data.certificates.filter(isOwn), ...data.certificates.filter((one) => !isOwn(one))],
+    // Level T asks for no status: what other signers have put there is theirs.
+    ...(order.level === 'T' ? { revocationData: [] } : {}),
     signerInfo: ownSignerInfo(data, { state, additions }, signer),
     digestBy: (hash: HashName): Uint8Array => {
       if (hash !== algorithm.hash) throw new Error(`the digest of the content by ${hash} is not at hand`);
       return contentDigest;
     },
-    signer: pathCertificate(signer.certificate.der),
-    anchors: [pathCertificate(root)],
+    signer: own,
+    anchors: [issuers.at(-1) ?? own],
     timeStampAnchors,
+    allowSha1: order.allowSha1,
     now: order.now(),
   };
   try {
     const level = cadesLevel(question);
-    if (level !== order.level) throw new Error(`the signature reaches level ${level}, not ${order.level}`);
+    if (!isAtLeast(level, order.level)) throw new Error(`the signature reaches level ${level}, not ${order.level}`);
   } catch (error) {
+    if (error instanceof CertificateRevoked) throw new Refusal('CERTIFICATE_STATUS_REFUSED', { message: error.message, cause: error });
     if (error instanceof LevelBroken)
       throw new Error(`the signature does not reach level ${order.level}: ${error.message}`, { cause: error });
     throw error;

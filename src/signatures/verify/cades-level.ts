@@ -21,8 +21,13 @@ import {
 } from '../cms/levels.ts';
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
 
-/** Levels of CAdES baseline signatures (EN 319 122-1 §6). */
-export type Level = 'B' | 'T' | 'LT' | 'LTA';
+/** Levels of CAdES baseline signatures (EN 319 122-1 §6), each with all that those before it have. */
+const levels = ['B', 'T', 'LT', 'LTA'] as const;
+type Level = (typeof levels)[number];
+
+export function isAtLeast(level: Level, wanted: Level): boolean {
+  return levels.indexOf(level) >= levels.indexOf(wanted);
+}
 
 /** A signature whose parts above baseline B are looked at. That its value holds is checked elsewhere. */
 export interface LevelQuestion {
@@ -38,11 +43,16 @@ export interface LevelQuestion {
   readonly anchors: readonly PathCertificate[];
   /** Where the anchors are not those of time-stamp authorities. */
   readonly timeStampAnchors?: readonly PathCertificate[];
+  /** Whether time-stamps may rest on SHA-1. */
+  readonly allowSha1?: boolean | undefined;
   readonly now: Date;
 }
 
 /** A part of a signature that does not hold. */
 export class LevelBroken extends Error {}
+
+/** The revocation data says that a certificate is revoked. */
+export class CertificateRevoked extends LevelBroken {}
 
 /**
  * The level that a CAdES signature reaches, from what stands in it alone: nobody is asked.
@@ -69,16 +79,16 @@ export function cadesLevel(question: LevelQuestion): Level {
 }
 
 function checked(token: Uint8Array, imprint: (hash: HashName) => Uint8Array, question: LevelQuestion): CheckedToken {
-  const { anchors, timeStampAnchors = anchors, certificates, now } = question;
+  const { anchors, timeStampAnchors = anchors, certificates, allowSha1, now } = question;
   try {
-    return checkToken(token, { imprint, anchors: timeStampAnchors, intermediates: certificates.flatMap(readable) }, now);
+    return checkToken(token, { imprint, anchors: timeStampAnchors, intermediates: certificates.flatMap(readable), allowSha1 }, now);
   } catch (error) {
     if (error instanceof TokenInvalid) throw new LevelBroken(error.message, { cause: error });
     throw error;
   }
 }
 
-/** The certificates and the revocation data that stand in the signature. */
+/** The certificates and the revocation data that stand in the signature. What cannot be read, such as SCVP answers of other signers, is nobody's proof here. */
 class Embedded {
   readonly #certificates: readonly PathCertificate[];
   readonly #crls: readonly Crl[];
@@ -89,9 +99,9 @@ class Embedded {
     this.#certificates = certificates.flatMap(readable);
     this.#anchors = anchors;
     const [answers, crls] = [revocationData.filter(([tag]) => tag === 0xa1), revocationData.filter(([tag]) => tag === 0x30)];
-    this.#crls = crls.map((bytes) => reading(() => readCrl(bytes)));
+    this.#crls = crls.flatMap((bytes) => ifReadable(() => readCrl(bytes)));
     // RFC 5940 §2.2: id-ri-ocsp-response and the OCSPResponse.
-    this.#answers = answers.map((bytes) => reading(() => readOcspAnswer(children(readAll(bytes))[1]?.raw ?? new Uint8Array())));
+    this.#answers = answers.flatMap((bytes) => ifReadable(() => readOcspAnswer(children(readAll(bytes))[1]?.raw ?? new Uint8Array())));
   }
 
   pathOf(signer: PathCertificate, at: Date): ValidPath {
@@ -110,10 +120,11 @@ class Embedded {
 
   #statusOf(certificate: PathCertificate, issuer: PathCertificate, at: Date): CertificateStatus['kind'] {
     const kinds = [
-      ...this.#crls.map((crl) => crlStatus(crl, { certificate, issuers: [issuer], at }).kind),
-      ...this.#answers.map((answer) => ocspStatus(answer, { certificate, issuer, at }).kind),
+      ...this.#crls.flatMap((crl) => ifReadable(() => crlStatus(crl, { certificate, issuers: [issuer], at }).kind)),
+      ...this.#answers.flatMap((answer) => ifReadable(() => ocspStatus(answer, { certificate, issuer, at }).kind)),
     ];
-    if (kinds.includes('revoked')) throw new LevelBroken('the revocation data says that a certificate is revoked');
+    if (kinds.includes('revoked'))
+      throw new CertificateRevoked('the revocation data that stands in the signature says that a certificate is revoked');
     return kinds.includes('good') ? 'good' : 'undetermined';
   }
 }
@@ -168,8 +179,12 @@ function digest(hash: HashName, ...parts: readonly Uint8Array[]): Uint8Array {
 }
 
 function readable(bytes: Uint8Array): PathCertificate[] {
+  return ifReadable(() => pathCertificate(bytes));
+}
+
+function ifReadable<T>(read: () => T): T[] {
   try {
-    return [pathCertificate(bytes)];
+    return [read()];
   } catch (error) {
     if (error instanceof DerError) return [];
     throw error;

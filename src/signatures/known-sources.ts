@@ -1,0 +1,63 @@
+import { isSelfSigned, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { httpUrl, UrlRefused } from '../outgoing/url-rules.ts';
+import { Refusal } from '../result-codes.ts';
+import type { DataSource, OwnAuthority, WantedData } from '../revocation/revocation-data.ts';
+
+/** The chain of a signer, from the certificate up, with what is wanted of its statuses. */
+interface SignerSources {
+  readonly certificates: readonly PathCertificate[];
+  readonly ofSigner: WantedData;
+  readonly ofAuthorities: WantedData;
+  /** What the service itself says of an issuer's certificates. */
+  readonly ownAuthority: (issuer: PathCertificate) => OwnAuthority | undefined;
+}
+
+/**
+ * Whether somebody is named who could tell the status of each certificate: nobody is asked. Without this, it is found out after the signer has signed, and no
+ * repetition helps. @throws {Refusal} REVOCATION_UNAVAILABLE
+ */
+export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAuthority }: SignerSources): void {
+  for (const [index, certificate] of certificates.entries()) {
+    if (isSelfSigned(certificate)) continue;
+    const isSigner = index === 0;
+    const name = isSigner ? 'the signer certificate' : 'a certificate above the signer certificate';
+    const issuer = certificates[index + 1];
+    if (issuer === undefined)
+      throw unavailable(`the issuer of ${name} is not known: the chain must lead up to the root (certificateChain)`);
+    const own = ownAuthority(issuer);
+    const { choice, ocsp, crl } = isSigner ? ofSigner : ofAuthorities;
+    const wanted = choice ?? (own?.ocspAnswer !== undefined || certificate.ocspUrls.length > 0 ? 'OCSP' : 'CRL');
+    const field = isSigner ? 'signerRevocationDataSource' : 'authoritiesRevocationDataSource';
+    const crlUrls = certificate.distributionPoints.flatMap((point) => (point.kind === 'uri' ? [point.text] : []));
+    if (wanted !== 'CRL' && !isNamed(ocsp, certificate.ocspUrls, own?.ocspAnswer))
+      throw unavailable(`no OCSP responder is named for ${name}: ${whereTo(ocsp, 'OCSP', field)}`);
+    if (wanted !== 'OCSP' && !isNamed(crl, crlUrls, own?.crl))
+      throw unavailable(`no CRL is named for ${name}: ${whereTo(crl, 'CRL', field)}`);
+  }
+}
+
+function isNamed(source: DataSource, inCertificate: readonly string[], own: unknown): boolean {
+  if (source.kind !== 'CLIENT' && own !== undefined) return true;
+  return source.kind === 'CERTIFICATE' ? inCertificate.some(isHttp) : source.urls.length > 0;
+}
+
+function isHttp(text: string): boolean {
+  try {
+    httpUrl(text);
+    return true;
+  } catch (error) {
+    if (error instanceof UrlRefused) return false;
+    throw error;
+  }
+}
+
+function whereTo({ kind }: DataSource, data: 'OCSP' | 'CRL', field: string): string {
+  const client = `${field}.${data} takes addresses with URLSource CLIENT`;
+  return kind === 'SERVER'
+    ? `the configuration has none (revocation.${data.toLowerCase()}Urls); ${client}`
+    : `${client}, and those of the configuration with SERVER`;
+}
+
+function unavailable(message: string): Refusal {
+  return new Refusal('REVOCATION_UNAVAILABLE', { message });
+}

@@ -1,0 +1,29 @@
+import { children, readAll, type DerElement } from '../asn1/reader.ts';
+import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import { readHashIdentifier, readSignatureIdentifier } from '../certificates/signature-identifier.ts';
+import type { ReadSignerInfo } from '../cms/read-signer-info.ts';
+import type { TstInfo } from './tst-info.ts';
+
+/** The parts of a token that its strength rests on. */
+interface TokenParts {
+  readonly info: TstInfo;
+  readonly signer: ReadSignerInfo;
+  /** Below the trust anchor, whose own signature proves nothing. */
+  readonly path: readonly PathCertificate[];
+}
+
+/**
+ * What of a token rests on SHA-1, in words: collisions are made with it (RFC 6194), and validators take no such time-stamps. Undefined where nothing does. The
+ * attribute that binds the certificate does not count: nobody finds a second certificate of the same hash, and signing-certificate (RFC 3161 §2.4.1) knows no other.
+ * @throws {DerError}
+ */
+export function sha1In({ info, signer, path }: TokenParts): string | undefined {
+  if (info.imprint.hash === 'sha1') return 'its message imprint';
+  if (readHashIdentifier(signer.digestAlgorithm) === 'sha1' || isSha1Signature(signer.signatureAlgorithm)) return 'its signature';
+  return path.some((one) => isSha1Signature(children(readAll(one.der))[1])) ? 'a certificate of its authority' : undefined;
+}
+
+function isSha1Signature(identifier: DerElement | undefined): boolean {
+  const read = identifier === undefined ? undefined : readSignatureIdentifier(identifier);
+  return read !== undefined && 'hash' in read && read.hash === 'sha1';
+}

@@ -1,0 +1,40 @@
+import { oids } from '../asn1/object-identifiers.ts';
+import { PathFault, type ValidPath } from '../certificates/path/check-path.ts';
+import { findPath, type PathMaterial } from '../certificates/path/find-path.ts';
+import { isSelfSigned, type PathCertificate } from '../certificates/path/path-certificate.ts';
+
+/** Where chains of time-stamp authorities may lead to. */
+export interface TokenTrust {
+  readonly anchors: readonly PathCertificate[];
+  /** Who gave the address of the authority vouches for it: where no anchor is reached, the last certificate that is known of the chain counts as one. */
+  readonly anyRoot?: boolean | undefined;
+  /** Further CA certificates. */
+  readonly intermediates?: readonly PathCertificate[] | undefined;
+}
+
+/**
+ * The valid path to the certificate of a token's signer, at the time of the token. `beside`: the other certificates of the token.
+ * @throws {PathFault}
+ */
+export function tokenPath(own: PathCertificate, beside: readonly PathCertificate[], trust: TokenTrust, time: Date): ValidPath {
+  const options = { at: time, purpose: oids.timeStamping };
+  const material: PathMaterial = { anchors: trust.anchors, intermediates: [...beside, ...(trust.intermediates ?? [])] };
+  try {
+    return findPath(own, material, options);
+  } catch (error) {
+    if (trust.anyRoot !== true || !(error instanceof PathFault)) throw error;
+    const tops = topsOf(own, material, time);
+    if (tops.length === 0) throw error;
+    return findPath(own, { ...material, anchors: tops }, options);
+  }
+}
+
+/** Authorities of which no issuer is known, roots among them. Tokens leave out roots as a rule (EN 319 422), and often all but the signer's certificate. */
+function topsOf(own: PathCertificate, { anchors, intermediates }: PathMaterial, time: Date): PathCertificate[] {
+  const known = [...anchors, ...intermediates];
+  const isTop = (one: PathCertificate): boolean =>
+    isSelfSigned(one) || !known.some((other) => other.subject.key === one.issuer.key && one.isSignedBy(other));
+  const isAuthority = (one: PathCertificate): boolean => one.isCa && time >= one.notBefore && time <= one.notAfter;
+  const tops = intermediates.filter((one) => isTop(one) && isAuthority(one));
+  return isTop(own) ? [own, ...tops] : tops;
+}

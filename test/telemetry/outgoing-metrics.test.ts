@@ -1,0 +1,60 @@
+import { Registry } from 'prom-client';
+import { afterAll, expect, test } from 'vitest';
+import { outgoingEnd } from '../../src/daemon/outgoing-end.ts';
+import { FetchFailed, OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
+import { outgoingMetrics } from '../../src/telemetry/outgoing-metrics.ts';
+import { AnsweringServer } from '../support/answering-server.ts';
+import { recordingLog } from '../support/silent-log.ts';
+
+const servers: AnsweringServer[] = [];
+afterAll(() => {
+  for (const server of servers) server.stop();
+});
+
+test('requests to other servers are counted by kind and outcome, and a host that fails is told once a minute, without its query', async () => {
+  const [registry, log] = [new Registry(), recordingLog()];
+  let nowMs = 0;
+  const told = outgoingMetrics(registry, log, () => nowMs);
+  const http = new OutgoingHttp({
+    ...{ clientHosts: [], privateNetworks: ['127.0.0.0/8'], timeoutSeconds: 5, connectionsMax: 8 },
+    ended: (asked, failure) => {
+      told(outgoingEnd(asked, failure));
+    },
+  }).ofTenant('demo');
+  const server = await AnsweringServer.start(() => Buffer.from('an answer'));
+  servers.push(server);
+  const url = new URL(`${server.url}path?apikey=SECRET`);
+  const { host } = url;
+  const stamp = { url, method: 'POST', headers: { 'Content-Type': 'application/timestamp-query' }, answerMaxBytes: 100 } as const;
+  const ocsp = { url, method: 'POST', headers: { 'Content-Type': 'application/ocsp-request' }, answerMaxBytes: 100 } as const;
+  const crl = { url, method: 'GET', answerMaxBytes: 100 } as const;
+  for (const one of [stamp, ocsp, crl, crl]) await http.fetch(one);
+  expect(log.lines).toEqual([]);
+
+  server.answering = () => 503;
+  for (const one of [stamp, ocsp, crl]) await expect(http.fetch(one)).rejects.toThrow(FetchFailed);
+  nowMs = 59_999;
+  await expect(http.fetch(crl)).rejects.toThrow(FetchFailed);
+  const line = (kind: string): string =>
+    `another server did not answer as it should ${JSON.stringify({ kind, host, reason: 'the server answered with status 503' })}`;
+  expect(log.lines).toEqual([line('time-stamp')]);
+  nowMs = 60_000;
+  await expect(http.fetch(crl)).rejects.toThrow(FetchFailed);
+  expect(log.lines).toEqual([line('time-stamp'), line('CRL')]);
+
+  // Who asked has left: the host is not to blame.
+  nowMs = 120_000;
+  await expect(http.fetch({ ...crl, signal: AbortSignal.abort() })).rejects.toThrow(FetchFailed);
+  expect(log.lines).toHaveLength(2);
+  const text = await registry.metrics();
+  for (const [kind, outcome, count] of [
+    ['time-stamp', 'answered', 1],
+    ['time-stamp', 'failed', 1],
+    ['OCSP', 'answered', 1],
+    ['OCSP', 'failed', 1],
+    ['CRL', 'answered', 2],
+    ['CRL', 'failed', 3],
+    ['CRL', 'abandoned', 1],
+  ] as const)
+    expect(text).toContain(`signetd_outgoing_requests_total{kind="${kind}",outcome="${outcome}"} ${count}\n`);
+});
