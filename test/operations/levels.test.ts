@@ -221,6 +221,13 @@ describe('where no time-stamp is to be had', () => {
       { keyReference: { reference, password: 'wrong, and not counted' } },
     );
     expect([codeOf(answer), messageOf(answer)]).toEqual(['2/231', expect.stringContaining('unacceptedPolicy')]);
+    // What is wrong with a document comes first (contract: order of checks).
+    const broken = Buffer.from('308006092a864886f70d010702a080', 'hex');
+    const both = await sign(
+      { timeStamp: { policyOID: '1.2.3.4.5.6' }, validateSignatures: true },
+      { detached: false, documents: [contentDocument(broken)] },
+    );
+    expect(codeOf(both)).toBe('1/105');
   });
 
   it('the key of one use is not consumed', async () => {

@@ -96,8 +96,9 @@ function bySigner(asked: AskedSignature, fields: readonly InputDocumentField[], 
   const plan = signingPlan(asked, fields, signer);
   checkValidNow(signer, new Date());
   return async (documents, context) => {
+    const session = await prepareSession(plan, documents, signer, context);
     if (asked.level !== undefined) context.levels.check(asked.level, signer.chain, plan.algorithm);
-    return prepareSession(plan, documents, signer, context);
+    return session;
   };
 }
 

@@ -53,7 +53,6 @@ export const sign = operation({
     const given = requiredSecret(key, 'SIGN', keyReference);
     const chain = signerOf(key, context, trustedCaOf(asked));
     const plan = signingPlan(asked, inputDocuments, { key, chain });
-    if (asked.level !== undefined) context.levels.check(asked.level, chain, plan.algorithm);
     const opened = await openDocuments(inputDocuments, context);
     try {
       const output = await openOutput(optionalInputs, context);
@@ -61,6 +60,7 @@ export const sign = operation({
       const { algorithm } = plan;
       const prepared = await plan.prepare(documents, context);
       await opened.checkUnchanged();
+      if (asked.level !== undefined) context.levels.check(asked.level, chain, algorithm);
       // One message to the token: all documents of a call are signed with one algorithm.
       const toBeSigned = {
         algorithm,
