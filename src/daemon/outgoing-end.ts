@@ -2,11 +2,10 @@ import type { OutgoingRequest } from '../outgoing/exchange.ts';
 import type { OutgoingEnd } from '../telemetry/outgoing-metrics.ts';
 
 /** What is to be told of a request to another server: callers alone are told else. */
-export function outgoingEnd(asked: OutgoingRequest, failure: unknown): OutgoingEnd {
+export function outgoingEnd(asked: OutgoingRequest, failure: Error | undefined): OutgoingEnd {
   const of = { kind: kindOf(asked), host: asked.url.host };
   if (failure === undefined) return { ...of, outcome: 'answered' };
-  const why = failure instanceof Error ? failure.message : String(failure);
-  return { ...of, outcome: isAbandoned(asked) ? 'abandoned' : 'failed', why };
+  return { ...of, outcome: isAbandoned(asked) ? 'abandoned' : 'failed', why: failure.message };
 }
 
 /** By what is sent: CRLs are fetched, the others are asked. */

@@ -19,7 +19,7 @@ export interface OutgoingSettings {
   /** PEM of further authorities for https; absent: those that Node trusts. */
   readonly certificateAuthority?: string | undefined;
   /** Told how each request ended: `failure` is undefined for a good answer. */
-  readonly ended?: ((asked: OutgoingRequest, failure: unknown) => void) | undefined;
+  readonly ended?: ((asked: OutgoingRequest, failure: Error | undefined) => void) | undefined;
 }
 
 /** The addresses of a name. */
@@ -86,7 +86,7 @@ export class OutgoingHttp {
       ended?.(asked, undefined);
       return answer;
     } catch (error) {
-      ended?.(asked, error);
+      ended?.(asked, error instanceof Error ? error : new Error('not an Error', { cause: error }));
       throw error;
     }
   }
