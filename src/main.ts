@@ -2,12 +2,8 @@ import { AdminSocket } from './admin/admin-socket.ts';
 import { runCommand, type AdminContext } from './admin/commands.ts';
 import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
-import { CrlPublishers } from './certificates/crl/crl-publishers.ts';
-import { OcspResponders } from './certificates/ocsp/ocsp-responders.ts';
-import { SigningLimit } from './certificates/ocsp/signing-limit.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
 import { IdentityProviders } from './certificates/jwt/identity-providers.ts';
-import { Revocations } from './certificates/revocations.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
 import { ClientRegistry } from './clients/registry.ts';
 import { programArguments } from './config/arguments.ts';
@@ -15,27 +11,23 @@ import { ConfigError, loadConfig, type Config } from './config/config.ts';
 import { Reloader } from './config/reloader.ts';
 import { warnOfReadableFiles } from './config/readable-files.ts';
 import { limitsWithUploads, writeDirectoriesOf } from './daemon/document-options.ts';
-import { checkKeyTypes, keyOptions, keysOf, macKeyOptions, poolTargets } from './daemon/key-options.ts';
-import { levelServices, tenantLevels } from './daemon/level-services.ts';
+import { checkKeyTypes, keysOf, macKeyOptions } from './daemon/key-options.ts';
+import { heldHangUps } from './daemon/hang-up.ts';
+import { tenantLevels } from './daemon/level-services.ts';
+import { openKeys } from './daemon/open-keys.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
-import { OwnTimeStampAuthority } from './daemon/own-time-stamp-authority.ts';
+import { PublishedServices } from './daemon/published-services.ts';
 import { readinessFaults } from './daemon/readiness.ts';
-import { ocspLimits, timeStampLimits } from './daemon/strangers-limits.ts';
+import { stopService } from './daemon/stopping.ts';
 import { StagedNames } from './documents/paths/staged-names.ts';
 import { TransferStore } from './documents/transfer/transfer-store.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
 import { Guard } from './http/guard.ts';
 import { callerOf, clientOf, createApiListener } from './http/mtls-listener.ts';
-import { ocsp } from './http/ocsp.ts';
 import { createOperationsServer } from './http/operations-listener.ts';
-import { createPublicServer } from './http/public-listener.ts';
-import { publishedPki } from './http/published-pki.ts';
 import { parseTokenJson } from './http/strict-json.ts';
-import { timeStamps } from './http/time-stamps.ts';
 import { KeptAnswers } from './idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from './idempotency/token-key.ts';
-import { tokenCustody } from './keys/custody.ts';
-import { Keyring } from './keys/keyring.ts';
 import { establishMacKey } from './keys/mac-key.ts';
 import { Messenger } from './messages/messenger.ts';
 import type { Context } from './operations/operation.ts';
@@ -49,19 +41,14 @@ import type { LevelServices } from './signatures/level-order.ts';
 import { Sessions } from './signatures/sessions/sessions.ts';
 import { openStateStore } from './state/state-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
-import { crlMetrics } from './telemetry/crl-metrics.ts';
-import { ocspMetrics } from './telemetry/ocsp-metrics.ts';
 import { messageMetrics } from './telemetry/message-metrics.ts';
 import { keptAnswerMetrics } from './telemetry/kept-answer-metrics.ts';
-import { leftKeyMetrics } from './telemetry/left-key-metrics.ts';
 import { listenerMetrics } from './telemetry/listener-metrics.ts';
 import { auditMetrics } from './telemetry/audit-metrics.ts';
 import { authorityMetrics } from './telemetry/authority-metrics.ts';
 import { Metrics } from './telemetry/metrics.ts';
-import { outgoingMetrics } from './telemetry/outgoing-metrics.ts';
 import { processMetrics } from './telemetry/process-metrics.ts';
 import { requestMetrics } from './telemetry/request-metrics.ts';
-import { timeStampMetrics } from './telemetry/time-stamp-metrics.ts';
 import { transferMetrics } from './telemetry/transfer-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
 import { outcomeOf, TokenClient } from './token/client/token-client.ts';
@@ -72,20 +59,10 @@ interface Valid extends Pick<Context, 'config' | 'authorities' | 'messages' | 'i
   readonly services: LevelServices;
 }
 
-/** What the last checkpoint, the token host and the database may take after the last answer. */
-const closingSeconds = 10;
-
 /** The daemon: wires the rooms together and decides nothing. */
 async function run(config: Config, configPath: string, log: LeveledLog): Promise<void> {
   const startedAt = new Date();
-  // A reload that is asked for while the service starts comes after the start.
-  let hangUp: () => void = () => undefined;
-  const startOver = Promise.withResolvers<void>();
-  process.on('SIGHUP', () => {
-    void startOver.promise.then(() => {
-      hangUp();
-    });
-  });
+  const answerHangUps = heldHangUps();
   const manager = serviceManager(process.env, process.pid, (reason) => {
     log.warn('the service manager takes no message', { reason });
   });
@@ -106,21 +83,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   await clients.load();
   let validConfig = config;
   const threads = new WorkThreads();
-  const keys = new Keyring(store, token, tokenCustody(token), {
-    ...keyOptions(config),
-    log,
-    threads,
-    pool: { ...metrics.keyPool(), targets: () => poolTargets(validConfig), isTokenBusy: () => token.waiting > 0, log },
-  });
-  const { finished, kept } = await keys.recover();
-  if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
-  if (kept.length > 0)
-    log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
-  keys.destruction.startSweeping((count) => {
-    log.warn('finished what another instance left open', { keys: count });
-  });
-  leftKeyMetrics(metrics.registry, () => keys.destruction.left.length);
-  keys.startPool();
+  const keys = await openKeys({ store, token, threads, metrics, log }, () => validConfig);
   const audit = await openAudit(config.audit, { store, token, log });
   const tokenMac = await tokenMacOfKeptAnswers(store, token, log);
   const keptAnswers = await KeptAnswers.open({
@@ -131,20 +94,11 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const sessions = new Sessions(store, tokenMac);
   warnOfReadableFiles(config, log);
 
-  const crls = new CrlPublishers(store, log);
-  await crls.use(authorities, config.certificateAuthorities);
-  crlMetrics(metrics.registry, () => crls.ends());
-  const ocspResponders = new OcspResponders({ store, token, undoing: keys.destruction, audit, log }, ocspLimits(config));
-  const stamped = timeStampMetrics(metrics.registry, () => ownTimeStamps.certificateEndsMs);
-  const ownTimeStamps = await OwnTimeStampAuthority.open(token, config, { answered: stamped, log });
-  await ocspResponders.use(authorities, config.certificateAuthorities, ownTimeStamps.certificates);
-  const ocspAnswered = ocspMetrics(metrics.registry, () => ocspResponders.ends());
-  const revocations = new Revocations(store, {
-    changed: (authority, serialNumber) => {
-      crls.changed(authority);
-      ocspResponders.changed(authority, serialNumber);
-    },
-  });
+  const published = await PublishedServices.open(
+    { store, token, undoing: keys.destruction, audit, registry: metrics.registry, log },
+    config,
+    authorities,
+  );
 
   const guard = new Guard(config.limits, threads, clientOf);
   const requests = requestMetrics(metrics.registry);
@@ -184,7 +138,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       caller,
       keys,
       token,
-      revocations,
+      revocations: published.revocations,
       sessions,
       threads,
       transfers,
@@ -199,10 +153,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   let messages = new Messenger(config.messages, messenger);
   const identity = { store, log, parseJson: parseTokenJson };
   let identityProviders = new IdentityProviders(config.identityProviders, identity);
-  const asked = outgoingMetrics(metrics.registry, log);
-  const servicesOf = (next: Config, opened: Context['authorities']): LevelServices =>
-    levelServices(next, { authorities: opened, crls, ocspResponders, timeStampAuthority: () => ownTimeStamps.authority, asked });
-  let current = apiOptions({ config, authorities, messages, identityProviders, services: servicesOf(config, authorities) });
+  let current = apiOptions({ config, authorities, messages, identityProviders, services: published.levels(config, authorities) });
   const api = createApi(current, () => current);
   processMetrics(metrics.registry);
   auditMetrics(metrics.registry, () => audit.status);
@@ -220,7 +171,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
         auditWritable: () => audit.status.writable,
         listenerFaults: () => apiListener.tls.faults(),
       }),
-    warnings: () => ({ ...apiListener.tls.warnings(), ...ownTimeStamps.warnings() }),
+    warnings: () => ({ ...apiListener.tls.warnings(), ...published.timeStampAuthority.warnings() }),
   };
   const apiListener = createApiListener(config.listeners.api, limitsWithUploads(config), api, {
     log,
@@ -235,33 +186,25 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   });
   const apiServer = apiListener.server;
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
-  const publicServer =
-    config.listeners.public === undefined
-      ? undefined
-      : createPublicServer(config.listeners.public, [
-          ocsp((name) => ocspResponders.find(name), ocspAnswered),
-          publishedPki((name) => crls.find(name)),
-          timeStamps({ authority: () => ownTimeStamps.authority, limit: new SigningLimit(timeStampLimits(config)), failed: stamped, log }),
-        ]);
+  const publicServer = published.server(config);
   const reloader = new Reloader({
     path: configPath,
     initial: config,
     participants: [
       { prepare: (next) => apiListener.tls.prepare(next.listeners.api) },
       // Before the next one, which tells the OCSP responders of its certificates.
-      ownTimeStamps,
+      published.timeStampAuthority,
       {
         prepare: async (next) => {
           const opened = await openAuthorities(token, next.certificateAuthorities);
           checkProfiles(next.tenants, opened);
           const nextMessages = new Messenger(next.messages, messenger);
           const nextProviders = new IdentityProviders(next.identityProviders, identity, identityProviders);
-          const services = servicesOf(next, opened);
+          const services = published.levels(next, opened);
           return () => {
             keys.destruction.keep(keysOf(next));
             validAuthorities = opened;
-            void crls.use(opened, next.certificateAuthorities);
-            void ocspResponders.use(opened, next.certificateAuthorities, ownTimeStamps.certificates);
+            published.use(opened, next);
             validConfig = next;
             guard.use(next.limits);
             messages = nextMessages;
@@ -291,50 +234,40 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const draining = new Draining(servers);
   const vitalSigns = [
     { name: 'database thread', check: async () => store.answer() },
-    {
-      name: 'token client',
-      check: () => {
-        token.checkSupervised();
-      },
-    },
+    { name: 'token client', check: token.checkSupervised.bind(token) },
   ];
   const watchdog = new Watchdog(manager, vitalSigns, (name, reason) => {
     log.error('a part of the service is dead', { name, reason });
   });
-  const stop = async (): Promise<void> => {
-    if (draining.begun) return;
-    log.info('stopping', { unanswered: draining.unanswered });
-    const { drainSeconds } = reloader.config.limits;
-    watchdog.stop();
-    manager.stopping('answering what has come', drainSeconds + closingSeconds);
-    const administrationEnded = adminSocket.close();
-    const cutOff = await draining.end(drainSeconds);
-    if (cutOff > 0) log.error('requests were cut off', { requests: cutOff });
-    await administrationEnded;
-    apiListener.refusals.stop();
-    await crls.stop();
-    await ocspResponders.stop();
-    keys.stopPool();
-    keys.destruction.stopSweeping();
-    keptAnswers.stop();
-    sessions.stop();
-    messages.close();
-    await transfers?.stop();
-    await audit.stop();
-    await threads.stop();
-    await token.stop();
-    await store.close();
-    log.info('stopped');
-    process.exit(0);
-  };
+  const stop = async (): Promise<void> =>
+    stopService({
+      ...{ log, manager, watchdog, draining },
+      drainSeconds: () => reloader.config.limits.drainSeconds,
+      endAdministration: async () => adminSocket.close(),
+      closings: [
+        async () => published.stop(),
+        () => {
+          apiListener.refusals.stop();
+          keys.stopPool();
+          keys.destruction.stopSweeping();
+          keptAnswers.stop();
+          sessions.stop();
+          messages.close();
+        },
+        async () => transfers?.stop(),
+        async () => audit.stop(),
+        async () => threads.stop(),
+        async () => token.stop(),
+        async () => store.close(),
+      ],
+    });
   // Before anybody can connect: from then on a stop has something to lose.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
   await listen(apiServer, config.listeners.api, sockets.get('api'));
   await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
   if (publicServer !== undefined && config.listeners.public !== undefined)
     await listen(publicServer, config.listeners.public, sockets.get('public'));
-  hangUp = () => void reloadBySignal(administration);
-  startOver.resolve();
+  answerHangUps(() => void reloadBySignal(administration));
   log.info('ready', {
     api: addressOf(apiServer),
     operations: addressOf(operationsServer),

@@ -1,0 +1,116 @@
+import type { Server } from 'node:http';
+import type { Registry } from 'prom-client';
+import type { Audit } from '../audit/audit.ts';
+import { CrlPublishers } from '../certificates/crl/crl-publishers.ts';
+import type { CertificateIssuer } from '../certificates/issue.ts';
+import { OcspResponders } from '../certificates/ocsp/ocsp-responders.ts';
+import type { ResponderTools } from '../certificates/ocsp/responder-keys.ts';
+import { SigningLimit } from '../certificates/ocsp/signing-limit.ts';
+import { Revocations } from '../certificates/revocations.ts';
+import type { Config } from '../config/config.ts';
+import { ocsp } from '../http/ocsp.ts';
+import { createPublicServer } from '../http/public-listener.ts';
+import { publishedPki, type PublicHandler } from '../http/published-pki.ts';
+import { timeStamps } from '../http/time-stamps.ts';
+import type { LevelServices } from '../signatures/level-order.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { crlMetrics } from '../telemetry/crl-metrics.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { ocspMetrics } from '../telemetry/ocsp-metrics.ts';
+import { outgoingMetrics } from '../telemetry/outgoing-metrics.ts';
+import { timeStampMetrics } from '../telemetry/time-stamp-metrics.ts';
+import type { Token } from '../token/token.ts';
+import { levelServices } from './level-services.ts';
+import { OwnTimeStampAuthority } from './own-time-stamp-authority.ts';
+import { ocspLimits, timeStampLimits } from './strangers-limits.ts';
+
+type Authorities = ReadonlyMap<string, CertificateIssuer>;
+
+interface Tools {
+  readonly store: StateStore;
+  readonly token: Token;
+  readonly undoing: ResponderTools['undoing'];
+  readonly audit: Audit;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+/** What the service publishes of its authorities: CRLs, OCSP answers, certificates, time-stamps. Signatures take of it without HTTP. */
+export class PublishedServices {
+  readonly revocations: Revocations;
+  /** Takes part in a reload before the authorities do: their OCSP responders answer for its certificates. */
+  readonly timeStampAuthority: OwnTimeStampAuthority;
+  readonly #crls: CrlPublishers;
+  readonly #ocspResponders: OcspResponders;
+  readonly #asked: ReturnType<typeof outgoingMetrics>;
+  readonly #handlers: readonly PublicHandler[];
+
+  private constructor(
+    { store, registry, log }: Tools,
+    config: Config,
+    parts: {
+      crls: CrlPublishers;
+      ocspResponders: OcspResponders;
+      timeStampAuthority: OwnTimeStampAuthority;
+      stamped: ReturnType<typeof timeStampMetrics>;
+    },
+  ) {
+    const { crls, ocspResponders, timeStampAuthority, stamped } = parts;
+    this.#crls = crls;
+    this.#ocspResponders = ocspResponders;
+    this.timeStampAuthority = timeStampAuthority;
+    this.#asked = outgoingMetrics(registry, log);
+    crlMetrics(registry, () => crls.ends());
+    this.revocations = new Revocations(store, {
+      changed: (authority, serialNumber) => {
+        crls.changed(authority);
+        ocspResponders.changed(authority, serialNumber);
+      },
+    });
+    const limit = new SigningLimit(timeStampLimits(config));
+    this.#handlers = [
+      ocsp(
+        (name) => ocspResponders.find(name),
+        ocspMetrics(registry, () => ocspResponders.ends()),
+      ),
+      publishedPki((name) => crls.find(name)),
+      timeStamps({ authority: () => timeStampAuthority.authority, limit, failed: stamped, log }),
+    ];
+  }
+
+  /** Resolves when each authority has its CRL and its responder, or has failed to get one, which is tried again. @throws {Error} for a time-stamp authority that could not work */
+  static async open(tools: Tools, config: Config, authorities: Authorities): Promise<PublishedServices> {
+    const { store, token, undoing, audit, registry, log } = tools;
+    const crls = new CrlPublishers(store, log);
+    await crls.use(authorities, config.certificateAuthorities);
+    const stamped = timeStampMetrics(registry, () => timeStampAuthority.certificateEndsMs);
+    const timeStampAuthority = await OwnTimeStampAuthority.open(token, config, { answered: stamped, log });
+    const ocspResponders = new OcspResponders({ store, token, undoing, audit, log }, ocspLimits(config));
+    await ocspResponders.use(authorities, config.certificateAuthorities, timeStampAuthority.certificates);
+    return new PublishedServices(tools, config, { crls, ocspResponders, timeStampAuthority, stamped });
+  }
+
+  /** Goes by these from now on. */
+  use(authorities: Authorities, { certificateAuthorities }: Config): void {
+    void this.#crls.use(authorities, certificateAuthorities);
+    void this.#ocspResponders.use(authorities, certificateAuthorities, this.timeStampAuthority.certificates);
+  }
+
+  /** What signatures above baseline B are made with under a configuration. @throws {ConfigError} for files that cannot be used */
+  levels(config: Config, authorities: Authorities): LevelServices {
+    return levelServices(config, {
+      ...{ authorities, crls: this.#crls, ocspResponders: this.#ocspResponders, asked: this.#asked },
+      timeStampAuthority: () => this.timeStampAuthority.authority,
+    });
+  }
+
+  /** The public listener; undefined where the configuration has none. */
+  server({ listeners }: Config): Server | undefined {
+    return listeners.public === undefined ? undefined : createPublicServer(listeners.public, this.#handlers);
+  }
+
+  async stop(): Promise<void> {
+    await this.#crls.stop();
+    await this.#ocspResponders.stop();
+  }
+}
