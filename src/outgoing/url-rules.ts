@@ -20,6 +20,17 @@ export function httpUrl(text: string): URL {
   return url;
 }
 
+/** Whether a text is a URL as `httpUrl` takes it. */
+export function isHttpUrl(text: string): boolean {
+  try {
+    httpUrl(text);
+    return true;
+  } catch (error) {
+    if (error instanceof UrlRefused) return false;
+    throw error;
+  }
+}
+
 /** Hosts by their names, each with a port where one is given; `*.example.org` stands for all hosts below a domain, `*.example.org:8080` for that port of them. */
 export class HostList {
   readonly #exact = new Set<string>();

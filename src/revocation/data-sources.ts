@@ -1,6 +1,6 @@
 import { DerError } from '../asn1/reader.ts';
 import { FetchFailed } from '../outgoing/outgoing-http.ts';
-import { httpUrl, UrlRefused } from '../outgoing/url-rules.ts';
+import { httpUrl, isHttpUrl } from '../outgoing/url-rules.ts';
 import { undetermined, type CertificateStatus } from './status.ts';
 
 /** Where one kind of data comes from: the addresses that the certificate names, or these. */
@@ -47,12 +47,5 @@ export async function firstGood({ source, named, what, signal }: Asked, ask: (ur
 
 /** Other schemes, such as ldap, are passed over. */
 function urlsOf(texts: readonly string[]): URL[] {
-  return texts.flatMap((text) => {
-    try {
-      return [httpUrl(text)];
-    } catch (error) {
-      if (error instanceof UrlRefused) return [];
-      throw error;
-    }
-  });
+  return texts.filter(isHttpUrl).map(httpUrl);
 }

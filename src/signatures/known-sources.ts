@@ -1,5 +1,5 @@
 import { isSelfSigned, type PathCertificate } from '../certificates/path/path-certificate.ts';
-import { httpUrl, UrlRefused } from '../outgoing/url-rules.ts';
+import { isHttpUrl } from '../outgoing/url-rules.ts';
 import { Refusal } from '../result-codes.ts';
 import type { DataSource, OwnAuthority, WantedData } from '../revocation/revocation-data.ts';
 
@@ -38,17 +38,7 @@ export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAu
 
 function isNamed(source: DataSource, inCertificate: readonly string[], own: unknown): boolean {
   if (source.kind !== 'CLIENT' && own !== undefined) return true;
-  return source.kind === 'CERTIFICATE' ? inCertificate.some(isHttp) : source.urls.length > 0;
-}
-
-function isHttp(text: string): boolean {
-  try {
-    httpUrl(text);
-    return true;
-  } catch (error) {
-    if (error instanceof UrlRefused) return false;
-    throw error;
-  }
+  return source.kind === 'CERTIFICATE' ? inCertificate.some(isHttpUrl) : source.urls.length > 0;
 }
 
 function whereTo({ kind }: DataSource, data: 'OCSP' | 'CRL', field: string): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { httpUrl, UrlRefused } from '../../outgoing/url-rules.ts';
+import { isHttpUrl } from '../../outgoing/url-rules.ts';
 import { maxListEntries, Text } from '../fields/values.ts';
 import { UrlSource } from './enumerations.ts';
 
@@ -22,13 +22,3 @@ export const UrlSourceFields = z.strictObject({
     'CERTIFICATE (the default): what the certificate names; SERVER: what the configuration names; CLIENT: clientURL',
   ),
 });
-
-function isHttpUrl(text: string): boolean {
-  try {
-    httpUrl(text);
-    return true;
-  } catch (error) {
-    if (error instanceof UrlRefused) return false;
-    throw error;
-  }
-}
