@@ -54,10 +54,12 @@ function firstDifference(before: Files, after: Files): Position | undefined {
 const positions = (): Position[] => [...original].flatMap(([file, lines]) => lines.map((_, index) => ({ file, line: index + 1 })));
 const anyPosition = fc.nat().map((seed) => positions()[seed % positions().length] ?? { file: '', line: 0 });
 
+/** The lines as a reader finds them: an inserted line feed makes two of one. */
 function edit({ file, line }: Position, change: (lines: string[], index: number) => void): Files {
   const lines = [...(original.get(file) ?? [])];
   change(lines, line - 1);
-  return new Map([...original].map(([name, kept]) => [name, name === file ? lines : kept]));
+  const read = lines.flatMap((text) => text.split('\n'));
+  return new Map([...original].map(([name, kept]) => [name, name === file ? read : kept]));
 }
 
 const withLine = (position: Position, change: (text: string) => string): Files =>
