@@ -17,7 +17,7 @@ import { outgoingEnd } from './outgoing-end.ts';
 /** What the service itself has, so that it is not asked by HTTP. */
 export interface OwnServices {
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
-  readonly crls: Pick<CrlPublishers, 'find'>;
+  readonly crls: Pick<CrlPublishers, 'madeSince'>;
   readonly ocspResponders: Pick<OcspResponders, 'find'>;
   /** The time-stamp authority, where there is one at the moment. */
   readonly timeStampAuthority: () => TimeStampAuthority | undefined;
@@ -81,10 +81,10 @@ function ownAuthorities(
     return {
       crl:
         certificateAuthorities[name]?.crl.enabled === true
-          ? async () => {
-              const der = crls.find(name)?.crl?.der;
-              if (der === undefined) throw new Error('none has been issued yet');
-              return Promise.resolve(der);
+          ? async (since) => {
+              const crl = await crls.madeSince(name, since);
+              if (crl === undefined) throw new Error('none can be issued that is not older than the certificate');
+              return crl.der;
             }
           : undefined,
       ocspAnswer: responder === undefined ? undefined : async (request) => responder.ownAnswer(request),

@@ -77,8 +77,11 @@ export class KeptData<T> {
       return got.value;
     } catch (error) {
       const kept = this.#entries.get(key);
-      if (kept !== undefined) kept.triedAt = at.getTime();
-      throw error;
+      if (kept === undefined) throw error;
+      kept.triedAt = at.getTime();
+      if (kept.until <= at.getTime()) throw error;
+      // Nothing newer is to be had: the one that is kept says what it says.
+      return kept.value;
     } finally {
       if (this.#running.get(key)?.end.signal === signal) this.#running.delete(key);
     }

@@ -31,8 +31,8 @@ export interface RevocationData {
 
 /** The service's own authorities answer without HTTP. */
 export interface OwnAuthority {
-  /** Absent where another system issues them. @throws {Error} where there is none at the moment */
-  readonly crl?: (() => Promise<Uint8Array>) | undefined;
+  /** Made at `since` or later. Absent where another system issues them. @throws {Error} where there is none at the moment */
+  readonly crl?: ((since: Date) => Promise<Uint8Array>) | undefined;
   readonly ocspAnswer?: ((request: Uint8Array) => Promise<Uint8Array>) | undefined;
 }
 
@@ -135,7 +135,7 @@ export class RevocationSources {
     const ownCrl = wanted.crl.kind === 'CLIENT' ? undefined : this.#own(issuer)?.crl;
     if (ownCrl !== undefined) {
       try {
-        const der = await ownCrl();
+        const der = await ownCrl(certificate.notBefore);
         const crl = this.#kept.ownCrls.get(der) ?? readCrl(der);
         this.#kept.ownCrls.set(der, crl);
         return { status: judge(crl), data: crl.der };
@@ -145,7 +145,8 @@ export class RevocationSources {
     }
     const named = certificate.distributionPoints.flatMap((name) => (name.kind === 'uri' ? [name.text] : []));
     return firstGood({ source: wanted.crl, named, what: 'CRL', signal }, async (url) => {
-      const suits = (crl: Crl): boolean => judge(crl).kind !== 'undetermined';
+      // One from before the certificate began says nothing about it: there may be a newer one by now.
+      const suits = (crl: Crl): boolean => judge(crl).kind !== 'undetermined' && crl.thisUpdate >= certificate.notBefore;
       const ask = async (ending: AbortSignal): Promise<Got<Crl>> => {
         const { body } = await this.#http.fetch({ url, method: 'GET', answerMaxBytes: crlMaxBytes, signal: ending });
         const value = readCrl(derOf(body));

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, sign as signValue } from 'node:crypto';
+import { createHash, createPrivateKey, sign as signValue, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,6 +109,17 @@ describe('a signature at a level above baseline B', () => {
         .digest('hex'),
     );
     expect(new Set(tokens).size).toBe(3);
+  });
+
+  it('holds a CRL that is not older than the certificate that it speaks about, also for a certificate of this very moment', async () => {
+    // The CRL of the authority that is there by now is older than the next certificate.
+    await sign({ timeStamp: {}, longTermValidation: { signerRevocationValueChoice: 'CRL' } });
+    const newest = await newKey(client);
+    const choice = { signerRevocationValueChoice: 'CRL' };
+    const answer = await sign({ timeStamp: {}, longTermValidation: choice }, { keyReference: secretOf(newest) });
+    expect([codeOf(answer), messageOf(answer)]).toEqual(['0/0', 'success']);
+    const [, lastUpdate = ''] = /lastUpdate: (.+)/.exec(printed(evidenceOf(answer))) ?? [];
+    expect(Date.parse(lastUpdate)).toBeGreaterThanOrEqual(Date.parse(new X509Certificate(newest.certificate).validFrom));
   });
 
   it.each([

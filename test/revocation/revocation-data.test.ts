@@ -75,6 +75,20 @@ describe('revocation data', () => {
     expect(asked.length).toBe(4);
   });
 
+  test('is asked for anew where the certificate is newer than the CRL that is kept, and is the one that is kept where none is to be had', async () => {
+    const all = sources();
+    const newest = { ...read(good), notBefore: new Date(Date.now() + 60_000) };
+    const asNewest = { ...question(good, { choice: 'CRL' }), certificate: newest };
+    await all.of(question(good, { choice: 'CRL' }));
+    fault = '/crl';
+    const later = new Date(Date.now() + 120_000);
+    expect(await all.of({ ...asNewest, at: later })).toMatchObject({ status: { kind: 'good' } });
+    expect(asked).toEqual(['/crl', '/crl']);
+    // Not again and again.
+    expect(await all.of({ ...asNewest, at: later })).toMatchObject({ status: { kind: 'good' } });
+    expect(asked).toEqual(['/crl', '/crl']);
+  });
+
   test('comes from the next source where the first has none', async () => {
     fault = '/ocsp';
     const both = await sources().of(question(good, { choice: 'OCSP', ocsp: from('/nonsense', '/ocsp') }));

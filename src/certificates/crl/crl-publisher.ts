@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { StateStore } from '../../state/state-store.ts';
 import type { CrlClaim, CrlState } from '../../state/repositories/crls.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -28,6 +29,9 @@ export interface PublishedCrl {
 /** Revocations that come within this share a CRL. */
 const minGapMs = 1000;
 const tickMs = 1000;
+/** Who wants a newer CRL waits so long for it, and looks so often. */
+const newerWithinMs = 10_000;
+const newerLookMs = 100;
 /** A CRL takes a fraction of it. Two at once cost work and no more: each has its own number, and the later one is served. */
 const claimMs = 10_000;
 /** A CRL that is due so long is made with an older key than the last one: nobody who has the newer key is there. */
@@ -47,6 +51,8 @@ export class CrlPublisher {
   #signer: string;
   #published: PublishedCrl | undefined;
   #isPending = true;
+  /** Milliseconds since epoch: a CRL that was made before this does not do for somebody who waits. */
+  #wantedSince = 0;
   #running: Promise<void> | undefined;
   #failures = 0;
   /** Since when a CRL is due that another key than ours is to sign, by the number of the last one. */
@@ -102,6 +108,21 @@ export class CrlPublisher {
     ).unref();
   }
 
+  /**
+   * A CRL that was made at `time` or later: one is issued where the last is older. One from before a certificate began says nothing about it, and validators
+   * refuse it. Undefined where none can be had.
+   */
+  async madeSince(time: Date): Promise<PublishedCrl | undefined> {
+    const since = time.getTime();
+    for (const until = this.#store.now() + newerWithinMs; ; await delay(newerLookMs)) {
+      if (this.#published !== undefined && this.#published.thisUpdate.getTime() >= since) return this.#published;
+      if (this.#store.now() >= until) return undefined;
+      this.#wantedSince = Math.max(this.#wantedSince, since);
+      this.#isPending = true;
+      await this.#tick();
+    }
+  }
+
   /** Waits for the CRL that is being issued. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
@@ -119,6 +140,8 @@ export class CrlPublisher {
   async #look(): Promise<void> {
     const now = this.#store.now();
     if (!this.#store.isShared && !this.#isPending && now < this.#renewAt) return;
+    const madeSince = this.#wantedSince;
+    this.#wantedSince = 0;
     try {
       this.#isPending = false;
       const state = await this.#store.run('crlState', this.#authority);
@@ -128,9 +151,10 @@ export class CrlPublisher {
         state === undefined ||
         state.published_revision < state.revision ||
         (state.signer !== this.#signer && !isOlder) ||
+        state.this_update < madeSince ||
         now >= this.#renewAt;
       const ignoreNewer = isDue && isOlder && this.#isLeftAlone(state, now);
-      if (isDue && !(await this.#issueNext(ignoreNewer))) this.#isPending = true;
+      if (isDue && !(await this.#issueNext(madeSince, ignoreNewer))) this.#isPending = true;
       this.#failures = 0;
     } catch (error) {
       this.#isPending = true;
@@ -166,7 +190,7 @@ export class CrlPublisher {
   }
 
   /** False where another instance makes it, or the last one is less than a second old. */
-  async #issueNext(ignoreNewer: boolean): Promise<boolean> {
+  async #issueNext(madeSince: number, ignoreNewer: boolean): Promise<boolean> {
     const now = this.#store.now();
     const { keepExpired, renewBeforeSeconds } = this.#settings;
     const claim = await this.#store.run('claimCrl', {
@@ -176,6 +200,7 @@ export class CrlPublisher {
       ignoreClaim: !this.#store.isShared,
       minGapMs,
       endsBefore: now + renewBeforeSeconds * 1000,
+      madeSince,
       signer: this.#signer,
       signerSince: this.#signerSince,
       ignoreNewer,

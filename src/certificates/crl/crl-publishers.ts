@@ -64,6 +64,11 @@ export class CrlPublishers {
     this.#publishers.get(authority)?.changed();
   }
 
+  /** The authority's CRL, made at `time` or later; undefined where none can be had. */
+  async madeSince(authority: string, time: Date): Promise<PublishedCrl | undefined> {
+    return this.#publishers.get(authority)?.madeSince(time);
+  }
+
   find(name: string): PublishedAuthority | undefined {
     const issuer = this.#authorities.get(name);
     if (issuer === undefined) return undefined;

@@ -37,6 +37,8 @@ interface ClaimRequest {
   readonly minGapMs: number;
   /** Due where the CRL ends before this, or an older key signed it, or something has changed. */
   readonly endsBefore: number;
+  /** Due, too, where the last CRL was made before this. */
+  readonly madeSince: number;
   readonly signer: string;
   /** notBefore of the signer's certificate. Where a newer key has signed the last CRL, none is due. */
   readonly signerSince: number;
@@ -70,7 +72,8 @@ export async function publishedCrl(
  * where no CRL is due, or somebody makes one.
  */
 export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): Promise<CrlClaim | undefined> {
-  const { authority, now, claimedUntil, ignoreClaim, minGapMs, endsBefore, signer, signerSince, ignoreNewer, keepExpired } = request;
+  const { authority, now, claimedUntil, ignoreClaim, minGapMs, endsBefore, madeSince, signer, signerSince, ignoreNewer, keepExpired } =
+    request;
   // A number is never below the seconds since 1970: numbers go on from what was published also where the store comes from an old backup.
   const least = Math.floor(now / 1000);
   await db
@@ -92,6 +95,7 @@ export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): 
       where.or([
         where('published_revision', '<', where.ref('revision')),
         where('next_update', '<=', endsBefore),
+        where('this_update', '<', madeSince),
         where('signer', '!=', signer),
       ]),
     )

@@ -160,6 +160,17 @@ describe.each(Object.entries(databases))('CRLs with %s', (_name, kind) => {
     expect(log.lines.filter((line) => line.includes('could not be issued'))).toHaveLength(1);
   });
 
+  it('are issued anew for whoever needs one of a later moment, once for all of them', async () => {
+    const publisher = await started();
+    const first = publisher.published;
+    expect(await publisher.madeSince(first?.thisUpdate ?? new Date())).toBe(first);
+    const later = new Date((first?.thisUpdate.getTime() ?? 0) + 1000);
+    const [one, other] = await Promise.all([publisher.madeSince(later), publisher.madeSince(later)]);
+    expect(one?.thisUpdate.getTime()).toBeGreaterThanOrEqual(later.getTime());
+    expect(other).toBe(one);
+    expect(publisher.published).toBe(one);
+  });
+
   it('are renewed before they end', async () => {
     const publisher = await started(store, { lifetimeSeconds: 3, renewBeforeSeconds: 2 });
     const first = publisher.published?.number ?? 0;
