@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
 import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import { reasonCode } from '../certificates/revocation-reasons.ts';
 import { FetchFailed, type OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { crlFault, crlStatus } from './crl-status.ts';
 import { readCrl, type Crl } from './crl.ts';
@@ -134,11 +135,17 @@ export class RevocationSources {
     const judge = (crl: Crl): CertificateStatus => crlStatus(crl, { certificate, issuers, at });
     const ownCrl = wanted.crl.kind === 'CLIENT' ? undefined : this.#own(issuer)?.crl;
     if (ownCrl !== undefined) {
-      try {
-        const der = await ownCrl(certificate.notBefore);
+      const madeSince = async (time: Date): Promise<Judged & { readonly status: CertificateStatus }> => {
+        const der = await ownCrl(time);
         const crl = this.#kept.ownCrls.get(der) ?? readCrl(der);
         this.#kept.ownCrls.set(der, crl);
         return { status: judge(crl), data: crl.der };
+      };
+      try {
+        const last = await madeSince(certificate.notBefore);
+        // What was on hold when the CRL was made may have been released since.
+        const isOnHold = last.status.kind === 'revoked' && last.status.reason === reasonCode('CERTIFICATE_HOLD');
+        return isOnHold ? await madeSince(at) : last;
       } catch (error) {
         return { status: undetermined(`the authority's own CRL: ${messageOf(error)}`) };
       }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import { call, codeOf, description, newKey, root, type TestKey } from '../support/api.ts';
+import { call, codeOf, contentDocument, description, messageOf, newKey, root, secretOf, type TestKey } from '../support/api.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-verify-'));
 afterAll(() => {
@@ -74,6 +74,21 @@ describe('whoever knows the root alone', () => {
     await becomes(key, 'certificate revoked');
     await call('other', 'pki/revokeCertificate', { certificate, reason: 'REMOVE_FROM_CRL' });
     await becomes(key, ': OK');
+  });
+
+  it('gets a CRL without the certificate in a signature that is made right after its hold has ended', async () => {
+    const key = await newKey('other');
+    const certificate = key.certificate.toString('base64');
+    await call('other', 'pki/revokeCertificate', { certificate, reason: 'CERTIFICATE_HOLD' });
+    await becomes(key, 'certificate revoked');
+    await call('other', 'pki/revokeCertificate', { certificate, reason: 'REMOVE_FROM_CRL' });
+    const byCrl = { timeStamp: {}, longTermValidation: { signerRevocationValueChoice: 'CRL' } };
+    const answer = await call('other', 'signature/sign', {
+      keyReference: secretOf(key),
+      parameters: { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } }, ...byCrl } },
+      inputDocuments: [contentDocument('Bon pour accord')],
+    });
+    expect([codeOf(answer), messageOf(answer)]).toEqual(['0/0', 'success']);
   });
 
   it('gets the certificates of both authorities', async () => {
