@@ -1,7 +1,8 @@
 import { createPublicKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
 import { chainsOf } from './chains.ts';
-import { parseCertificate, parseCertificateText, type ParsedCertificate } from './x509.ts';
+import { certificatesIn } from './pem.ts';
+import { parseCertificate, type ParsedCertificate } from './x509.ts';
 
 /** The certificate of a signer whose key is elsewhere. */
 export interface SignerCertificate {
@@ -18,12 +19,22 @@ const curves = new Map<string | undefined, SignerKeyType>([
   ['secp384r1', 'P-384'],
   ['secp521r1', 'P-521'],
 ]);
+const tagSequence = 0x30;
+/** No chain is that long; each one is read before anything is known of it. */
+const maxCertificatesInText = 32;
 const minModulusBits = 2048;
 const maxModulusBits = 8192;
 
-/** DER, or the first certificate of a PEM text. @throws {DerError} */
-export function readCertificate(bytes: Uint8Array): Uint8Array {
-  const { der } = parseCertificateText(bytes);
+/** Of DER the certificate, of a PEM text all of its certificates: at least one, and at most 32. @throws {DerError} */
+export function readCertificates(bytes: Uint8Array): Uint8Array[] {
+  const inText = bytes[0] === tagSequence ? [bytes] : certificatesIn(Buffer.from(bytes).toString('latin1'));
+  if (inText.length === 0) throw new DerError('neither a certificate in DER nor one in PEM', 0);
+  if (inText.length > maxCertificatesInText) throw new DerError(`more than ${maxCertificatesInText} certificates in one text`, 0);
+  return inText.map(readCertificate);
+}
+
+function readCertificate(bytes: Uint8Array): Uint8Array {
+  const { der } = parseCertificate(bytes);
   try {
     return new Uint8Array(new X509Certificate(der).raw);
   } catch (error) {

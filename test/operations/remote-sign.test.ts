@@ -165,6 +165,20 @@ describe('a CAdES signature in two steps', () => {
     ]);
   });
 
+  it.each([
+    ['one entry of certificateChain', (own: string, above: string) => ({ signerCertificate: own, certificateChain: [above] })],
+    ['signerCertificate, behind the own one', (own: string, above: string) => ({ signerCertificate: own + above })],
+  ])('takes all certificates of a PEM text as %s', async (_place, given) => {
+    const { certificate } = signerOf('P-256');
+    const trustedCA = createHash('sha1')
+      .update(Buffer.from(derOf(authority.root), 'base64'))
+      .digest('hex');
+    const asked = { parameters: cades(true, { trustedCA }), inputDocuments: [contentDocument(text)] };
+    await prepare({ ...asked, ...given(certificate, authority.issuer + authority.root) });
+    const tooMany = await preSign({ ...asked, ...given(certificate, authority.issuer.repeat(17)) });
+    expect([codeOf(tooMany), messageOf(tooMany)]).toEqual(['1/102', expect.stringContaining('/certificateChain: ')]);
+  });
+
   it('signs several documents, each on its own, in the order of the request', async () => {
     const signer = signerOf('P-256');
     const inputDocuments = Array.from({ length: 70 }, (_, index) => ({

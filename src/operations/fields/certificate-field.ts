@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { DerError } from '../../asn1/reader.ts';
-import { readCertificate } from '../../certificates/signer-certificate.ts';
+import { readCertificates } from '../../certificates/signer-certificate.ts';
 import { LongText } from '../../documents/long-text.ts';
 import { maybeLong } from './long-values.ts';
 
-/** An X.509 certificate as its DER: base64 of that, or PEM text. In a big body it may come as LongText like any string. */
-export const CertificateField = maybeLong().transform((text, context): Uint8Array => {
+/** X.509 certificates as their DER: base64 of one, or PEM text with at least one. In a big body it may come as LongText like any string. */
+export const CertificatesField = maybeLong().transform((text, context): readonly Uint8Array[] => {
   try {
-    return readCertificate(text instanceof LongText ? bytesOfLong(text) : bytesOf(text));
+    return readCertificates(text instanceof LongText ? bytesOfLong(text) : bytesOf(text));
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
     context.addIssue({ code: 'custom', message: 'not a certificate: base64 of its DER, or PEM text' });

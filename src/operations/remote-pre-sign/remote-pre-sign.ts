@@ -3,7 +3,7 @@ import { oids } from '../../asn1/object-identifiers.ts';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
-import { CertificateField } from '../fields/certificate-field.ts';
+import { CertificatesField } from '../fields/certificate-field.ts';
 import { InputDocuments, type InputDocumentField } from '../fields/input-documents.ts';
 import { openDocuments } from '../fields/open-documents.ts';
 import { RequestId } from '../fields/values.ts';
@@ -22,14 +22,14 @@ const RemotePreSignRequest = z
   .strictObject({
     parameters: SignatureParameters,
     inputDocuments: InputDocuments.describe('the documents; at most 100 unless the configuration says otherwise'),
-    signerCertificate: CertificateField.optional().describe(
-      'certificate of the signer, from any CA: base64 of its DER, or PEM text; required but for rawSignature and code2DDocSignature',
+    signerCertificate: CertificatesField.optional().describe(
+      'certificate of the signer, from any CA: base64 of its DER, or PEM text, where those of its CAs may follow it; required but for rawSignature and code2DDocSignature',
     ),
     certificateChain: z
-      .array(CertificateField)
+      .array(CertificatesField)
       .max(maxChainCertificates)
       .optional()
-      .describe('certificates of its CAs, in any order, each base64 of its DER or PEM text'),
+      .describe('certificates of its CAs, in any order: base64 of the DER of one, or PEM text with one or several; at most 16 in all'),
     requestID: RequestId.optional(),
   })
   .refine(({ parameters, signerCertificate }) => signerCertificate !== undefined || !bindsCertificate(parameters), {
@@ -68,11 +68,13 @@ export const remotePreSign = operation({
         message: 'a chain is that of a signerCertificate, and there is none',
       });
     }
-    const chain = certificateChain ?? [];
-    const signer =
-      signerCertificate === undefined
-        ? undefined
-        : externalSigner({ certificate: signerCertificate, chain, trustedCa: trustedCaOf(asked) }, context);
+    const [certificate, ...above] = signerCertificate ?? [];
+    const chain = [...above, ...(certificateChain ?? []).flat()];
+    if (chain.length > maxChainCertificates) {
+      const message = `these are ${chain.length} certificates, and at most ${maxChainCertificates} are taken`;
+      throw new Refusal('FIELD_INVALID', { at: '/certificateChain', message });
+    }
+    const signer = certificate === undefined ? undefined : externalSigner({ certificate, chain, trustedCa: trustedCaOf(asked) }, context);
     const prepare = signer === undefined ? bare(asked, inputDocuments) : bySigner(asked, inputDocuments, signer);
     context.audit.key = signer?.chain.certificate.sha1Fingerprint;
 
