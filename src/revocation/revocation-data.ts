@@ -133,23 +133,21 @@ export class RevocationSources {
     const { certificate, issuer, otherIssuers = [], wanted, at, signal } = question;
     const issuers = [issuer, ...otherIssuers];
     const judge = (crl: Crl): CertificateStatus => crlStatus(crl, { certificate, issuers, at });
-    const ownCrl = wanted.crl.kind === 'CLIENT' ? undefined : this.#own(issuer)?.crl;
-    if (ownCrl !== undefined) {
-      const madeSince = async (time: Date): Promise<Judged & { readonly status: CertificateStatus }> => {
-        const der = await ownCrl(time);
-        const crl = this.#kept.ownCrls.get(der) ?? readCrl(der);
-        this.#kept.ownCrls.set(der, crl);
-        return { status: judge(crl), data: crl.der };
-      };
+    const own = this.#own(issuer)?.crl;
+    if (own !== undefined && wanted.crl.kind !== 'CLIENT') {
       try {
-        const last = await madeSince(certificate.notBefore);
+        const last = await this.#ownCrl(own, certificate.notBefore);
+        const status = judge(last);
         // What was on hold when the CRL was made may have been released since.
-        const isOnHold = last.status.kind === 'revoked' && last.status.reason === reasonCode('CERTIFICATE_HOLD');
-        return isOnHold ? await madeSince(at) : last;
+        const isOnHold = status.kind === 'revoked' && status.reason === reasonCode('CERTIFICATE_HOLD');
+        const crl = isOnHold ? await this.#ownCrl(own, at) : last;
+        return { status: judge(crl), data: crl.der };
       } catch (error) {
         return { status: undetermined(`the authority's own CRL: ${messageOf(error)}`) };
       }
     }
+    // A caller may name the address where this service publishes: what is there has to be of now as well, and no older one is kept.
+    const published = own === undefined ? undefined : await this.#ownCrl(own, certificate.notBefore).catch(() => undefined);
     const named = certificate.distributionPoints.flatMap((name) => (name.kind === 'uri' ? [name.text] : []));
     return firstGood({ source: wanted.crl, named, what: 'CRL', signal }, async (url) => {
       // One from before the certificate began says nothing about it: there may be a newer one by now.
@@ -162,9 +160,18 @@ export class RevocationSources {
         if (fault !== undefined) throw new FetchFailed(fault);
         return { value, bytes: value.der.length, until: value.nextUpdate?.getTime() ?? at.getTime() };
       };
-      const crl = await this.#kept.crls.get(this.#keyOf(wanted.crl, url, issuers), at, { suits, ask, signal });
+      const key = `${this.#keyOf(wanted.crl, url, issuers)} ${published?.thisUpdate.getTime() ?? ''}`;
+      const crl = await this.#kept.crls.get(key, at, { suits, ask, signal });
       return { status: judge(crl), data: crl.der };
     });
+  }
+
+  /** The own CRL is the same bytes until the next one. @throws {Error} where there is none */
+  async #ownCrl(madeSince: NonNullable<OwnAuthority['crl']>, time: Date): Promise<Crl> {
+    const der = await madeSince(time);
+    const crl = this.#kept.ownCrls.get(der) ?? readCrl(der);
+    this.#kept.ownCrls.set(der, crl);
+    return crl;
   }
 
   /** What is the same data: from the same place, of the same issuers. What a caller's address gave decides nothing for other tenants. */

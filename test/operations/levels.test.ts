@@ -70,6 +70,14 @@ const verified = (cms: Buffer, detached: boolean, ca = readFileSync(root)): stri
     ],
     { cms, ca, doc: text },
   );
+/** One whose certificate begins in a later second than this one. */
+const newKeyOfLaterSecond = async (): Promise<TestKey> => {
+  const now = Date.now();
+  for (;;) {
+    const made = await newKey(client);
+    if (Date.parse(new X509Certificate(made.certificate).validFrom) > now) return made;
+  }
+};
 /** How OpenSSL prints it. */
 const printed = (cms: Buffer): string => openssl(['cms', '-cmsout', '-print', '-noout', '-inform', 'DER', '-in', '{cms}'], { cms });
 const countOf = (words: string, within: string): number => within.split(words).length - 1;
@@ -111,15 +119,19 @@ describe('a signature at a level above baseline B', () => {
     expect(new Set(tokens).size).toBe(3);
   });
 
-  it('holds a CRL that is not older than the certificate that it speaks about, also for a certificate of this very moment', async () => {
-    // The CRL of the authority that is there by now is older than the next certificate.
-    await sign({ timeStamp: {}, longTermValidation: { signerRevocationValueChoice: 'CRL' } });
-    const newest = await newKey(client);
-    const choice = { signerRevocationValueChoice: 'CRL' };
-    const answer = await sign({ timeStamp: {}, longTermValidation: choice }, { keyReference: secretOf(newest) });
-    expect([codeOf(answer), messageOf(answer)]).toEqual(['0/0', 'success']);
-    const [, lastUpdate = ''] = /lastUpdate: (.+)/.exec(printed(evidenceOf(answer))) ?? [];
-    expect(Date.parse(lastUpdate)).toBeGreaterThanOrEqual(Date.parse(new X509Certificate(newest.certificate).validFrom));
+  it.each([
+    ['CERTIFICATE', []],
+    ['CLIENT', [`${description.publicUrl ?? ''}/pki/issuing.crl`]],
+  ])('holds a CRL by %s that is not older than the certificate, also for a certificate of this very moment', async (URLSource, urls) => {
+    const source = { URLSource, ...(urls.length > 0 ? { clientURL: urls } : {}) };
+    const asked = { signerRevocationValueChoice: 'CRL', signerRevocationDataSource: { CRL: source } };
+    // The CRLs that are there, and kept, by now are older than the certificate of the second key.
+    for (const newest of [await newKey(client), await newKeyOfLaterSecond()]) {
+      const answer = await sign({ timeStamp: {}, longTermValidation: asked }, { keyReference: secretOf(newest) });
+      expect([codeOf(answer), messageOf(answer)]).toEqual(['0/0', 'success']);
+      const [, lastUpdate = ''] = /lastUpdate: (.+)/.exec(printed(evidenceOf(answer))) ?? [];
+      expect(Date.parse(lastUpdate)).toBeGreaterThanOrEqual(Date.parse(new X509Certificate(newest.certificate).validFrom));
+    }
   });
 
   it.each([
