@@ -134,7 +134,8 @@ describe('what strangers put into certificates costs a bounded time', () => {
   test('many names beside many constraints', async () => {
     const some = (letter: string, count: number): Uint8Array[] =>
       Array.from({ length: count }, () => der.implicitPrimitive(2, Buffer.from(letter)));
-    const excluded = (count: number): Uint8Array => der.implicitConstructed(1, der.concat(...some('b', count).map((one) => der.sequence(one))));
+    const excluded = (count: number): Uint8Array =>
+      der.implicitConstructed(1, der.concat(...some('b', count).map((one) => der.sequence(one))));
     const withNames = async (count: number): Promise<string> => {
       const ca = await certified(issuing, root, [...authority, extension(oids.nameConstraints, der.sequence(excluded(count)), true)]);
       return faultOf(await certified(person, issuing, [extension(oids.subjectAltName, der.sequence(...some('a', count)))]), [ca]);
