@@ -1,0 +1,80 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as delayMs } from 'node:timers/promises';
+import { expect, vi } from 'vitest';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
+import { TokenUnavailable, type Proof } from '../../src/token/token.ts';
+import { faultModule, type FaultModule } from '../support/fault-module.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { recordingLog } from '../support/silent-log.ts';
+
+const digest = createHash('sha256').update('document').digest();
+const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
+
+/** A token whose module makes faults on demand, with one key of the service and one of a caller. Its host gives a call one second. */
+export class FaultyToken {
+  readonly log = recordingLog();
+  readonly module: FaultModule = faultModule();
+  readonly scratch: ScratchToken = scratchToken({ modulePath: this.module.path, callTimeoutSeconds: 1 });
+  readonly client: TokenClient;
+  readonly key: KeyId = newKeyId('service');
+  readonly callersKey: KeyId = newKeyId('caller');
+  #proof: Proof | undefined;
+
+  /** `clientSeconds`: how long the client waits for an answer, whatever becomes of the host meanwhile. */
+  constructor({ clientSeconds }: { readonly clientSeconds: number }) {
+    const { config, configPath } = this.scratch;
+    const environment = { ...config.environment, ...this.module.environment };
+    const patience = { callTimeoutSeconds: clientSeconds, outageSeconds: clientSeconds };
+    this.client = new TokenClient({ ...config, ...patience, environment }, configPath, this.log);
+  }
+
+  async start(): Promise<this> {
+    await this.client.start();
+    await this.client.createKey(this.key, 'P-256');
+    await this.client.createKey(this.callersKey, 'P-256');
+    const [salt, secret] = [randomBytes(16), randomBytes(20)];
+    const mac = await this.client.makeMac(this.callersKey, 'PASSWORD', salt, secret);
+    this.#proof = { kind: 'PASSWORD', salt, secret, mac };
+    return this;
+  }
+
+  async remove(): Promise<void> {
+    await this.client.stop();
+    this.scratch.remove();
+    this.module.remove();
+  }
+
+  async ready(): Promise<void> {
+    await vi.waitUntil(() => this.client.ready, { timeout: 30_000 });
+  }
+
+  async sign(): Promise<number> {
+    return (await this.client.signAsService(this.key, algorithm, [digest])).length;
+  }
+
+  async signAsCaller(): Promise<boolean> {
+    if (this.#proof === undefined) throw new Error('the token was not started');
+    return (await this.client.signWithProof(this.callersKey, algorithm, [digest], { anyOf: [{ ...this.#proof, signs: true }] })).verified;
+  }
+
+  /** 20 requests of two kinds at once; why some were refused. Whatever else is thrown is not caught. */
+  async load(): Promise<string[]> {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 20 }, async (_, index) => (index % 2 === 0 ? this.sign() : this.signAsCaller())),
+    );
+    for (const outcome of outcomes) {
+      if (outcome.status === 'fulfilled') expect([1, true]).toContain(outcome.value);
+      else expect(outcome.reason).toBeInstanceOf(TokenUnavailable);
+    }
+    return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []));
+  }
+
+  /** Milliseconds until a signature is made again. */
+  async untilServed(): Promise<number> {
+    const begin = performance.now();
+    // A refusal that comes at once must not keep the loop from everything else.
+    while (!(await this.sign().catch(() => false))) await delayMs(5);
+    return performance.now() - begin;
+  }
+}
