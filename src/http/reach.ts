@@ -44,7 +44,11 @@ export async function reach(asked: Asked, gate: Gate, request: IncomingMessage, 
   } catch (error) {
     // The refusal is on its way, or nobody waits for it.
     if (response.destroyed) ticket.release();
-    else response.once('close', ticket.release);
+    else {
+      response.once('close', () => {
+        ticket.release();
+      });
+    }
     throw error;
   }
 }
