@@ -21,6 +21,8 @@ describe('the quickstart', () => {
     for (const file of [own.caCertificate, own.clientCertificate, own.clientKey, own.configFile, ...own.trustAnchors]) {
       expect(readFileSync(file).length).toBeGreaterThan(0);
     }
+    // The issuing CA's root, and the time-stamp authority's.
+    expect(own.trustAnchors).toHaveLength(2);
     expect(Object.keys(own.clients).toSorted()).toEqual(['app', 'other', 'p384', 'signer', 'unregistered']);
   });
 

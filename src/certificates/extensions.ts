@@ -66,6 +66,7 @@ export function certificateExtensions(
     if (!profile.allowedExtensions.includes(oid)) {
       throw new Refusal('ISSUANCE_REFUSED', { at, message: `the profile does not allow the extension ${oid} (allowedExtensions)` });
     }
+    if (!isWellFormedDer(value)) throw new Refusal('FIELD_INVALID', { at, message: 'not one element in DER' });
     if (oid === oids.subjectAltName) checkAlternativeNames(profile, value, at);
   }
   return [...own, ...wanted].map((extension) => extension.der);
@@ -93,7 +94,6 @@ function requestedExtensions({ extension = [], subjectAlternativeName, any = {} 
 type ExtensionRequest = NonNullable<RequestedAttributes['extensionRequest']>;
 
 function requestedExtension(oid: string, value: Uint8Array, at: string): RequestedExtension {
-  if (!isWellFormedDer(value)) throw new Refusal('FIELD_INVALID', { at, message: 'not one element in DER' });
   return { ...standard.extension(oid, value), value, at };
 }
 

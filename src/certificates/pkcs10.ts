@@ -12,8 +12,8 @@ const ObjectIdentifier = z.string().refine(isObjectIdentifier, 'not an object id
 /** No extension or attribute of a person's certificate is longer; a bound on what is taken apart. */
 const maxValueBytes = 8192;
 
-/** Canonical base64 (RFC 4648 §4) of exactly one element in DER. */
-const DerValue = z.string().transform((text, context): Uint8Array => {
+/** Canonical base64 (RFC 4648 §4). */
+const Value = z.string().transform((text, context): Uint8Array => {
   if (text.length > (maxValueBytes / 3) * 4 + 4) {
     context.addIssue({ code: 'custom', message: `more than ${maxValueBytes} octets` });
     return z.NEVER;
@@ -21,15 +21,17 @@ const DerValue = z.string().transform((text, context): Uint8Array => {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text) {
     context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
-  } else if (!isWellFormedDer(bytes)) {
-    context.addIssue({ code: 'custom', message: 'not one element in DER' });
   }
   return bytes;
 });
 
+/** Exactly one element. */
+const DerValue = Value.refine(isWellFormedDer, 'not one element in DER');
+
+/** Whether the value is DER is asked once the profile allows the identifier: the interface knows it as base64 alone. */
 const IdentifiedValue = z.strictObject({
   identifier: ObjectIdentifier.describe('object identifier'),
-  value: DerValue.describe('the value: one element in DER, base64, at most 8192 octets'),
+  value: Value.describe('the value: one element in DER, base64, at most 8192 octets'),
 });
 
 /** Contract §7: members are OID → base64 DER value. */

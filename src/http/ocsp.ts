@@ -5,6 +5,7 @@ import { isUnchanged } from './conditional-request.ts';
 import { requestInPath } from './ocsp-path.ts';
 import { Problem, sendProblem } from './problem.ts';
 import type { PublicHandler } from './published-pki.ts';
+import { apiVersion } from './send.ts';
 import { readShortBody } from './short-body.ts';
 
 /** Who answers OCSP requests. */
@@ -51,6 +52,7 @@ export function ocsp(find: (authority: string) => Responder | undefined, answere
   };
 }
 
+const ownHeaders = ['X-API-Version', apiVersion];
 const typeHeaders = ['Content-Type', 'application/ocsp-response', 'X-Content-Type-Options', 'nosniff'];
 
 /** RFC 5019 §6.2: what caches need, for an answer to GET that others may have as well. */
@@ -59,10 +61,10 @@ function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: 
   const end = request.method === 'HEAD' ? undefined : der;
   const length = ['Content-Length', String(der.length)];
   if (cacheable === undefined || request.method === 'POST') {
-    response.writeHead(200, [...typeHeaders, ...length, 'Cache-Control', 'no-store', ...closing(request)]).end(end);
+    response.writeHead(200, [...ownHeaders, ...typeHeaders, ...length, 'Cache-Control', 'no-store', ...closing(request)]).end(end);
     return;
   }
-  const caching = cachingHeaders(answer, cacheable);
+  const caching = [...ownHeaders, ...cachingHeaders(answer, cacheable)];
   if (isUnchanged(request, cacheable.etag, cacheable.thisUpdate)) response.writeHead(304, [...caching, ...closing(request)]).end();
   else response.writeHead(200, [...typeHeaders, ...length, ...caching, ...closing(request)]).end(end);
 }

@@ -3,6 +3,7 @@ import express from 'express';
 import helmet from 'helmet';
 import type { Config } from '../config/config.ts';
 import { Problem, sendProblem } from './problem.ts';
+import { apiVersion } from './send.ts';
 
 /** What readiness asks: each check rejects, or says why not. */
 export interface Health {
@@ -19,7 +20,10 @@ export interface Exposition {
 /** The listener of the machine's operator (contract §1): plain HTTP on loopback. */
 export function createOperationsServer(health: Health, metrics: Exposition, config: Config['listeners']['operations']): Server {
   const app = express();
-  app.disable('x-powered-by').use(helmet());
+  app.disable('x-powered-by').use(helmet(), (_request, response, next) => {
+    response.setHeader('X-API-Version', apiVersion);
+    next();
+  });
   app.get('/health/live', (_request, response) => {
     response.json({ status: 'live' });
   });
@@ -37,6 +41,9 @@ export function createOperationsServer(health: Health, metrics: Exposition, conf
   app.get('/metrics', async (_request, response) => {
     const { mediaType, text } = await metrics.exposition();
     response.type(mediaType).send(text);
+  });
+  app.all(['/health/live', '/health/ready', '/metrics'], (_request, response) => {
+    sendProblem(response, new Problem(405, 'this is read with GET', { headers: { Allow: 'GET, HEAD' } }));
   });
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { PublishedCrl } from '../certificates/crl/crl-publisher.ts';
 import type { PublishedAuthority } from '../certificates/crl/crl-publishers.ts';
 import { isUnchanged } from './conditional-request.ts';
 import { Problem, sendProblem } from './problem.ts';
+import { apiVersion } from './send.ts';
 
 /** What the public listener asks: whether the request is this handler's, which then has answered it. */
 export type PublicHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -32,18 +34,19 @@ export function publishedPki(find: (authority: string) => PublishedAuthority | u
       sendProblem(response, new Problem(405, 'this is read with GET', { headers: { Allow: 'GET, HEAD', Connection: 'close' } }));
       return true;
     }
-    const published = ending === 'crl' ? listOf(authority) : certificateOf(authority);
-    if (published === undefined) {
-      sendProblem(response, new Problem(503, 'no CRL has been issued yet', { headers: { 'Retry-After': '1' } }));
+    if (ending === 'cer') {
+      answer(request, response, certificateOf(authority));
       return true;
     }
-    answer(request, response, published);
+    void authority.latestCrl().then((crl) => {
+      if (crl !== undefined) answer(request, response, listOf(crl, authority));
+      else sendProblem(response, new Problem(503, 'no CRL has been issued yet', { headers: { 'Retry-After': '1' } }));
+    });
     return true;
   };
 }
 
-function listOf({ crl, cacheSeconds }: PublishedAuthority): Published | undefined {
-  if (crl === undefined) return undefined;
+function listOf(crl: PublishedCrl, { cacheSeconds }: PublishedAuthority): Published {
   const remainingSeconds = Math.max(0, Math.floor((crl.nextUpdate.getTime() - Date.now()) / 1000));
   return {
     body: crl.der,
@@ -70,6 +73,7 @@ function answer(
   { body, mediaType, etag, lastModified, maxAgeSeconds }: Published,
 ): void {
   const headers = {
+    'X-API-Version': apiVersion,
     ETag: etag,
     'Last-Modified': lastModified.toUTCString(),
     'Cache-Control': `public, max-age=${maxAgeSeconds}, must-revalidate`,

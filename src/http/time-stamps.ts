@@ -7,6 +7,7 @@ import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import { TokenUnavailable } from '../token/token.ts';
 import { Problem, sendProblem } from './problem.ts';
 import type { PublicHandler } from './published-pki.ts';
+import { apiVersion } from './send.ts';
 import { readShortBody } from './short-body.ts';
 
 interface TimeStampOptions {
@@ -57,6 +58,7 @@ export function timeStamps({ authority, limit, failed, log }: TimeStampOptions):
 function sendAnswer(response: ServerResponse, der: Uint8Array): void {
   response
     .writeHead(200, {
+      'X-API-Version': apiVersion,
       'Content-Type': 'application/timestamp-reply',
       'Content-Length': der.length,
       'X-Content-Type-Options': 'nosniff',

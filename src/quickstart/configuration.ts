@@ -224,7 +224,8 @@ export function describe(ports: Ports, rootCertificate: string): Description {
     clientCertificate: app.certificate,
     clientKey: app.key,
     clients: Object.fromEntries(Object.keys(clients).map((name) => [name, clientFiles(name)])),
-    trustAnchors: [rootCertificate],
+    // Of the issuing CA, and of the time-stamp authority: here one root is above both.
+    trustAnchors: [rootCertificate, rootCertificate],
     outboxDirectory: layout.outbox,
     identityProvider: makeIdentityProvider(),
     configFile: layout.config,

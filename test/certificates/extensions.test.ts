@@ -37,6 +37,9 @@ function identifiers(asked: object, profile: object = {}): string[] | Refusal {
 const standard = ['2.5.29.35', '2.5.29.14', '2.5.29.15'];
 const extension = (...list: string[]) => ({ extensionRequest: { extension: list.map((identifier) => ({ identifier, value: anything })) } });
 
+const noDerValue = (identifier: string) => [{ identifier, value: base64(Buffer.from('text')) }];
+const noDer = (identifier: string) => ({ extensionRequest: { extension: noDerValue(identifier) } });
+
 test('a bare profile sets the key identifiers and the key usage', () => {
   expect(identifiers({})).toEqual(standard);
 });
@@ -100,6 +103,16 @@ describe('refuses', () => {
       '1.2.3',
     ],
     ['one in the map', { any: { '1.2.3': anything } }, {}, 'ISSUANCE_REFUSED', '1.2.3'],
+    ['an extension that the profile does not list, whatever its value', noDer('1.2.3'), {}, 'ISSUANCE_REFUSED', 'the extension 1.2.3'],
+    ['the value of one that it lists, and that is not DER', noDer('1.2.3'), { allowedExtensions: ['1.2.3'] }, 'FIELD_INVALID', '/0/value'],
+    ['an attribute that it does not list, whatever its value', { attribute: noDerValue('1.2.3') }, {}, 'ISSUANCE_REFUSED', '1.2.3'],
+    [
+      'the value of one that it lists, and that is not DER',
+      { attribute: noDerValue('1.2.3') },
+      { allowedDirectoryAttributes: ['1.2.3'] },
+      'FIELD_INVALID',
+      '/attribute/0',
+    ],
     ['name constraints', extension('2.5.29.30'), { allowedExtensions: ['2.5.29.30'] }, 'ISSUANCE_REFUSED', '2.5.29.30'],
   ])('%s', (_, asked, profile, code, part) => {
     const refusal = identifiers(asked, profile);

@@ -2,24 +2,26 @@ import { createServer, request, type IncomingHttpHeaders, type Server } from 'no
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { PublishedCrl } from '../../src/certificates/crl/crl-publisher.ts';
 import type { PublishedAuthority } from '../../src/certificates/crl/crl-publishers.ts';
 import { publishedPki } from '../../src/http/published-pki.ts';
 
 const thisUpdate = new Date(Math.floor(Date.now() / 1000) * 1000 - 5000);
-const good: PublishedAuthority = {
-  certificate: Buffer.from('certificate'),
-  notBefore: new Date('2026-01-01T00:00:00Z'),
-  crl: {
-    der: Buffer.from('list'),
-    number: 3,
-    thisUpdate,
-    nextUpdate: new Date(thisUpdate.getTime() + 3_600_000),
-    digest: 'digest',
-  },
-  cacheSeconds: 60,
+const list: PublishedCrl = {
+  der: Buffer.from('list'),
+  number: 3,
+  thisUpdate,
+  nextUpdate: new Date(thisUpdate.getTime() + 3_600_000),
+  digest: 'digest',
 };
+const good = authorityWith(list);
 let authority: PublishedAuthority;
 let server: Server;
+
+function authorityWith(crl: PublishedCrl | undefined): PublishedAuthority {
+  const notBefore = new Date('2026-01-01T00:00:00Z');
+  return { certificate: Buffer.from('certificate'), notBefore, crl, latestCrl: async () => Promise.resolve(crl), cacheSeconds: 60 };
+}
 
 beforeAll(async () => {
   const handle = publishedPki((name) => (name === 'issuing' ? authority : undefined));
@@ -68,6 +70,7 @@ describe('the published CRL and certificate', () => {
         etag: '"digest"',
         'last-modified': thisUpdate.toUTCString(),
         'cache-control': 'public, max-age=60, must-revalidate',
+        'x-api-version': '1.0.0',
       },
     });
     expect(Date.parse(crl.headers.expires ?? '')).toBeGreaterThan(Date.now());
@@ -98,10 +101,9 @@ describe('the published CRL and certificate', () => {
   });
 
   it('are kept by no cache beyond the end of the list', async () => {
-    if (good.crl === undefined) throw new Error('there is one');
-    authority = { ...good, crl: { ...good.crl, nextUpdate: new Date(Date.now() + 5500) } };
+    authority = authorityWith({ ...list, nextUpdate: new Date(Date.now() + 5500) });
     expect((await get('/pki/issuing.crl')).headers['cache-control']).toMatch(/max-age=[45],/);
-    authority = { ...good, crl: { ...good.crl, nextUpdate: new Date(Date.now() - 5500) } };
+    authority = authorityWith({ ...list, nextUpdate: new Date(Date.now() - 5500) });
     expect((await get('/pki/issuing.crl')).headers['cache-control']).toContain('max-age=0,');
   });
 
@@ -111,7 +113,7 @@ describe('the published CRL and certificate', () => {
   });
 
   it('are 503 before the first list is issued', async () => {
-    authority = { ...good, crl: undefined };
+    authority = authorityWith(undefined);
     expect(await get('/pki/issuing.crl')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
     expect(await get('/pki/issuing.crl', {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });

@@ -93,6 +93,29 @@ describe('HTTP statuses (contract §2)', () => {
     }
   });
 
+  it('carries X-API-Version on every answer of the other listeners, too', async () => {
+    const { publicUrl, opsUrl } = description;
+    const paths = [
+      ...['/health/live', '/health/ready', '/metrics', '/nowhere'].map((path) => `${opsUrl}${path}`),
+      ...['/pki/issuing.crl', '/pki/issuing.cer', '/ocsp/issuing', '/tsa', '/nowhere'].map((path) => `${publicUrl}${path}`),
+    ];
+    for (const url of paths) {
+      for (const method of ['GET', 'POST']) {
+        const answer = await fetch(url, { method });
+        expect([url, method, answer.headers.get('x-api-version')]).toEqual([url, method, '1.0.0']);
+        await answer.arrayBuffer();
+      }
+    }
+  });
+
+  it('has health and metrics for GET alone', async () => {
+    for (const path of ['/health/live', '/health/ready', '/metrics']) {
+      const answer = await fetch(`${description.opsUrl}${path}`, { method: 'POST' });
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+      expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    }
+  });
+
   it('checks in the order of the contract', async () => {
     const bad = { 'Content-Type': 'text/plain', 'Idempotency-Key': 'short' };
     expect((await send('unregistered', { path: '/nowhere', headers: bad }, '{')).status).toBe(404);

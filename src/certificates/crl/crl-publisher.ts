@@ -30,6 +30,8 @@ const minGapMs = 1000;
 const tickMs = 1000;
 /** A CRL takes a fraction of it. Two at once cost work and no more: each has its own number, and the later one is served. */
 const claimMs = 10_000;
+/** Who asks waits so long for a CRL that is due: until revocations share one no more, and it is made. */
+const latestWaitMs = 3 * minGapMs;
 /** A CRL that is due so long is made with an older key than the last one: nobody who has the newer key is there. */
 const newerKeyMs = 60_000;
 
@@ -47,6 +49,7 @@ export class CrlPublisher {
   #signer: string;
   #published: PublishedCrl | undefined;
   #isPending = true;
+  readonly #waiting = new Set<() => void>();
   #running: Promise<void> | undefined;
   #failures = 0;
   /** Since when a CRL is due that another key than ours is to sign, by the number of the last one. */
@@ -72,6 +75,25 @@ export class CrlPublisher {
 
   /** Absent until the first one is issued. */
   get published(): PublishedCrl | undefined {
+    return this.#published;
+  }
+
+  /**
+   * The CRL with every revocation that was committed here before: who was answered that a certificate is revoked finds it there. The last one where the
+   * next one cannot be issued, or takes long.
+   */
+  async latest(): Promise<PublishedCrl | undefined> {
+    if (this.#isBehind || this.#running !== undefined) {
+      await new Promise<void>((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          this.#waiting.delete(end);
+          resolve();
+        };
+        const timer = setTimeout(end, latestWaitMs).unref();
+        this.#waiting.add(end);
+      });
+    }
     return this.#published;
   }
 
@@ -112,6 +134,7 @@ export class CrlPublisher {
   async #tick(): Promise<void> {
     this.#running ??= this.#look().finally(() => {
       this.#running = undefined;
+      if (!this.#isBehind) for (const end of this.#waiting) end();
     });
     return this.#running;
   }
@@ -155,6 +178,10 @@ export class CrlPublisher {
   #isLeftAlone({ published_number: number }: CrlState, now: number): boolean {
     if (this.#leftToNewer?.number !== number) this.#leftToNewer = { number, since: now };
     return now - this.#leftToNewer.since >= this.#newerKeyMs;
+  }
+
+  get #isBehind(): boolean {
+    return this.#isPending && this.#failures === 0;
   }
 
   get #signerSince(): number {

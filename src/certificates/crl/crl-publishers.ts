@@ -14,6 +14,8 @@ export interface PublishedAuthority {
   readonly notBefore: Date;
   /** Absent until the first one is issued, and where others publish them. */
   readonly crl: PublishedCrl | undefined;
+  /** The same, once it has what was revoked here before. */
+  latestCrl(): Promise<PublishedCrl | undefined>;
   readonly cacheSeconds: number;
 }
 
@@ -67,10 +69,12 @@ export class CrlPublishers {
   find(name: string): PublishedAuthority | undefined {
     const issuer = this.#authorities.get(name);
     if (issuer === undefined) return undefined;
+    const publisher = this.#publishers.get(name);
     return {
       certificate: issuer.certificate.der,
       notBefore: issuer.certificate.notBefore,
-      crl: this.#publishers.get(name)?.published,
+      crl: publisher?.published,
+      latestCrl: async () => publisher?.latest(),
       cacheSeconds: this.#config[name]?.crl.cacheSeconds ?? 0,
     };
   }

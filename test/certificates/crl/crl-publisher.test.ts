@@ -115,6 +115,34 @@ describe.each(Object.entries(databases))('CRLs with %s', (_name, kind) => {
     expect(digests.size).toBeLessThanOrEqual(3);
   });
 
+  it('have, for who asks, every revocation that was committed before, however soon after the last one', async () => {
+    const publisher = await started();
+    const serials: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      serials.push(await revoke(store));
+      publisher.changed();
+      const asked = await publisher.latest();
+      expect(asked).toBe(publisher.published);
+      expect(new Set(serialsOn(publisher))).toEqual(new Set(serials.map(numberOf)));
+    }
+    expect(await publisher.latest()).toBe(publisher.published);
+  });
+
+  it('are served as they are where the next one cannot be issued', async () => {
+    let works = true;
+    const faulty: CertificateIssuer = {
+      ...issuer,
+      sign: async (tbs) => (works ? issuer.sign(tbs) : Promise.reject(new Error('no token'))),
+    };
+    const publisher = await started(store, {}, faulty);
+    const before = publisher.published;
+    works = false;
+    await revoke(store);
+    publisher.changed();
+    expect(await publisher.latest()).toBe(before);
+    expect(before).toBeDefined();
+  });
+
   it('forget what is released from hold', async () => {
     const publisher = await started();
     const held = await revoke(store, { reason: 6 });
