@@ -23,6 +23,7 @@ export class Outbox {
   readonly #store: StateStore;
   readonly #log: string;
   #done: string[] = [];
+  #sweeping: Promise<void> | undefined;
 
   constructor(store: StateStore, log: string) {
     this.#store = store;
@@ -51,7 +52,15 @@ export class Outbox {
     if (ids.length > 0) this.#done.push(...ids);
   }
 
+  /** One at a time: two would take the same records, and forget others. */
   async sweep(): Promise<void> {
+    this.#sweeping ??= this.#deleteDone().finally(() => {
+      this.#sweeping = undefined;
+    });
+    return this.#sweeping;
+  }
+
+  async #deleteDone(): Promise<void> {
     while (this.#done.length > 0) {
       const ids = this.#done.slice(0, deletedAtOnce);
       await this.#store.run('deleteAuditRecords', ids);

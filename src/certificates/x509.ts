@@ -26,7 +26,7 @@ export interface ParsedCertificate {
 const tagOf = { boolean: 0x01, bitString: 0x03, octetString: 0x04, sequence: 0x30 } as const;
 
 /** Many times any real certificate; a bound on what is taken apart. */
-const maxCertificateBytes = 262_144;
+export const maxCertificateBytes = 262_144;
 
 /**
  * Reads an X.509 certificate of any version (RFC 5280 §4.1). Signature and validity are not judged.

@@ -115,7 +115,7 @@ async function handle(operation: Operation, options: ApiOptions, request: Incomi
   if (busy !== undefined) throw overloaded(busy);
   const reached = await reach(operation, options, request, response);
   const { admission, caller, address, ticket } = reached;
-  await admitted(admission, response, async () => {
+  await admitted(reached, response, async () => {
     const runs = new RequestRuns();
     let answered: Ending | Problem | undefined;
     try {

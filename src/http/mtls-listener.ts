@@ -9,6 +9,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { Admission, spkiBehind } from './tls/admission.ts';
 import { limitServer } from './limited-server.ts';
 import type { MalformedRequests } from './malformed.ts';
+import { withFewAhead } from './requests-ahead.ts';
 import { GuardedServer } from './tls/guarded-server.ts';
 import { readTlsMaterial } from './tls/material.ts';
 import { Refusals } from './tls/refusals.ts';
@@ -92,8 +93,9 @@ export function createApiListener(
     refusals.refuse('more connections than limits.connectionsMax', connection?.remoteAddress);
   });
 
-  server.on('request', handler);
-  limitServer(server, limits, handler, malformed);
+  const listener = withFewAhead(handler);
+  server.on('request', listener);
+  limitServer(server, limits, listener, malformed);
   return { server, tls: new ReloadableTls(server, admission, material, log), refusals, connections: async () => connectionsOf(server) };
 }
 

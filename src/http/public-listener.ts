@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { PublicPace } from './public-pace.ts';
 import type { PublicHandler } from './published-pki.ts';
+import { withFewAhead } from './requests-ahead.ts';
 
 /** Anyone reaches this listener: a request to it is a short path and at most an OCSP or a time-stamp request. */
 const maxHeaderBytes = 8 * 1024;
@@ -21,14 +22,16 @@ export function createPublicServer(config: NonNullable<Config['listeners']['publ
       keepAliveTimeout: 1000 * config.idleTimeoutSeconds,
       connectionsCheckingInterval: 1000,
     },
-    (request, response) => {
+    withFewAhead((request, response) => {
       const isTaken = pace.take(() => {
         // Who has gone meanwhile wants no answer.
         if (!response.destroyed) answer(request, response, handlers);
       });
       if (!isTaken) sendProblem(response, new Problem(503, 'too many requests come', { headers: { 'Retry-After': '5', ...close } }));
-    },
+    }),
   );
+  // Who does not read the answer keeps no connection.
+  server.timeout = 1000 * (config.idleTimeoutSeconds + requestSeconds);
   server.maxConnections = config.connectionsMax;
   return server;
 }

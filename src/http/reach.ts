@@ -30,31 +30,49 @@ export function checkServing({ draining }: Pick<Gate, 'draining'>): void {
   if (draining()) throw new Problem(503, 'the service stops', { headers: { 'Retry-After': '5', Connection: 'close' } });
 }
 
-/** Overload and rate, client, role: in the contract's order (§2). @throws {Problem} 503, 429, 403 */
-export async function reach(
-  { role, pace }: { readonly role: Role; readonly pace?: OperationPaceName | undefined },
-  gate: Gate,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<ReachedRequest> {
+interface Asked {
+  readonly role: Role;
+  readonly pace?: OperationPaceName | undefined;
+}
+
+/** Overload and rate, client, role: in the contract's order (§2). Who gets the ticket releases it. @throws {Problem} 503, 429, 403 */
+export async function reach(asked: Asked, gate: Gate, request: IncomingMessage, response: ServerResponse): Promise<ReachedRequest> {
   const client = gate.guard.clientOf(request);
   const ticket = gate.guard.admission.admit(client);
-  response.once('close', () => {
-    ticket.release();
-  });
+  try {
+    return { ...(await reachAs(client, asked, gate, request)), ticket };
+  } catch (error) {
+    // The refusal is on its way, or nobody waits for it.
+    if (response.destroyed) ticket.release();
+    else {
+      response.once('close', () => {
+        ticket.release();
+      });
+    }
+    throw error;
+  }
+}
+
+async function reachAs(
+  client: string,
+  { role, pace }: Asked,
+  gate: Gate,
+  request: IncomingMessage,
+): Promise<Omit<ReachedRequest, 'ticket'>> {
+  const { socket } = request;
   if (pace !== undefined) gate.guard.pace.take(pace, client);
-  const address = request.socket.remoteAddress;
+  const address = socket.remoteAddress;
   const caller = await gate.callerOf(request);
   if (caller === undefined) {
     // A connection that was refused may have brought its first request already; it is counted as what it is.
-    if (!request.socket.destroyed) gate.audit.refuseClient('not registered', address);
+    if (!socket.destroyed) gate.audit.refuseClient('not registered', address);
     throw new Problem(403, 'this client certificate is not registered');
   }
   if (!caller.roles.has(role)) {
     gate.audit.refuseClient(`the role ${role} is missing`, address);
     throw new Problem(403, `this operation needs the role "${role}"`);
   }
-  return { caller, admission: gate.admit(caller, role, () => request.socket.destroy()), ticket, address };
+  return { caller, admission: gate.admit(caller, role, () => socket.destroy()), address };
 }
 
 /** @throws {Problem} 403 where the client was revoked while its request ran */

@@ -90,7 +90,7 @@ export async function sendPieces(response: ServerResponse, mediaType: string, pi
  * Sends a file that is open, as fast as the client takes it; one piece is read while the one before it leaves. Ends early where the client goes.
  * @throws the error of the disk
  */
-export async function sendFile(response: ServerResponse, file: FileHandle, bytes: number): Promise<void> {
+export async function sendFile(response: ServerResponse, file: Pick<FileHandle, 'read'>, bytes: number): Promise<void> {
   let next = pieceAt(file, 0, bytes);
   for (let offset = 0; offset < bytes && !response.destroyed;) {
     const piece = await next;
@@ -105,7 +105,7 @@ export async function sendFile(response: ServerResponse, file: FileHandle, bytes
   response.end();
 }
 
-async function pieceAt(file: FileHandle, offset: number, end: number): Promise<Buffer> {
+async function pieceAt(file: Pick<FileHandle, 'read'>, offset: number, end: number): Promise<Buffer> {
   const piece = Buffer.allocUnsafeSlow(Math.min(sliceBytes, end - offset));
   if (piece.length === 0) return piece;
   const { bytesRead } = await file.read(piece, 0, piece.length, offset);
@@ -121,6 +121,8 @@ async function sendSlices(response: ServerResponse, bytes: Uint8Array): Promise<
 
 /** Until the client has taken what was sent, or has gone. */
 async function taken(response: ServerResponse): Promise<void> {
+  // It has said so already, and says so once.
+  if (response.destroyed) return;
   await new Promise<void>((resolve) => {
     const done = (): void => {
       response.off('drain', done).off('close', done);

@@ -55,7 +55,9 @@ export class HttpExchange {
           ...(basic === undefined ? {} : { auth: basic }),
           signal: deadline,
         };
+        let isAnswered = false;
         const take = (response: IncomingMessage): void => {
+          isAnswered = true;
           this.#read(response).then(resolve, reject);
         };
         const sent =
@@ -63,6 +65,15 @@ export class HttpExchange {
             ? tlsRequest(url, { ...options, agent: this.#tls }, take)
             : plainRequest(url, { ...options, agent: this.#plain }, take);
         sent.once('error', reject);
+        // Node ends the connection without a word where nobody takes another protocol.
+        sent.once('upgrade', ({ statusCode = 0 }, socket) => {
+          socket.destroy();
+          reject(new ExchangeFailed(`the gateway answered with status ${statusCode}`, { forLog: `HTTP ${statusCode}` }));
+        });
+        sent.once('close', () => {
+          // Where an answer has begun, reading it says how it ended.
+          if (!isAnswered) reject(new ExchangeFailed('the connection ended without an answer'));
+        });
         sent.end(bytes);
       });
     } catch (error) {

@@ -9,8 +9,12 @@ export interface CrlExtension {
   readonly value: Uint8Array;
 }
 
+/** Many times those of any real list; a bound on what is taken apart. */
+const maxBytes = 64 * 1024;
+
 /** Extensions by their identifiers. @throws {DerError} for one that stands twice, and for what is none */
 export function readExtensions(list: DerElement): ReadonlyMap<string, CrlExtension> {
+  if (list.content.length > maxBytes) throw new DerError(`extensions of more than ${maxBytes} octets`, list.start);
   const found = new Map<string, CrlExtension>();
   for (const element of children(expectTag(list, tagOf.sequence))) {
     const fields = new SequenceFields(expectTag(element, tagOf.sequence));

@@ -1,5 +1,5 @@
 import { DerError } from '../asn1/reader.ts';
-import { isSameName, type GeneralName } from '../certificates/path/general-names.ts';
+import { nameKey, type GeneralName } from '../certificates/path/general-names.ts';
 import { keyUsageBits, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import type { Crl } from './crl.ts';
 import { toleranceMs, undetermined, type CertificateStatus } from './status.ts';
@@ -55,5 +55,7 @@ function maySign({ keyUsage }: PathCertificate): boolean {
 
 /** A CRL that names its distribution point serves for certificates that name the same (RFC 5280 §6.3.3 b 2). */
 function isOfPoint(point: readonly GeneralName[] | undefined, names: readonly GeneralName[]): boolean {
-  return point === undefined || point.some((one) => names.some((other) => isSameName(one, other)));
+  if (point === undefined) return true;
+  const keys = new Set(point.map(nameKey));
+  return names.map(nameKey).some((key) => key !== undefined && keys.has(key));
 }

@@ -42,6 +42,8 @@ export interface OcspAnswer {
 }
 
 const tagOf = { boolean: 0x01, bitString: 0x03, octetString: 0x04, enumerated: 0x0a, sequence: 0x30 } as const;
+/** An answer has the certificate of its responder, and of those above it at most. To read one takes up to half a millisecond. */
+const certificatesMax = 20;
 const basicType = '1.3.6.1.5.5.7.48.1.1';
 const nonceType = '1.3.6.1.5.5.7.48.1.2';
 const responseStatuses = ['successful', 'malformedRequest', 'internalError', 'tryLater', '', 'sigRequired', 'unauthorized'];
@@ -75,6 +77,7 @@ function readBasic(basic: Uint8Array): Omit<OcspAnswer, 'der'> {
   const signature = fields.next(tagOf.bitString).content;
   const certificates = fields.tag === 0xa0 ? children(expectTag(required(children(fields.next())[0]), tagOf.sequence)) : [];
   fields.end();
+  if (certificates.length > certificatesMax) throw new DerError(`more than ${certificatesMax} certificates`, algorithm.end);
   if (signature[0] !== 0) throw new DerError('a signature that is no whole number of octets', algorithm.end);
 
   const tbs = new SequenceFields(data);

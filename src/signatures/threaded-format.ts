@@ -43,19 +43,26 @@ export function formatThread<Parameters, State>(format: SignatureFormat<Paramete
   };
 }
 
+/** Content that takes long to prepare goes there from here on. */
+const slowContentBytes = 4 * 1024;
+
 /** A format that works on big content in threads, and on small content at once. */
 export class ThreadedFormat<Parameters, State> {
   readonly #format: SignatureFormat<Parameters, State>;
   readonly #module: URL;
+  readonly #isSlow: (parameters: Parameters) => boolean;
 
-  constructor(format: SignatureFormat<Parameters, State>, module: URL) {
+  /** `isSlow`: whether it may take long to prepare a document, for what is in it and not for its size. */
+  constructor(format: SignatureFormat<Parameters, State>, module: URL, isSlow: (parameters: Parameters) => boolean = () => false) {
     this.#format = format;
     this.#module = module;
+    this.#isSlow = isSlow;
   }
 
   /** @throws {Refusal} where a document or its parameters are not what the format needs. */
-  async prepare(task: PrepareTask<Parameters>, threads: WorkThreads): Promise<readonly Prepared<State>[]> {
-    return areBig(task.documents) ? this.#inThread(threads, 'prepare', task) : prepareHere(this.#format, task);
+  async prepare(task: PrepareTask<Parameters>, threads: Pick<WorkThreads, 'run'>): Promise<readonly Prepared<State>[]> {
+    const isBig = areBig(task.documents, task.parameters.some(this.#isSlow) ? slowContentBytes : bigContentBytes);
+    return isBig ? this.#inThread(threads, 'prepare', task) : prepareHere(this.#format, task);
   }
 
   /** @throws {Error} where the result does not verify */
@@ -65,7 +72,7 @@ export class ThreadedFormat<Parameters, State> {
     return areBig(needed) ? this.#inThread(threads, 'complete', whatIsNeeded) : completeHere(this.#format, whatIsNeeded);
   }
 
-  async #inThread<T>(threads: WorkThreads, step: 'prepare' | 'complete', task: object): Promise<T> {
+  async #inThread<T>(threads: Pick<WorkThreads, 'run'>, step: 'prepare' | 'complete', task: object): Promise<T> {
     const outcome = await threads.run<Outcome<T>>(this.#module, step, task);
     if ('done' in outcome) return outcome.done;
     const { code, at: pointer, text } = outcome.refused;
@@ -83,13 +90,13 @@ function outcomeOf<T>(step: () => T): Outcome<T> {
   }
 }
 
-function areBig(documents: readonly (InputDocument | undefined)[]): boolean {
+function areBig(documents: readonly (InputDocument | undefined)[], bigBytes = bigContentBytes): boolean {
   const contents = documents.flatMap((document) =>
     document !== undefined && 'content' in document.source ? [document.source.content] : [],
   );
   return (
     contents.some((content) => !(content instanceof Uint8Array)) ||
-    contents.reduce((bytes, content) => bytes + contentBytes(content), 0) > bigContentBytes
+    contents.reduce((bytes, content) => bytes + contentBytes(content), 0) > bigBytes
   );
 }
 

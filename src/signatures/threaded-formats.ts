@@ -5,4 +5,9 @@ import { ThreadedFormat } from './threaded-format.ts';
 
 /** The formats as operations use them. */
 export const raw = new ThreadedFormat(rawFormat, moduleFile('./raw/raw-thread', import.meta.url));
-export const cms = new ThreadedFormat(cmsFormat, moduleFile('./cms/cms-thread', import.meta.url));
+// A document of few bytes can hold many signatures.
+export const cms = new ThreadedFormat(
+  cmsFormat,
+  moduleFile('./cms/cms-thread', import.meta.url),
+  ({ coSigning }) => coSigning === 'CHECKED',
+);

@@ -42,6 +42,8 @@ export interface CheckedToken {
 const toleranceMs = 300_000;
 /** SOG-IS, ETSI TS 119 312: shorter keys are of the past. */
 const modulusMinBits = 2048;
+/** A token has the chain of its signer, if that. To read a certificate takes up to half a millisecond. */
+const certificatesMax = 50;
 
 /**
  * Checks a TimeStampToken in full (RFC 3161 §2.2 to §2.4, RFC 5816): imprint, nonce, policy, time, one signer, its certificate bound by ESS, its one
@@ -75,6 +77,7 @@ function check(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedTo
   must(signerInfo !== undefined && more.length === 0, 'has not exactly one signer');
   const signer = readSignerInfo(signerInfo ?? new Uint8Array());
   must(hasCertificateReference(signer.signedAttributes), 'has no certificate bound to it');
+  must(data.certificates.length <= certificatesMax, `has more than ${certificatesMax} certificates`);
   const certificates = data.certificates.flatMap(readable);
   const own = certificates.find((one) => names(signer.signer, parseCertificate(one.der)));
   if (own === undefined) throw new TokenInvalid('the time-stamp does not hold the certificate of its signer');

@@ -1,7 +1,8 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { PathFault, type ValidPath } from '../certificates/path/check-path.ts';
+import { Effort, TooMuchEffort } from '../certificates/path/effort.ts';
 import { findPath, type PathMaterial } from '../certificates/path/find-path.ts';
-import { isSelfSigned, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import type { PathCertificate } from '../certificates/path/path-certificate.ts';
 
 /** Where chains of time-stamp authorities may lead to. */
 export interface TokenTrust {
@@ -17,24 +18,30 @@ export interface TokenTrust {
  * @throws {PathFault}
  */
 export function tokenPath(own: PathCertificate, beside: readonly PathCertificate[], trust: TokenTrust, time: Date): ValidPath {
-  const options = { at: time, purpose: oids.timeStamping };
+  const effort = new Effort();
+  const options = { at: time, purpose: oids.timeStamping, effort };
   const material: PathMaterial = { anchors: trust.anchors, intermediates: [...beside, ...(trust.intermediates ?? [])] };
   try {
     return findPath(own, material, options);
   } catch (error) {
-    if (trust.anyRoot !== true || !(error instanceof PathFault)) throw error;
-    const tops = topsOf(own, material, time);
+    if (trust.anyRoot !== true || !(error instanceof PathFault) || error instanceof TooMuchEffort) throw error;
+    const tops = topsOf(own, material, options);
     if (tops.length === 0) throw error;
     return findPath(own, { ...material, anchors: tops }, options);
   }
 }
 
 /** Authorities of which no issuer is known, roots among them. Tokens leave out roots as a rule (EN 319 422), and often all but the signer's certificate. */
-function topsOf(own: PathCertificate, { anchors, intermediates }: PathMaterial, time: Date): PathCertificate[] {
+function topsOf(
+  own: PathCertificate,
+  { anchors, intermediates }: PathMaterial,
+  { at, effort }: { readonly at: Date; readonly effort: Effort },
+): PathCertificate[] {
   const known = [...anchors, ...intermediates];
   const isTop = (one: PathCertificate): boolean =>
-    isSelfSigned(one) || !known.some((other) => other.subject.key === one.issuer.key && one.isSignedBy(other));
-  const isAuthority = (one: PathCertificate): boolean => one.isCa && time >= one.notBefore && time <= one.notAfter;
-  const tops = intermediates.filter((one) => isTop(one) && isAuthority(one));
+    (one.isSelfIssued && effort.isSignedBy(one, one)) ||
+    !known.some((other) => other.subject.key === one.issuer.key && effort.isSignedBy(one, other));
+  const isAuthority = (one: PathCertificate): boolean => one.isCa && at >= one.notBefore && at <= one.notAfter;
+  const tops = intermediates.filter((one) => isAuthority(one) && isTop(one));
   return isTop(own) ? [own, ...tops] : tops;
 }

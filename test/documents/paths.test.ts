@@ -12,6 +12,7 @@ import {
   symlinkSync,
   unlinkSync,
   writeFileSync,
+  rmdirSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -201,6 +202,31 @@ describe('a directory that evidence is written into', () => {
       () => 'done',
       (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
     );
+
+  it('that has gone costs no name: what failed is not remembered', async () => {
+    class CountedNames extends StagedNames {
+      readonly taken = new Set<string>();
+
+      override take(): string {
+        const name = super.take();
+        this.taken.add(name);
+        return name;
+      }
+
+      override free(name: string): void {
+        super.free(name);
+        this.taken.delete(name);
+      }
+    }
+    const counted = new CountedNames('counted');
+    const gone = join(allowed, 'gone');
+    mkdirSync(gone);
+    const directory = await OutputDirectory.open(gone, [allowed], { names: counted, at: '/x', mode: 0o640 });
+    rmdirSync(gone);
+    expect(await refusalOf(write(directory, 'evidence'))).toBe('FILE_NOT_FOUND');
+    await directory.close();
+    expect(counted.taken.size).toBe(0);
+  });
 
   it('has the file under its name with its permissions, and nothing beside it', async () => {
     const directory = await open(join(allowed, 'below'));

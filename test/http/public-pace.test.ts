@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createPublicServer } from '../../src/http/public-listener.ts';
 
@@ -70,4 +70,50 @@ describe('requests of strangers', () => {
     const { statuses } = await flood(100_000, 500);
     expect(statuses).toEqual(new Map([[200, 500]]));
   });
+});
+
+describe('a connection of a stranger', () => {
+  /** A listener whose answers nobody can take in at once. */
+  async function bigAnswers(): Promise<number> {
+    const settings = {
+      host: '127.0.0.1',
+      port: 0,
+      connectionsMax: 10,
+      idleTimeoutSeconds: 1,
+      ocspSignaturesPerSecond: 1,
+      timeStampsPerSecond: 1,
+    };
+    const body = Buffer.alloc(16 * 1024 * 1024);
+    server = createPublicServer({ ...settings, requestsPerSecond: 10_000 }, [
+      (_request, response) => {
+        asked += 1;
+        response.end(body);
+        return true;
+      },
+    ]);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  }
+  let asked = 0;
+  const one = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n';
+
+  it('that sends requests ahead without end is closed, and few of them are worked on', async () => {
+    const client = connect(await bigAnswers(), '127.0.0.1').on('error', () => undefined);
+    client.pause();
+    client.write(one.repeat(1500));
+    const [connection] = (await once(server ?? client, 'connection')) as [Socket];
+    await once(connection, 'close');
+    expect(asked).toBeLessThanOrEqual(16);
+    client.destroy();
+  });
+
+  it('that takes no answer is closed', async () => {
+    const client = connect(await bigAnswers(), '127.0.0.1').on('error', () => undefined);
+    client.pause();
+    client.write(one);
+    const [connection] = (await once(server ?? client, 'connection')) as [Socket];
+    await once(connection, 'close');
+    client.destroy();
+  }, 120_000);
 });

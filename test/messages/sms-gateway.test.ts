@@ -43,6 +43,15 @@ describe('an SMS', () => {
     expect(JSON.parse(got[0]?.body ?? '')).toEqual({ to: phone, text, reference: answer.ID });
   });
 
+  it('is not sent where the gateway speaks another protocol, which Node tells nobody of by itself', async () => {
+    const origin = await standIns.http((request) => {
+      request.socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n');
+    });
+    const { accepted, answer } = await gatewayTo(standIns.smsConfig(origin)).send(phone, 'text');
+    expect(accepted).toBe(false);
+    expect(answer.freeText).toBe('the gateway answered with status 101');
+  });
+
   it('goes out as a form with basic authentication, to a path with an account', async () => {
     const { origin, got } = await keeping(201, { sid: 'SM1', status: 'accepted' });
     const config = standIns.smsConfig(origin, {

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { assert, constantFrom, integer, property } from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { DerError } from '../../src/asn1/reader.ts';
+import * as der from '../../src/asn1/der.ts';
+import { children, readAll, type DerElement } from '../../src/asn1/reader.ts';
 import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from '../../src/revocation/ocsp-answer.ts';
 import { ocspStatus, type OcspQuestion } from '../../src/revocation/ocsp-status.ts';
@@ -54,6 +56,23 @@ describe("an answer of OpenSSL's responder", () => {
     expect(by(notDelegated)).toMatchObject({ kind: 'undetermined', why: expect.stringContaining('not for the purpose') as unknown });
     expect(by(ofOther)).toMatchObject({ kind: 'undetermined', why: expect.stringContaining('no right') as unknown });
     expect(by(other)).toMatchObject({ kind: 'undetermined' });
+  });
+
+  test('with more certificates than any chain has is not taken apart', () => {
+    const whole = authority.ocspAnswer(request(good), { responder: delegate });
+    const parts = (element: DerElement | undefined): DerElement[] => (element === undefined ? [] : children(element));
+    const [status, wrapped] = children(readAll(whole));
+    const [type, octets] = parts(parts(wrapped)[0]);
+    const [data, algorithm, signature, certificates] = children(readAll(octets?.content ?? new Uint8Array()));
+    const [certificate] = parts(parts(certificates)[0]);
+    const raw = (element: DerElement | undefined): Uint8Array => element?.raw ?? new Uint8Array();
+    const withCertificates = (count: number): Uint8Array => {
+      const list = der.sequence(...Array.from({ length: count }, () => raw(certificate)));
+      const basic = der.sequence(raw(data), raw(algorithm), raw(signature), der.explicit(0, list));
+      return der.sequence(raw(status), der.explicit(0, der.sequence(raw(type), der.octetString(basic))));
+    };
+    expect(ocspStatus(readOcspAnswer(withCertificates(20)), question(good))).toEqual({ kind: 'good' });
+    expect(() => readOcspAnswer(withCertificates(21))).toThrow('more than 20 certificates');
   });
 
   test('counts for the certificate, the issuer and the time that it is about', () => {

@@ -6,6 +6,7 @@ import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
 import { cmsFormat } from '../../src/signatures/cms/cms.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
 import { signedData } from '../../src/cms/signed-data.ts';
+import { cms as threadedCms } from '../../src/signatures/threaded-formats.ts';
 import { usualProperties } from '../../src/signatures/signed-properties.ts';
 import { openssl } from '../support/openssl.ts';
 import {
@@ -184,5 +185,43 @@ describe('the signatures of a document that is co-signed', () => {
     for (const damaged of [cms.subarray(0, -1), Buffer.concat([cms, Buffer.of(0)])]) {
       expect(() => prepare(damaged, 'UNCHECKED')).toThrow(refusal('DOCUMENT_INVALID', /begins as a CMS SignedData and is none/));
     }
+  });
+
+  it('are bounded in number, and those without signed attributes, which take long to verify, more so', () => {
+    const plain = read(opensslSigns(first, ['-noattr']));
+    const many = (count: number): Buffer => {
+      const signerInfos = Array.from({ length: count }, () => plain.signerInfos[0] ?? Buffer.alloc(0));
+      return joined(signedData({ ...plain, content: [content], signerInfos }));
+    };
+    expect(() => prepare(many(20), 'CHECKED')).not.toThrow();
+    expect(() => prepare(many(21), 'CHECKED')).toThrow(
+      refusal('EXISTING_SIGNATURE_INVALID', /signature 21 of 21 .*without signed attributes/),
+    );
+    expect(() => prepare(many(500), 'UNCHECKED')).not.toThrow();
+    expect(() => prepare(many(501), 'UNCHECKED')).toThrow(refusal('UNSUPPORTED', /at most 500 signatures/));
+  });
+
+  it('are verified outside of the event loop, however small the document is', async () => {
+    const cms = joined(signedBy(first, content));
+    const asked: string[] = [];
+    const threads = {
+      async run<T>(_module: URL, name: string): Promise<T> {
+        asked.push(name);
+        return Promise.reject(new Error('in a thread'));
+      },
+    };
+    const prepared = async (coSigning: 'CHECKED' | 'UNCHECKED'): Promise<unknown> => {
+      const task = {
+        documents: [documentOf(cms)],
+        parameters: [cmsParametersOf(third, { coSigning })],
+        signer: third,
+        moment: { now: new Date() },
+      };
+      return threadedCms.prepare(task, threads);
+    };
+    await expect(prepared('CHECKED')).rejects.toThrow('in a thread');
+    expect(asked).toEqual(['prepare']);
+    await prepared('UNCHECKED');
+    expect(asked).toEqual(['prepare']);
   });
 });

@@ -8,10 +8,13 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { assert, constantFrom, integer, property } from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { bytesBetween, bytesInMemory } from '../../src/asn1/byte-source.ts';
 import * as der from '../../src/asn1/der.ts';
 import { pathCertificate } from '../../src/certificates/path/path-certificate.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
 import { parseCertificate } from '../../src/certificates/x509.ts';
+import { readSignedData } from '../../src/cms/read-signed-data.ts';
+import { signedData } from '../../src/cms/signed-data.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { createTimeStampCertificate } from '../../src/timestamp/authority-certificate.ts';
@@ -257,6 +260,19 @@ describe('a token', () => {
     expect(faultOf(bytes, { policy: '1.2.3.5' })).toContain('policy');
     expect(faultOf(bytes, { anchors: [] })).toContain('no trust anchor');
     expect(faultOf(bytes, { anchors: [pathCertificate((await softwareAuthority('P-256')).root)] })).toContain('no trust anchor');
+  });
+
+  test('with more certificates than any chain has is not taken apart', async () => {
+    const bytes = await usual().stamp(readTimeStampRequest(timeStampRequest(imprint, { nonce: Buffer.of(1, 2, 3) })));
+    const source = bytesInMemory(bytes);
+    const read = readSignedData(source);
+    const content = (read.content ?? []).map(({ start, end }) => bytesBetween(source, start, end));
+    const withCertificates = (count: number): Buffer => {
+      const certificates = Array.from({ length: count }, (_, index) => read.certificates[index] ?? der.sequence(der.integer(index)));
+      return Buffer.concat(signedData({ ...read, content, certificates }).filter((piece) => piece instanceof Uint8Array));
+    };
+    expect(faultOf(withCertificates(50))).toBe('holds');
+    expect(faultOf(withCertificates(51))).toBe('the time-stamp has more than 50 certificates');
   });
 
   test('that was changed anywhere does not hold, or says the same', async () => {

@@ -46,8 +46,9 @@ interface SignedAnswer {
 
 /** Certificates whose answers are kept: some 20 MB. */
 const keptCertificatesMax = 10_000;
-/** Requests that are known by their text: some 5 MB. */
+/** Requests that are known by their text: some 5 MB, as long as the texts are those of real clients and not stretched. */
 const knownTextsMax = 10_000;
+const knownTextMaxCharacters = 512;
 /** A certificate that was never issued is on hold since then (RFC 6960 §2.2). */
 const neverIssued: CertStatus = { kind: 'revoked', revokedAt: new Date(0), reason: holdReason };
 
@@ -95,6 +96,7 @@ export class OcspResponder {
     return this.#caught(() => {
       const parsed = parseOcspRequest(request);
       const [first] = parsed.certIds;
+      if (text.length > knownTextMaxCharacters) return this.#answer(parsed);
       if (first !== undefined && parsed.certIds.length === 1 && parsed.nonce === undefined && this.#hashes.matches(first)) {
         if (this.#known.size >= knownTextsMax) this.#known.clear();
         this.#known.set(text, first);

@@ -1,18 +1,11 @@
 import { oids } from '../../asn1/object-identifiers.ts';
+import { Effort } from './effort.ts';
 import { NameRules } from './name-constraints.ts';
 import { keyUsageBits, type PathCertificate } from './path-certificate.ts';
+import { PathFault } from './path-fault.ts';
 import { PolicyGraph } from './policy-graph.ts';
 
-/** A path that is not valid: why, and which certificate is at fault (0 the one below the trust anchor). */
-export class PathFault extends Error {
-  readonly index: number;
-
-  constructor(message: string, index: number) {
-    super(message);
-    this.name = 'PathFault';
-    this.index = index;
-  }
-}
+export { PathFault };
 
 /** Inputs of path validation (RFC 5280 §6.1.1). */
 export interface PathOptions {
@@ -25,6 +18,8 @@ export interface PathOptions {
   readonly explicitPolicy?: boolean | undefined;
   readonly policyMappingInhibited?: boolean | undefined;
   readonly anyPolicyInhibited?: boolean | undefined;
+  /** What is left of the effort of a search that this path is one candidate of; absent: the path is all. */
+  readonly effort?: Effort | undefined;
 }
 
 /** What a valid path gives. */
@@ -41,7 +36,8 @@ export interface ValidPath {
  * @throws {PathFault}
  */
 export function checkPath(anchor: PathCertificate, path: readonly PathCertificate[], options: PathOptions): ValidPath {
-  const names = new NameRules();
+  const { effort = new Effort() } = options;
+  const names = new NameRules(effort);
   const graph = new PolicyGraph();
   const length = path.length;
   let explicitPolicy = options.explicitPolicy === true ? 0 : length + 1;
@@ -55,7 +51,7 @@ export function checkPath(anchor: PathCertificate, path: readonly PathCertificat
     const fail = (message: string): never => {
       throw new PathFault(message, index);
     };
-    if (!certificate.isSignedBy(issuer)) fail("the signature is not of the issuer's key");
+    if (!effort.isSignedBy(certificate, issuer)) fail("the signature is not of the issuer's key");
     if (options.at < certificate.notBefore) fail(`it is not valid before ${certificate.notBefore.toISOString()}`);
     if (options.at > certificate.notAfter) fail(`it is not valid after ${certificate.notAfter.toISOString()}`);
     if (certificate.issuer.key !== issuer.subject.key) fail('its issuer has another name');

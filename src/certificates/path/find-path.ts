@@ -1,4 +1,5 @@
 import { checkPath, PathFault, type PathOptions, type ValidPath } from './check-path.ts';
+import { Effort, TooMuchEffort } from './effort.ts';
 import type { PathCertificate } from './path-certificate.ts';
 
 /** No chain of names and keys ends at a trust anchor. */
@@ -22,17 +23,18 @@ export interface PathMaterial {
 
 /**
  * The valid paths from a trust anchor down to a certificate, the likeliest first (RFC 4158 §2). At the end of all candidates, the fault of the one that
- * got furthest is thrown. @throws {PathFault}
+ * got furthest is thrown. A search that would cost too much ends with that fault. @throws {PathFault}
  */
 export function* validPaths(target: PathCertificate, material: PathMaterial, options: PathOptions): Generator<ValidPath> {
   let fault: PathFault | undefined;
   let found = false;
-  for (const { anchor, path } of candidates(target, material, options.at)) {
+  const { effort = new Effort() } = options;
+  for (const { anchor, path } of candidates(target, material, options.at, effort)) {
     try {
-      yield checkPath(anchor, path, options);
+      yield checkPath(anchor, path, { ...options, effort });
       found = true;
     } catch (error) {
-      if (!(error instanceof PathFault)) throw error;
+      if (!(error instanceof PathFault) || error instanceof TooMuchEffort) throw error;
       fault = error;
     }
   }
@@ -51,7 +53,7 @@ interface Candidate {
 }
 
 /** Every chain of names and key identifiers up to an anchor, without circles. Signatures are judged by `checkPath`, the steps are counted. */
-function* candidates(target: PathCertificate, { anchors, intermediates }: PathMaterial, at: Date): Generator<Candidate> {
+function* candidates(target: PathCertificate, { anchors, intermediates }: PathMaterial, at: Date, effort: Effort): Generator<Candidate> {
   const anchor = anchors.find(({ der }) => isSame(der, target.der));
   if (anchor !== undefined) yield { anchor, path: [] };
   let steps = 0;
@@ -60,23 +62,27 @@ function* candidates(target: PathCertificate, { anchors, intermediates }: PathMa
   function* upwards(path: readonly PathCertificate[]): Generator<Candidate> {
     const [top] = path;
     if (top === undefined || (steps += 1) > maxSteps) return;
-    for (const issuer of issuersOf(top, anchors, at)) yield { anchor: issuer, path };
+    for (const issuer of issuersOf(top, anchors, at, effort)) yield { anchor: issuer, path };
     if (path.length === maxCertificates) return;
-    for (const issuer of issuersOf(top, intermediates, at)) {
+    for (const issuer of issuersOf(top, intermediates, at, effort)) {
       if (!path.some((one) => isSameEntity(one, issuer))) yield* upwards([issuer, ...path]);
     }
   }
 }
 
-/** Those whose name fits and whose key signed it; valid ones and those whose key identifier fits come first. */
-function issuersOf(certificate: PathCertificate, from: readonly PathCertificate[], at: Date): PathCertificate[] {
+/** Those whose name fits and whose key signed it; valid ones and those whose key identifier fits come first. Who takes the first has no other verified. */
+function* issuersOf(
+  certificate: PathCertificate,
+  from: readonly PathCertificate[],
+  at: Date,
+  effort: Effort,
+): Generator<PathCertificate, void> {
   const { issuer, authorityKeyIdentifier: wanted } = certificate;
   const rank = (one: PathCertificate): number =>
     (wanted !== undefined && one.subjectKeyIdentifier !== undefined && !isSame(wanted, one.subjectKeyIdentifier) ? 2 : 0) +
     (at < one.notBefore || at > one.notAfter ? 1 : 0);
-  return from
-    .filter((one) => one.subject.key === issuer.key && certificate.isSignedBy(one))
-    .toSorted((left, right) => rank(left) - rank(right));
+  const named = from.filter((one) => one.subject.key === issuer.key).toSorted((left, right) => rank(left) - rank(right));
+  for (const one of named) if (effort.isSignedBy(certificate, one)) yield one;
 }
 
 /** One name with one key: to pass it twice is a circle (RFC 4158 §2.4.2). */

@@ -42,10 +42,10 @@ export function generalName(element: DerElement): GeneralName {
   }
 }
 
-/** Whether two names of one form are equal, as distribution points are compared. */
-export function isSameName(left: GeneralName, right: GeneralName): boolean {
-  if (left.kind === 'directory' && right.kind === 'directory') return left.name.key === right.name.key;
-  return 'text' in left && 'text' in right && left.kind === right.kind && left.text === right.text;
+/** Equal for equal names, as distribution points are compared; undefined for forms that are not. */
+export function nameKey(name: GeneralName): string | undefined {
+  if (name.kind === 'directory') return `directory ${name.name.key}`;
+  return 'text' in name ? `${name.kind} ${name.text}` : undefined;
 }
 
 function ia5({ content, start }: DerElement): string {

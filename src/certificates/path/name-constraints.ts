@@ -1,6 +1,7 @@
 import { children, DerError, readAll, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
 import { isWithin } from './canonical-name.ts';
+import type { Effort } from './effort.ts';
 import { generalName, type GeneralName } from './general-names.ts';
 
 /** The extension nameConstraints (RFC 5280 4.2.1.10). */
@@ -34,16 +35,22 @@ function subtrees(element: DerElement): GeneralName[] {
 /** All constraints that stand above a certificate: each one of them has to be kept. */
 export class NameRules {
   readonly #all: NameConstraints[] = [];
+  readonly #effort: Effort;
+
+  constructor(effort: Effort) {
+    this.#effort = effort;
+  }
 
   add(constraints: NameConstraints): void {
     this.#all.push(constraints);
   }
 
-  /** Why a name is not allowed; undefined where it is (RFC 5280 §6.1.3 b, c). */
+  /** Why a name is not allowed; undefined where it is (RFC 5280 §6.1.3 b, c). @throws {TooMuchEffort} */
   faultOf(name: GeneralName): string | undefined {
     for (const { permitted, excluded } of this.#all) {
-      const constrained = [...permitted, ...excluded].some((base) => isSameForm(base, name));
-      if (!constrained) continue;
+      this.#effort.compare(permitted.length + excluded.length);
+      const isConstrained = (base: GeneralName): boolean => isSameForm(base, name);
+      if (!permitted.some(isConstrained) && !excluded.some(isConstrained)) continue;
       // RFC 5280 4.2.1.10: what cannot be compared is refused.
       if (name.kind === 'other') return 'a name of a form whose constraints are not understood';
       if (name.kind === 'uri' && hostOf(name.text) === undefined) return 'a URI without a host name, where hosts are constrained';

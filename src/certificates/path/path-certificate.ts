@@ -4,6 +4,7 @@ import { foundOnce, readOnce } from '../../asn1/read-once.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
 import { readTbsCertificate, type TbsCertificate } from '../tbs-certificate.ts';
+import { maxCertificateBytes } from '../x509.ts';
 import { canonicalName, type CanonicalName } from './canonical-name.ts';
 import { generalName, generalNames, type GeneralName } from './general-names.ts';
 import { readNameConstraints, type NameConstraints } from './name-constraints.ts';
@@ -82,6 +83,7 @@ const memory = { entriesMax: 1000, entryMaxBytes: 16 * 1024 };
 export const pathCertificate: (der: Uint8Array) => PathCertificate = readOnce(readPathCertificate, memory);
 
 function readPathCertificate(der: Uint8Array): PathCertificate {
+  if (der.length > maxCertificateBytes) throw new DerError(`a certificate of more than ${maxCertificateBytes} octets`, 0);
   const [tbsElement] = children(expectTag(readAll(der), tagOf.sequence));
   if (tbsElement === undefined) throw new DerError('no certificate', 0);
   const tbs = readTbsCertificate(tbsElement);

@@ -56,14 +56,12 @@ export class PolicyGraph {
   /** RFC 9618 §5.4 (b): the mappings of a CA certificate, for the certificates below it. */
   map(mappings: readonly PolicyMapping[], { allowed }: { readonly allowed: boolean }): void {
     const level = this.#levels.at(-1) ?? new Map<string, PolicyNode>();
-    for (const issuerDomain of new Set(mappings.map((mapping) => mapping.issuerDomain))) {
+    for (const [issuerDomain, ofDomain] of Map.groupBy(mappings, (mapping) => mapping.issuerDomain)) {
       if (!allowed) {
         level.delete(issuerDomain);
         continue;
       }
-      const expected = new Set(
-        mappings.filter((mapping) => mapping.issuerDomain === issuerDomain).map(({ subjectDomain }) => subjectDomain),
-      );
+      const expected = new Set(ofDomain.map(({ subjectDomain }) => subjectDomain));
       const node = level.get(issuerDomain);
       const any = level.get(anyPolicy);
       if (node !== undefined) node.expected = expected;

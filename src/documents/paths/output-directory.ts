@@ -58,7 +58,11 @@ export class OutputDirectory {
     const name = this.#names.take();
     try {
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-      const handle = await open(pathOfEntry(this.#place, name), flags, 0o600);
+      const handle = await open(pathOfEntry(this.#place, name), flags, 0o600).catch((error: unknown) => {
+        // There is nothing of that name to be removed.
+        this.#names.free(name);
+        throw error;
+      });
       this.#staged.push({ name, handle });
       await handle.chmod(this.#mode);
       await write(handle);

@@ -56,8 +56,9 @@ export async function fileRequest<T>(
   const { transfers, log } = options;
   if (transfers === undefined) throw new Error('without a transfer store nothing is mounted');
   checkServing(options);
-  const { caller, admission, address } = await reach({ role: 'files' }, options, request, response);
-  await admitted(admission, response, async () => {
+  const reached = await reach({ role: 'files' }, options, request, response);
+  const { caller, admission, address } = reached;
+  await admitted(reached, response, async () => {
     let done: { readonly value: T; readonly request: FileRequest } | undefined;
     let isAnswered = false;
     try {

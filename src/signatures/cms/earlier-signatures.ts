@@ -28,9 +28,13 @@ export interface NeededHashes {
   readonly toCheck: boolean;
 }
 
+/** Certificates, revocation data, signatures: so many of each. To read or to verify one takes up to milliseconds, and levels above B read them all. */
+const partsMax = 500;
+
 /**
  * Reads a document as a SignedData with content; undefined where it is something else, a detached signature for one.
- * @throws {Refusal} DOCUMENT_INVALID for what begins as a SignedData and is none: signing it as content would hide the damage.
+ * @throws {Refusal} DOCUMENT_INVALID for what begins as a SignedData and is none: signing it as content would hide the damage; UNSUPPORTED for more parts
+ * than any honest file has
  */
 export function earlierSignatures(document: Content, hashes?: NeededHashes): EarlierSignatures | undefined {
   const source = contentSource([document]);
@@ -38,6 +42,11 @@ export function earlierSignatures(document: Content, hashes?: NeededHashes): Ear
   const read = readOrRefuse(source);
   const { content: spans } = read;
   if (spans === undefined) return undefined;
+  if ([read.certificates, read.revocationData, read.signerInfos].some((parts) => parts.length > partsMax)) {
+    throw new Refusal('UNSUPPORTED', {
+      message: `a document that is co-signed has at most ${partsMax} signatures, as many certificates and as many CRLs and OCSP answers`,
+    });
+  }
   return {
     ...read,
     content: contentAt(document, source, spans),

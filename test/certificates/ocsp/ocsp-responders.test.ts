@@ -155,6 +155,20 @@ describe.each(Object.entries(databases))('OCSP responders with %s', (_name, kind
     expect(read(await ask(responders, ocspRequest([mine, mine])))).toMatch(/Cert Status: good[^]*Cert Status: good/);
   });
 
+  it('know a text again that they have read, unless it is longer than those of real clients', async () => {
+    const responder = (await started()).find('ca');
+    const request = asking(await issued());
+    let readings = 0;
+    const decode = (): Uint8Array => {
+      readings += 1;
+      return request;
+    };
+    for (const text of ['short', 'short', '/'.repeat(600), '/'.repeat(600)]) {
+      expect(await responder?.answerText(text, decode)).toMatchObject({ outcome: 'signed' });
+    }
+    expect(readings).toBe(3);
+  });
+
   it('say revoked of what was never issued, where the configuration wants it, and that they do', async () => {
     const responders = await started({ ocsp: { neverIssued: 'revoked' } });
     const never = await ask(responders, asking('0102'));

@@ -110,6 +110,41 @@ describe('a path', () => {
   });
 });
 
+describe('what strangers put into certificates costs a bounded time', () => {
+  test('many keys of one name: a path among them is found, a search without end is not made', async () => {
+    const other = entity('Other');
+    const sameName = (): Entity => ({ ...entity('Issuing'), name: issuing.name });
+    const ways = await Promise.all(Array.from({ length: 80 }, async () => certified(issuing, { ...other, name: issuing.name }, authority)));
+    const decoys = await Promise.all(Array.from({ length: 120 }, async () => certified(sameName(), issuing, authority)));
+    const target = await certified(person, issuing, []);
+    let verifications = 0;
+    const counted = [...ways, ...decoys].map((one) => ({
+      ...one,
+      isSignedBy: (issuer: PathCertificate): boolean => {
+        verifications += 1;
+        return one.isSignedBy(issuer);
+      },
+    }));
+    expect(faultOf(target, counted)).toBe('its certificates have more signatures than are looked at');
+    expect(verifications).toBeLessThanOrEqual(100);
+    const present = await certified(issuing, root, authority);
+    expect(faultOf(target, [present, ...counted])).toBe('valid');
+  });
+
+  test('many names beside many constraints', async () => {
+    const some = (letter: string, count: number): Uint8Array[] =>
+      Array.from({ length: count }, () => der.implicitPrimitive(2, Buffer.from(letter)));
+    const excluded = (count: number): Uint8Array =>
+      der.implicitConstructed(1, der.concat(...some('b', count).map((one) => der.sequence(one))));
+    const withNames = async (count: number): Promise<string> => {
+      const ca = await certified(issuing, root, [...authority, extension(oids.nameConstraints, der.sequence(excluded(count)), true)]);
+      return faultOf(await certified(person, issuing, [extension(oids.subjectAltName, der.sequence(...some('a', count)))]), [ca]);
+    };
+    expect(await withNames(100)).toBe('valid');
+    expect(await withNames(1000)).toBe('its certificates have more names and constraints than are looked at');
+  });
+});
+
 describe('name constraints beyond PKITS', () => {
   const constraints = (kind: 'permitted' | 'excluded', base: Uint8Array): Extensions => [
     ...authority,

@@ -1,0 +1,25 @@
+import type { RequestListener } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** Requests that a client may send on a connection before it has the answers to those before them (RFC 9112 §9.3.2). */
+const aheadMax = 16;
+
+/**
+ * A listener that no connection makes work ahead without end: Node reads thousands of requests at once, and their answers wait in memory as long as the client
+ * does not read. A connection with more than some ends.
+ */
+export function withFewAhead(listener: RequestListener): RequestListener {
+  const unanswered = new WeakMap<Duplex, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const count = (unanswered.get(socket) ?? 0) + 1;
+    if (count > aheadMax) socket.destroy();
+    // What was read with the one too many comes all the same.
+    if (socket.destroyed) return;
+    unanswered.set(socket, count);
+    response.once('close', () => {
+      unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1);
+    });
+    listener(request, response);
+  };
+}
