@@ -2,7 +2,7 @@ import type { Handle } from 'pkcs11js';
 import { keyIdBytes, keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
 import type { ClaimOutcome, Proof, Proofs } from '../token.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
-import { FieldReader, FieldWriter, WireError } from '../wire/fields.ts';
+import { FieldReader, FieldWriter, WireError, writeList } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { macInput, readClaimKey, readCreateKey, readListKeys, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
@@ -127,7 +127,7 @@ export class Executor {
           .filter((id) => id > after)
           .toSorted()
           .slice(0, limit);
-        return ok(new FieldWriter().list(page.map(keyIdBytes)).finish());
+        return ok(writeList(page.map(keyIdBytes)));
       }
       default: {
         const answer = this.#providerKeys.run(code, body) ?? answerReport(code, body, this.#session, this.#probed);
@@ -141,12 +141,12 @@ export class Executor {
     const { id, algorithm, digests, proofs } = readSign(body);
     if (proofs === undefined) {
       if (keyOwner(id) === 'caller') return { status: statuses.forbidden, body: Buffer.from("a caller's key signs only with a proof") };
-      return ok(new FieldWriter().list(this.#values(id, algorithm, digests)).finish());
+      return ok(writeList(this.#values(id, algorithm, digests)));
     }
     const by = this.#rightOne(id, proofs);
     if (by === undefined) return wrongSecret;
     const values = proofs.anyOf[by]?.signs === true ? this.#values(id, algorithm, digests) : [];
-    return ok(new FieldWriter().u8(by).list(values).finish());
+    return ok(writeList(values, [by]));
   }
 
   #values(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Buffer[]): Buffer[] {

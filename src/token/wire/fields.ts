@@ -23,15 +23,23 @@ export class FieldWriter {
     return this;
   }
 
-  list(values: readonly Uint8Array[]): this {
-    this.u32(values.length);
-    for (const value of values) this.bytes(value);
-    return this;
-  }
-
   finish(): Buffer {
     return Buffer.concat(this.#parts);
   }
+}
+
+/** A list of bytes: their number, then each with its length; before it the bytes of `before`. In one piece, since nearly all answers of the host are such lists. */
+export function writeList(values: readonly Uint8Array[], before: readonly number[] = []): Buffer {
+  const length = values.reduce((sum, value) => sum + 4 + value.length, before.length + 4);
+  const bytes = Buffer.allocUnsafe(length);
+  bytes.set(before);
+  let offset = bytes.writeUInt32BE(values.length, before.length);
+  for (const value of values) {
+    offset = bytes.writeUInt32BE(value.length, offset);
+    bytes.set(value, offset);
+    offset += value.length;
+  }
+  return bytes;
 }
 
 /** Reads what FieldWriter wrote. @throws {WireError} where the bytes end early or go on. */
