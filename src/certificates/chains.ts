@@ -12,16 +12,23 @@ const maxChains = 32;
 
 /**
  * Every chain upwards from an authority, over all certificates that are known of it and of those above it: renewals and cross-certificates. Each begins
- * with a certificate of the authority itself and ends with a self-signed one, or where no issuer is known.
+ * with a certificate of the authority itself and ends with a self-signed one, or where no issuer is known. `verificationsMax`: signatures that are
+ * verified, where the certificates are a stranger's; what would take more is left out.
  */
-export function chainsOf(own: X509Certificate, known: readonly X509Certificate[]): Uint8Array[][] {
+export function chainsOf(own: X509Certificate, known: readonly X509Certificate[], verificationsMax = Infinity): Uint8Array[][] {
   const isOwn = (one: X509Certificate): boolean => one.subject === own.subject && one.publicKey.equals(own.publicKey);
   const starts = [own, ...known.filter((one) => isOwn(one) && !one.raw.equals(own.raw))];
   const chains: X509Certificate[][] = [];
+  let verifications = 0;
+  const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean => {
+    if (!certificate.checkIssued(issuer)) return false;
+    verifications += 1;
+    return verifications <= verificationsMax && certificate.verify(issuer.publicKey);
+  };
   // Once for each certificate, however many chains it is in: who made the certificates may be anybody.
   const issuersOf = new Map<X509Certificate, readonly X509Certificate[]>();
   const possible = (one: X509Certificate): readonly X509Certificate[] => {
-    const found = issuersOf.get(one) ?? (isSelfIssued(one) ? [] : known.filter((issuer) => isIssuedBy(one, issuer)));
+    const found = issuersOf.get(one) ?? (isIssuedBy(one, one) ? [] : known.filter((issuer) => isIssuedBy(one, issuer)));
     issuersOf.set(one, found);
     return found;
   };
@@ -42,14 +49,6 @@ export function chainsOf(own: X509Certificate, known: readonly X509Certificate[]
 export function withoutRoot(issuers: readonly Uint8Array[]): readonly Uint8Array[] {
   const last = issuers.at(-1);
   return last !== undefined && isSelfSigned(pathCertificate(last)) ? issuers.slice(0, -1) : issuers;
-}
-
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-}
-
-function isSelfIssued(certificate: X509Certificate): boolean {
-  return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
 }
 
 /** What a certificate was issued under. */

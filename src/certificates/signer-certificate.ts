@@ -22,6 +22,8 @@ const curves = new Map<string | undefined, SignerKeyType>([
 const tagSequence = 0x30;
 /** No chain is that long; each one is read before anything is known of it. */
 const maxCertificatesInText = 32;
+/** Certificates that honest chains are of have different names, and each is verified once or twice. */
+const maxVerifications = 64;
 const minModulusBits = 2048;
 const maxModulusBits = 8192;
 
@@ -75,6 +77,7 @@ export function issuersOf(der: Uint8Array, known: readonly Uint8Array[], trusted
   const chains = chainsOf(
     own,
     others.map((one) => new X509Certificate(one)),
+    maxVerifications,
   ).filter(([first]) => first !== undefined && equal(first, der));
   const wanted = trustedCa?.toLowerCase();
   const trusted = chains.find(([, ...issuers]) => issuers.some((one) => sha1(one) === wanted));
