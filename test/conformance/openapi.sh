@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 schemathesis=$1 seconds=${2:-60}
 SIGNETD_QUICKSTART_DIRECTORY=$(mktemp -d "${TMPDIR:-/tmp}/signetd-openapi.XXXXXX")
 export SIGNETD_QUICKSTART_DIRECTORY
+export SCHEMATHESIS_HOOKS=$PWD/test/conformance/schemathesis_hooks.py
 trap 'npm run --silent quickstart:stop || true; rm -rf "$SIGNETD_QUICKSTART_DIRECTORY"' EXIT
 
 npm run --silent quickstart >"$SIGNETD_QUICKSTART_DIRECTORY/output"
