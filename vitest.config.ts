@@ -6,7 +6,8 @@ export default defineConfig({
     globalSetup: ['test/support/service.ts'],
     include: ['test/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // More than there are processors: much of a test is waiting for processes that start.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     execArgv: ['--disable-warning=ExperimentalWarning'],
