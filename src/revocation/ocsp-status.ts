@@ -1,6 +1,7 @@
 import { DerError } from '../asn1/reader.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import { checkPath, PathFault } from '../certificates/path/check-path.ts';
+import { checkPath } from '../certificates/path/check-path.ts';
+import { PathFault } from '../certificates/path/path-fault.ts';
 import type { PathCertificate } from '../certificates/path/path-certificate.ts';
 import { issuerHashes, keyHash, type OcspAnswer, type SingleAnswer } from './ocsp-answer.ts';
 import { toleranceMs, undetermined, type CertificateStatus } from './status.ts';

@@ -1,5 +1,5 @@
 import { DerError } from '../asn1/reader.ts';
-import { PathFault } from '../certificates/path/check-path.ts';
+import { PathFault } from '../certificates/path/path-fault.ts';
 import { findPath } from '../certificates/path/find-path.ts';
 import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import { Refusal } from '../result-codes.ts';

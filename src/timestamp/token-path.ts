@@ -1,5 +1,6 @@
 import { oids } from '../asn1/object-identifiers.ts';
-import { PathFault, type ValidPath } from '../certificates/path/check-path.ts';
+import type { ValidPath } from '../certificates/path/check-path.ts';
+import { PathFault } from '../certificates/path/path-fault.ts';
 import { Effort, TooMuchEffort } from '../certificates/path/effort.ts';
 import { findPath, type PathMaterial } from '../certificates/path/find-path.ts';
 import type { PathCertificate } from '../certificates/path/path-certificate.ts';

@@ -1,25 +1,20 @@
-import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import type { PathCertificate } from '../../src/certificates/path/path-certificate.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { RevocationSources, type DataSource, type RevocationQuestion } from '../../src/revocation/revocation-data.ts';
-import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
+import { ScratchAuthority } from '../support/scratch-authority.ts';
+import { authorityWithTwo, read } from './authority-with-two.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-sources-'));
-const authority = new ScratchAuthority(directory, 'Authority');
+const { authority, good, revoked } = authorityWithTwo(directory);
 /** Of the same name, with another key. */
 const impostor = new ScratchAuthority(directory, 'Authority');
 const other = new ScratchAuthority(directory, 'Other');
-const good = authority.issue('Good');
-const revoked = authority.issue('Revoked');
-authority.revoke(revoked);
-const read = ({ certificate }: Pick<CertificateFiles, 'certificate'>): PathCertificate =>
-  pathCertificate(new X509Certificate(readFileSync(certificate)).raw);
 const issuer = read(authority);
 
 let server: Server;

@@ -1,23 +1,17 @@
 import { createServer, type Server } from 'node:http';
-import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { RevocationSources, type DataSource, type RevocationQuestion } from '../../src/revocation/revocation-data.ts';
-import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
+import type { CertificateFiles } from '../support/scratch-authority.ts';
+import { authorityWithTwo, read } from './authority-with-two.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-revocation-'));
-const authority = new ScratchAuthority(directory, 'Authority');
-const good = authority.issue('Good');
-const revoked = authority.issue('Revoked');
-authority.revoke(revoked);
-const read = ({ certificate }: Pick<CertificateFiles, 'certificate'>): PathCertificate =>
-  pathCertificate(new X509Certificate(readFileSync(certificate)).raw);
+const { authority, good, revoked } = authorityWithTwo(directory);
 const issuer = read(authority);
 
 let server: Server;

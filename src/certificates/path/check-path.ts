@@ -5,8 +5,6 @@ import { keyUsageBits, type PathCertificate } from './path-certificate.ts';
 import { PathFault } from './path-fault.ts';
 import { PolicyGraph } from './policy-graph.ts';
 
-export { PathFault };
-
 /** Inputs of path validation (RFC 5280 §6.1.1). */
 export interface PathOptions {
   /** Every certificate must be valid at this moment. */

@@ -1,4 +1,5 @@
-import { checkPath, PathFault, type PathOptions, type ValidPath } from './check-path.ts';
+import { checkPath, type PathOptions, type ValidPath } from './check-path.ts';
+import { PathFault } from './path-fault.ts';
 import { Effort, TooMuchEffort } from './effort.ts';
 import type { PathCertificate } from './path-certificate.ts';
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
 import { children, DerError, readAll } from '../../asn1/reader.ts';
-import { PathFault, type ValidPath } from '../../certificates/path/check-path.ts';
+import type { ValidPath } from '../../certificates/path/check-path.ts';
+import { PathFault } from '../../certificates/path/path-fault.ts';
 import { findPath } from '../../certificates/path/find-path.ts';
 import { pathCertificate, type PathCertificate } from '../../certificates/path/path-certificate.ts';
 import { crlStatus } from '../../revocation/crl-status.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { PathFault } from '../../../src/certificates/path/check-path.ts';
+import { PathFault } from '../../../src/certificates/path/path-fault.ts';
 import { findPath } from '../../../src/certificates/path/find-path.ts';
 import { pathCertificate, type PathCertificate } from '../../../src/certificates/path/path-certificate.ts';
 
