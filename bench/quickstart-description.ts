@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
-export const quickstartDirectory = process.env['SIGNETD_QUICKSTART_DIRECTORY'] ?? join(projectRoot, 'var', 'quickstart');
+const named = process.env['SIGNETD_QUICKSTART_DIRECTORY'] ?? '';
+export const quickstartDirectory = named === '' ? join(projectRoot, 'var', 'quickstart') : named;
 
 const Client = z.object({ certificate: z.string(), key: z.string() });
 

@@ -1,6 +1,9 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { join, resolve as absolute } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { description as shared } from './support/api.ts';
@@ -86,6 +89,27 @@ describe('the quickstart', () => {
     const page = readFileSync('docs/quickstart.md', 'utf8');
     const { clients, ...members } = environment.description();
     for (const name of [...Object.keys(members), 'clients', ...Object.keys(clients)]) expect(page).toContain(`\`${name}\``);
+  });
+
+  it('takes no directory with files of somebody else, and none that is named by nothing', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'signetd-not-a-quickstart-'));
+    const file = join(directory, 'letter.txt');
+    writeFileSync(file, 'not to be lost');
+    const run = (program: string, named: string): string =>
+      execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+        env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: named },
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+    const layout = pathToFileURL(absolute('dist/quickstart/layout.js')).href;
+    expect(() => run(`import '${pathToFileURL(absolute('dist/quickstart/quickstart.js')).href}'`, directory)).toThrow(
+      'not of a quickstart',
+    );
+    expect(readFileSync(file, 'utf8')).toBe('not to be lost');
+    const whereOf = (named: string): string => run(`import { layout } from '${layout}'; console.log(layout.directory)`, named).trim();
+    expect(whereOf('')).toBe(absolute('var/quickstart'));
+    expect(whereOf(directory)).toBe(directory);
+    rmSync(directory, { recursive: true });
   });
 
   it('says clearly that a port of its first start is taken', async () => {

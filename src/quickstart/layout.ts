@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,14 +10,17 @@ const maxSocketPathBytes = 100;
 /** The clone that this code runs from. */
 export const projectDirectory = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Elsewhere by SIGNETD_QUICKSTART_DIRECTORY: several environments of one clone, as the tests have. */
-const directory = resolve(process.env['SIGNETD_QUICKSTART_DIRECTORY'] ?? join(projectDirectory, 'var', 'quickstart'));
+/** Elsewhere by SIGNETD_QUICKSTART_DIRECTORY: several environments of one clone, as the tests have. Empty is as if it were not set. */
+const named = process.env['SIGNETD_QUICKSTART_DIRECTORY'] ?? '';
+const directory = named === '' ? join(projectDirectory, 'var', 'quickstart') : resolve(named);
 const inside = (...parts: string[]): string => join(directory, ...parts);
 
 /** Where everything of the quickstart lies. */
 export const layout = {
   directory,
   description: inside('quickstart.json'),
+  /** Says that everything here is the quickstart's, and may be removed by it. */
+  mark: inside('.signetd-quickstart'),
   config: inside('signetd.yaml'),
   log: inside('daemon.log'),
   pid: inside('daemon.pid'),
@@ -50,6 +53,21 @@ export const clientFiles = (name: string): { certificate: string; key: string } 
   certificate: join(layout.tls, `${name}.pem`),
   key: join(layout.tls, `${name}.key`),
 });
+
+/**
+ * Makes the directory anew, without the rest of a set-up that was cut short. @throws {Error} where somebody else's files lie there: a directory that is
+ * named by mistake loses nothing
+ */
+export function makeDirectory(): void {
+  if (named !== '' && !existsSync(layout.mark) && existsSync(directory) && readdirSync(directory).length > 0) {
+    throw new Error(
+      `${directory} has files that are not of a quickstart: SIGNETD_QUICKSTART_DIRECTORY names a directory that is empty, or is to be made`,
+    );
+  }
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  writeFileSync(layout.mark, '');
+}
 
 /** The token host's socket. */
 export function tokenSocketPath(): string {

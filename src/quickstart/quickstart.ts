@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerClient } from '../clients/registry.ts';
 import { loadConfig } from '../config/config.ts';
 import { openSqliteStore } from '../state/state-store.ts';
@@ -21,7 +21,7 @@ import { signFirstDocument, type FirstSignature } from './first-signature.ts';
 import { ensureGateways, stopGateways } from './gateway-process.ts';
 import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
 import { makeIdentityProvider } from './identity-provider.ts';
-import { clientFiles, layout } from './layout.ts';
+import { clientFiles, layout, makeDirectory } from './layout.ts';
 import { firstPorts, freePort, isFree } from './ports.ts';
 import { timestampUrlOf } from './time-stamps.ts';
 import { clients, makeTlsMaterial } from './tls-material.ts';
@@ -46,8 +46,7 @@ async function quickstart(): Promise<void> {
 async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<number> {
   await stopDaemon();
   await stopGateways();
-  rmSync(layout.directory, { recursive: true, force: true });
-  mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
+  makeDirectory();
   makeFileDirectories();
   await step('making a development token (SoftHSM)', makeDevelopmentToken);
   await step('making the TLS certificates', makeTlsMaterial);

@@ -9,7 +9,7 @@ export SIGNETD_QUICKSTART_DIRECTORY
 export SCHEMATHESIS_HOOKS=$PWD/test/conformance/schemathesis_hooks.py
 trap 'npm run --silent quickstart:stop || true; rm -rf "$SIGNETD_QUICKSTART_DIRECTORY"' EXIT
 
-npm run --silent quickstart >"$SIGNETD_QUICKSTART_DIRECTORY/output"
+npm run --silent quickstart >/dev/null
 of() { jq -r ".$1" "$SIGNETD_QUICKSTART_DIRECTORY/quickstart.json"; }
 # It keeps notes in the directory that it is started in.
 in_scratch() { (cd "$SIGNETD_QUICKSTART_DIRECTORY" && "$@"); }
