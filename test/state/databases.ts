@@ -13,7 +13,7 @@ export interface TestDatabases {
 }
 
 function sqlite(): TestDatabases {
-  let directory = '';
+  let directory: string | undefined;
   let count = 0;
   return {
     async start() {
@@ -21,11 +21,13 @@ function sqlite(): TestDatabases {
       return Promise.resolve();
     },
     async fresh() {
+      // Otherwise the database would lie in the working directory.
+      if (directory === undefined) throw new Error('the directory is not made');
       count += 1;
       return Promise.resolve(StateConfig.parse({ path: join(directory, `${count}.sqlite`) }));
     },
     async stop() {
-      rmSync(directory, { recursive: true, force: true });
+      if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
       return Promise.resolve();
     },
   };
