@@ -47,7 +47,10 @@ describe.each(Object.entries(databases))('pages of keys on %s', (_name, kind) =>
 describe('a page of the keys of a tenant', () => {
   const values = ["'8'", "'demo'", '500'];
   let statement = '';
+  const sqlite = databases.SQLite();
 
+  beforeAll(async () => sqlite.start());
+  afterAll(async () => sqlite.stop());
   beforeAll(async () => {
     const statements: string[] = [];
     const dialect = new SqliteDialect({ database: openDatabase(pathToFileURL(await migrated()), true) });
@@ -56,10 +59,6 @@ describe('a page of the keys of a tenant', () => {
     await db.destroy();
     statement = values.reduce((text, value) => text.replace('?', value), statements.find((text) => text.startsWith('select')) ?? '');
   });
-
-  const sqlite = databases.SQLite();
-  beforeAll(async () => sqlite.start());
-  afterAll(async () => sqlite.stop());
 
   async function migrated(): Promise<string> {
     const config = await sqlite.fresh();
