@@ -20,6 +20,7 @@ import { PublishedServices } from './daemon/published-services.ts';
 import { readinessFaults } from './daemon/readiness.ts';
 import { stopService } from './daemon/stopping.ts';
 import { StagedNames } from './documents/paths/staged-names.ts';
+import { Publications } from './documents/publications.ts';
 import { TransferStore } from './documents/transfer/transfer-store.ts';
 import { createApi, type ApiOptions } from './http/api.ts';
 import { Guard } from './http/guard.ts';
@@ -111,6 +112,8 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           metrics: transferMetrics(metrics.registry, async () => store.run('transferShares')),
         });
   const stagedNames = new StagedNames(owner);
+  const isRecorded = (request: string): boolean => audit.isRecorded(request);
+  const publications = await Publications.open({ store, owner, names: stagedNames, transfers, isRecorded, log });
   void stagedNames.removeLeft(writeDirectoriesOf(config), log);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */
@@ -133,6 +136,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     audit,
     metrics: requests,
     keptAnswers,
+    publications,
     context: (caller, details, deliveries) => ({
       ...valid,
       caller,
@@ -254,6 +258,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
           sessions.stop();
           messages.close();
         },
+        async () => publications.stop(),
         async () => transfers?.stop(),
         async () => audit.stop(),
         async () => threads.stop(),

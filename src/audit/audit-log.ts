@@ -156,6 +156,10 @@ export class AuditLog implements Audit {
     if (this.#recordsSinceCheckpoint >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.#checkpoint();
   }
 
+  isRecorded(request: string): boolean {
+    return !this.#unrecorded.has(request);
+  }
+
   refuseClient(reason: string, address: string | undefined): void {
     this.#refused.add(reason, address);
   }

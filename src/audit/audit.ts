@@ -22,6 +22,8 @@ export interface Audit {
    * `said` is the entry with what became known of it. @throws {Refusal} STORE_FULL, before anything is done, while nothing can be recorded
    */
   administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T>;
+  /** Whether no record of the request is missing that a commit of it has promised. */
+  isRecorded(request: string): boolean;
   /** A client that reaches no operation. `reason` is one of a few texts, never what the client sent. */
   refuseClient(reason: string, address: string | undefined): void;
 }
@@ -36,5 +38,6 @@ export const noAudit: Audit = {
   carryOut: async (_request, work) => work(),
   finish: async () => Promise.resolve(),
   administer: async (_entry, work) => (await work(() => [])).value,
+  isRecorded: () => true,
   refuseClient: () => undefined,
 };

@@ -17,6 +17,7 @@ export interface AuditDetails {
 
 /** What the outbox holds until the request's own record is in the chain. */
 export interface OutboxRecord extends Requester {
+  readonly requestID?: string | undefined;
   readonly key?: string | undefined;
   readonly effect: string;
 }
@@ -26,6 +27,8 @@ export class AuditedRequest implements AuditDetails {
   readonly requester: Requester;
   readonly #log: string;
   readonly #outboxIds: string[] = [];
+  /** The caller's own, where it is known by now. */
+  requestID: string | undefined;
   key: string | undefined;
   readonly digests: string[] = [];
   identityToken: IdentityTokenDetails | undefined;
@@ -56,7 +59,7 @@ export class AuditedRequest implements AuditDetails {
   settlement(effect: string): Step<'addAuditRecord'> {
     const id = `${this.#log}:${this.requester.request}:${this.#outboxIds.length}`;
     this.#outboxIds.push(id);
-    const record: OutboxRecord = { ...this.requester, key: this.key, effect };
+    const record: OutboxRecord = { ...this.requester, requestID: this.requestID, key: this.key, effect };
     // By this machine's clock, which the times of the log are of: they are compared.
     return step('addAuditRecord', { id, created_at: Date.now(), record: JSON.stringify(record) });
   }

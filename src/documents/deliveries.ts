@@ -1,36 +1,94 @@
-import type { Logger } from '../telemetry/log.ts';
+import { randomUUID } from 'node:crypto';
+import type { SettledOutcome, SettlementParty } from '../state/settlement.ts';
+import { step, type Step } from '../state/step.ts';
+import type { OutputDirectory } from './paths/output-directory.ts';
+import { dueMs, publicationEnd, type JournalEntry, type Publications, type RenamedPaths } from './publications.ts';
+import type { StagedTransfer } from './transfer/transfer-store.ts';
 
-/** Something that a request made outside of its answer and of the state store. */
-export interface Delivery {
-  /** Takes it back, as if it had never been. */
-  undo(): Promise<void>;
-  close(): Promise<void>;
-}
+/**
+ * The evidence that one run of a request delivers outside of its answer. It is staged where the service alone reads it; the commit that settles the request makes
+ * it due; and it is published once the record of the request is on the disk (contract §10, order of delivery). There is no other way, whatever the format and
+ * the destination.
+ */
+export class Deliveries implements SettlementParty {
+  /** Names the entry in the journal. */
+  readonly id = randomUUID();
+  readonly #publications: Publications;
+  readonly #request: string;
+  readonly #directories: OutputDirectory[] = [];
+  readonly #transfers: StagedTransfer[] = [];
+  #state: 'staging' | 'offered' | 'publishing' | 'published' = 'staging';
 
-/** What one run of a request delivers. Until the request has ended it can be taken back. */
-export class Deliveries {
-  readonly #all: Delivery[] = [];
-
-  get areNone(): boolean {
-    return this.#all.length === 0;
+  /** `request`: the service's own identifier of the request. */
+  constructor(publications: Publications, request: string) {
+    this.#publications = publications;
+    this.#request = request;
   }
 
-  add(delivery: Delivery): void {
-    this.#all.push(delivery);
+  /** Adds a directory that evidence is staged in. It is closed with the run. */
+  addDirectory(directory: OutputDirectory): void {
+    this.#directories.push(directory);
   }
 
-  /** The request has ended: all of it stays, or nothing. */
-  async end(isKept: boolean, log: Logger): Promise<void> {
-    for (const delivery of this.#all.splice(0)) {
-      try {
-        if (!isKept) await delivery.undo();
-      } catch (error) {
-        log.error('evidence of a request that failed could not be removed', {
-          reason: error instanceof Error ? error.message : String(error),
-        });
-      } finally {
-        await delivery.close();
+  addTransfer(transfer: StagedTransfer): void {
+    this.#transfers.push(transfer);
+  }
+
+  get needsCommit(): boolean {
+    return this.#transfers.length > 0 || this.#directories.some(({ hasStaged }) => hasStaged);
+  }
+
+  async steps(outcome: SettledOutcome): Promise<readonly Step[]> {
+    if (!('answer' in outcome) || !this.needsCommit) return [];
+    this.#state = 'offered';
+    const due = { id: this.id, owner: this.#publications.owner, request: this.#request, ends_at: Date.now() + dueMs };
+    const added = step('addPublication', { ...due, items: JSON.stringify(this.#items) });
+    return Promise.resolve([...this.#transfers.map((one) => one.staging()), added]);
+  }
+
+  /**
+   * Publishes what is staged: the request has ended well and its record is on the disk. Answers the paths that are others than planned.
+   * @throws {Refusal} STORE_FULL, FILE_ACCESS_DENIED; then it is published as soon as that can be done
+   */
+  async publish(): Promise<RenamedPaths> {
+    const renamed = new Map<string, string>();
+    if (!this.needsCommit) return renamed;
+    if (this.#state !== 'offered') throw new Error('evidence is staged, and no commit has settled its request');
+    this.#state = 'publishing';
+    for (const directory of this.#directories) for (const [planned, given] of await directory.publish()) renamed.set(planned, given);
+    await this.#publications.commit([...this.#transfers.map((one) => one.publishing()), publicationEnd(this.id, renamed)]);
+    this.#state = 'published';
+    for (const transfer of this.#transfers) transfer.published();
+    for (const directory of this.#directories) await directory.clear();
+    return renamed;
+  }
+
+  /**
+   * Ends the run. What is published stays, and what no commit has made due goes. What is due goes too, unless `staysDue`: a repetition is answered with it.
+   */
+  async end({ staysDue }: { readonly staysDue: boolean }): Promise<void> {
+    try {
+      if (this.#state === 'staging') await this.#discard();
+      else if (this.#state !== 'published') {
+        const isDue = staysDue || this.#state === 'publishing';
+        const left = { id: this.id, request: this.#request, items: this.#items, staysDue: isDue, endsAt: Date.now() + dueMs };
+        await this.#publications.leave(left);
       }
+    } finally {
+      for (const transfer of this.#transfers.splice(0)) transfer.release();
+      for (const directory of this.#directories.splice(0)) await directory.close();
     }
+  }
+
+  async #discard(): Promise<void> {
+    for (const transfer of this.#transfers) await transfer.discard();
+    for (const directory of this.#directories) await directory.clear();
+  }
+
+  get #items(): JournalEntry[] {
+    return [
+      ...this.#directories.filter(({ hasStaged }) => hasStaged).map(({ journal }) => journal),
+      ...this.#transfers.map(({ file: { fileID } }) => ({ kind: 'transfer' as const, fileID })),
+    ];
   }
 }

@@ -6,6 +6,7 @@ import type { Admission } from '../clients/admission.ts';
 import type { Caller, Role } from '../clients/caller.ts';
 import type { Deliveries } from '../documents/deliveries.ts';
 import { jsonPieces } from '../documents/long-answer.ts';
+import type { Publications } from '../documents/publications.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { withFewDocuments } from '../operations/limit-sizes.ts';
@@ -25,7 +26,7 @@ import { mountFiles } from './files/mount.ts';
 import type { Guard } from './guard.ts';
 import { JsonError, TooManyValues } from './json-scanner.ts';
 import { Problem, sendProblem } from './problem.ts';
-import { recorded, type Ending } from './recorded.ts';
+import { auditedRequestId, recorded, type Ending } from './recorded.ts';
 import { idempotencyKeyOf, repeatable } from './repeatable.ts';
 import { checkServing, reach, stillAdmitted } from './reach.ts';
 import { limitTime } from './request-time.ts';
@@ -56,6 +57,7 @@ export interface ApiOptions {
   readonly audit: Audit;
   readonly metrics?: RequestMetrics;
   readonly keptAnswers: Pick<KeptAnswers, 'once'>;
+  readonly publications: Publications;
   /** Everything else that an operation needs. */
   context(caller: Caller, audit: AuditDetails, deliveries: Deliveries): Context;
 }
@@ -114,17 +116,9 @@ async function handle(operation: Operation, options: ApiOptions, request: Incomi
   const busy = options.busySeconds();
   if (busy !== undefined) throw overloaded(busy);
   const reached = await reach(operation, options, request, response);
-  const { admission, caller, address, ticket } = reached;
+  const { admission } = reached;
   await admitted(reached, response, async () => {
-    const runs = new RequestRuns();
-    let answered: Ending | Problem | undefined;
-    try {
-      answered = await recorded(options, { operation, caller, address }, async (audited) =>
-        carryOut(operation, options, request, { caller, audited, admission, ticket, response, runs }),
-      );
-    } finally {
-      await runs.settle(answered, options.log);
-    }
+    const answered = await answeredWithEvidence(operation, options, request, { ...reached, response });
     if (answered instanceof Problem) throw answered;
     const { result, echo, answer } = answered;
     const pieces = jsonPieces({ result: resultObject(operation.spelling, result), ...echo, ...answer });
@@ -135,12 +129,50 @@ async function handle(operation: Operation, options: ApiOptions, request: Incomi
   });
 }
 
-interface Requesting {
+interface Asking {
   readonly caller: Caller;
-  readonly audited: AuditedRequest;
   readonly admission: Admission;
   readonly ticket: Ticket;
+  readonly address: string | undefined;
   readonly response: ServerResponse;
+}
+
+/** Carries the request out and records it; after that its evidence is published. */
+async function answeredWithEvidence(
+  operation: Operation,
+  options: ApiOptions,
+  request: IncomingMessage,
+  asking: Asking,
+): Promise<Ending | Problem> {
+  const { caller, admission, address } = asking;
+  let runs: RequestRuns | undefined;
+  let outlivesAnswer = operation.takesIdempotencyKey && request.headers['idempotency-key'] !== undefined;
+  try {
+    return await recorded(
+      options,
+      { operation, caller, address },
+      async (audited) => {
+        runs = new RequestRuns(options.publications, audited.requester.request);
+        return carryOut(operation, options, request, { ...asking, audited, runs });
+      },
+      async (ending) => {
+        try {
+          // The record may have waited for the disk.
+          await stillAdmitted(admission);
+          return (await runs?.publish(ending)) ?? ending;
+        } catch (error) {
+          if (error instanceof Problem && error.status === 403) outlivesAnswer = false;
+          return endingOf(error, { path: operation.path, echo: ending.echo, log: options.log });
+        }
+      },
+    );
+  } finally {
+    await runs?.end({ outlivesAnswer }, options.log);
+  }
+}
+
+interface Requesting extends Asking {
+  readonly audited: AuditedRequest;
   readonly runs: RequestRuns;
 }
 
@@ -161,6 +193,7 @@ async function carryOut(
     const body = withFewDocuments(await parseBody(bytes, options.guard), limits.documentsMax);
     const { requestID } = body;
     if (typeof requestID === 'string' && requestID.isWellFormed()) echo = { requestID };
+    audited.requestID = auditedRequestId(echo);
     const ends = async (): Promise<Ending> => {
       await admission.enter();
       const answer = await options.audit.carryOut(audited, async () =>
@@ -169,13 +202,13 @@ async function carryOut(
       await admission.confirm();
       return { result: success, answer, echo };
     };
-    const repeated = { operation, caller, body, bodyBytes: bytes.length, echo, audited, log: options.log };
-    const ending =
-      idempotencyKey === undefined
-        ? await ends()
-        : await repeatable(options.keptAnswers, idempotencyKey, repeated, async () => ends().catch(refused));
-    runs.ends(ending, idempotencyKey !== undefined);
-    return ending;
+    if (idempotencyKey === undefined) return await ends();
+    const repeated = {
+      ...{ operation, caller, body, bodyBytes: bytes.length, echo, audited, log: options.log },
+      publication: () => runs.publication,
+      renamed: async (publication: string) => options.publications.renamed(publication),
+    };
+    return await repeatable(options.keptAnswers, idempotencyKey, repeated, async () => ends().catch(refused));
   } catch (error) {
     return refused(error);
   }

@@ -25,11 +25,15 @@ export interface Reached {
   readonly address: string | undefined;
 }
 
-/** Lets the request end, and records how before anything is answered. Without its record, even a success becomes 2/243. */
+/**
+ * Lets the request end, and records how before anything is answered or published. Without its record, even a success becomes 2/243. `publish` changes a success
+ * whose record is on the disk; if it fails, the failure is recorded as well.
+ */
 export async function recorded(
   { audit, log, metrics }: { readonly audit: Audit; readonly log: Logger; readonly metrics?: RequestMetrics | undefined },
   { operation, caller, address }: Reached,
   ends: (audited: AuditedRequest) => Promise<Ending | Problem>,
+  publish: (ending: Ending) => Promise<Ending | Problem> = async (ending) => Promise.resolve(ending),
 ): Promise<Ending | Problem> {
   const started = performance.now();
   const requester = {
@@ -40,9 +44,15 @@ export async function recorded(
   };
   const audited = audit.begin({ ...requester, address, operation: operation.path });
   let ending = await ends(audited);
-  const outcome = outcomeOf(ending);
+  let outcome = outcomeOf(ending);
   try {
     await audit.finish(audited, outcome);
+    if (!(ending instanceof Problem) && ending.result.major === 0) {
+      ending = await publish(ending);
+      const published = outcomeOf(ending);
+      if (published.major !== 0) await audit.finish(audited, published);
+      outcome = published;
+    }
   } catch (error) {
     const echo = ending instanceof Problem ? {} : ending.echo;
     ending = { result: resultOf(error, operation.path, log), answer: {}, echo };
@@ -56,7 +66,12 @@ export async function recorded(
 
 function outcomeOf(ending: Ending | Problem): Outcome {
   if (ending instanceof Problem) return { status: ending.status };
-  const { requestID } = ending.echo;
+  const requestID = auditedRequestId(ending.echo);
   const { major, minor } = ending.result;
-  return { ...(requestID === undefined ? {} : { requestID: requestID.slice(0, requestIdCharacters).toWellFormed() }), major, minor };
+  return { ...(requestID === undefined ? {} : { requestID }), major, minor };
+}
+
+/** A caller's requestID as the audit log has it. */
+export function auditedRequestId({ requestID }: Ending['echo']): string | undefined {
+  return requestID?.slice(0, requestIdCharacters).toWellFormed();
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { AuditedRequest } from '../audit/audited-request.ts';
+import { NotPublishedYet, withPaths, type RenamedPaths } from '../documents/publications.ts';
 import { KeptAnswersFull } from '../idempotency/claims.ts';
 import { OtherRequest, type KeptAnswers } from '../idempotency/kept-answers.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -27,6 +28,10 @@ export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
   readonly echo: Ending['echo'];
   readonly audited: AuditedRequest;
   readonly log: Logger;
+  /** Names what the request delivers outside of its answer, in the journal of publications. */
+  readonly publication: () => string | undefined;
+  /** Waits until it is published. Answers the paths that are others than planned. @throws {NotPublishedYet} */
+  readonly renamed: (publication: string) => Promise<RenamedPaths>;
 }
 
 /** An ending, with what the audit log is told of it: a repetition's record says it again, since the first record may have been lost. */
@@ -34,6 +39,7 @@ interface Told {
   readonly ending: Ending | Problem;
   readonly key: string | undefined;
   readonly digests: readonly string[];
+  readonly publication?: string;
 }
 
 /**
@@ -43,13 +49,16 @@ interface Told {
 export async function repeatable(
   kept: Pick<KeptAnswers, 'once'>,
   idempotencyKey: string,
-  { operation, caller, body, bodyBytes, echo, audited, log }: Repeated,
+  { operation, caller, body, bodyBytes, echo, audited, log, publication, renamed }: Repeated,
   ends: () => Promise<Ending | Problem>,
 ): Promise<Ending | Problem> {
   const request = { client: caller.spkiSha256, tenant: caller.tenant, operation: operation.path, idempotencyKey, body, bodyBytes };
-  const told = (ending: Ending | Problem): Told => ({ ending, key: audited.key, digests: audited.digests });
+  const told = (ending: Ending | Problem): Told => {
+    const delivered = ending instanceof Problem || ending.result.major !== 0 ? undefined : publication();
+    return { ending, key: audited.key, digests: audited.digests, ...(delivered === undefined ? {} : { publication: delivered }) };
+  };
   try {
-    const { ending, isRepeated } = await kept.once<Told>(request, {
+    const { ending: first, isRepeated } = await kept.once<Told>(request, {
       run: async () => told(await ends()),
       isKept: ({ ending: one }) => !(one instanceof Problem) && isKept(one.result),
       // Kept as it was, and authenticated since.
@@ -61,9 +70,13 @@ export async function repeatable(
             : { result: resultOf(outcome.refusal, operation.path, log), answer: outcome.refusal.answer, echo },
         ),
     });
-    if (isRepeated) audited.repeats(ending);
-    return ending.ending;
+    const { ending } = first;
+    if (!isRepeated) return ending;
+    audited.repeats(first);
+    if (first.publication === undefined || ending instanceof Problem) return ending;
+    return { ...ending, answer: withPaths(ending.answer, await renamed(first.publication)) };
   } catch (error) {
+    if (error instanceof NotPublishedYet) throw new Problem(503, error.message, { headers: { 'Retry-After': '2' } });
     if (error instanceof KeptAnswersFull) throw noRoom(error);
     if (!(error instanceof OtherRequest)) throw error;
     throw new Problem(422, `${error.message}: send the same body, or choose another key for another request`);

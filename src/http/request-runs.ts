@@ -1,52 +1,59 @@
 import { Deliveries } from '../documents/deliveries.ts';
+import { withPaths, type Publications } from '../documents/publications.ts';
+import { settlingWith } from '../state/settlement.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Ending } from './recorded.ts';
-import { Problem } from './problem.ts';
 
 interface Run {
   readonly deliveries: Deliveries;
-  answer: object | undefined;
+  isDone: boolean;
 }
 
 /**
- * The runs of one request: one, or more where it has an Idempotency-Key and lost its claim. What a run delivered stays where its answer is the one that counts,
- * and is taken back otherwise.
+ * The runs of one request: one, or more where it has an Idempotency-Key and lost its claim. The commits of a run that lost do nothing, so what they would have
+ * delivered is not due.
  */
 export class RequestRuns {
+  readonly #publications: Publications;
+  readonly #request: string;
   readonly #runs: Run[] = [];
-  #counts: Ending | Problem | undefined;
-  #outlivesAnswer = false;
+
+  /** `request`: the service's own identifier of the request. */
+  constructor(publications: Publications, request: string) {
+    this.#publications = publications;
+    this.#request = request;
+  }
 
   async run(work: (deliveries: Deliveries) => Promise<object>): Promise<object> {
-    const run: Run = { deliveries: new Deliveries(), answer: undefined };
+    const run: Run = { deliveries: new Deliveries(this.#publications, this.#request), isDone: false };
     this.#runs.push(run);
-    run.answer = await work(run.deliveries);
-    return run.answer;
+    const answer = await settlingWith(run.deliveries, async () => work(run.deliveries));
+    run.isDone = true;
+    return answer;
   }
 
-  /** How the request ends. `outlivesAnswer`: a repetition is answered likewise, even if this answer does not leave. */
-  ends(ending: Ending | Problem, outlivesAnswer: boolean): void {
-    this.#counts = ending;
-    this.#outlivesAnswer = outlivesAnswer;
+  /** Names what the last run delivers, where it delivers something outside of its answer. */
+  get publication(): string | undefined {
+    const deliveries = this.#runs.at(-1)?.deliveries;
+    return deliveries?.needsCommit === true ? deliveries.id : undefined;
   }
 
-  /** `answered`: what the caller is answered in the end. */
-  async settle(answered: Ending | Problem | undefined, log: Logger): Promise<void> {
-    const isAnswered = answered !== undefined && isSuccess(answered);
-    for (const { deliveries, answer } of this.#runs) {
-      if (deliveries.areNone) continue;
-      await deliveries.end(this.#counted(answer) && (isAnswered || this.#outlivesAnswer), log);
+  /** Publishes what the request delivers: it has ended well and its record is on the disk. Answers the ending with the paths that the files have. */
+  async publish(ending: Ending): Promise<Ending> {
+    let { answer } = ending;
+    for (const { deliveries, isDone } of this.#runs) if (isDone) answer = withPaths(answer, await deliveries.publish());
+    return answer === ending.answer ? ending : { ...ending, answer };
+  }
+
+  /** `outlivesAnswer`: a repetition is answered with what is due, even if this answer does not leave. */
+  async end({ outlivesAnswer }: { readonly outlivesAnswer: boolean }, log: Logger): Promise<void> {
+    for (const { deliveries } of this.#runs) {
+      try {
+        await deliveries.end({ staysDue: outlivesAnswer });
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        log.error('evidence of a request that failed could not be removed', { reason });
+      }
     }
   }
-
-  #counted(answer: object | undefined): boolean {
-    if (answer === undefined || this.#counts === undefined) return false;
-    if (isSuccess(this.#counts)) return JSON.stringify(answer) === JSON.stringify(this.#counts.answer);
-    // The state store went away over the commit. If that was done, a repetition is answered by it, and what it names has to be there.
-    return this.#outlivesAnswer && this.#counts instanceof Problem && this.#counts.status === 503;
-  }
-}
-
-function isSuccess(ending: Ending | Problem): ending is Ending {
-  return !(ending instanceof Problem) && ending.result.major === 0;
 }

@@ -1,4 +1,4 @@
-import type { OutcomeKeeper, SettledAnswer, SettledOutcome } from '../state/settlement.ts';
+import type { SettlementParty, SettledAnswer, SettledOutcome } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { step, type Step } from '../state/step.ts';
 import type { AnswerForm } from './answer-form.ts';
@@ -15,7 +15,9 @@ export interface Keeping {
 }
 
 /** Puts the outcome of a claimed request into the commit that does what it tells of. */
-export class Settlement implements OutcomeKeeper {
+export class Settlement implements SettlementParty {
+  /** Where no commit settles the request, its outcome is kept by one of its own. */
+  readonly needsCommit = false;
   readonly #store: StateStore;
   readonly #keeping: Keeping;
   readonly #formOf: (outcome: SettledOutcome) => AnswerForm | undefined;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
+import { settlementIsNeeded } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
 import { AttemptSlots } from './attempt-slots.ts';
@@ -95,9 +96,7 @@ export class Activation {
       const verdict = await work(reserved);
       if (verdict.verified) {
         await this.#settleRight(key, asked, verdict, { mark, reserved });
-        const value = await verdict.finish();
-        if (!isCommitted(verdict)) await this.#confirm(key, asked.use, reserved.own);
-        return { verified: true, value };
+        return { verified: true, value: await this.#finished(key, asked, verdict, reserved) };
       }
       // The key has another password by now. What was given may still be a one-time password: it is an attempt like any other.
       this.#known.forget(key.id);
@@ -115,6 +114,23 @@ export class Activation {
     checkUsable(key, use, this.#store.now());
     if (own === undefined || (key.secret !== undefined && Buffer.compare(own.mac, key.secret.mac) === 0)) return;
     throw new Refusal('ACTIVATION_FAILED');
+  }
+
+  /**
+   * Does what is left to do for a password that is settled. Nothing leaves before the key was looked at again: by the commit that makes evidence due, or by a
+   * look at the record as it is by then.
+   */
+  async #finished<P extends OtpAction, T>(key: KeyRecord, { use }: Asked<P>, right: RightSecret<T>, reserved: Reserved<P>): Promise<T> {
+    const value = await right.finish();
+    if (isCommitted(right)) return value;
+    const answer = right.answer?.(value);
+    if (answer === undefined || !settlementIsNeeded()) {
+      await this.#confirm(key, use, reserved.own);
+      return value;
+    }
+    const holding = { states: storedStatesFor(use), mac: secretAt(reserved, right.by).mac };
+    await this.#settling.right(key, undefined, { use, holding, usesUpOtp: false, change: undefined, outcome: { answer } });
+    return value;
   }
 
   /** Whether attempts on the key are in flight or wait. */
@@ -146,12 +162,7 @@ export class Activation {
         if (!said.verified) return { ...ended, finish: undefined };
         if (said.refusal !== undefined) return { ...ended, finish: said.finish };
         if (secretAt(candidates, said.by).kind === 'PASSWORD') {
-          const confirmed = async (): Promise<T> => {
-            const value = await said.finish();
-            if (!isCommitted(said)) await this.#confirm(key, asked.use, candidates.own);
-            return value;
-          };
-          return { ...ended, finish: confirmed };
+          return { ...ended, finish: async () => this.#finished(key, asked, said, candidates) };
         }
         const value = await said.finish();
         return { ...ended, answer: said.answer?.(value), finish: async () => Promise.resolve(value) };

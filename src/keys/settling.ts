@@ -5,7 +5,7 @@ import { claimIsLost } from '../state/repositories/kept-answers.ts';
 import type { OtpFate } from '../state/repositories/otps.ts';
 import { useIsLost, type KeyChange, type UseSettlement } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { outcomeSteps, type SettledOutcome } from '../state/settlement.ts';
+import { outcomeSteps, settlementIsNeeded, type SettledOutcome } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
 import { commitIsUnknown } from '../state/store-unavailable.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
@@ -76,7 +76,7 @@ export class Settling {
   }
 
   /**
-   * Nothing is written where nothing changes: a password that needed no reservation, on a key without failures.
+   * Nothing is written where nothing changes and no party to the request needs a commit: a password that needed no reservation, on a key without failures.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED where what the secret was right for is gone by now
    */
   async right(
@@ -84,7 +84,8 @@ export class Settling {
     reservation: Reservation | undefined,
     { use, holding, usesUpOtp, change, purpose, outcome }: Gain,
   ): Promise<void> {
-    if (reservation === undefined && change === undefined && purpose === undefined && key.failuresSinceSuccess === 0) return;
+    const changes = reservation !== undefined || change !== undefined || purpose !== undefined || key.failuresSinceSuccess > 0;
+    if (!changes && !(outcome !== undefined && settlementIsNeeded())) return;
     const fate = usesUpOtp ? 'used' : 'kept';
     const work = step('settleUse', { ...this.#settlement(key, reservation, 'right', fate), change, holding });
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);

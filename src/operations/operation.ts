@@ -44,7 +44,7 @@ export interface Context {
   readonly transfers: TransferStore | undefined;
   /** Names of files that are being written into directories of callers. */
   readonly stagedNames: StagedNames;
-  /** What the request delivers outside of its answer: it is taken back unless the request ends well. */
+  /** What the request delivers outside of its answer: it is published once the request is settled and recorded. */
   readonly deliveries: Deliveries;
   /** What the audit log is told of this request beside its outcome. */
   readonly audit: AuditDetails;

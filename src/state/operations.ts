@@ -27,6 +27,8 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'publishedCrl',
   'poolLevels',
   'listKeys',
+  'duePublications',
+  'findPublication',
   'findTransfer',
   'knownTransfers',
   'transferShares',

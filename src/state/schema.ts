@@ -4,6 +4,7 @@ import type { ClientRow } from './tables/clients.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow, KeptBytesRow } from './tables/kept-answers.ts';
 import type { Attempts, KeyRow, LimitedTenantRow, OtpRow } from './tables/keys.ts';
 import type { CrlRow, CrlStateRow, OcspResponderRow, RevocationRow } from './tables/revocation.ts';
+import type { PublicationRow } from './tables/publications.ts';
 import type { SignatureSessionPartRow, SignatureSessionRow } from './tables/signature-sessions.ts';
 import type { KeyJournalRow, KeyPoolRow, MacKeyRow, ServiceKeyRow } from './tables/token-keys.ts';
 import type { TransferFileRow, TransferShareRow } from './tables/transfer-files.ts';
@@ -29,6 +30,7 @@ export interface Schema {
   service_keys: ServiceKeyRow;
   transfer_files: TransferFileRow;
   transfer_shares: TransferShareRow;
+  publications: PublicationRow;
   mac_key: MacKeyRow;
   limited_tenants: LimitedTenantRow;
   identity_tokens: IdentityTokenRow;

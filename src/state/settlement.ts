@@ -13,22 +13,31 @@ export interface SettledAnswer {
 /** How an operation ends, as the commit that settles it knows. */
 export type SettledOutcome = SettledAnswer | { readonly refusal: Refusal };
 
-/** Who keeps the outcome of the request that is being carried out. */
-export interface OutcomeKeeper {
+/** Takes part in the commit that settles the current request, such as the keeper of its outcome. */
+export interface SettlementParty {
+  /** Whether the request must not end well without such a commit, even where nothing else changes. */
+  readonly needsCommit: boolean;
   steps(outcome: SettledOutcome): Promise<readonly Step[]>;
 }
 
-const currentKeeper = new AsyncLocalStorage<OutcomeKeeper>();
+const currentParties = new AsyncLocalStorage<readonly SettlementParty[]>();
 
-/** Does a request's work; the commits in it that settle the request keep its outcome. */
-export async function keepingOutcome<T>(keeper: OutcomeKeeper, work: () => Promise<T>): Promise<T> {
-  return currentKeeper.run(keeper, work);
+/** Does a request's work; the commits in it that settle the request contain the party's steps. */
+export async function settlingWith<T>(party: SettlementParty, work: () => Promise<T>): Promise<T> {
+  return currentParties.run([...(currentParties.getStore() ?? []), party], work);
 }
 
 /**
- * What keeps the outcome of the current request, for the commit that changes what the outcome tells of: after a crash both are there or neither.
- * None where nobody keeps it. Call it for the last change of a request, when nothing can make its outcome another one.
+ * Steps for the commit that changes what the outcome tells of, of all parties to the current request: they keep the outcome, and let its evidence be
+ * published. After a crash all of the commit is there, or nothing. Call it for the last change of a request, when nothing can make its outcome another one.
  */
 export async function outcomeSteps(outcome: SettledOutcome): Promise<readonly Step[]> {
-  return (await currentKeeper.getStore()?.steps(outcome)) ?? [];
+  const steps: Step[] = [];
+  for (const party of currentParties.getStore() ?? []) steps.push(...(await party.steps(outcome)));
+  return steps;
+}
+
+/** Whether a party to the current request needs a commit that settles it. */
+export function settlementIsNeeded(): boolean {
+  return currentParties.getStore()?.some(({ needsCommit }) => needsCommit) ?? false;
 }

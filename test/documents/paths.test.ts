@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { closing } from '../../src/documents/closing.ts';
+import { EvidenceGone } from '../../src/documents/paths/file-publication.ts';
 import { OutputDirectory } from '../../src/documents/paths/output-directory.ts';
 import { openForReading } from '../../src/documents/paths/read-path.ts';
 import { StagedNames } from '../../src/documents/paths/staged-names.ts';
@@ -191,12 +192,18 @@ describe('a directory that evidence is written into', () => {
   const names = new StagedNames('test');
   const open = async (path = allowed, lists: readonly string[] = [allowed]): Promise<OutputDirectory> =>
     OutputDirectory.open(path, lists, { names, at: '/x', mode: 0o640 });
-  const write = async (directory: OutputDirectory, text: string): Promise<void> =>
-    directory.stage(async (file) => {
+  const wanted = { fileName: 'contract.pdf', ending: '.p7s' };
+  /** Stages a file; answers its planned name. */
+  const write = async (directory: OutputDirectory, text: string, as = wanted): Promise<string> =>
+    directory.stage(as, async (file) => {
       await file.writeFile(text);
       await file.sync();
     });
-  const wanted = { fileName: 'contract.pdf', ending: '.p7s' };
+  /** Publishes what is staged under the planned names. */
+  const publish = async (directory: OutputDirectory): Promise<void> => {
+    expect(await directory.publish()).toEqual(new Map());
+    await directory.clear();
+  };
   const refusalOf = async (work: Promise<unknown>): Promise<string> =>
     work.then(
       () => 'done',
@@ -230,9 +237,11 @@ describe('a directory that evidence is written into', () => {
 
   it('has the file under its name with its permissions, and nothing beside it', async () => {
     const directory = await open(join(allowed, 'below'));
-    await write(directory, 'evidence');
-    expect(readdirSync(join(allowed, 'below')).toSorted()).toEqual([expect.stringMatching(/^\.signetd\.test\.[0-9a-f]{32}\.tmp$/), 'deep']);
-    expect(await directory.publish([wanted])).toEqual(['contract.pdf.p7s']);
+    expect(await write(directory, 'evidence')).toBe('contract.pdf.p7s');
+    const staged = readdirSync(join(allowed, 'below')).toSorted();
+    expect(staged).toEqual([expect.stringMatching(/^\.signetd\.test\.[0-9a-f]{32}\.tmp$/), 'deep']);
+    expect(statSync(join(allowed, 'below', staged[0] ?? '')).mode & 0o777).toBe(0o600);
+    await publish(directory);
     await directory.close();
     expect(readdirSync(join(allowed, 'below')).toSorted()).toEqual(['contract.pdf.p7s', 'deep']);
     expect(readFileSync(join(allowed, 'below', 'contract.pdf.p7s'), 'utf8')).toBe('evidence');
@@ -245,8 +254,8 @@ describe('a directory that evidence is written into', () => {
     symlinkSync(join(outside, 'new'), join(allowed, 'contract.pdf (1).p7s'));
     mkdirSync(join(allowed, 'contract.pdf (2).p7s'));
     const directory = await open();
-    await write(directory, 'evidence');
-    expect(await directory.publish([wanted])).toEqual(['contract.pdf (3).p7s']);
+    expect(await write(directory, 'evidence')).toBe('contract.pdf (3).p7s');
+    await publish(directory);
     await directory.close();
     expect(readFileSync(join(allowed, 'contract.pdf.p7s'), 'utf8')).toBe('first');
     expect(readdirSync(outside)).toEqual(['secret']);
@@ -256,17 +265,17 @@ describe('a directory that evidence is written into', () => {
     for (let number = 0; number < 60; number += 1)
       writeFileSync(join(allowed, number === 0 ? 'contract.pdf.p7s' : `contract.pdf (${number}).p7s`), '');
     const directory = await open();
-    await write(directory, 'evidence');
-    const [name = ''] = await directory.publish([wanted]);
+    const name = await write(directory, 'evidence');
+    await publish(directory);
     await directory.close();
     expect(readFileSync(join(allowed, name), 'utf8')).toBe('evidence');
   });
 
   it('cuts a name that would be too long, between letters', async () => {
     const directory = await open();
-    await write(directory, 'evidence');
     writeFileSync(join(allowed, `${'é'.repeat(125)}.p7s`), '');
-    const [name = ''] = await directory.publish([{ fileName: 'é'.repeat(127), ending: '.p7s' }]);
+    const name = await write(directory, 'evidence', { fileName: 'é'.repeat(127), ending: '.p7s' });
+    await publish(directory);
     await directory.close();
     expect(name).toBe(`${'é'.repeat(123)} (1).p7s`);
   });
@@ -276,8 +285,8 @@ describe('a directory that evidence is written into', () => {
     const written = await Promise.all(
       texts.map(async (text) => {
         const directory = await open();
-        await write(directory, text);
-        const [name = ''] = await directory.publish([wanted]);
+        const name = await write(directory, text);
+        await publish(directory);
         await directory.close();
         return name;
       }),
@@ -302,23 +311,69 @@ describe('a directory that evidence is written into', () => {
     renameSync(join(allowed, 'below'), join(allowed, 'moved'));
     symlinkSync(outside, join(allowed, 'below'));
     await write(directory, 'evidence');
-    await directory.publish([wanted]);
+    await publish(directory);
     await directory.close();
     expect(readdirSync(outside)).toEqual(['secret']);
     expect(readdirSync(join(allowed, 'moved')).toSorted()).toEqual(['contract.pdf.p7s', 'deep']);
   });
 
-  it('is as it was after everything was taken back, but for what others have put there', async () => {
+  it('is as it was where what is staged is not published', async () => {
     const directory = await open(join(allowed, 'below'));
+    expect([await write(directory, 'one'), await write(directory, 'two')]).toEqual(['contract.pdf.p7s', 'contract.pdf (1).p7s']);
+    await directory.clear();
+    await directory.close();
+    expect(readdirSync(join(allowed, 'below'))).toEqual(['deep']);
+    const next = await open(join(allowed, 'below'));
+    expect(await write(next, 'three')).toBe('contract.pdf.p7s');
+    await next.clear();
+    await next.close();
+  });
+
+  it('overwrites nothing that came while evidence was staged, and says which name the evidence has', async () => {
+    const directory = await open();
     await write(directory, 'one');
     await write(directory, 'two');
-    await directory.publish([wanted, wanted]);
-    renameSync(join(allowed, 'below', 'contract.pdf.p7s'), join(outside, 'fetched'));
-    writeFileSync(join(allowed, 'below', 'contract.pdf.p7s'), 'of somebody else');
-    await directory.undo();
+    writeFileSync(join(allowed, 'contract.pdf.p7s'), 'of somebody else');
+    expect(await directory.publish()).toEqual(new Map([[join(allowed, 'contract.pdf.p7s'), join(allowed, 'contract.pdf (2).p7s')]]));
+    await directory.clear();
     await directory.close();
-    expect(readdirSync(join(allowed, 'below')).toSorted()).toEqual(['contract.pdf.p7s', 'deep']);
-    expect(readFileSync(join(allowed, 'below', 'contract.pdf.p7s'), 'utf8')).toBe('of somebody else');
+    const contents = ['contract.pdf.p7s', 'contract.pdf (1).p7s', 'contract.pdf (2).p7s'].map((name) =>
+      readFileSync(join(allowed, name), 'utf8'),
+    );
+    expect(contents).toEqual(['of somebody else', 'two', 'one']);
+  });
+
+  it('is published to the same end by a later run, wherever the first one ended', async () => {
+    const first = await open(join(allowed, 'below'));
+    await write(first, 'one');
+    await write(first, 'two');
+    const journal = structuredClone(first.journal);
+    await first.close();
+    // One was published by a run that ended before it could say so, under another name than planned.
+    const staged = journal.files[0]?.staged ?? '';
+    linkSync(join(allowed, 'below', staged), join(allowed, 'below', 'contract.pdf (7).p7s'));
+    unlinkSync(join(allowed, 'below', staged));
+    const second = await OutputDirectory.openAgain(journal, names);
+    expect(await second.publish()).toEqual(
+      new Map([[join(allowed, 'below', 'contract.pdf.p7s'), join(allowed, 'below', 'contract.pdf (7).p7s')]]),
+    );
+    await second.close();
+    const third = await OutputDirectory.openAgain(journal, names);
+    await third.publish();
+    await third.clear();
+    await third.close();
+    expect(readdirSync(join(allowed, 'below')).toSorted()).toEqual(['contract.pdf (1).p7s', 'contract.pdf (7).p7s', 'deep']);
+  });
+
+  it('is not published where the staged file is gone, or is another one', async () => {
+    const directory = await open();
+    await write(directory, 'evidence');
+    const staged = directory.journal.files[0]?.staged ?? '';
+    renameSync(join(allowed, staged), join(outside, 'taken'));
+    await expect(directory.publish()).rejects.toThrow(EvidenceGone);
+    writeFileSync(join(allowed, staged), 'of somebody else');
+    await expect(directory.publish()).rejects.toThrow(EvidenceGone);
+    await directory.close();
   });
 
   it.skipIf(noSmallDisk)(
@@ -330,7 +385,7 @@ describe('a directory that evidence is written into', () => {
         const directory = await open(disk.directory, [disk.directory]);
         await write(directory, 'x');
         expect(await refusalOf(write(directory, 'x'.repeat(64 * 1024)))).toBe('STORE_FULL');
-        await directory.undo();
+        await directory.clear();
         await directory.close();
         expect(readdirSync(disk.directory)).toEqual(['filler']);
         execFileSync('mount', ['-o', 'remount,ro', disk.directory]);

@@ -91,11 +91,17 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
     expect(await shares(store)).toEqual([{ tenant: 'demo', bytes: content.length, files: 1 }]);
   });
 
-  it('keeps evidence that is made of pieces', async () => {
-    const { transfers } = await start();
+  it('keeps evidence that is made of pieces, which nobody can fetch before it is published', async () => {
+    const { transfers, store } = await start();
     for (const size of [10, 600 * kibibyte]) {
       const pieces = [Buffer.alloc(size, 1), Buffer.alloc(size, 2)];
-      const { fileID, sha256 } = await transfers.keep(pieces, description);
+      const staged = await transfers.stage(pieces, description);
+      const { fileID, sha256 } = staged.file;
+      expect(await read(transfers, fileID)).toBeUndefined();
+      await store.commit([staged.staging()]);
+      staged.release();
+      expect(await read(transfers, fileID)).toBeUndefined();
+      await store.commit([staged.publishing()]);
       expect(sha256).toBe(createHash('sha256').update(Buffer.concat(pieces)).digest('hex'));
       expect((await read(transfers, fileID))?.equals(Buffer.concat(pieces))).toBe(true);
     }
@@ -183,12 +189,12 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
         disk.fill(4);
         const big = Buffer.alloc(128 * kibibyte);
         expect(await codeOf(transfers.receive(piecesOf(big), { ...description, announced: undefined }))).toBe('STORE_FULL');
-        expect(await codeOf(transfers.keep([big], description))).toBe('STORE_FULL');
-        expect(await codeOf(transfers.keep([big, big, big], description))).toBe('STORE_FULL');
+        expect(await codeOf(transfers.stage([big], description))).toBe('STORE_FULL');
+        expect(await codeOf(transfers.stage([big, big, big], description))).toBe('STORE_FULL');
         expect(readdirSync(disk.directory)).toEqual(['filler']);
         expect(await shares(store)).toEqual([{ tenant: 'demo', bytes: 0, files: 0 }]);
         disk.empty();
-        expect(await codeOf(transfers.keep([big], description))).toBe('done');
+        expect(await codeOf(transfers.stage([big], description))).toBe('done');
         await stop(opened[0] ?? { transfers, store });
       } finally {
         disk.remove();

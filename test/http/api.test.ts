@@ -1,15 +1,21 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { noAudit } from '../../src/audit/audit.ts';
 import { Admission } from '../../src/clients/admission.ts';
 import { tenantId, type Caller } from '../../src/clients/caller.ts';
 import { LimitsConfig } from '../../src/config/limits-config.ts';
+import { StagedNames } from '../../src/documents/paths/staged-names.ts';
+import { Publications } from '../../src/documents/publications.ts';
 import { createApi } from '../../src/http/api.ts';
 import { Guard } from '../../src/http/guard.ts';
 import { operation, type Context } from '../../src/operations/operation.ts';
 import { Refusal, resultCodes } from '../../src/result-codes.ts';
+import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
 import { TokenBusy, TokenUnavailable } from '../../src/token/token.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
@@ -17,6 +23,22 @@ import { recordingLog } from '../support/silent-log.ts';
 
 const threads = new WorkThreads();
 let server: Server | undefined;
+let base: string;
+let store: StateStore;
+let publications: Publications;
+beforeAll(async () => {
+  base = mkdtempSync(join(tmpdir(), 'signetd-api-'));
+  store = await openSqliteStore(join(base, 'state.sqlite'));
+  const log = recordingLog();
+  publications = await Publications.open({
+    ...{ store, owner: 'test', names: new StagedNames('test'), transfers: undefined, isRecorded: () => true, log },
+  });
+});
+afterAll(async () => {
+  await publications.stop();
+  await store.close();
+  rmSync(base, { recursive: true });
+});
 afterEach(() => {
   server?.close();
   server?.closeAllConnections();
@@ -67,6 +89,7 @@ async function answerTo(
     callerOf: async () => Promise.resolve(caller),
     admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
     audit: noAudit,
+    publications,
     keptAnswers: { once: async () => Promise.reject(new Error('the operation takes no Idempotency-Key')) },
     // The operation of these tests uses nothing of it.
     context: () => ({ caller }) as unknown as Context,

@@ -1,52 +1,202 @@
-import { describe, expect, it } from 'vitest';
-import { Problem } from '../../src/http/problem.ts';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OutputDirectory } from '../../src/documents/paths/output-directory.ts';
+import { StagedNames } from '../../src/documents/paths/staged-names.ts';
+import { Publications } from '../../src/documents/publications.ts';
 import type { Ending } from '../../src/http/recorded.ts';
 import { RequestRuns } from '../../src/http/request-runs.ts';
+import { Refusal } from '../../src/result-codes.ts';
+import { outcomeSteps, settlementIsNeeded } from '../../src/state/settlement.ts';
+import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import type { Step, StepResults } from '../../src/state/step.ts';
+import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { StoreAround } from '../support/store-around.ts';
 
-const success = (answer: object): Ending => ({ result: { major: 0, minor: 0, message: '' }, answer, echo: {} });
-const failure: Ending = { result: { major: 2, minor: 243, message: '' }, answer: {}, echo: {} };
+/** Lets a test say how commits end. */
+class FatefulStore extends StoreAround {
+  fate: 'done' | 'refused' | 'unknown' | 'away' = 'done';
 
-/** Lets a run deliver something; tells afterwards what became of it. */
-async function delivering(runs: RequestRuns, answer: object, fate: string[]): Promise<void> {
-  await runs.run(async (deliveries) => {
-    deliveries.add({
-      undo: async () => Promise.resolve(void fate.push('undone')),
-      close: async () => Promise.resolve(void fate.push('closed')),
-    });
-    return Promise.resolve(answer);
-  });
+  async commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>> {
+    if (this.fate === 'refused') throw new Error('somebody else was faster');
+    if (this.fate === 'away') throw new StoreUnavailable('a test');
+    const results = await this.store.commit(steps);
+    if (this.fate === 'unknown') throw new StoreUnavailable('a test, after the commit');
+    return results;
+  }
 }
 
-describe('what a request delivered outside of its answer', () => {
-  it.each<[string, Ending | Problem | undefined, Ending | Problem | undefined, boolean, string[]]>([
-    ['stays where it is answered', success({ file: 1 }), success({ file: 1 }), false, ['closed']],
-    ['goes where the record could not be written', success({ file: 1 }), failure, false, ['undone', 'closed']],
-    ['stays then, where a repetition is answered by it', success({ file: 1 }), failure, true, ['closed']],
-    ['goes where the request failed', failure, failure, true, ['undone', 'closed']],
-    ['goes where the client was revoked', new Problem(403, ''), new Problem(403, ''), false, ['undone', 'closed']],
-    ['goes where another run is the one that counts', success({ file: 2 }), success({ file: 2 }), true, ['undone', 'closed']],
-    ['goes where nobody knows how it ended', undefined, undefined, false, ['undone', 'closed']],
-    ['goes where the state store went away', new Problem(503, ''), new Problem(503, ''), false, ['undone', 'closed']],
-    ['stays then, where a repetition may be answered by it', new Problem(503, ''), new Problem(503, ''), true, ['closed']],
-  ])('%s', async (_what, ending, answered, outlivesAnswer, expected) => {
-    const runs = new RequestRuns();
-    const fate: string[] = [];
-    await delivering(runs, { file: 1 }, fate);
-    if (ending !== undefined) runs.ends(ending, outlivesAnswer);
-    await runs.settle(answered, recordingLog());
-    expect(fate).toEqual(expected);
+let base: string;
+let directory: string;
+let store: FatefulStore;
+let publications: Publications;
+let unrecorded: Set<string>;
+const names = new StagedNames('test');
+const log = recordingLog();
+
+const parts = (of: StateStore): Parameters<typeof Publications.open>[0] => ({
+  ...{ store: of, owner: 'test', names, transfers: undefined, log },
+  isRecorded: (request) => !unrecorded.has(request),
+});
+
+beforeEach(async () => {
+  base = mkdtempSync(join(tmpdir(), 'signetd-runs-'));
+  directory = join(base, 'out');
+  mkdirSync(directory);
+  unrecorded = new Set();
+  store = new FatefulStore(await openSqliteStore(join(base, 'state.sqlite')));
+  publications = await Publications.open(parts(store));
+});
+
+afterEach(async () => {
+  store.fate = 'done';
+  await publications.stop();
+  await store.close();
+  rmSync(base, { recursive: true });
+});
+
+/** A run that stages a file and settles its request. */
+async function deliver(runs: RequestRuns, { settles = true } = {}): Promise<Ending> {
+  const answer = await runs.run(async (deliveries) => {
+    const output = await OutputDirectory.open(directory, [directory], { names, at: '/x', mode: 0o644 });
+    deliveries.addDirectory(output);
+    const name = await output.stage({ fileName: 'contract', ending: '.p7s' }, async (file) => {
+      await file.writeFile('evidence');
+      await file.sync();
+    });
+    expect(settlementIsNeeded()).toBe(true);
+    const value = { evidence: [{ fileName: name, filePathData: { filePath: output.pathOf(name) } }] };
+    if (settles) await store.commit(await outcomeSteps({ answer: value }));
+    return value;
+  });
+  return { result: { major: 0, minor: 0, message: '' }, answer, echo: {} };
+}
+
+const finalFiles = (): string[] => readdirSync(directory).filter((name) => !name.startsWith('.signetd.'));
+
+describe('evidence that a request delivers outside of its answer', () => {
+  it('is read by the service alone until it is published, which takes the commit that settles the request', async () => {
+    const runs = new RequestRuns(publications, 'request-1');
+    const ending = await deliver(runs);
+    expect(runs.publication).toBeDefined();
+    expect(finalFiles()).toEqual([]);
+    expect(readdirSync(directory).map((name) => statSync(join(directory, name)).mode & 0o777)).toEqual([0o600]);
+    expect(await runs.publish(ending)).toEqual(ending);
+    await runs.end({ outlivesAnswer: false }, log);
+    expect(readdirSync(directory)).toEqual(['contract.p7s']);
+    expect(readFileSync(join(directory, 'contract.p7s'), 'utf8')).toBe('evidence');
+    expect(await store.run('duePublications', undefined)).toEqual([]);
   });
 
-  it('goes where the run itself failed', async () => {
-    const runs = new RequestRuns();
-    const fate: string[] = [];
-    const failing = runs.run(async (deliveries) => {
-      deliveries.add({ undo: async () => Promise.resolve(void fate.push('undone')), close: async () => Promise.resolve() });
-      return Promise.reject(new Error('the token is away'));
+  it('is not published where no commit has settled the request', async () => {
+    const runs = new RequestRuns(publications, 'request-1');
+    const ending = await deliver(runs, { settles: false });
+    await expect(runs.publish(ending)).rejects.toThrow('no commit has settled its request');
+    await runs.end({ outlivesAnswer: true }, log);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('goes where the request is refused after its commit', async () => {
+    const runs = new RequestRuns(publications, 'request-1');
+    await deliver(runs);
+    await runs.end({ outlivesAnswer: false }, log);
+    expect(readdirSync(directory)).toEqual([]);
+    expect(await store.run('duePublications', undefined)).toEqual([]);
+  });
+
+  it('goes where the commit is refused, as it is where another instance was faster', async () => {
+    const runs = new RequestRuns(publications, 'request-1');
+    store.fate = 'refused';
+    await expect(deliver(runs)).rejects.toThrow('somebody else');
+    store.fate = 'done';
+    await runs.end({ outlivesAnswer: true }, log);
+    await expect.poll(() => readdirSync(directory)).toEqual([]);
+  });
+
+  it('comes with the record of its request, where a repetition is answered with it', async () => {
+    const runs = new RequestRuns(publications, 'request-1');
+    unrecorded.add('request-1');
+    await deliver(runs);
+    const { publication = '' } = runs;
+    await runs.end({ outlivesAnswer: true }, log);
+    expect(finalFiles()).toEqual([]);
+    unrecorded.clear();
+    expect(await publications.renamed(publication)).toEqual(new Map());
+    await expect.poll(() => readdirSync(directory)).toEqual(['contract.p7s']);
+  });
+
+  it.each([
+    [true, ['contract.p7s']],
+    [false, []],
+  ])('is where the commit says, though nobody was told how it ended (a repetition is answered: %s)', async (outlivesAnswer, expected) => {
+    const runs = new RequestRuns(publications, 'request-1');
+    store.fate = 'unknown';
+    await expect(deliver(runs)).rejects.toThrow(StoreUnavailable);
+    store.fate = 'away';
+    await runs.end({ outlivesAnswer }, log);
+    expect(finalFiles()).toEqual([]);
+    store.fate = 'done';
+    await expect.poll(() => readdirSync(directory), { timeout: 10_000 }).toEqual(expected);
+    await expect.poll(async () => store.run('duePublications', undefined)).toEqual([]);
+  });
+
+  it('is published by the next start, and not before the record is there', async () => {
+    const runs = new RequestRuns(publications, 'request-1');
+    await deliver(runs);
+    await publications.stop();
+    // A crash: nobody ended the run.
+    unrecorded.add('request-1');
+    const second = await Publications.open(parts(store));
+    expect(finalFiles()).toEqual([]);
+    await names.removeLeft([directory], log);
+    await second.stop();
+    unrecorded.clear();
+    const third = await Publications.open(parts(store));
+    expect(readdirSync(directory)).toEqual(['contract.p7s']);
+    await third.stop();
+  });
+
+  it('has the name that is free by then, and the answer tells it: this one and a repeated one', async () => {
+    const runs = new RequestRuns(publications, 'request-1');
+    const ending = await deliver(runs);
+    const other = new RequestRuns(publications, 'request-2');
+    const { publication = '' } = runs;
+    // The other process does not know what is planned here.
+    const outsider = new StagedNames('outsider');
+    const output = await OutputDirectory.open(directory, [directory], { names: outsider, at: '/x', mode: 0o644 });
+    await output.stage({ fileName: 'contract', ending: '.p7s' }, async (file) => file.writeFile('of somebody else'));
+    await output.publish();
+    await output.clear();
+    await output.close();
+    await other.end({ outlivesAnswer: false }, log);
+    const path = join(directory, 'contract (1).p7s');
+    expect(await runs.publish(ending)).toMatchObject({
+      answer: { evidence: [{ fileName: 'contract (1).p7s', filePathData: { filePath: path } }] },
     });
-    await expect(failing).rejects.toThrow('the token is away');
-    await runs.settle(failure, recordingLog());
-    expect(fate).toEqual(['undone']);
+    await runs.end({ outlivesAnswer: true }, log);
+    expect(readFileSync(path, 'utf8')).toBe('evidence');
+    expect(await publications.renamed(publication)).toEqual(new Map([[join(directory, 'contract.p7s'), path]]));
+  });
+
+  it('stays due where it cannot be published, and comes once it can', async () => {
+    const runs = new RequestRuns(publications, 'request-1');
+    const ending = await deliver(runs);
+    store.fate = 'away';
+    await expect(runs.publish(ending)).rejects.toThrow(StoreUnavailable);
+    await runs.end({ outlivesAnswer: false }, log);
+    store.fate = 'done';
+    await expect.poll(() => readdirSync(directory), { timeout: 10_000 }).toEqual(['contract.p7s']);
+    await expect.poll(async () => store.run('duePublications', undefined), { timeout: 10_000 }).toEqual([]);
+  });
+
+  it('settles nothing for a refusal', async () => {
+    const runs = new RequestRuns(publications, 'request-1');
+    await runs.run(async () => {
+      expect(await outcomeSteps({ refusal: new Refusal('ACTIVATION_FAILED') })).toEqual([]);
+      return {};
+    });
+    await runs.end({ outlivesAnswer: false }, log);
   });
 });

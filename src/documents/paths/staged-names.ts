@@ -8,6 +8,8 @@ export class StagedNames {
   readonly #prefix: string;
   readonly #form: RegExp;
   readonly #inUse = new Set<string>();
+  /** Final names that evidence on its way is to have, by directory. */
+  readonly #planned = new Set<string>();
 
   /** `instance`: a name of lower-case letters, digits and hyphens that no other instance has. */
   constructor(instance: string) {
@@ -21,8 +23,29 @@ export class StagedNames {
     return name;
   }
 
+  /** Takes a name that an earlier run gave to a file, which is still needed. */
+  takeAgain(name: string): void {
+    this.#inUse.add(name);
+  }
+
   free(name: string): void {
     this.#inUse.delete(name);
+  }
+
+  /** Plans a final name in a directory. False where other evidence on its way is to have it. */
+  plan(directory: string, name: string): boolean {
+    const planned = `${directory}/${name}`;
+    if (this.#planned.has(planned)) return false;
+    this.#planned.add(planned);
+    return true;
+  }
+
+  isPlanned(directory: string, name: string): boolean {
+    return this.#planned.has(`${directory}/${name}`);
+  }
+
+  endPlan(directory: string, name: string): void {
+    this.#planned.delete(`${directory}/${name}`);
   }
 
   /** Removes what a crash left below directories. It goes on beside the service; what cannot be looked at is left. */

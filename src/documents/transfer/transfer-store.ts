@@ -4,6 +4,7 @@ import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TransferStoreConfig } from '../../config/documents-config.ts';
 import { Refusal } from '../../result-codes.ts';
+import { step, type Step } from '../../state/step.ts';
 import type { TransferFileRow } from '../../state/tables/transfer-files.ts';
 import { closing } from '../closing.ts';
 import type { Content } from '../content.ts';
@@ -30,6 +31,28 @@ export interface StoredFile {
   readonly fileSize: number;
   /** Hexadecimal. */
   readonly sha256: string;
+}
+
+interface Filled {
+  readonly bytes: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+/** Evidence in the store that nobody can fetch yet. */
+export interface StagedTransfer {
+  readonly file: StoredFile;
+  /** For the commit that settles the request: from then on no crash loses the file. */
+  staging(): Step;
+  /** For the commit that lets it be fetched. */
+  publishing(): Step;
+  published(): void;
+  /** For the commit that gives it up after all. */
+  withdrawing(): Step;
+  /** Removes what is given up. */
+  discard(): Promise<void>;
+  /** Nothing more is done with this object. */
+  release(): void;
 }
 
 /** A file of the store that is open. Who gets it closes it; that it ends meanwhile changes nothing for it. */
@@ -83,16 +106,43 @@ export class TransferStore {
     pieces: AsyncIterable<readonly Uint8Array[]>,
     { announced, ...description }: FileDescription & { readonly announced: number | undefined },
   ): Promise<StoredFile> {
-    return this.#arrive(description, announced ?? 0, async (arrival) => arrival.take(pieces));
+    const { id, stored } = await this.#arrive(description, announced ?? 0, async (arrival) => arrival.take(pieces));
+    const { store, metrics } = this.#parts;
+    try {
+      await store.run('storeTransfer', { id, ...stored, ends_at: this.#endsAt() });
+    } catch (error) {
+      await this.#sweeper.discard(id);
+      throw storeFault(error);
+    } finally {
+      this.#arriving.delete(id);
+    }
+    metrics.moved('in', stored.bytes);
+    return { fileID: id, fileSize: stored.bytes, sha256: stored.sha256 };
   }
 
-  /** Keeps evidence. @throws as `receive` */
-  async keep(pieces: readonly Content[], description: FileDescription): Promise<StoredFile> {
+  /** Takes evidence, which nobody can fetch before it is published. @throws as `receive` */
+  async stage(pieces: readonly Content[], description: FileDescription): Promise<StagedTransfer> {
     const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
-    return this.#arrive(description, bytes, async ({ handle }) => {
+    const { id, stored } = await this.#arrive(description, bytes, async ({ handle }) => {
       const written = await writePieces(pieces, handle, this.#parts.threads);
       return { bytes: written.bytes, sha256: written.sha256.toString('hex') };
     });
+    return {
+      file: { fileID: id, fileSize: stored.bytes, sha256: stored.sha256 },
+      staging: () => step('stageTransfer', { id, ...stored, ends_at: this.#endsAt() }),
+      publishing: () => this.publishing(id),
+      published: () => {
+        this.#parts.metrics.moved('in', stored.bytes);
+      },
+      withdrawing: () => step('withdrawTransfer', id),
+      discard: async () => void (await this.#sweeper.discard(id)),
+      release: () => void this.#arriving.delete(id),
+    };
+  }
+
+  /** For the commit that publishes staged evidence. */
+  publishing(id: string): Step<'publishTransfer'> {
+    return step('publishTransfer', { id, endsAt: this.#endsAt() });
   }
 
   /** Undefined where the tenant has no such file. */
@@ -127,12 +177,13 @@ export class TransferStore {
     return isEnded;
   }
 
+  /** The file is whole and synced, and its share is renewed until it is no longer `#arriving`. */
   async #arrive(
     description: FileDescription,
     bytes: number,
-    fill: (arrival: Arrival) => Promise<{ bytes: number; sha256: string }>,
-  ): Promise<StoredFile> {
-    const { store, config, metrics } = this.#parts;
+    fill: (arrival: Arrival) => Promise<Filled>,
+  ): Promise<{ readonly id: string; readonly stored: Filled }> {
+    const { store, config } = this.#parts;
     const id = await this.#begin(description, bytes);
     const path = this.#pathOf(id);
     this.#arriving.add(id);
@@ -140,15 +191,16 @@ export class TransferStore {
       const arrival = await Arrival.open(path, { id, store, quota: this.#quota, reserved: bytes });
       const stored = await closing(arrival, async () => fill(arrival));
       await syncDirectory(config.directory);
-      await store.run('storeTransfer', { id, ...stored, ends_at: Date.now() + 1000 * config.keepSeconds });
-      metrics.moved('in', stored.bytes);
-      return { fileID: id, fileSize: stored.bytes, sha256: stored.sha256 };
+      return { id, stored };
     } catch (error) {
+      this.#arriving.delete(id);
       await this.#sweeper.discard(id);
       throw storeFault(error);
-    } finally {
-      this.#arriving.delete(id);
     }
+  }
+
+  #endsAt(): number {
+    return Date.now() + 1000 * this.#parts.config.keepSeconds;
   }
 
   async #begin({ tenant, mediaType, fileName }: FileDescription, bytes: number): Promise<string> {

@@ -15,12 +15,10 @@ type Named = Pick<InputDocument, 'id' | 'fileName'>;
 type Outlet = Pick<Context, 'caller' | 'config' | 'threads' | 'transfers' | 'stagedNames' | 'deliveries'>;
 
 /** Where evidence goes to. */
-export type Output =
-  | { readonly mode: 'BASE_64' | 'PLAIN' | 'FTM' }
-  | { readonly mode: 'FILE_PATH'; readonly path: string; readonly directory: OutputDirectory };
+export type Output = { readonly mode: 'BASE_64' | 'PLAIN' | 'FTM' } | { readonly mode: 'FILE_PATH'; readonly directory: OutputDirectory };
 
 /**
- * Opens what the evidence will go to, before anything is signed for it. What is delivered there can be taken back until the request has ended.
+ * Opens what the evidence will go to, before anything is signed for it.
  * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND; UNSUPPORTED for FTM without a transfer store
  */
 export async function openOutput(
@@ -36,12 +34,13 @@ export async function openOutput(
   const allowed = config.tenants[caller.tenant]?.writeDirectories ?? writeDirectories;
   const options = { names: stagedNames, at: `${at}/outputDirectory`, mode: Number.parseInt(writeMode, 8) };
   const directory = await OutputDirectory.open(path, allowed, options);
-  deliveries.add(directory);
-  return { mode, path, directory };
+  deliveries.addDirectory(directory);
+  return { mode, directory };
 }
 
 /**
- * Delivers the evidence of all documents, in their order: all of it, or none.
+ * Puts the evidence of all documents into their answers, in their order; evidence for files and for the transfer store is staged, and published once the request
+ * is settled and recorded.
  * @throws {Refusal} STORE_FULL; UNSUPPORTED for evidence that an answer cannot hold, or that is no text; DOCUMENT_INVALID where a signed file has changed
  */
 export async function deliverEvidence(
@@ -81,19 +80,18 @@ interface Pair {
 }
 
 async function intoFiles(
-  { path, directory }: Extract<Output, { mode: 'FILE_PATH' }>,
+  { directory }: Extract<Output, { mode: 'FILE_PATH' }>,
   pairs: readonly Pair[],
   { threads }: Outlet,
 ): Promise<EvidenceDocument[]> {
-  for (const { evidence } of pairs) {
-    await directory.stage(async (file) => void (await writePieces(evidence.content, file, threads)));
+  const delivered: EvidenceDocument[] = [];
+  for (const { document, evidence } of pairs) {
+    const wanted = { fileName: nameOf(document), ending: evidence.ending };
+    const fileName = await directory.stage(wanted, async (file) => void (await writePieces(evidence.content, file, threads)));
+    const filePathData = { filePath: directory.pathOf(fileName) };
+    delivered.push({ ...evidenceDocument(document, evidence, { filePathData }), fileName });
   }
-  const names = await directory.publish(pairs.map(({ document, evidence: { ending } }) => ({ fileName: nameOf(document), ending })));
-  return pairs.map(({ document, evidence }, index) => {
-    const name = names[index] ?? '';
-    const filePath = `${path.replace(/\/+$/, '')}/${name}`;
-    return { ...evidenceDocument(document, evidence, { filePathData: { filePath } }), fileName: name };
-  });
+  return delivered;
 }
 
 async function intoTransferStore(pairs: readonly Pair[], { caller, transfers, deliveries }: Outlet): Promise<EvidenceDocument[]> {
@@ -102,11 +100,9 @@ async function intoTransferStore(pairs: readonly Pair[], { caller, transfers, de
   for (const { document, evidence } of pairs) {
     const { mimeType: mediaType, ending } = evidence;
     const fileName = evidenceFileName(nameOf(document), ending);
-    const { fileID, fileSize } = await transfers.keep(evidence.content, { tenant: caller.tenant, mediaType, fileName });
-    deliveries.add({
-      undo: async () => void (await transfers.remove(caller.tenant, fileID)),
-      close: async () => Promise.resolve(),
-    });
+    const staged = await transfers.stage(evidence.content, { tenant: caller.tenant, mediaType, fileName });
+    deliveries.addTransfer(staged);
+    const { fileID, fileSize } = staged.file;
     delivered.push(evidenceDocument(document, evidence, { FTMData: { fileSize, fileID } }));
   }
   return delivered;

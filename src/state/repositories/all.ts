@@ -24,6 +24,14 @@ export { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMac
 export { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 export { putOtp } from './otps.ts';
 export { probe } from './probe.ts';
+export {
+  addPublication,
+  deleteEndedPublications,
+  duePublications,
+  endPublication,
+  findPublication,
+  keepPublishedNames,
+} from './publications.ts';
 export { findCertificate, releaseHold, revoke } from './revocations.ts';
 export { findServiceKey, takeServiceKey } from './service-keys.ts';
 export {
@@ -46,8 +54,11 @@ export {
   forgetTransfer,
   growTransfer,
   knownTransfers,
+  publishTransfer,
   renewTransfers,
+  stageTransfer,
   storeTransfer,
   transferShares,
+  withdrawTransfer,
 } from './transfer-files.ts';
 export { endReservations, reserveUse, settleUse } from './uses.ts';

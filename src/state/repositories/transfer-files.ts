@@ -54,11 +54,37 @@ export async function renewTransfers(
   await db.updateTable('transfer_files').set({ ends_at: until }).where('id', 'in', ids).where('state', '=', 'ARRIVING').execute();
 }
 
+type Whole = Pick<TransferFileRow, 'id' | 'bytes' | 'ends_at'> & { readonly sha256: string };
+
 /** A file is there, whole and synced: from this commit on it can be fetched. @throws {Error} where it was given up meanwhile */
-export async function storeTransfer(
+export async function storeTransfer(db: Transaction<Schema>, file: Whole): Promise<void> {
+  await arrived(db, file, 'STORED');
+}
+
+/** Evidence is there, whole and synced, and nobody can fetch it before it is published. @throws {Error} where it was given up meanwhile */
+export async function stageTransfer(db: Transaction<Schema>, file: Whole): Promise<void> {
+  await arrived(db, file, 'STAGED');
+}
+
+/** From this commit on staged evidence can be fetched. Once it is published, nothing is done. */
+export async function publishTransfer(
   db: Transaction<Schema>,
-  { id, ...stored }: { readonly id: string; readonly bytes: number; readonly sha256: string; readonly ends_at: number },
+  { id, endsAt }: { readonly id: string; readonly endsAt: number },
 ): Promise<void> {
+  await db
+    .updateTable('transfer_files')
+    .set({ state: 'STORED', ends_at: endsAt })
+    .where('id', '=', id)
+    .where('state', '=', 'STAGED')
+    .execute();
+}
+
+/** Staged evidence is not published. */
+export async function withdrawTransfer(db: Transaction<Schema>, id: string): Promise<void> {
+  await db.updateTable('transfer_files').set({ state: 'ENDED' }).where('id', '=', id).where('state', '=', 'STAGED').execute();
+}
+
+async function arrived(db: Transaction<Schema>, { id, ...stored }: Whole, state: 'STORED' | 'STAGED'): Promise<void> {
   const row = await db
     .selectFrom('transfer_files')
     .select(['tenant', 'bytes'])
@@ -68,7 +94,7 @@ export async function storeTransfer(
   if (row === undefined) throw new Error('the file was given up while it arrived');
   await db
     .updateTable('transfer_files')
-    .set({ ...stored, state: 'STORED' })
+    .set({ ...stored, state })
     .where('id', '=', id)
     .execute();
   await giveBackShare(db, row.tenant, row.bytes - stored.bytes, 0);
@@ -125,7 +151,7 @@ export async function forgetTransfer(db: Transaction<Schema>, id: string): Promi
   const row = await db
     .deleteFrom('transfer_files')
     .where('id', '=', id)
-    .where('state', '!=', 'STORED')
+    .where('state', 'in', ['ARRIVING', 'ENDED'])
     .returning(['tenant', 'bytes'])
     .executeTakeFirst();
   if (row !== undefined) await giveBackShare(db, row.tenant, row.bytes, 1);

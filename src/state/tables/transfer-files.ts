@@ -3,7 +3,10 @@ export interface TransferFileRow {
   /** 256 random bits, base64url. */
   id: string;
   tenant: string;
-  /** ARRIVING: nobody can fetch it yet. STORED. ENDED: nobody can any more, and it is to be removed from the disk. */
+  /**
+   * ARRIVING: nobody can fetch it yet. STAGED: evidence that is whole, and is to be published. STORED. ENDED: nobody can fetch it any more, and it is to be
+   * removed from the disk.
+   */
   state: string;
   /** Name of the instance that it arrives at. */
   owner: string;

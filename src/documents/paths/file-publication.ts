@@ -1,0 +1,170 @@
+import { constants } from 'node:fs';
+import { link, lstat, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { Refusal } from '../../result-codes.ts';
+import { closing } from '../closing.ts';
+import { evidenceFileName } from '../document.ts';
+import { pathOfEntry, reopen } from './descriptors.ts';
+import { errorCode } from './path-refusal.ts';
+
+/** After so many numbers that are taken, the directory itself is asked for the highest. */
+const guessesMax = 16;
+const numbersMax = 1_000_000;
+
+/** A file whose evidence is whole and synced under a temporary name, and the final name that is planned for it. */
+export interface StagedFile {
+  /** Temporary name, in the same directory. */
+  readonly staged: string;
+  /** Inode number, decimal: tells the file from one that took its name. */
+  readonly inode: string;
+  /** Final name without ending and number. */
+  readonly fileName: string;
+  readonly ending: string;
+  /** The planned final name. */
+  readonly name: string;
+}
+
+/** A staged file is in the directory neither under its temporary name nor under a final one. */
+export class EvidenceGone extends Error {
+  constructor(name: string) {
+    super(`the file that was to become ${name} is gone`);
+    this.name = 'EvidenceGone';
+  }
+}
+
+/** The final names that a file may have, in their order: as asked, then numbered. */
+export async function* finalNames(place: FileHandle, fileName: string, ending: string, at: string): AsyncGenerator<string, never> {
+  for (let number = 0; number < numbersMax; number += 1) {
+    if (number % guessesMax === guessesMax - 1) number = Math.max(number, await highestNumber(place, fileName, ending)) + 1;
+    yield evidenceFileName(fileName, number === 0 ? ending : ` (${number})${ending}`);
+  }
+  throw new Refusal('STORE_FULL', { at, message: 'too many files have this name' });
+}
+
+/** Whether a directory has an entry of that name. */
+export async function isTaken(place: FileHandle, name: string): Promise<boolean> {
+  return (await inodeOf(place, name)) !== undefined;
+}
+
+/**
+ * Gives a staged file its permissions and its final name: the planned one, or a numbered one that `mayTake` allows where there is something of that name by
+ * now. Answers the name that it has. Done again, it comes to the same, wherever it was interrupted. The temporary name may stay.
+ * @throws {EvidenceGone}
+ * @throws the error of the file system
+ */
+export async function publishFile(
+  place: FileHandle,
+  file: StagedFile,
+  { mode, at, mayTake }: { readonly mode: number; readonly at: string; readonly mayTake: (name: string) => boolean },
+): Promise<string> {
+  const { staged, inode, fileName, ending, name } = file;
+  if (!(await isPrepared(place, staged, inode, mode))) {
+    const found = await nameOf(place, file);
+    if (found === undefined) throw new EvidenceGone(name);
+    return found;
+  }
+  if (await give(place, file, name)) return name;
+  for await (const other of finalNames(place, fileName, ending, at)) {
+    if (mayTake(other) && (await give(place, file, other))) return other;
+  }
+  throw new EvidenceGone(name);
+}
+
+/** Removes the temporary name. One that is not there is no error. */
+export async function removeStaged(place: FileHandle, staged: string): Promise<void> {
+  await unlink(pathOfEntry(place, staged)).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  });
+}
+
+/** Makes the names in a directory survive a loss of power. Some network shares cannot. */
+export async function syncNames(place: FileHandle): Promise<void> {
+  const directory = await reopen(place, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await directory.sync();
+  } catch (error) {
+    if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP'].includes(errorCode(error) ?? '')) throw error;
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Lets others than the service read the staged file, where the mode says so. False where it is no longer there. */
+async function isPrepared(place: FileHandle, staged: string, inode: string, mode: number): Promise<boolean> {
+  let handle: FileHandle;
+  try {
+    handle = await open(pathOfEntry(place, staged), constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+  return closing(handle, async () => {
+    const { ino } = await handle.stat({ bigint: true });
+    if (String(ino) !== inode) return false;
+    await handle.chmod(mode);
+    return true;
+  });
+}
+
+/** Whether the file has the name now, also where an earlier run gave it. Nothing is ever overwritten. */
+async function give(place: FileHandle, { staged, inode }: StagedFile, name: string): Promise<boolean> {
+  const path = pathOfEntry(place, name);
+  const from = pathOfEntry(place, staged);
+  try {
+    await link(from, path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return (await inodeOf(place, name)) === inode;
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '')) throw error;
+  }
+  return giveWithoutLink(from, path);
+}
+
+/** File systems without hard links: the name is taken by an empty file of ours, which the finished one then replaces. */
+async function giveWithoutLink(from: string, path: string): Promise<boolean> {
+  try {
+    const reserved = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    await reserved.close();
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+  try {
+    await rename(from, path);
+    return true;
+  } catch (error) {
+    await unlink(path).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The final name that an earlier run gave to a file. */
+async function nameOf(place: FileHandle, { inode, name, fileName, ending }: StagedFile): Promise<string | undefined> {
+  if ((await inodeOf(place, name)) === inode) return name;
+  for (const other of await readdir(pathOfEntry(place, ''))) {
+    if (numberIn(other, fileName, ending) !== undefined && (await inodeOf(place, other)) === inode) return other;
+  }
+  return undefined;
+}
+
+async function inodeOf(place: FileHandle, name: string): Promise<string | undefined> {
+  try {
+    return String((await lstat(pathOfEntry(place, name), { bigint: true })).ino);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The highest number that the name has in the directory. */
+async function highestNumber(place: FileHandle, fileName: string, ending: string): Promise<number> {
+  const numbers = (await readdir(pathOfEntry(place, ''))).map((name) => numberIn(name, fileName, ending) ?? 0);
+  return numbers.reduce((highest, number) => Math.max(highest, number), 0);
+}
+
+/** The number of a numbered name. A name that was too long has lost letters before its number. */
+function numberIn(name: string, fileName: string, ending: string): number | undefined {
+  const match = / \(([0-9]{1,6})\)$/.exec(name.endsWith(ending) ? name.slice(0, name.length - ending.length) : '');
+  if (match?.[1] === undefined) return undefined;
+  const suffix = `${match[0]}${ending}`;
+  return evidenceFileName(fileName, suffix) === name ? Number(match[1]) : undefined;
+}

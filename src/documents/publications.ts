@@ -1,0 +1,246 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StateStore } from '../state/state-store.ts';
+import { step, type Step } from '../state/step.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { errorCode } from './paths/path-refusal.ts';
+import { OutputDirectory, type StagedDirectory } from './paths/output-directory.ts';
+import { EvidenceGone } from './paths/file-publication.ts';
+import type { StagedNames } from './paths/staged-names.ts';
+import type { TransferStore } from './transfer/transfer-store.ts';
+
+/** Evidence of one request that is staged in one place. */
+export type JournalEntry = StagedDirectory | { readonly kind: 'transfer'; readonly fileID: string };
+
+/** Planned path to the path that a file has. */
+export type RenamedPaths = ReadonlyMap<string, string>;
+
+/** Evidence whose request is settled, or may be: nobody could tell whether its commit was done. */
+export interface LeftPublication {
+  readonly id: string;
+  readonly request: string;
+  readonly items: readonly JournalEntry[];
+  /** Whether it is to be published if its request is settled; it is withdrawn otherwise. */
+  readonly staysDue: boolean;
+  /** When it is given up if it cannot be found, milliseconds since epoch. */
+  readonly endsAt: number;
+}
+
+export interface PublicationParts {
+  readonly store: StateStore;
+  /** Name of this instance. */
+  readonly owner: string;
+  readonly names: StagedNames;
+  readonly transfers: TransferStore | undefined;
+  /** Whether the record of a request that is settled is in the audit log. */
+  isRecorded(request: string): boolean;
+  readonly log: Logger;
+}
+
+/** The evidence of a kept answer is not published yet. */
+export class NotPublishedYet extends Error {
+  constructor() {
+    super('the evidence of this request is not published yet');
+    this.name = 'NotPublishedYet';
+  }
+}
+
+/** How long evidence that cannot be found stays due. */
+export const dueMs = 7 * 24 * 3_600_000;
+/** Longer than answers are kept. */
+const namesKeptMs = 25 * 3_600_000;
+const tickMs = 1000;
+const backOffMaxMs = 60_000;
+const sweepMs = 3_600_000;
+const waitMs = 10_000;
+
+interface Waiting {
+  readonly left: LeftPublication;
+  backOffMs: number;
+  notBeforeMs: number;
+  attempt: Promise<void> | undefined;
+}
+
+/**
+ * The journal of publications: an entry comes with the commit that settles a request, and goes when its evidence is at its place. What a crash or a full
+ * disk left is finished here: published once the record of its request is in the audit log (contract §10, order of delivery).
+ */
+export class Publications {
+  readonly #parts: PublicationParts;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #timers: NodeJS.Timeout[];
+
+  private constructor(parts: PublicationParts) {
+    this.#parts = parts;
+    this.#timers = [setInterval(() => void this.#tryAll(), tickMs).unref(), setInterval(() => void this.#sweep(), sweepMs).unref()];
+  }
+
+  /** Finishes what an earlier run left, as far as that can be done now. After the audit log has replayed its records. */
+  static async open(parts: PublicationParts): Promise<Publications> {
+    const { store, owner, names } = parts;
+    const publications = new Publications(parts);
+    for (const { id, request, items, ends_at: endsAt } of await store.run('duePublications', store.isShared ? owner : undefined)) {
+      // Written by `Deliveries`.
+      const entries = JSON.parse(items) as JournalEntry[];
+      for (const entry of entries) if (entry.kind === 'directory') for (const { staged } of entry.files) names.takeAgain(staged);
+      publications.#leave({ id, request, items: entries, staysDue: true, endsAt });
+    }
+    await publications.#tryAll();
+    return publications;
+  }
+
+  get owner(): string {
+    return this.#parts.owner;
+  }
+
+  async commit(steps: readonly Step[]): Promise<void> {
+    await this.#parts.store.commit(steps);
+  }
+
+  /** Takes over what a request leaves. Resolves after the first attempt to withdraw it; what stays due is nothing to wait for. */
+  async leave(left: LeftPublication): Promise<void> {
+    const attempt = this.#try(this.#leave(left));
+    if (!left.staysDue) await attempt;
+  }
+
+  /**
+   * The paths that are others than planned, once the evidence is published.
+   * @throws {NotPublishedYet} where that does not come about soon
+   */
+  async renamed(id: string): Promise<RenamedPaths> {
+    const deadlineMs = performance.now() + waitMs;
+    for (let pauseMs = 20; ; pauseMs = Math.min(2 * pauseMs, 250)) {
+      const row = await this.#parts.store.run('findPublication', id);
+      if (row === undefined) return new Map();
+      // Written by `publicationEnd`.
+      if (row.renamed !== null) return new Map(JSON.parse(row.renamed) as [string, string][]);
+      if (performance.now() > deadlineMs) throw new NotPublishedYet();
+      await delay(pauseMs);
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const { attempt } of this.#waiting.values()) await attempt;
+  }
+
+  #leave(left: LeftPublication): Waiting {
+    const waiting: Waiting = { left, backOffMs: tickMs, notBeforeMs: 0, attempt: undefined };
+    this.#waiting.set(left.id, waiting);
+    return waiting;
+  }
+
+  async #tryAll(): Promise<void> {
+    for (const waiting of this.#waiting.values()) if (performance.now() >= waiting.notBeforeMs) await this.#try(waiting);
+  }
+
+  /** One attempt at a time. */
+  async #try(waiting: Waiting): Promise<void> {
+    waiting.attempt ??= this.#attempt(waiting).finally(() => {
+      waiting.attempt = undefined;
+    });
+    return waiting.attempt;
+  }
+
+  async #attempt(waiting: Waiting): Promise<void> {
+    const { left } = waiting;
+    try {
+      if (await this.#finished(left)) this.#waiting.delete(left.id);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#parts.log.error('evidence of a settled request is not where it belongs yet', { request: left.request, reason });
+      waiting.notBeforeMs = performance.now() + waiting.backOffMs;
+      waiting.backOffMs = Math.min(2 * waiting.backOffMs, backOffMaxMs);
+    }
+  }
+
+  /** False where it waits for the record of its request. */
+  async #finished(left: LeftPublication): Promise<boolean> {
+    const { store, log } = this.#parts;
+    const row = await store.run('findPublication', left.id);
+    if (row === undefined) {
+      // No commit has made it due: files of the transfer store that arrived for it end by themselves.
+      await this.#clear(left);
+      return true;
+    }
+    if (!left.staysDue) {
+      const withdrawals = left.items.flatMap((item) => (item.kind === 'transfer' ? [step('withdrawTransfer', item.fileID)] : []));
+      await this.commit([...withdrawals, step('endPublication', left.id)]);
+      await this.#clear(left);
+      return true;
+    }
+    if (!this.#parts.isRecorded(left.request)) return false;
+    try {
+      await this.#publish(left);
+      log.warn('published evidence that an earlier request or run had left', { request: left.request });
+    } catch (error) {
+      if (!isGone(error) || Date.now() < left.endsAt) throw error;
+      log.error('evidence of a settled request is given up: it cannot be found', { request: left.request });
+      await this.commit([step('endPublication', left.id)]);
+    }
+    return true;
+  }
+
+  async #publish({ id, items }: LeftPublication): Promise<void> {
+    const { names, transfers } = this.#parts;
+    const renamed = new Map<string, string>();
+    const opened: OutputDirectory[] = [];
+    try {
+      for (const item of items) {
+        if (item.kind !== 'directory') continue;
+        const directory = await OutputDirectory.openAgain(item, names);
+        opened.push(directory);
+        for (const [planned, given] of await directory.publish()) renamed.set(planned, given);
+      }
+      const stored = items.flatMap((item) =>
+        item.kind === 'transfer' && transfers !== undefined ? [transfers.publishing(item.fileID)] : [],
+      );
+      await this.commit([...stored, publicationEnd(id, renamed)]);
+      for (const directory of opened) await directory.clear();
+    } finally {
+      for (const directory of opened) await directory.close();
+    }
+  }
+
+  async #clear({ items }: LeftPublication): Promise<void> {
+    for (const item of items) {
+      if (item.kind !== 'directory') continue;
+      const directory = await OutputDirectory.openAgain(item, this.#parts.names);
+      try {
+        await directory.clear();
+      } finally {
+        await directory.close();
+      }
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    // Next time will do.
+    await this.#parts.store.run('deleteEndedPublications', Date.now()).catch(() => undefined);
+  }
+}
+
+/** Ends the entry, or keeps the names that are others than planned for repeated answers. */
+export function publicationEnd(id: string, renamed: RenamedPaths): Step {
+  if (renamed.size === 0) return step('endPublication', id);
+  return step('keepPublishedNames', { id, renamed: JSON.stringify([...renamed]), endsAt: Date.now() + namesKeptMs });
+}
+
+/** An answer with the paths that its files have. */
+export function withPaths<T>(answer: T, renamed: RenamedPaths): T {
+  if (renamed.size === 0) return answer;
+  return withoutOldPaths(answer, renamed) as T;
+}
+
+function withoutOldPaths(value: unknown, renamed: RenamedPaths): unknown {
+  if (Array.isArray(value)) return value.map((element) => withoutOldPaths(element, renamed));
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const members = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutOldPaths(member, renamed)]));
+  const { filePathData } = value as { readonly filePathData?: { readonly filePath: string } };
+  const given = filePathData === undefined ? undefined : renamed.get(filePathData.filePath);
+  if (given === undefined) return members;
+  return { ...members, filePathData: { filePath: given }, fileName: given.slice(given.lastIndexOf('/') + 1) };
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof EvidenceGone || errorCode(error) === 'ENOENT';
+}
