@@ -113,7 +113,10 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
         });
   const stagedNames = new StagedNames(owner);
   const isRecorded = (request: string): boolean => audit.isRecorded(request);
-  const publications = await Publications.open({ store, owner, names: stagedNames, transfers, isRecorded, log });
+  const publications = await Publications.open({
+    ...{ store, owner, names: stagedNames, transfers, isRecorded, log },
+    writeDirectories: () => writeDirectoriesOf(validConfig),
+  });
   void stagedNames.removeLeft(writeDirectoriesOf(config), log);
   let validAuthorities = authorities;
   /** What requests go by under one configuration; a reload makes the next. */

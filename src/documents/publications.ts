@@ -1,15 +1,41 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { step, type Step } from '../state/step.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { errorCode } from './paths/path-refusal.ts';
+import { isFileName } from './file-name.ts';
 import { OutputDirectory, type StagedDirectory } from './paths/output-directory.ts';
 import { EvidenceGone } from './paths/file-publication.ts';
-import type { StagedNames } from './paths/staged-names.ts';
+import { stagedNameForm, type StagedNames } from './paths/staged-names.ts';
+import { fileIdForm } from './transfer/transfer-parts.ts';
 import type { TransferStore } from './transfer/transfer-store.ts';
 
+const FileName = z.string().refine(isFileName);
+
+/** Read strictly: a file that some other row of the state store names would get another name and other permissions. */
+const JournalEntry = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('directory'),
+    path: z.string(),
+    mode: z.int().min(0).max(0o777),
+    files: z
+      .array(
+        z.strictObject({
+          staged: z.string().regex(stagedNameForm),
+          inode: z.string().regex(/^\d+$/),
+          fileName: FileName,
+          ending: z.string().regex(/^\.[a-z0-9]+$/),
+          name: FileName,
+        }),
+      )
+      .readonly(),
+  }),
+  z.strictObject({ kind: z.literal('transfer'), fileID: z.string().regex(fileIdForm) }),
+]);
+
 /** Evidence of one request that is staged in one place. */
-export type JournalEntry = StagedDirectory | { readonly kind: 'transfer'; readonly fileID: string };
+export type JournalEntry = z.output<typeof JournalEntry>;
 
 /** Planned path to the path that a file has. */
 export type RenamedPaths = ReadonlyMap<string, string>;
@@ -31,6 +57,8 @@ export interface PublicationParts {
   readonly owner: string;
   readonly names: StagedNames;
   readonly transfers: TransferStore | undefined;
+  /** Every directory that evidence may be written into. */
+  writeDirectories(): readonly string[];
   /** Whether the record of a request that is settled is in the audit log. */
   isRecorded(request: string): boolean;
   readonly log: Logger;
@@ -76,11 +104,14 @@ export class Publications {
 
   /** Finishes what an earlier run left, as far as that can be done now. After the audit log has replayed its records. */
   static async open(parts: PublicationParts): Promise<Publications> {
-    const { store, owner, names } = parts;
+    const { store, owner, names, log } = parts;
     const publications = new Publications(parts);
     for (const { id, request, items, ends_at: endsAt } of await store.run('duePublications', store.isShared ? owner : undefined)) {
-      // Written by `Deliveries`.
-      const entries = JSON.parse(items) as JournalEntry[];
+      const { success, data: entries } = z.array(JournalEntry).safeParse(JSON.parse(items));
+      if (!success) {
+        log.error('an entry in the journal of publications is not of this service', { publication: id });
+        continue;
+      }
       for (const entry of entries) if (entry.kind === 'directory') for (const { staged } of entry.files) names.takeAgain(staged);
       publications.#leave({ id, request, items: entries, staysDue: true, endsAt });
     }
@@ -181,13 +212,13 @@ export class Publications {
   }
 
   async #publish({ id, items }: LeftPublication): Promise<void> {
-    const { names, transfers } = this.#parts;
+    const { transfers } = this.#parts;
     const renamed = new Map<string, string>();
     const opened: OutputDirectory[] = [];
     try {
       for (const item of items) {
         if (item.kind !== 'directory') continue;
-        const directory = await OutputDirectory.openAgain(item, names);
+        const directory = await this.#opened(item);
         opened.push(directory);
         for (const [planned, given] of await directory.publish()) renamed.set(planned, given);
       }
@@ -204,13 +235,17 @@ export class Publications {
   async #clear({ items }: LeftPublication): Promise<void> {
     for (const item of items) {
       if (item.kind !== 'directory') continue;
-      const directory = await OutputDirectory.openAgain(item, this.#parts.names);
+      const directory = await this.#opened(item);
       try {
         await directory.clear();
       } finally {
         await directory.close();
       }
     }
+  }
+
+  async #opened(staged: StagedDirectory): Promise<OutputDirectory> {
+    return OutputDirectory.openAgain(staged, this.#parts.writeDirectories(), this.#parts.names);
   }
 
   async #sweep(): Promise<void> {
@@ -242,5 +277,5 @@ function withoutOldPaths(value: unknown, renamed: RenamedPaths): unknown {
 }
 
 function isGone(error: unknown): boolean {
-  return error instanceof EvidenceGone || errorCode(error) === 'ENOENT';
+  return error instanceof EvidenceGone || (error instanceof Refusal && error.code !== 'STORE_FULL');
 }

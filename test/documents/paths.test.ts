@@ -353,12 +353,12 @@ describe('a directory that evidence is written into', () => {
     const staged = journal.files[0]?.staged ?? '';
     linkSync(join(allowed, 'below', staged), join(allowed, 'below', 'contract.pdf (7).p7s'));
     unlinkSync(join(allowed, 'below', staged));
-    const second = await OutputDirectory.openAgain(journal, names);
+    const second = await OutputDirectory.openAgain(journal, [allowed], names);
     expect(await second.publish()).toEqual(
       new Map([[join(allowed, 'below', 'contract.pdf.p7s'), join(allowed, 'below', 'contract.pdf (7).p7s')]]),
     );
     await second.close();
-    const third = await OutputDirectory.openAgain(journal, names);
+    const third = await OutputDirectory.openAgain(journal, [allowed], names);
     await third.publish();
     await third.clear();
     await third.close();

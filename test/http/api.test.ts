@@ -31,7 +31,15 @@ beforeAll(async () => {
   store = await openSqliteStore(join(base, 'state.sqlite'));
   const log = recordingLog();
   publications = await Publications.open({
-    ...{ store, owner: 'test', names: new StagedNames('test'), transfers: undefined, isRecorded: () => true, log },
+    ...{
+      store,
+      owner: 'test',
+      names: new StagedNames('test'),
+      transfers: undefined,
+      isRecorded: () => true,
+      writeDirectories: () => [],
+      log,
+    },
   });
 });
 afterAll(async () => {

@@ -37,7 +37,7 @@ const names = new StagedNames('test');
 const log = recordingLog();
 
 const parts = (of: StateStore): Parameters<typeof Publications.open>[0] => ({
-  ...{ store: of, owner: 'test', names, transfers: undefined, log },
+  ...{ store: of, owner: 'test', names, transfers: undefined, log, writeDirectories: () => [directory] },
   isRecorded: (request) => !unrecorded.has(request),
 });
 

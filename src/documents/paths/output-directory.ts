@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { closing } from '../closing.ts';
-import { openPlace, pathOfEntry } from './descriptors.ts';
+import { pathOfEntry } from './descriptors.ts';
 import { finalNames, isTaken, publishFile, removeStaged, syncNames, type StagedFile } from './file-publication.ts';
 import { notFound, refusalOf } from './path-refusal.ts';
 import type { StagedNames } from './staged-names.ts';
@@ -35,20 +35,15 @@ export class OutputDirectory {
   readonly #mode: number;
   /** Device and inode: what the directory is, whatever its path. */
   readonly #identity: string;
-  readonly #staged: StagedFile[];
+  readonly #staged: StagedFile[] = [];
 
-  private constructor(
-    { path, place, identity }: { path: string; place: FileHandle; identity: string },
-    { names, at, mode }: Options,
-    staged: readonly StagedFile[] = [],
-  ) {
+  private constructor({ path, place, identity }: { path: string; place: FileHandle; identity: string }, { names, at, mode }: Options) {
     this.#path = path;
     this.#place = place;
     this.#identity = identity;
     this.#names = names;
     this.#at = at;
     this.#mode = mode;
-    this.#staged = [...staged];
   }
 
   /** `mode`: permission bits of what is published. @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND */
@@ -59,10 +54,11 @@ export class OutputDirectory {
     throw notFound(options.at, 'directory');
   }
 
-  /** Opens the directory of evidence that an earlier run staged. The staged names tell that it is the same one. @throws the error of the file system */
-  static async openAgain({ path, mode, files }: StagedDirectory, names: StagedNames): Promise<OutputDirectory> {
-    const place = await openPlace(path);
-    return new OutputDirectory({ path, place, identity: await identityOf(place) }, { names, at: '', mode }, files);
+  /** Opens the directory of evidence that an earlier run staged. The staged names tell that it is the same one. @throws as `open` */
+  static async openAgain({ path, mode, files }: StagedDirectory, allowed: readonly string[], names: StagedNames): Promise<OutputDirectory> {
+    const directory = await OutputDirectory.open(path, allowed, { names, at: '', mode });
+    directory.#staged.push(...files);
+    return directory;
   }
 
   get hasStaged(): boolean {

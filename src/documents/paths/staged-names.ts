@@ -3,6 +3,9 @@ import { opendir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../telemetry/log.ts';
 
+/** A name of a file that any instance is writing. */
+export const stagedNameForm = /^\.signetd\.[a-z0-9-]+\.[0-9a-f]{32}\.tmp$/;
+
 /** Names of files that are being written. They carry the name of the instance, so that each removes its own alone after a crash. */
 export class StagedNames {
   readonly #prefix: string;
