@@ -156,6 +156,7 @@ describe('evidence that a request delivers outside of its answer', () => {
     const third = await Publications.open(parts(store));
     expect(readdirSync(directory)).toEqual(['contract.p7s']);
     await third.stop();
+    await runs.end({ outlivesAnswer: true }, log);
   });
 
   it('has the name that is free by then, and the answer tells it: this one and a repeated one', async () => {
