@@ -187,18 +187,14 @@ describe('the signatures of a document that is co-signed', () => {
     }
   });
 
-  it('are bounded in number, and those without signed attributes, which take long to verify, more so', () => {
+  it('are bounded in number, those without signed attributes too', () => {
     const plain = read(opensslSigns(first, ['-noattr']));
     const many = (count: number): Buffer => {
       const signerInfos = Array.from({ length: count }, () => plain.signerInfos[0] ?? Buffer.alloc(0));
       return joined(signedData({ ...plain, content: [content], signerInfos }));
     };
-    expect(() => prepare(many(20), 'CHECKED')).not.toThrow();
-    expect(() => prepare(many(21), 'CHECKED')).toThrow(
-      refusal('EXISTING_SIGNATURE_INVALID', /signature 21 of 21 .*without signed attributes/),
-    );
-    expect(() => prepare(many(500), 'UNCHECKED')).not.toThrow();
-    expect(() => prepare(many(501), 'UNCHECKED')).toThrow(refusal('UNSUPPORTED', /at most 500 signatures/));
+    for (const coSigning of ['CHECKED', 'UNCHECKED'] as const) expect(() => prepare(many(500), coSigning)).not.toThrow();
+    expect(() => prepare(many(501), 'CHECKED')).toThrow(refusal('UNSUPPORTED', /at most 500 signatures/));
   });
 
   it('are verified outside of the event loop, however small the document is', async () => {
