@@ -23,10 +23,10 @@ enum scheme { RSA_PKCS1, RSA_PSS, ECDSA, DSA_SCHEME, SCHEMES };
 static const EVP_MD *(*const HASHES[])(void) = {EVP_sha1, EVP_sha224, EVP_sha256, EVP_sha384, EVP_sha512};
 enum { HASH_COUNT = sizeof HASHES / sizeof HASHES[0] };
 
-/* About as much as a key takes, with what OpenSSL computes for it once: the garbage collector knows of nothing but the reference to it. */
+/* About as much as a key takes, with what OpenSSL computes for it once: the garbage collector knows of nothing but the object around it. */
 enum { KEY_BYTES = 4096 };
 
-/* Marks a reference as one to an EVP_PKEY: nothing else is taken for one. */
+/* Marks an object as one around an EVP_PKEY: nothing else is taken for one. */
 static const napi_type_tag KEY_TAG = {0x7369676e65746420ULL, 0x7075626c6963206bULL};
 
 struct bytes {
@@ -59,9 +59,9 @@ static bool read_key(napi_env env, napi_value value, EVP_PKEY **key) {
   napi_valuetype type;
   bool is_key = false;
   void *data = NULL;
-  if (napi_typeof(env, value, &type) != napi_ok || type != napi_external ||
+  if (napi_typeof(env, value, &type) != napi_ok || type != napi_object ||
       napi_check_object_type_tag(env, value, &KEY_TAG, &is_key) != napi_ok || !is_key ||
-      napi_get_value_external(env, value, &data) != napi_ok || data == NULL) {
+      napi_unwrap(env, value, &data) != napi_ok || data == NULL) {
     return false;
   }
   *key = data;
@@ -105,10 +105,13 @@ static EVP_PKEY *key_of(struct bytes encoded) {
   return NULL;
 }
 
-/* readKey(subjectPublicKeyInfo): a reference to the key of a SubjectPublicKeyInfo in DER; undefined where OpenSSL takes it for none. */
+/*
+ * readKey(subjectPublicKeyInfo): an object around the key of a SubjectPublicKeyInfo in DER; undefined where OpenSSL takes it for none.
+ * It is an ordinary object: a napi_external has no prototype, and Node 24 crashes where one is handled as an object.
+ */
 static napi_value js_read_key(napi_env env, napi_callback_info info) {
   napi_value argument;
-  napi_value reference = NULL;
+  napi_value object = NULL;
   size_t count = 1;
   int64_t total;
   struct bytes encoded;
@@ -117,13 +120,13 @@ static napi_value js_read_key(napi_env env, napi_callback_info info) {
   }
   EVP_PKEY *key = key_of(encoded);
   if (key == NULL) return NULL;
-  if (napi_create_external(env, key, free_key, NULL, &reference) != napi_ok) {
+  if (napi_create_object(env, &object) != napi_ok || napi_wrap(env, object, key, free_key, NULL, NULL) != napi_ok) {
     EVP_PKEY_free(key);
-    return throw_type(env, "no reference to a key can be made");
+    return throw_type(env, "no object for a key can be made");
   }
   napi_adjust_external_memory(env, KEY_BYTES, &total);
-  if (napi_type_tag_object(env, reference, &KEY_TAG) != napi_ok) return throw_type(env, "no reference to a key can be made");
-  return reference;
+  if (napi_type_tag_object(env, object, &KEY_TAG) != napi_ok) return throw_type(env, "no object for a key can be made");
+  return object;
 }
 
 /* Whether a key is of the kind that a scheme is for. One that is bound to RSASSA-PSS (RFC 4055) has that alone. */

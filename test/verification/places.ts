@@ -43,8 +43,12 @@ const hasIdentifier = (algorithm: DataAlgorithm): boolean => algorithm.scheme ==
 const tbsCertificate = (key: KeyObject, algorithm: DataAlgorithm): Uint8Array =>
   der.sequence(der.integer(5), identifier(algorithm), name, validity, name, spkiOf(key));
 /** A certificate whose own value is none, for those that want the signer's. */
-const certificateOf = (key: KeyObject, algorithm: DataAlgorithm): Uint8Array =>
-  signed(tbsCertificate(key, algorithm), algorithm, Buffer.alloc(8));
+const certificateOf = (key: KeyObject, algorithm: DataAlgorithm): Uint8Array => {
+  const certificate = certificates.get(key) ?? signed(tbsCertificate(key, algorithm), algorithm, Buffer.alloc(8));
+  certificates.set(key, certificate);
+  return certificate;
+};
+const certificates = new WeakMap<KeyObject, Uint8Array>();
 const signed = (toBeSigned: Uint8Array, algorithm: DataAlgorithm, value: Uint8Array): Uint8Array =>
   der.sequence(toBeSigned, identifier(algorithm), der.bitString(value));
 
