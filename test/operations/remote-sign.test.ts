@@ -478,6 +478,14 @@ describe('remotePreSign refuses', () => {
     expect([codeOf(answer), messageOf(answer)]).toEqual([code, expect.stringContaining(`${at}: `)]);
   });
 
+  it('1/104 for RSASSA-PSS without a salt', async () => {
+    const rawSignatureParameters = { signatureAlgorithmOid: pssOid, signatureAlgorithmParameters: { PSSParameters: { saltLength: 0 } } };
+    for (const signer of [certified(signerOf('RSA-2048')), {}]) {
+      const answer = await preSign({ parameters: { rawSignature: { rawSignatureParameters } }, inputDocuments: documents, ...signer });
+      expect([codeOf(answer), messageOf(answer)]).toEqual(['1/104', expect.stringContaining('PSSParameters/saltLength: ')]);
+    }
+  });
+
   it('1/104 for a key that no signature is made with', async () => {
     const pem = openssl(['req', '-x509', '-newkey', 'ed25519', '-nodes', '-keyout', '/dev/null', '-subj', '/CN=Ed', '-days', '2']);
     const certificate = pem.slice(pem.indexOf('-----BEGIN CERTIFICATE'));

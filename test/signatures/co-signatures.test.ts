@@ -164,6 +164,18 @@ describe('the signatures of a document that is co-signed', () => {
     expect(() => prepare(broken, 'UNCHECKED')).not.toThrow();
   });
 
+  it('are refused where the signer has an RSA key with a public exponent below 65537', () => {
+    for (const [publicExponent, outcome] of [
+      [3, 'refused'],
+      [17, 'refused'],
+      [65_537, 'taken'],
+    ] as const) {
+      const document = opensslSigns(softwareSigner('small exponent', 'rsa', '5', publicExponent), []);
+      if (outcome === 'taken') expect(() => prepare(document, 'CHECKED')).not.toThrow();
+      else expect(() => prepare(document, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /public exponent/));
+    }
+  });
+
   it('are refused where the content is another', () => {
     const cms = joined(signedBy(first, content));
     const at = cms.indexOf('deux');

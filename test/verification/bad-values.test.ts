@@ -15,8 +15,8 @@ interface Kind {
   readonly name: string;
   readonly algorithm: DataAlgorithm;
   readonly key: KeyObject;
-  right(message: Uint8Array): Uint8Array;
-  wrong(message: Uint8Array): Values;
+  readonly right: (message: Uint8Array) => Uint8Array;
+  readonly wrong: (message: Uint8Array) => Values;
 }
 
 const rsaKey = (modulusLength: number, publicExponent = 65_537): KeyObject =>

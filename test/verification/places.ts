@@ -19,10 +19,10 @@ import { joined } from '../signatures/software-signer.ts';
 /** A place where values are verified. An ECDSA value is in DER. */
 export interface Place {
   readonly name: string;
-  takes(algorithm: DataAlgorithm): boolean;
+  readonly takes: (algorithm: DataAlgorithm) => boolean;
   /** What is signed there: the message, or a structure that the place has around other things. */
-  toBeSigned(key: KeyObject, algorithm: DataAlgorithm, message: Uint8Array): Uint8Array;
-  verifies(key: KeyObject, algorithm: DataAlgorithm, signed: Uint8Array, value: Uint8Array): boolean;
+  readonly toBeSigned: (key: KeyObject, algorithm: DataAlgorithm, message: Uint8Array) => Uint8Array;
+  readonly verifies: (key: KeyObject, algorithm: DataAlgorithm, signed: Uint8Array, value: Uint8Array) => boolean;
 }
 
 const name = der.sequence(der.set(der.sequence(der.oid(oids.commonName), der.utf8String('a place'))));

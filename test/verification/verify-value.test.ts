@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { constants, createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { constants, createHash, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dataVerifies, valueVerifies } from '../../src/verification/verify-value.ts';
@@ -72,6 +72,26 @@ describe('verification of a signature value', () => {
     );
   });
 
+  it.each(cases)(
+    'of %s is what Node says of it over the data, whatever octets are changed, cut off or put in',
+    (_name, pair, algorithm) => {
+      const data = Buffer.from('document');
+      const value = signed(pair, algorithm, data);
+      const digest = createHash(algorithm.hash).update(data).digest();
+      const change = fc.record({ at: fc.nat(value.length), cut: fc.nat(2), put: fc.uint8Array({ maxLength: 3 }) });
+      fc.assert(
+        fc.property(fc.array(change, { maxLength: 3 }), (changes) => {
+          const changed = changes.reduce(
+            (bytes, { at, cut, put }) => Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + cut)]),
+            value,
+          );
+          return valueVerifies(pair.publicKey, algorithm, digest, changed) === nodeVerifies(pair.publicKey, algorithm, data, changed);
+        }),
+        { numRuns: 60 },
+      );
+    },
+  );
+
   it('fails for PSS with another salt length or MGF1 hash than was asked for', () => {
     const digest = createHash('sha256').update('document').digest();
     const value = signed(rsa, pss('sha256', 20), Buffer.from('document'));
@@ -90,6 +110,12 @@ describe('verification of a signature value', () => {
     expect(valueVerifies(rsa.publicKey, { ...algorithm, mgfHash: 'sha256' }, digest, value)).toBe(false);
   });
 });
+
+/** By Node, which has one hash for both places of PSS. */
+function nodeVerifies(key: KeyObject, algorithm: SignatureAlgorithm, data: Buffer, value: Uint8Array): boolean {
+  const pss = algorithm.scheme === 'RSA_PSS' ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes } : {};
+  return verify(algorithm.hash, data, { key, ...pss }, value);
+}
 
 /** Node has one hash for both places of PSS. */
 function opensslPss(data: Buffer, options: readonly string[]): Buffer {
