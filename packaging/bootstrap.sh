@@ -163,6 +163,12 @@ build_current() {
   [ -f dist/.built ] && [ -z "$(find src native native-config/isolation tsconfig.json tsconfig.build.json package-lock.json -newer dist/.built)" ]
 }
 
+# A module that Node loads: OpenSSL is Node's own, whose symbols it exports.
+build_native() {
+  cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack -I "$runtime_directory/include/node" \
+    -o "dist/$1.node" "native/$1.c" >&2 9>&- || fail "the build of $2 failed"
+}
+
 build_dist() {
   rm -rf dist
   # The mark is as old as the start of the build: what changes during it is built next time.
@@ -171,8 +177,8 @@ build_dist() {
   mkdir -p dist
   cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack \
     -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'
-  cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack -I "$runtime_directory/include/node" \
-    -o dist/service-manager.node native/service-manager.c >&2 9>&- || fail 'the build of the link to the service manager failed'
+  build_native service-manager 'the link to the service manager'
+  build_native verify-value 'the verification of signature values'
   mv -f var/build-started dist/.built
 }
 

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AdministrationEntry } from '../audit/record.ts';
 import type { Administered, Audit } from '../audit/audit.ts';
+import { isIssuedBy } from '../certificates/issued-by.ts';
 import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
@@ -107,8 +108,7 @@ function usability(certificate: X509Certificate, authorityFile: string): string[
   else if (left < soonDays * dayMs) notes.push(`the certificate expires on ${certificate.validToDate.toISOString()}`);
   const authorities = readFileSync(authorityFile, 'latin1').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   const isIssued = authorities.some((pem) => {
-    const authority = new X509Certificate(pem);
-    return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+    return isIssuedBy(certificate, new X509Certificate(pem));
   });
   if (!isIssued) {
     notes.push(

@@ -50,6 +50,13 @@ export const oids = {
   ecdsaWithSHA384: '1.2.840.10045.4.3.3',
   ecdsaWithSHA512: '1.2.840.10045.4.3.4',
 
+  // DSA (RFC 3279, RFC 5758, NIST's registry)
+  dsaWithSHA1: '1.2.840.10040.4.3',
+  dsaWithSHA224: '2.16.840.1.101.3.4.3.1',
+  dsaWithSHA256: '2.16.840.1.101.3.4.3.2',
+  dsaWithSHA384: '2.16.840.1.101.3.4.3.3',
+  dsaWithSHA512: '2.16.840.1.101.3.4.3.4',
+
   // Edwards curves (RFC 8410)
   ed25519: '1.3.101.112',
   ed448: '1.3.101.113',

@@ -1,5 +1,6 @@
-import { verify, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import * as der from '../asn1/der.ts';
+import { dataVerifies } from '../verification/verify-value.ts';
 import type { Checkpoint, CheckpointEntry } from './record.ts';
 
 /** Signs checkpoints: ECDSA P-256 with SHA-256. */
@@ -23,5 +24,10 @@ export async function signCheckpoint(checkpoint: Checkpoint, signer: CheckpointS
 }
 
 export function checkpointVerifies({ checkpoint, signature }: CheckpointEntry, publicKey: KeyObject): boolean {
-  return verify('sha256', Buffer.from(checkpointText(checkpoint)), publicKey, Buffer.from(signature, 'base64'));
+  return dataVerifies(
+    publicKey,
+    { scheme: 'ECDSA', hash: 'sha256' },
+    Buffer.from(checkpointText(checkpoint)),
+    Buffer.from(signature, 'base64'),
+  );
 }

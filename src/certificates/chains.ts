@@ -3,6 +3,7 @@ import * as der from '../asn1/der.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import type { IssuingChainRow } from '../state/tables/certificates.ts';
 import type { CertificateIssuer } from './issue.ts';
+import { certificateVerifies } from './issued-by.ts';
 import { isSelfSigned, pathCertificate } from './path/path-certificate.ts';
 import { parseCertificate } from './x509.ts';
 
@@ -23,7 +24,7 @@ export function chainsOf(own: X509Certificate, known: readonly X509Certificate[]
   const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean => {
     if (!certificate.checkIssued(issuer)) return false;
     verifications += 1;
-    return verifications <= verificationsMax && certificate.verify(issuer.publicKey);
+    return verifications <= verificationsMax && certificateVerifies(certificate.raw, issuer.publicKey);
   };
   // Once for each certificate, however many chains it is in: who made the certificates may be anybody.
   const issuersOf = new Map<X509Certificate, readonly X509Certificate[]>();

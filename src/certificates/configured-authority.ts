@@ -1,12 +1,15 @@
-import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as der from '../asn1/der.ts';
 import type { Token } from '../token/token.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import { readPublicKey } from '../verification/public-key.ts';
+import { dataVerifies } from '../verification/verify-value.ts';
 import type { PublicationUrls } from '../config/profile.ts';
 import { chainsOf } from './chains.ts';
 import type { CertificateIssuer } from './issue.ts';
+import { isIssuedBy } from './issued-by.ts';
 import { parseCertificate } from './x509.ts';
 
 export interface AuthorityFiles {
@@ -22,7 +25,7 @@ export function readChain({ certificate, chain }: Pick<AuthorityFiles, 'certific
   const certificates = [certificate, ...chain].map((file) => new X509Certificate(readFileSync(file)));
   for (const [index, one] of certificates.entries()) {
     const above = certificates[index + 1];
-    if (above !== undefined && !(one.checkIssued(above) && one.verify(above.publicKey))) {
+    if (above !== undefined && !isIssuedBy(one, above)) {
       throw new Error(`${[certificate, ...chain][index + 1]} did not issue ${[certificate, ...chain][index]}`);
     }
   }
@@ -54,9 +57,8 @@ export async function checkAuthorityKey(
 ): Promise<void> {
   const probe = Buffer.from('signetd start');
   const value = await sign(probe);
-  const key = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
-  const hash = key.asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';
-  if (!verify(hash, probe, key, value)) throw new Error(`${member}: the key on the token is not that of the certificate`);
+  const key = readPublicKey(certificate.subjectPublicKeyInfo);
+  if (!dataVerifies(key, algorithmOf(key), probe, value)) throw new Error(`${member}: the key on the token is not that of the certificate`);
 }
 
 /** An issuer whose key is on the token. `chain` starts with its own certificate. */
@@ -72,10 +74,9 @@ export function tokenSigner(
   keyId: KeyId,
   subjectPublicKeyInfo: Uint8Array,
 ): Pick<CertificateIssuer, 'signatureAlgorithm' | 'sign'> & { readonly algorithm: SignatureAlgorithm } {
-  const key = createPublicKey({ key: Buffer.from(subjectPublicKeyInfo), format: 'der', type: 'spki' });
-  const isRsa = key.asymmetricKeyType === 'rsa';
-  const hash: HashName = key.asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';
-  const algorithm: SignatureAlgorithm = isRsa ? { scheme: 'RSA_PKCS1', hash } : { scheme: 'ECDSA', hash };
+  const algorithm = algorithmOf(readPublicKey(subjectPublicKeyInfo));
+  const { hash } = algorithm;
+  const isRsa = algorithm.scheme === 'RSA_PKCS1';
   return {
     algorithm,
     signatureAlgorithm: isRsa ? 'sha256WithRSAEncryption' : hash === 'sha384' ? 'ecdsaWithSHA384' : 'ecdsaWithSHA256',
@@ -88,4 +89,10 @@ export function tokenSigner(
       return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
     },
   };
+}
+
+/** What a key of an authority signs with. */
+function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): SignatureAlgorithm {
+  const hash: HashName = asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';
+  return { scheme: asymmetricKeyType === 'rsa' ? 'RSA_PKCS1' : 'ECDSA', hash };
 }

@@ -34,14 +34,25 @@ export const ecdsaOids = {
   sha512: oids.ecdsaWithSHA512,
 } as const satisfies HashTable;
 
+/** DSA with a hash (RFC 3279 §2.2.2, RFC 5758 §3.1): of certificates of the past, and their CRLs. */
+const dsaOids = {
+  sha1: oids.dsaWithSHA1,
+  sha224: oids.dsaWithSHA224,
+  sha256: oids.dsaWithSHA256,
+  sha384: oids.dsaWithSHA384,
+  sha512: oids.dsaWithSHA512,
+} as const satisfies HashTable;
+
 const hashes = reversed(hashOids);
 const rsaHashes = reversed(rsaOids);
 const ecdsaHashes = reversed(ecdsaOids);
+const dsaHashes = reversed(dsaOids);
 
 /** What the AlgorithmIdentifier of a signature says. */
 export type SignatureIdentifier =
   /** `hash` undefined: the algorithm of the key is named alone; where the hash stands, the format knows (CMS: RFC 3370 §3.2). */
   | { readonly scheme: 'RSA_PKCS1' | 'ECDSA'; readonly hash: KnownHash | undefined }
+  | { readonly scheme: 'DSA'; readonly hash: KnownHash }
   | { readonly scheme: 'RSA_PSS'; readonly hash: KnownHash; readonly mgfHash: KnownHash; readonly saltBytes: number }
   /** Ed25519, Ed448: the key signs messages whole. */
   | { readonly scheme: 'EDDSA' };
@@ -58,7 +69,7 @@ export function readHashIdentifier(identifier: DerElement): KnownHash | undefine
 }
 
 /**
- * Reads the AlgorithmIdentifier of a signature: RSA (RFC 4055), RSASSA-PSS with its parameters, ECDSA (RFC 5758), Ed25519 and Ed448 (RFC 8410). Undefined:
+ * Reads the AlgorithmIdentifier of a signature: RSA (RFC 4055), RSASSA-PSS with its parameters, ECDSA and DSA (RFC 5758), Ed25519 and Ed448 (RFC 8410). Undefined:
  * the algorithm, or a hash in its parameters, is not known.
  * @throws {DerError} for what is no AlgorithmIdentifier
  */
@@ -70,6 +81,8 @@ export function readSignatureIdentifier(identifier: DerElement): SignatureIdenti
   if (rsaHash !== undefined || oid === oids.rsaEncryption) return { scheme: 'RSA_PKCS1', hash: rsaHash };
   const ecdsaHash = ecdsaHashes.get(oid);
   if (ecdsaHash !== undefined || oid === oids.ecPublicKey) return { scheme: 'ECDSA', hash: ecdsaHash };
+  const dsaHash = dsaHashes.get(oid);
+  if (dsaHash !== undefined) return { scheme: 'DSA', hash: dsaHash };
   if (oid === oids.ed25519 || oid === oids.ed448) return { scheme: 'EDDSA' };
   // RFC 4055 §3.1: the parameters may be absent where a key is named, not where a signature is.
   return oid === oids.rsassaPss && parameters !== undefined ? readPssParameters(parameters) : undefined;

@@ -1,12 +1,18 @@
-import { createPublicKey, verify, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
+import { readPublicKey } from '../verification/public-key.ts';
+import { dataVerifies } from '../verification/verify-value.ts';
 
 /** The algorithms that authorities sign with: RFC 4055 §5 (parameters NULL), RFC 5758 §3.2 (no parameters). */
 const algorithms = {
-  sha256WithRSAEncryption: { hash: 'sha256', identifier: der.sequence(der.oid(oids.sha256WithRSAEncryption), der.nullValue()) },
-  ecdsaWithSHA256: { hash: 'sha256', identifier: der.sequence(der.oid(oids.ecdsaWithSHA256)) },
-  ecdsaWithSHA384: { hash: 'sha384', identifier: der.sequence(der.oid(oids.ecdsaWithSHA384)) },
+  sha256WithRSAEncryption: {
+    scheme: 'RSA_PKCS1',
+    hash: 'sha256',
+    identifier: der.sequence(der.oid(oids.sha256WithRSAEncryption), der.nullValue()),
+  },
+  ecdsaWithSHA256: { scheme: 'ECDSA', hash: 'sha256', identifier: der.sequence(der.oid(oids.ecdsaWithSHA256)) },
+  ecdsaWithSHA384: { scheme: 'ECDSA', hash: 'sha384', identifier: der.sequence(der.oid(oids.ecdsaWithSHA384)) },
 } as const;
 
 export type CertificateSignatureAlgorithm = keyof typeof algorithms;
@@ -51,9 +57,10 @@ export async function signedStructure(
   tbs: Uint8Array,
   ...after: readonly Uint8Array[]
 ): Promise<Uint8Array> {
-  const { hash, identifier } = algorithms[signer.signatureAlgorithm];
+  const { identifier, ...algorithm } = algorithms[signer.signatureAlgorithm];
   const value = await signer.sign(tbs);
-  if (!verify(hash, tbs, publicKeyOf(signer), value)) throw new Error("the new signature does not verify under the issuer's key");
+  if (!dataVerifies(publicKeyOf(signer), algorithm, tbs, value))
+    throw new Error("the new signature does not verify under the issuer's key");
   return der.sequence(tbs, identifier, der.bitString(value), ...after);
 }
 
@@ -63,7 +70,7 @@ const publicKeys = new WeakMap<Uint8Array, KeyObject>();
 function publicKeyOf({ subjectPublicKeyInfo }: Pick<CertificateSigner, 'subjectPublicKeyInfo'>): KeyObject {
   const known = publicKeys.get(subjectPublicKeyInfo);
   if (known !== undefined) return known;
-  const key = createPublicKey({ key: Buffer.from(subjectPublicKeyInfo), format: 'der', type: 'spki' });
+  const key = readPublicKey(subjectPublicKeyInfo);
   publicKeys.set(subjectPublicKeyInfo, key);
   return key;
 }

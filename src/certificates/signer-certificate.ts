@@ -1,7 +1,9 @@
-import { createPublicKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { X509Certificate, type KeyObject } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
 import { chainsOf } from './chains.ts';
+import { isIssuedBy } from './issued-by.ts';
 import { certificatesIn } from './pem.ts';
+import { hasSoundExponent, readPublicKey } from '../verification/public-key.ts';
 import { parseCertificate, type ParsedCertificate } from './x509.ts';
 
 /** The certificate of a signer whose key is elsewhere. */
@@ -54,16 +56,18 @@ export function signerCertificate(der: Uint8Array): SignerCertificate | undefine
 
 function publicKeyOf({ subjectPublicKeyInfo }: ParsedCertificate): KeyObject | undefined {
   try {
-    return createPublicKey({ key: Buffer.from(subjectPublicKeyInfo), format: 'der', type: 'spki' });
+    return readPublicKey(subjectPublicKeyInfo);
   } catch {
     return undefined;
   }
 }
 
-function keyTypeOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): SignerKeyType | undefined {
+function keyTypeOf(key: KeyObject): SignerKeyType | undefined {
+  const { asymmetricKeyType, asymmetricKeyDetails } = key;
   if (asymmetricKeyType === 'ec') return curves.get(asymmetricKeyDetails?.namedCurve);
   const bits = asymmetricKeyDetails?.modulusLength ?? 0;
-  return asymmetricKeyType === 'rsa' && bits >= minModulusBits && bits <= maxModulusBits ? `RSA-${bits}` : undefined;
+  const isSound = asymmetricKeyType === 'rsa' && bits >= minModulusBits && bits <= maxModulusBits && hasSoundExponent(key);
+  return isSound ? `RSA-${bits}` : undefined;
 }
 
 /**
@@ -89,7 +93,7 @@ export function issuersOf(der: Uint8Array, known: readonly Uint8Array[], trusted
 function isSelfSigned(der: Uint8Array | undefined): boolean {
   if (der === undefined) return false;
   const certificate = new X509Certificate(der);
-  return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
+  return isIssuedBy(certificate, certificate);
 }
 
 function sha1(der: Uint8Array): string {

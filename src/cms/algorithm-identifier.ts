@@ -54,7 +54,7 @@ export function algorithmOfOid(oid: string): { scheme: 'RSA_PKCS1' | 'ECDSA'; ha
  */
 export function readSignatureAlgorithm(identifier: DerElement, digestHash: HashName): SignatureAlgorithm | undefined {
   const named = readSignatureIdentifier(identifier);
-  if (named === undefined || named.scheme === 'EDDSA') return undefined;
+  if (named === undefined || named.scheme === 'EDDSA' || named.scheme === 'DSA') return undefined;
   const hash = named.hash === undefined ? digestHash : offered(named.hash);
   if (hash === undefined) return undefined;
   if (named.scheme !== 'RSA_PSS') return { scheme: named.scheme, hash };

@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { IssuingChain } from '../certificates/chains.ts';
 import { parseCertificate, type ParsedCertificate } from '../certificates/x509.ts';
 import type { TenantId } from '../clients/caller.ts';
@@ -7,6 +7,7 @@ import { Refusal } from '../result-codes.ts';
 import type { Counters } from '../state/repositories/attempts.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
+import { readPublicKey } from '../verification/public-key.ts';
 import { bindingOf, type DigestBinding } from './digest-binding.ts';
 import { checkState, storedStates, type KeyState, type StoredState, type Use } from './states.ts';
 
@@ -87,7 +88,7 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
     id: parseKeyId(row.key_id),
     type,
     certificate,
-    publicKey: createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' }),
+    publicKey: readPublicKey(certificate.subjectPublicKeyInfo),
     authority: row.authority,
     issuers,
     protocol,

@@ -6,7 +6,8 @@ import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../certificates/path/canonical-name.ts';
 import { generalNames, type GeneralName } from '../certificates/path/general-names.ts';
 import type { PathCertificate } from '../certificates/path/path-certificate.ts';
-import { holds, verificationRule } from '../certificates/verification-rule.ts';
+import { verificationRule } from '../certificates/verification-rule.ts';
+import { dataVerifies } from '../verification/verify-value.ts';
 import { readExtensions, type CrlExtension } from './crl-extensions.ts';
 import { readWhileAlive } from './read-while-alive.ts';
 import { RevokedEntries, type RevokedEntry } from './revoked-entries.ts';
@@ -85,7 +86,8 @@ function read(der: Uint8Array): Crl {
       ? 'it is a delta CRL'
       : (scopeLimit ?? (unknown === undefined ? undefined : `its extension ${unknown} is not understood`)),
     isSignedBy: foundOnce(
-      ({ publicKey }) => publicKey !== undefined && holds(verificationRule(algorithm), publicKey, tbsElement.raw, signature.subarray(1)),
+      ({ publicKey }) =>
+        publicKey !== undefined && dataVerifies(publicKey, verificationRule(algorithm), tbsElement.raw, signature.subarray(1)),
     ),
     find: (serialNumber) => entries?.find(serialNumber),
   };

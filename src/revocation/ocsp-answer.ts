@@ -8,7 +8,8 @@ import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../certificates/path/canonical-name.ts';
 import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
 import { readHashIdentifier } from '../certificates/signature-identifier.ts';
-import { holds, verificationRule } from '../certificates/verification-rule.ts';
+import { verificationRule } from '../certificates/verification-rule.ts';
+import { dataVerifies } from '../verification/verify-value.ts';
 
 /** The status of one certificate in an answer (RFC 6960 §4.2.1). */
 export interface SingleAnswer {
@@ -97,7 +98,7 @@ function readBasic(basic: Uint8Array): Omit<OcspAnswer, 'der'> {
     unknownCritical: extensions.find(({ oid, critical }) => critical && oid !== nonceType)?.oid,
     certificates: certificates.flatMap(readCertificate),
     isSignedBy: foundOnce(
-      ({ publicKey }) => publicKey !== undefined && holds(verificationRule(algorithm), publicKey, data.raw, signature.subarray(1)),
+      ({ publicKey }) => publicKey !== undefined && dataVerifies(publicKey, verificationRule(algorithm), data.raw, signature.subarray(1)),
     ),
   };
 }

@@ -2,6 +2,7 @@ import { ContentChanged, contentBytes } from '../documents/content-pieces.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { Refusal, type ResultName } from '../result-codes.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
+import { takesLong } from '../verification/effort.ts';
 import type { Additions } from './cms/levels.ts';
 import type { Moment, Prepared, SignatureFormat, SignerChain } from './format.ts';
 
@@ -46,7 +47,7 @@ export function formatThread<Parameters, State>(format: SignatureFormat<Paramete
 /** Content that takes long to prepare goes there from here on. */
 const slowContentBytes = 4 * 1024;
 
-/** A format that works on big content in threads, and on small content at once. */
+/** A format that works on big content, and on many values, in threads, and on what is small at once. */
 export class ThreadedFormat<Parameters, State> {
   readonly #format: SignatureFormat<Parameters, State>;
   readonly #module: URL;
@@ -69,7 +70,8 @@ export class ThreadedFormat<Parameters, State> {
   async complete(task: CompleteTask<State>, threads: WorkThreads): Promise<readonly Evidence[]> {
     const needed = task.documents.map((document, index) => (at(task.prepared, index).needsContent ? document : undefined));
     const whatIsNeeded = { ...task, documents: needed };
-    return areBig(needed) ? this.#inThread(threads, 'complete', whatIsNeeded) : completeHere(this.#format, whatIsNeeded);
+    const isLong = areBig(needed) || takesLong(task.signer.publicKey, task.values.length);
+    return isLong ? this.#inThread(threads, 'complete', whatIsNeeded) : completeHere(this.#format, whatIsNeeded);
   }
 
   async #inThread<T>(threads: Pick<WorkThreads, 'run'>, step: 'prepare' | 'complete', task: object): Promise<T> {

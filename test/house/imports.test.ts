@@ -24,6 +24,7 @@ const rooms: readonly (readonly string[])[] = [
   ['messages/'],
   ['documents/'],
   ['audit/'],
+  ['verification/'],
   ['token/'],
   ['state/'],
   ['pdf/'],

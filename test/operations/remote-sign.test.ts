@@ -17,6 +17,7 @@ import {
   type ClientName,
 } from '../support/api.ts';
 import { file, idOf, upload } from '../support/files.ts';
+import { forgedByCubeRoot, rsaPublicKey } from '../support/forged-values.ts';
 import { verifiedCades } from '../support/openssl-cms.ts';
 import { openssl } from '../support/openssl.ts';
 import {
@@ -419,7 +420,8 @@ describe('a session', () => {
 
 describe('remotePreSign refuses', () => {
   const documents = [contentDocument(text)];
-  const expiring = (notBefore: string, notAfter: string) => derOf(authority.certify('P-256', { notBefore, notAfter }).certificate);
+  const expiring = (notBefore: string, notAfter: string) =>
+    derOf(authority.certify('P-256', { validity: { notBefore, notAfter } }).certificate);
 
   it('2/234 for a certificate that has ended or is not valid yet, before it reads a document', async () => {
     for (const signerCertificate of [expiring('20200101000000Z', '20210101000000Z'), expiring('20900101000000Z', '20910101000000Z')]) {
@@ -476,10 +478,35 @@ describe('remotePreSign refuses', () => {
     expect([codeOf(answer), messageOf(answer)]).toEqual([code, expect.stringContaining(`${at}: `)]);
   });
 
+  it('1/104 for RSASSA-PSS without a salt', async () => {
+    const rawSignatureParameters = { signatureAlgorithmOid: pssOid, signatureAlgorithmParameters: { PSSParameters: { saltLength: 0 } } };
+    for (const signer of [certified(signerOf('RSA-2048')), {}]) {
+      const answer = await preSign({ parameters: { rawSignature: { rawSignatureParameters } }, inputDocuments: documents, ...signer });
+      expect([codeOf(answer), messageOf(answer)]).toEqual(['1/104', expect.stringContaining('PSSParameters/saltLength: ')]);
+    }
+  });
+
   it('1/104 for a key that no signature is made with', async () => {
     const pem = openssl(['req', '-x509', '-newkey', 'ed25519', '-nodes', '-keyout', '/dev/null', '-subj', '/CN=Ed', '-days', '2']);
     const certificate = pem.slice(pem.indexOf('-----BEGIN CERTIFICATE'));
     expect(codeOf(await preSign({ parameters: raw(), inputDocuments: documents, signerCertificate: certificate }))).toBe('1/104');
+  });
+
+  it.each([3n, 17n, 65_539n << 1n, (1n << 256n) + 1n])('1/104 for an RSA key with the public exponent %d', async (publicExponent) => {
+    const modulus = Buffer.concat([Buffer.of(0xc0), randomBytes(254), Buffer.of(1)]);
+    const signerCertificate = authority.certifyKey(rsaPublicKey(modulus, publicExponent));
+    const answer = await preSign({ parameters: raw(), inputDocuments: documents, signerCertificate });
+    expect([codeOf(answer), messageOf(answer)]).toEqual(['1/104', expect.stringMatching(/^\/signerCertificate: .*public exponent/)]);
+  });
+
+  it('a value that nobody made: for a public exponent of 3, by a cube root', async () => {
+    const signer = authority.certify('RSA-2048', { publicExponent: 3n });
+    const digest = createHash('sha256').update(text).digest();
+    const document = { ID: 'd', digest: { digestAlgOID: hashOids.sha256, digestValue: digest.toString('base64') } };
+    const opened = await preSign({ parameters: raw(), inputDocuments: [document], ...certified(signer) });
+    const forged = forgedByCubeRoot(256, hashOids.sha256, digest).toString('base64');
+    const answer = codeOf(opened) === '0/0' ? await complete(preparedIn(opened).signatureThreadId, { d: forged }) : opened;
+    expect(codeOf(answer)).toBe('1/104');
   });
 
   it('nothing where trustedCA is any certificate of the chain, given or known', async () => {

@@ -165,6 +165,7 @@ describe('rawSignature', () => {
       [contentDocument(text)],
     ],
     ['1/102', 'another trailer', pss, { PSSParameters: { trailerField: 2 } }, [contentDocument(text)]],
+    ['1/104', 'no salt', pss, { PSSParameters: { saltLength: 0 } }, [contentDocument(text)]],
     ['1/103', 'a salt too long for the key', pss, { PSSParameters: { saltLength: 300 } }, [contentDocument(text)]],
     [
       '1/104',

@@ -164,6 +164,18 @@ describe('the signatures of a document that is co-signed', () => {
     expect(() => prepare(broken, 'UNCHECKED')).not.toThrow();
   });
 
+  it('are refused where the signer has an RSA key with a public exponent below 65537', () => {
+    for (const [publicExponent, outcome] of [
+      [3, 'refused'],
+      [17, 'refused'],
+      [65_537, 'taken'],
+    ] as const) {
+      const document = opensslSigns(softwareSigner('small exponent', 'rsa', '5', publicExponent), []);
+      if (outcome === 'taken') expect(() => prepare(document, 'CHECKED')).not.toThrow();
+      else expect(() => prepare(document, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /public exponent/));
+    }
+  });
+
   it('are refused where the content is another', () => {
     const cms = joined(signedBy(first, content));
     const at = cms.indexOf('deux');
@@ -187,18 +199,14 @@ describe('the signatures of a document that is co-signed', () => {
     }
   });
 
-  it('are bounded in number, and those without signed attributes, which take long to verify, more so', () => {
+  it('are bounded in number, those without signed attributes too', () => {
     const plain = read(opensslSigns(first, ['-noattr']));
     const many = (count: number): Buffer => {
       const signerInfos = Array.from({ length: count }, () => plain.signerInfos[0] ?? Buffer.alloc(0));
       return joined(signedData({ ...plain, content: [content], signerInfos }));
     };
-    expect(() => prepare(many(20), 'CHECKED')).not.toThrow();
-    expect(() => prepare(many(21), 'CHECKED')).toThrow(
-      refusal('EXISTING_SIGNATURE_INVALID', /signature 21 of 21 .*without signed attributes/),
-    );
-    expect(() => prepare(many(500), 'UNCHECKED')).not.toThrow();
-    expect(() => prepare(many(501), 'UNCHECKED')).toThrow(refusal('UNSUPPORTED', /at most 500 signatures/));
+    for (const coSigning of ['CHECKED', 'UNCHECKED'] as const) expect(() => prepare(many(500), coSigning)).not.toThrow();
+    expect(() => prepare(many(501), 'CHECKED')).toThrow(refusal('UNSUPPORTED', /at most 500 signatures/));
   });
 
   it('are verified outside of the event loop, however small the document is', async () => {

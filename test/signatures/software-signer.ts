@@ -17,9 +17,11 @@ export interface SoftwareSigner extends SignerChain {
   readonly algorithm: SignatureAlgorithm;
 }
 
-export function softwareSigner(name: string, kind: 'rsa' | 'ec' = 'ec', serialNumber = '5'): SoftwareSigner {
+export function softwareSigner(name: string, kind: 'rsa' | 'ec' = 'ec', serialNumber = '5', publicExponent = 65_537): SoftwareSigner {
   const { privateKey } =
-    kind === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 });
+    kind === 'ec'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent });
   const pem = openssl(['req', '-x509', '-key', '{key}', '-subj', `/CN=${name}`, '-days', '2', '-set_serial', serialNumber], {
     key: keyPem(privateKey),
   });

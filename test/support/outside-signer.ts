@@ -13,19 +13,27 @@ export interface OutsideSigner {
   readonly certificate: string;
 }
 
+export interface SignerOptions {
+  readonly validity?: { readonly notBefore: string; readonly notAfter: string };
+  /** Of RSA; absent: 65537. */
+  readonly publicExponent?: bigint;
+}
+
 /** A CA of the outside world: a root and an authority below it, PEM. */
 export interface OutsideAuthority {
   readonly root: string;
   readonly issuer: string;
-  /** A certificate from it: valid for ten days from now, or from and until when. */
-  certify(type: OutsideKeyType, validity?: { readonly notBefore: string; readonly notAfter: string }): OutsideSigner;
+  /** A certificate from it: valid for ten days from now unless told otherwise. */
+  certify(type: OutsideKeyType, options?: SignerOptions): OutsideSigner;
+  /** A certificate for a public key (SubjectPublicKeyInfo, DER) that nobody has a private key for. PEM. */
+  certifyKey(subjectPublicKeyInfo: Uint8Array): string;
 }
 
 const coordinateBytes = { 'P-256': 32, 'P-384': 48, 'P-521': 66 } as const;
 
-function newKey(type: OutsideKeyType): string {
+function newKey(type: OutsideKeyType, publicExponent = 65_537n): string {
   const options = type.startsWith('RSA-')
-    ? ['-algorithm', 'RSA', '-pkeyopt', `rsa_keygen_bits:${type.slice(4)}`]
+    ? ['-algorithm', 'RSA', '-pkeyopt', `rsa_keygen_bits:${type.slice(4)}`, '-pkeyopt', `rsa_keygen_pubexp:${publicExponent}`]
     : ['-algorithm', 'EC', '-pkeyopt', `ec_paramgen_curve:${type}`];
   return openssl(['genpkey', ...options, '-quiet']);
 }
@@ -58,8 +66,8 @@ export function outsideAuthority(): OutsideAuthority {
   return {
     root,
     issuer,
-    certify(type, validity) {
-      const privateKey = newKey(type);
+    certify(type, { validity, publicExponent } = {}) {
+      const privateKey = newKey(type, publicExponent);
       const name = ['-subj', `/C=FR/CN=Outside ${type}`];
       const files = { key: privateKey, ca: issuer, caKey: issuerKey, index: '', configuration: authorityConfiguration };
       const signed = [
@@ -80,6 +88,13 @@ export function outsideAuthority(): OutsideAuthority {
       const request = openssl(['req', '-new', '-key', '{key}', ...name], files);
       const certificate = openssl([...signed, ...period, '-out', '{made}'], { ...files, request }, 'made').toString();
       return { type, privateKey, publicKey: openssl(['pkey', '-in', '{key}', '-pubout'], { key: privateKey }), certificate };
+    },
+    certifyKey(subjectPublicKeyInfo) {
+      const key = Buffer.from(subjectPublicKeyInfo).toString('base64');
+      return openssl(
+        ['x509', '-new', '-subj', '/CN=Outside key', '-days', '10', '-force_pubkey', '{key}', '-CA', '{ca}', '-CAkey', '{caKey}'],
+        { key: `-----BEGIN PUBLIC KEY-----\n${key}\n-----END PUBLIC KEY-----\n`, ca: issuer, caKey: issuerKey },
+      );
     },
   };
 }

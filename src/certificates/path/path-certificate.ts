@@ -3,6 +3,7 @@ import { oids } from '../../asn1/object-identifiers.ts';
 import { foundOnce, readOnce } from '../../asn1/read-once.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
+import { certificateVerifies } from '../issued-by.ts';
 import { readTbsCertificate, type TbsCertificate } from '../tbs-certificate.ts';
 import { maxCertificateBytes } from '../x509.ts';
 import { canonicalName, type CanonicalName } from './canonical-name.ts';
@@ -134,7 +135,7 @@ function readPathCertificate(der: Uint8Array): PathCertificate {
     ocspUrls: read(oids.authorityInfoAccess, (list) => children(list).flatMap((one) => accessUrl(one, oids.accessOcsp))) ?? [],
     needsNoStatus: extensions.has(oids.ocspNoCheck),
     unknownCritical: [...extensions.values()].find(({ oid, critical }) => critical && !understood.has(oid))?.oid,
-    isSignedBy: foundOnce(({ publicKey: key }) => key !== undefined && verifies(x509, key)),
+    isSignedBy: foundOnce(({ publicKey: key }) => x509 !== undefined && key !== undefined && certificateVerifies(der, key)),
   };
 }
 
@@ -157,14 +158,6 @@ function publicKeyOf(x509: X509Certificate | undefined): KeyObject | undefined {
     return x509?.publicKey;
   } catch {
     return undefined;
-  }
-}
-
-function verifies(x509: X509Certificate | undefined, key: KeyObject): boolean {
-  try {
-    return x509?.verify(key) ?? false;
-  } catch {
-    return false;
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash, type X509Certificate } from 'node:crypto';
+import { isIssuedBy } from '../../certificates/issued-by.ts';
 import { serialText, type CertificateList } from '../../revocation/certificate-list.ts';
 
 /** A CRL whose signature holds, and the CA that signed it. */
@@ -71,7 +72,7 @@ export class ClientTrust {
 
   /** While a CA's certificate is renewed, both are configured: the one that is valid counts. */
   #issuerOf(certificate: X509Certificate, nowMs: number): X509Certificate | undefined {
-    const issuers = this.#authorities.filter((authority) => issued(authority, certificate));
+    const issuers = this.#authorities.filter((authority) => isIssuedBy(certificate, authority));
     return (
       issuers.find(({ validFromDate, validToDate }) => validFromDate.getTime() <= nowMs && validToDate.getTime() > nowMs) ?? issuers[0]
     );
@@ -85,10 +86,6 @@ export class ClientTrust {
     if (list.revoked.has(serialText(certificate.serialNumber))) return { fault: 'CERT_REVOKED' };
     return endMs <= nowMs ? { fault: 'CRL_HAS_EXPIRED' } : { goodUntilMs: endMs };
   }
-}
-
-function issued(issuer: X509Certificate, certificate: X509Certificate): boolean {
-  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
 /** A CA is its name and key: its certificate may be renewed. */

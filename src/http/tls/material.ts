@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { isIssuedBy } from '../../certificates/issued-by.ts';
 import type { Config } from '../../config/config.ts';
 import { ClientTrust, type SignedList } from './client-trust.ts';
 import { tlsPolicy } from './policy.ts';
@@ -65,7 +66,7 @@ function authoritiesIn(file: string): X509Certificate[] {
   if (authorities.length === 0) throw new TlsMaterialError(`${file}: there is no certificate in PEM in this file`);
   for (const authority of authorities) {
     if (!authority.ca) throw new TlsMaterialError(`${file}: ${nameOf(authority)} is no certificate authority`);
-    if (!authorities.some((other) => authority.checkIssued(other) && authority.verify(other.publicKey))) {
+    if (!authorities.some((other) => isIssuedBy(authority, other))) {
       throw new TlsMaterialError(
         `${file}: the CA that issued ${nameOf(authority)} is missing: the file holds each CA up to its self-signed root`,
       );

@@ -1,17 +1,18 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import { DerError, readAll } from '../../asn1/reader.ts';
 import type { KnownHash } from '../../certificates/signature-identifier.ts';
-import { holds, verificationRule } from '../../certificates/verification-rule.ts';
+import { verificationRule } from '../../certificates/verification-rule.ts';
 import { parseCertificate } from '../../certificates/x509.ts';
 import { ConfigError } from '../../config/config.ts';
 import { parseCertificateList, type CertificateList } from '../../revocation/certificate-list.ts';
+import { dataVerifies } from '../../verification/verify-value.ts';
 import type { SignedList } from './client-trust.ts';
 
 /** A file's content is not what it should be. The message names the file. */
 export class TlsMaterialError extends ConfigError {}
 
 /** Hashes that no CRL is trusted with. */
-const weakHashes: ReadonlySet<KnownHash | undefined> = new Set<KnownHash>(['sha1', 'sha224']);
+const weakHashes: ReadonlySet<KnownHash> = new Set<KnownHash>(['sha1', 'sha224']);
 
 /** Reads the CRLs in a file's content, in PEM or DER, and verifies each under the CA that it names. @throws {TlsMaterialError} naming the file */
 export function readRevocationLists(content: Buffer, file: string, authorities: readonly X509Certificate[]): SignedList[] {
@@ -53,7 +54,7 @@ function parsed(der: Buffer, file: string): CertificateList {
 function signatureHolds({ toBeSigned, signatureAlgorithm, signatureValue }: CertificateList, key: KeyObject): boolean {
   try {
     const rule = verificationRule(readAll(signatureAlgorithm));
-    return !weakHashes.has(rule.hash) && holds(rule, key, toBeSigned, signatureValue);
+    return !('hash' in rule && weakHashes.has(rule.hash)) && dataVerifies(key, rule, toBeSigned, signatureValue);
   } catch (error) {
     if (error instanceof DerError) return false;
     throw error;

@@ -21,7 +21,8 @@ export function externalSigner(
   if (signer === undefined) {
     throw new Refusal('UNSUPPORTED', {
       at: '/signerCertificate',
-      message: 'the key of this certificate is of no type that is offered: RSA of 2048 to 8192 bits, P-256, P-384, P-521',
+      message:
+        'the key of this certificate is of no type that is offered: RSA of 2048 to 8192 bits with an odd public exponent from 65537 to 2^256, P-256, P-384, P-521',
     });
   }
   const own = authorities.get(config.tenants[caller.tenant]?.certificateAuthority ?? '');

@@ -19,7 +19,7 @@ export async function completeSession(
   if (signing.kind === 'bare') return values.map(bareValue);
   const { signatures, signer } = signing;
   const { algorithm, prepared } = signatures;
-  const toVerify = prepared.map(({ digest, dataToSign }, index) => ({ digest, data: dataToSign, value: at(values, index) }));
+  const toVerify = prepared.map(({ digest }, index) => ({ digest, value: at(values, index) }));
   const verified = await verifiedValues({ publicKey: signer.publicKey, algorithm, values: toVerify }, context.threads);
   const right = verified.map((value, index) => {
     if (value !== undefined) return value;

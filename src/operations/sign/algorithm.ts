@@ -61,7 +61,15 @@ function pssAlgorithm(raw: RawSignature): SignatureAlgorithm {
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/PSSMGF1Parameters`, message: 'MGF1 is given two different hashes' });
   }
   const mgfHash = outer ?? inner ?? hash;
-  return { scheme: 'RSA_PSS', hash, mgfHash, saltBytes: pss?.saltLength ?? hashBytes[hash] };
+  const saltBytes = pss?.saltLength ?? hashBytes[hash];
+  // RFC 8017 §9.1, note 4: without a salt the same digest always gives the same value, and the proof of RSASSA-PSS is lost.
+  if (saltBytes === 0) {
+    throw new Refusal('UNSUPPORTED', {
+      at: `${at}/PSSParameters/saltLength`,
+      message: 'a signature has a salt: offered are 1 byte and more; absent, as many as the hash has',
+    });
+  }
+  return { scheme: 'RSA_PSS', hash, mgfHash, saltBytes };
 }
 
 /**

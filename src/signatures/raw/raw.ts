@@ -3,7 +3,7 @@ import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { dataToSignMaxBytes, type SignatureFormat } from '../format.ts';
 import { hashContent } from '../hash-content.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
-import { valueVerifies } from '../../cms/verify-value.ts';
+import { valueVerifies } from '../../verification/verify-value.ts';
 
 export interface RawParameters {
   readonly algorithm: SignatureAlgorithm;
@@ -19,9 +19,9 @@ export const rawFormat: SignatureFormat<RawParameters, null> = {
     return { digest, algorithm, dataToSign, needsContent: false, state: null, documentDigest: { hash: algorithm.hash, value: digest } };
   },
 
-  complete({ digest, algorithm, dataToSign }, value, { publicKey }) {
+  complete({ digest, algorithm }, value, { publicKey }) {
     const content = algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
-    if (!valueVerifies(publicKey, algorithm, { digest, data: dataToSign }, content)) {
+    if (!valueVerifies(publicKey, algorithm, digest, content)) {
       throw new Error('the signature value does not verify under the signer certificate');
     }
     return bareValue(content);

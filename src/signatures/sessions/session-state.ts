@@ -1,7 +1,7 @@
-import { createPublicKey } from 'node:crypto';
 import { z } from 'zod';
 import { parseCertificate } from '../../certificates/x509.ts';
 import { hashNames, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { readPublicKey } from '../../verification/public-key.ts';
 import { AskedLevel } from '../asked-level.ts';
 import type { SignerChain } from '../format.ts';
 import { formatNames, type PreparedSignatures } from '../prepared-signatures.ts';
@@ -25,9 +25,6 @@ export interface SessionState {
   readonly signing: SessionSignatures;
 }
 
-/** Values over longer data are verified by the digest alone. */
-const keptDataMaxBytes = 8 * 1024;
-
 const Bytes = z.base64().transform((text): Uint8Array => Buffer.from(text, 'base64'));
 const Hash = z.enum(hashNames);
 const Algorithm = z.discriminatedUnion('scheme', [
@@ -45,7 +42,10 @@ const Stored = z.strictObject({
       level: AskedLevel.optional(),
       certificate: Bytes,
       issuers: z.array(Bytes),
-      documents: z.array(z.strictObject({ digest: Bytes, dataToSign: Bytes.optional(), needsContent: z.boolean(), state: z.unknown() })),
+      // dataToSign was kept by earlier versions: the digest says as much.
+      documents: z.array(
+        z.strictObject({ digest: Bytes, dataToSign: z.base64().optional(), needsContent: z.boolean(), state: z.unknown() }),
+      ),
     })
     .optional(),
 });
@@ -55,12 +55,7 @@ export function sessionText({ documents, signing }: SessionState): string {
   if (signing.kind === 'bare') return JSON.stringify({ documents, bare: { algorithm: signing.algorithm } });
   const { signatures, signer } = signing;
   const { format, algorithm, level } = signatures;
-  const prepared = signatures.prepared.map(({ digest, dataToSign, needsContent, state }) => ({
-    digest: base64(digest),
-    ...(dataToSign === undefined || dataToSign.length > keptDataMaxBytes ? {} : { dataToSign: base64(dataToSign) }),
-    needsContent,
-    state,
-  }));
+  const prepared = signatures.prepared.map(({ digest, needsContent, state }) => ({ digest: base64(digest), needsContent, state }));
   const chain = { certificate: base64(signer.certificate.der), issuers: signer.issuers.map(base64) };
   return JSON.stringify({ documents, prepared: { format, algorithm, level, ...chain, documents: prepared } });
 }
@@ -72,11 +67,11 @@ export function sessionState(text: string): SessionState {
   if (prepared === undefined) return { documents, signing: { kind: 'bare', algorithm: bare?.algorithm } };
   const { format, algorithm, level, issuers } = prepared;
   const certificate = parseCertificate(prepared.certificate);
-  const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
-  const each = prepared.documents.map(({ digest, dataToSign, needsContent, state }) => ({
+  const publicKey = readPublicKey(certificate.subjectPublicKeyInfo);
+  const each = prepared.documents.map(({ digest, needsContent, state }) => ({
     digest,
     algorithm,
-    dataToSign,
+    dataToSign: undefined,
     needsContent,
     state,
   }));

@@ -2,11 +2,13 @@ import type { KeyObject } from 'node:crypto';
 import { moduleFile } from '../../config/module-file.ts';
 import type { WorkThreads } from '../../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { takesLong } from '../../verification/effort.ts';
+import { valueVerifies } from '../../verification/verify-value.ts';
 import { ecdsaValueToDer, possibleEcdsaValues } from '../signature-value.ts';
-import { valueVerifies, type Signed } from '../../cms/verify-value.ts';
 
-/** A value that was made elsewhere, and what it should be of. */
-export interface OutsideValue extends Signed {
+/** A value that was made elsewhere, and the digest that it should be of. */
+export interface OutsideValue {
+  readonly digest: Uint8Array;
   readonly value: Uint8Array;
 }
 
@@ -16,22 +18,17 @@ export interface ValuesTask {
   readonly values: readonly OutsideValue[];
 }
 
-/** From here on values are verified outside of the event loop: by the digest alone, ECDSA takes milliseconds. */
-const manyValues = 64;
-const manySlowValues = 2;
 const thread = moduleFile('./verify-values-thread', import.meta.url);
 
 /** Each value in the form that formats take (ECDSA: r‖s), undefined where it does not verify. ECDSA values may be r‖s or DER. */
 export async function verifiedValues(task: ValuesTask, threads: WorkThreads): Promise<readonly (Uint8Array | undefined)[]> {
-  const slow = task.algorithm.scheme === 'ECDSA' ? task.values.filter(({ data }) => data === undefined).length : 0;
-  if (task.values.length < manyValues && slow < manySlowValues) return verifyValues(task);
-  return threads.run(thread, 'verifyValues', task);
+  return takesLong(task.publicKey, task.values.length) ? threads.run(thread, 'verifyValues', task) : verifyValues(task);
 }
 
 export function verifyValues({ publicKey, algorithm, values }: ValuesTask): readonly (Uint8Array | undefined)[] {
-  return values.map(({ value, ...signed }) => {
-    if (algorithm.scheme !== 'ECDSA') return valueVerifies(publicKey, algorithm, signed, value) ? value : undefined;
+  return values.map(({ digest, value }) => {
+    if (algorithm.scheme !== 'ECDSA') return valueVerifies(publicKey, algorithm, digest, value) ? value : undefined;
     const possible = possibleEcdsaValues(value, publicKey.asymmetricKeyDetails?.namedCurve);
-    return possible.find((one) => valueVerifies(publicKey, algorithm, signed, ecdsaValueToDer(one)));
+    return possible.find((one) => valueVerifies(publicKey, algorithm, digest, ecdsaValueToDer(one)));
   });
 }
