@@ -1,12 +1,14 @@
-import { chmodSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import type { AdminConfig } from '../config/admin-config.ts';
 import { JsonError } from '../http/json-scanner.ts';
 import { parseStrictJson } from '../http/strict-json.ts';
+import { groupNumber } from '../service/accounts.ts';
+import { peerUser } from '../service/peer-user.ts';
+import { permit } from '../service/socket-permissions.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Connections } from './connections.ts';
-import { peerUser } from './peer-user.ts';
 import { adminProtocol, AdminRequest, requestMaxBytes, type AdminAnswer } from './protocol.ts';
 
 const requestSeconds = 10;
@@ -28,8 +30,9 @@ export class AdminSocket {
   }
 
   /** @throws {Error} where another service listens there, or nobody can */
-  static async open({ socketPath, access }: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
+  static async open({ socketPath, access, group }: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
     if (await isListenedTo(socketPath)) throw new Error(`admin.socketPath: another service listens at ${socketPath}`);
+    const admitted = access === 'group' ? admittedGroup(group) : undefined;
     try {
       // Where the directory is missing, listening says that permission is.
       statSync(dirname(socketPath));
@@ -51,8 +54,12 @@ export class AdminSocket {
       });
       server.listen(socketPath, resolve);
     });
-    // The process makes files for its user alone; the group is let in here.
-    chmodSync(socketPath, access === 'group' ? 0o660 : 0o600);
+    try {
+      permit(socketPath, { mode: admitted === undefined ? 0o600 : 0o660, group: admitted });
+    } catch (error) {
+      server.close();
+      throw new Error(`admin.group: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
     return new AdminSocket(socketPath, server, waiting);
   }
 
@@ -65,6 +72,15 @@ export class AdminSocket {
       for (const socket of this.#waiting) socket.destroy();
     });
     rmSync(this.#path, { force: true });
+  }
+}
+
+/** @throws {Error} where the machine has no such group */
+function admittedGroup(group: AdminConfig['group']): number {
+  try {
+    return groupNumber(group);
+  } catch (error) {
+    throw new Error(`admin.group: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }
 
