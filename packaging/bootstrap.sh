@@ -173,6 +173,8 @@ build_dist() {
     -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'
   cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack -I "$runtime_directory/include/node" \
     -o dist/service-manager.node native/service-manager.c >&2 9>&- || fail 'the build of the link to the service manager failed'
+  cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack -I "$runtime_directory/include/node" \
+    -isystem node_modules/pkcs11js/includes -o dist/pin.node native/pin.c -ldl >&2 9>&- || fail 'the build of the login to the token failed'
   mv -f var/build-started dist/.built
 }
 

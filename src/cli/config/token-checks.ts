@@ -19,11 +19,12 @@ export function checkToken({ token }: Config, findings: Findings): void {
   };
   say(findings.faults, sessionFaults(token.threads, profile));
   if (pin !== undefined) say(findings.faults, pinFaults(profile, pin));
+  pin?.fill(0);
   // The unit of a host that somebody else starts may set what is missing here.
   say(token.host === 'external' ? findings.notes : findings.faults, environmentFaults(profile, token.environment));
 }
 
-function pinOf(reference: string, findings: Findings): string | undefined {
+function pinOf(reference: string, findings: Findings): Buffer | undefined {
   const place = findings.at('token.pin');
   if (!reference.startsWith('credential:') || process.env['CREDENTIALS_DIRECTORY'] !== undefined)
     return place.tryTo(() => pinFrom(reference));
