@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
-import { permit } from '../../service/socket-permissions.ts';
+import { permit } from '../../service/unix-socket.ts';
 import type { KeyId } from '../key-id.ts';
 import { callClockMs, elapsedMs } from './call-clock.ts';
 import type { Greeting } from './greeting.ts';
