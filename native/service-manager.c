@@ -1,15 +1,18 @@
 /*
- * What Node lacks for a service under systemd: a datagram to the service manager's socket, the user at the other end of a Unix socket, and whether the kernel's
- * clock is synchronised. The datagram has to come from the main process itself, for a unit with NotifyAccess=main takes it from nobody else. sd_notify(3) has
+ * What Node lacks for a service under systemd: a datagram to the service manager's socket, the user at the other end of a Unix socket, the numbers of users and
+ * groups, and whether the kernel's clock is synchronised. The datagram has to come from the main process itself, for a unit with NotifyAccess=main takes it from nobody else. sd_notify(3) has
  * the protocol.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <malloc.h>
 #include <node_api.h>
+#include <pwd.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -98,6 +101,58 @@ static napi_value js_peer_user(napi_env env, napi_callback_info info) {
   return napi_create_uint32(env, peer.uid, &user) == napi_ok ? user : NULL;
 }
 
+/* The longest entry that is read of a user or a group: one with thousands of members. */
+#define ENTRY_MAX_BYTES (1 << 20)
+/* No account's name is longer (useradd(8): 32). */
+enum { NAME_MAX_BYTES = 256 };
+
+/* Asks getpwnam_r or getgrnam_r. Returns 0 or an errno; `found` says whether there is such an account. */
+static int account_number(const char *name, int is_group, uint32_t *number, int *found) {
+  *found = 0;
+  for (size_t size = 4096; size <= ENTRY_MAX_BYTES; size *= 4) {
+    char *space = malloc(size);
+    if (space == NULL) return ENOMEM;
+    struct passwd user, *the_user = NULL;
+    struct group group, *the_group = NULL;
+    int outcome = is_group ? getgrnam_r(name, &group, space, size, &the_group) : getpwnam_r(name, &user, space, size, &the_user);
+    if (the_user != NULL || the_group != NULL) {
+      *found = 1;
+      *number = is_group ? group.gr_gid : user.pw_uid;
+    }
+    free(space);
+    if (outcome == ERANGE) continue;
+    /* Of a name that is not there, some sources of names say so by an error (getpwnam(3), ERRORS). */
+    return *found || outcome == ENOENT || outcome == ESRCH ? 0 : outcome;
+  }
+  return ERANGE;
+}
+
+static napi_value account(napi_env env, napi_callback_info info, int is_group) {
+  napi_value argument;
+  napi_value answer;
+  size_t count = 1;
+  char name[NAME_MAX_BYTES + 1];
+  size_t length = 0;
+  uint32_t number = 0;
+  int found = 0;
+  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+      napi_get_value_string_utf8(env, argument, name, sizeof name, &length) != napi_ok || length >= NAME_MAX_BYTES || strlen(name) != length) {
+    return throw_errno(env, EINVAL);
+  }
+  int outcome = account_number(name, is_group, &number, &found);
+  if (outcome != 0) return throw_errno(env, outcome);
+  return found && napi_create_uint32(env, number, &answer) == napi_ok ? answer : NULL;
+}
+
+/* userNumber(name), groupNumber(name): the number of an account, or undefined (getpwnam(3), getgrnam(3)). */
+static napi_value js_user_number(napi_env env, napi_callback_info info) {
+  return account(env, info, 0);
+}
+
+static napi_value js_group_number(napi_env env, napi_callback_info info) {
+  return account(env, info, 1);
+}
+
 /* adjustExternalMemory(bytes): tells the garbage collector of memory that it does not count by itself, and of its end. */
 static napi_value js_adjust_external_memory(napi_env env, napi_callback_info info) {
   napi_value argument;
@@ -132,6 +187,8 @@ NAPI_MODULE_INIT() {
     {"send", NULL, js_send, NULL, NULL, NULL, napi_enumerable, NULL},
     {"closeOnExec", NULL, js_close_on_exec, NULL, NULL, NULL, napi_enumerable, NULL},
     {"peerUser", NULL, js_peer_user, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"userNumber", NULL, js_user_number, NULL, NULL, NULL, napi_enumerable, NULL},
+    {"groupNumber", NULL, js_group_number, NULL, NULL, NULL, napi_enumerable, NULL},
     {"clockErrorMicroseconds", NULL, js_clock_error, NULL, NULL, NULL, napi_enumerable, NULL},
     {"adjustExternalMemory", NULL, js_adjust_external_memory, NULL, NULL, NULL, napi_enumerable, NULL},
   };

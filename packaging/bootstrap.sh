@@ -163,10 +163,13 @@ build_current() {
   [ -f dist/.built ] && [ -z "$(find src native native-config/isolation tsconfig.json tsconfig.build.json package-lock.json -newer dist/.built)" ]
 }
 
-# A module that Node loads: OpenSSL is Node's own, whose symbols it exports.
+# A module that Node loads: its name, words for a failure, further arguments of the compiler. OpenSSL is Node's own, whose symbols it exports.
 build_native() {
+  module=$1
+  what=$2
+  shift 2
   cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack -I "$runtime_directory/include/node" \
-    -o "dist/$1.node" "native/$1.c" >&2 9>&- || fail "the build of $2 failed"
+    -o "dist/$module.node" "native/$module.c" "$@" >&2 9>&- || fail "the build of $what failed"
 }
 
 build_dist() {
@@ -179,6 +182,7 @@ build_dist() {
     -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'
   build_native service-manager 'the link to the service manager'
   build_native verify-value 'the verification of signature values'
+  build_native pin 'the login to the token' -isystem node_modules/pkcs11js/includes -ldl
   mv -f var/build-started dist/.built
 }
 

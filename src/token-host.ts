@@ -12,7 +12,6 @@ function say(level: 'error' | 'warn', message: string): void {
 /** The token host: the process that holds the PKCS#11 module. */
 const { config: configPath, flags } = programArguments('token-host', {
   'with-parent': 'end when standard input does',
-  'for-group': 'let the group of this process use the token, as where the daemon is another user',
 });
 if (flags['with-parent']) {
   process.stdin.on('end', () => process.exit(0));
@@ -32,7 +31,7 @@ try {
   });
   const config = loadTokenConfig(configPath);
   manager.status('starting: logging in to the token');
-  host = await runHost(config, { socketMode: flags['for-group'] ? 0o660 : 0o600 });
+  host = await runHost(config);
   // Calls of the module have deadlines of their own; what is left to watch is this thread.
   new Watchdog(manager, [], () => undefined).start();
   manager.ready(`serving token "${config.label}" on ${config.threads} threads`);

@@ -1,12 +1,13 @@
-import { chmodSync, rmSync, statSync } from 'node:fs';
-import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { dirname } from 'node:path';
+import { rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
 import type { AdminConfig } from '../config/admin-config.ts';
 import { JsonError } from '../http/json-scanner.ts';
 import { parseStrictJson } from '../http/strict-json.ts';
+import { groupNumber } from '../service/accounts.ts';
+import { peerUser } from '../service/peer-user.ts';
+import { listenAtPath, permissionsFor } from '../service/unix-socket.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Connections } from './connections.ts';
-import { peerUser } from './peer-user.ts';
 import { adminProtocol, AdminRequest, requestMaxBytes, type AdminAnswer } from './protocol.ts';
 
 const requestSeconds = 10;
@@ -28,15 +29,8 @@ export class AdminSocket {
   }
 
   /** @throws {Error} where another service listens there, or nobody can */
-  static async open({ socketPath, access }: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
-    if (await isListenedTo(socketPath)) throw new Error(`admin.socketPath: another service listens at ${socketPath}`);
-    try {
-      // Where the directory is missing, listening says that permission is.
-      statSync(dirname(socketPath));
-      rmSync(socketPath, { force: true });
-    } catch (error) {
-      throw unusable(error);
-    }
+  static async open({ socketPath, access, group }: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
+    const admitted = access === 'group' ? admittedGroup(group) : undefined;
     const connections = new Connections(process.getuid?.() ?? 0);
     const waiting = new Set<Socket>();
     const server = createServer((socket) => {
@@ -45,14 +39,11 @@ export class AdminSocket {
         socket.destroy();
       });
     });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', (error) => {
-        reject(unusable(error));
-      });
-      server.listen(socketPath, resolve);
-    });
-    // The process makes files for its user alone; the group is let in here.
-    chmodSync(socketPath, access === 'group' ? 0o660 : 0o600);
+    try {
+      await listenAtPath(server, socketPath, permissionsFor(admitted));
+    } catch (error) {
+      throw new Error(`admin.socketPath: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
     return new AdminSocket(socketPath, server, waiting);
   }
 
@@ -68,22 +59,13 @@ export class AdminSocket {
   }
 }
 
-function unusable(error: unknown): Error {
-  return new Error(`admin.socketPath: ${error instanceof Error ? error.message : String(error)}`);
-}
-
-/** A socket that an earlier process left refuses; a service that runs takes the connection. */
-async function isListenedTo(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => {
-      resolve(false);
-    });
-  });
+/** @throws {Error} where the machine has no such group */
+function admittedGroup(group: AdminConfig['group']): number {
+  try {
+    return groupNumber(group);
+  } catch (error) {
+    throw new Error(`admin.group: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
 }
 
 interface Serving {

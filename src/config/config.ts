@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { absoluteAuthority, AuthorityName, CertificateAuthority } from './authority-config.ts';
 import { LimitsConfig } from './limits-config.ts';
+import { Account } from './account.ts';
 import { AdminConfig } from './admin-config.ts';
 import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
@@ -98,6 +99,12 @@ export const Config = z.strictObject({
       .strictObject({
         host: z.string().default('127.0.0.1').describe('Address to listen on, where systemd hands over no socket.'),
         port: Port.default(9443).describe('TCP port to listen on, where systemd hands over no socket.'),
+        socketPath: FilePath.optional().describe(
+          'A Unix socket to listen on instead of host and port, where systemd hands over none: whatever user of the machine may read what loopback answers.',
+        ),
+        socketGroup: Account.optional().describe(
+          'The group that may connect to the Unix socket, by name or number (mode 0660); the user of the service has to be in it. Absent: the user of the service alone (mode 0600).',
+        ),
         ...connectionLimits({ connectionsMax: 100, idleTimeoutSeconds: 60 }),
       })
       .prefault({}),
@@ -175,6 +182,7 @@ export class ConfigError extends Error {}
 /** Reads the YAML file. Relative paths in it are relative to it. @throws {ConfigError} */
 export function loadConfig(path: string): Config {
   const config = check(Config, readYaml(path), path);
+  const { socketPath, socketGroup } = config.listeners.operations;
   const faults = Object.entries(config.tenants)
     .filter(([, { certificateAuthority }]) => config.certificateAuthorities[certificateAuthority] === undefined)
     .map(
@@ -184,6 +192,9 @@ export function loadConfig(path: string): Config {
   const undelivered = Object.entries(config.tenants).find(([, { otpDelivery }]) => otpDelivery === 'MESSAGE');
   if (undelivered !== undefined && config.messages === undefined) {
     faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: MESSAGE needs a gateway, and there is no section messages`);
+  }
+  if (socketGroup !== undefined && socketPath === undefined) {
+    faults.push(`${path}: listeners.operations.socketGroup: there is no socketPath that the group could connect to`);
   }
   faults.push(...identityProviderFaults(config.identityProviders, config.tenants).map((fault) => `${path}: ${fault}`));
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
@@ -224,7 +235,7 @@ function check<T extends z.ZodType>(schema: T, value: unknown, path: string): z.
 }
 
 function withAbsolutePaths(config: Config, base: string): Config {
-  const { api } = config.listeners;
+  const { api, operations } = config.listeners;
   return {
     ...config,
     listeners: {
@@ -235,6 +246,10 @@ function withAbsolutePaths(config: Config, base: string): Config {
         key: fileOrCredential(base, api.key),
         clientCertificateAuthority: resolve(base, api.clientCertificateAuthority),
         clientRevocationLists: api.clientRevocationLists.map((file) => resolve(base, file)),
+      },
+      operations: {
+        ...operations,
+        ...(operations.socketPath === undefined ? {} : { socketPath: resolve(base, operations.socketPath) }),
       },
     },
     token: absoluteToken(config.token, base),

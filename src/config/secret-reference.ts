@@ -13,6 +13,17 @@ const maxSecretBytes = 16 * 1024;
  * @throws {ConfigError}
  */
 export function readSecret(reference: string, owner: 'self' | 'anyone' = 'self'): string {
+  const bytes = readSecretBytes(reference, owner);
+  const secret = bytes.toString('utf8');
+  bytes.fill(0);
+  return secret;
+}
+
+/**
+ * The same in bytes, for who wipes them after their use, as no string can be. They are the only copy in the process, in memory that threads share when it is
+ * sent between them. @throws {ConfigError}
+ */
+export function readSecretBytes(reference: string, owner: 'self' | 'anyone' = 'self'): Buffer {
   const colon = reference.indexOf(':');
   const target = reference.slice(colon + 1);
   if (reference.startsWith('credential:')) {
@@ -25,22 +36,27 @@ export function readSecret(reference: string, owner: 'self' | 'anyone' = 'self')
 }
 
 /** What is judged is the file that is read: it is opened first, and nobody can put another in its place between. */
-function readRegularFile(reference: string, path: string, faultOf: (stats: Stats) => string | undefined): string {
+function readRegularFile(reference: string, path: string, faultOf: (stats: Stats) => string | undefined): Buffer {
   const descriptor = openFile(reference, path);
   try {
     const stats = fstatSync(descriptor);
     const fault = stats.isFile() ? faultOf(stats) : 'this is no regular file';
     if (fault !== undefined) throw new ConfigError(`${reference}: ${fault}`);
-    const bytes = Buffer.alloc(maxSecretBytes + 1);
+    // Neither in the heap, whose contents are moved, nor copied for another thread.
+    const bytes = Buffer.from(new SharedArrayBuffer(maxSecretBytes + 1));
     const length = readSync(descriptor, bytes, 0, bytes.length, 0);
     if (length > maxSecretBytes) throw new ConfigError(`${reference}: longer than ${maxSecretBytes} bytes, which no secret is`);
-    const secret = bytes.toString('utf8', 0, length).replace(/\r?\n$/, '');
-    bytes.fill(0);
-    if (secret === '') throw new ConfigError(`${reference}: this file is empty`);
+    const secret = withoutNewline(bytes.subarray(0, length));
+    if (secret.length === 0) throw new ConfigError(`${reference}: this file is empty`);
     return secret;
   } finally {
     closeSync(descriptor);
   }
+}
+
+function withoutNewline(bytes: Buffer): Buffer {
+  if (bytes.at(-1) !== 0x0a) return bytes;
+  return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1);
 }
 
 function openFile(reference: string, path: string): number {

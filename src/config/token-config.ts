@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { Account } from './account.ts';
 import { SecretReference } from './state-config.ts';
 
 const FilePath = z.string().min(1);
@@ -44,6 +45,9 @@ export const TokenConfig = z.strictObject({
     .default('external')
     .describe('spawn: the daemon starts and restarts the token host. external: somebody else does (systemd), and the daemon connects.'),
   socketPath: FilePath.default('/run/signetd-token/token.sock').describe("The token host's Unix socket."),
+  clientUser: Account.optional().describe(
+    'The user of the daemon, by name or number, where it is another one than that of the token host. Root apart, the host serves no other user. Absent: its own.',
+  ),
   environment: z.record(z.string(), z.string()).default({}).describe('Further environment of the token host, such as SOFTHSM2_CONF.'),
 });
 export type TokenConfig = z.output<typeof TokenConfig>;

@@ -241,7 +241,8 @@ export class Activation {
     const settled = answer ?? purpose?.answer;
     const outcome = refusal !== undefined ? { refusal } : settled === undefined ? undefined : { answer: settled };
     const holding = { states: storedStatesFor(use), mac: isOwn ? secret.mac : undefined };
-    await this.#settling.right(key, reservation, { use, holding, usesUpOtp: !isOwn && usesUp, change, purpose, outcome });
+    const setsBack = isGuarded(secret, key);
+    await this.#settling.right(key, reservation, { use, holding, setsBack, usesUpOtp: !isOwn && usesUp, change, purpose, outcome });
     if (change !== undefined) {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {
@@ -250,6 +251,14 @@ export class Activation {
     }
     if (refusal !== undefined) throw refusal;
   }
+}
+
+/**
+ * Whether the failures that a key counts are guesses at a secret of this kind: at its own secret, and at one-time passwords where it has none. Whoever is
+ * given one-time passwords could else go on guessing at the password between them.
+ */
+function isGuarded({ kind }: PossibleSecret, { protocol }: KeyRecord): boolean {
+  return kind !== 'TRANSACTION' && (protocol === 'OTP') === kind.startsWith('OTP_');
 }
 
 /** What the secret was for is done by the settlement, which holds only what it found to be so. */

@@ -34,6 +34,8 @@ export interface Gain {
   readonly use: Use;
   /** What must hold still. */
   readonly holding: Holding;
+  /** The failures of the key were guesses at this secret: it ends their count. */
+  readonly setsBack: boolean;
   /** The one-time password is used up. */
   readonly usesUpOtp: boolean;
   readonly change: KeyChange | undefined;
@@ -82,12 +84,12 @@ export class Settling {
   async right(
     key: KeyRecord,
     reservation: Reservation | undefined,
-    { use, holding, usesUpOtp, change, purpose, outcome }: Gain,
+    { use, holding, setsBack, usesUpOtp, change, purpose, outcome }: Gain,
   ): Promise<void> {
     const changes = reservation !== undefined || change !== undefined || purpose !== undefined || key.failuresSinceSuccess > 0;
     if (!changes && !(outcome !== undefined && settlementIsNeeded())) return;
     const fate = usesUpOtp ? 'used' : 'kept';
-    const work = step('settleUse', { ...this.#settlement(key, reservation, 'right', fate), change, holding });
+    const work = step('settleUse', { ...this.#settlement(key, reservation, 'right', fate), change, holding, setsBack });
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);
     try {
       const [counters] = await this.#store.commit([

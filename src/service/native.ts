@@ -9,6 +9,10 @@ interface Native {
   closeOnExec(fd: number): void;
   /** Number of the user who connected a Unix socket, as the kernel saw it then. @throws {Error} where it is no such socket */
   peerUser(fd: number): number;
+  /** Number of the user of a name; undefined where there is none. @throws {Error} where nobody can tell */
+  userNumber(name: string): number | undefined;
+  /** Number of the group of a name; undefined where there is none. @throws {Error} where nobody can tell */
+  groupNumber(name: string): number | undefined;
   /** The bound that the kernel has for the error of its clock; -1 where nothing synchronises it. @throws {Error} where the kernel may not be asked */
   clockErrorMicroseconds(): number;
   /** Tells the garbage collector of this thread of memory that it does not count by itself; negative where it is gone. */

@@ -20,8 +20,12 @@ let carriedOut: { request: AdminRequest; uid: number }[];
 
 const done: AdminAnswer = { outcome: 'done', result: { well: true }, notes: [] };
 
-async function open(access: 'user' | 'group' = 'user', path = socketPath): Promise<AdminSocket> {
-  return AdminSocket.open({ socketPath: path, access }, recordingLog(), async (request, uid) => {
+async function open(
+  access: 'user' | 'group' = 'user',
+  path = socketPath,
+  group: number | string = process.getgid?.() ?? 0,
+): Promise<AdminSocket> {
+  return AdminSocket.open({ socketPath: path, access, group }, recordingLog(), async (request, uid) => {
     carriedOut.push({ request, uid });
     return Promise.resolve(done);
   });

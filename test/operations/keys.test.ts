@@ -1,5 +1,18 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { call, codeOf, contentDocument, directory, messageOf, newKey, secretOf, type ApiAnswer, type ClientName } from '../support/api.ts';
+import {
+  call,
+  certificateRequest,
+  codeOf,
+  contentDocument,
+  directory,
+  messageOf,
+  newKey,
+  secretOf,
+  textOf,
+  type ApiAnswer,
+  type ClientName,
+} from '../support/api.ts';
 import { keyIdOf } from '../support/quickstart-state.ts';
 import { privateKeysOnToken } from '../support/token-listing.ts';
 
@@ -8,6 +21,13 @@ const signWith = async (client: ClientName, keyReference: object): Promise<ApiAn
 const check = async (client: ClientName, keyReference: object): Promise<ApiAnswer> =>
   call(client, 'pki/checkKey', { keyReference, requestID: 'c' });
 const remove = async (client: ClientName, keyReference: object): Promise<ApiAnswer> => call(client, 'pki/removeKey', { keyReference });
+/** A one-time password for the document of `signWith`; undefined where the key is locked. */
+const otpFor = async (client: ClientName, keyReference: string): Promise<string | undefined> => {
+  const digestValue = createHash('sha256').update('x').digest('base64');
+  const digest = [{ id: 'd', digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue }];
+  const answer = await call(client, 'pki/sendOTP', { action: 'SIGN', keyReference, signerData: { digest } });
+  return codeOf(answer) === '0/0' ? textOf(answer.body['password']) : undefined;
+};
 
 describe('checkKey', () => {
   it('tells state, certificate, end and attempts', async () => {
@@ -68,6 +88,46 @@ describe('wrong passwords', () => {
     const codes = answers.map(codeOf);
     expect(codes.filter((code) => code === '2/202').length).toBe(5);
     expect(codes.filter((code) => code === '2/203').length).toBe(45);
+  });
+
+  it('are counted on whatever one-time passwords are right meanwhile: guesses end with the fifth', async () => {
+    const key = await newKey('other');
+    const evaluated: unknown[] = [];
+    for (let guess = 0; guess < 8; guess += 1) {
+      const wrong = await check('other', { reference: key.reference, password: `guess ${guess}` });
+      if (wrong.body['secretVerified'] !== undefined) evaluated.push(wrong.body['secretVerified']);
+      const password = await otpFor('other', key.reference);
+      if (password !== undefined) await check('other', { reference: key.reference, password });
+      if (guess === 2 && password !== undefined) {
+        expect(codeOf(await signWith('other', { reference: key.reference, password }))).toBe('0/0');
+        expect((await check('other', { reference: key.reference })).body['remainingAttempts']).toBe(2);
+      }
+    }
+    expect(evaluated).toEqual([false, false, false, false, false]);
+    expect((await check('other', { reference: key.reference })).body['state']).toBe('LOCKED');
+  });
+
+  it('are counted on over a transactionId that is right, and set back by the password', async () => {
+    const { body } = await call('other', 'pki/createCertificate', certificateRequest({ transactionId: 'T-1' }));
+    const { reference, password } = body['keyReference'] as unknown as { reference: string; password: string };
+    const left = async (): Promise<unknown> => (await check('other', { reference })).body['remainingAttempts'];
+    for (let guess = 0; guess < 2; guess += 1) await check('other', { reference, password: 'wrong', transactionId: 'T-1' });
+    const hold = { certificate: body['certificate'], reason: 'CERTIFICATE_HOLD', transactionId: 'T-1' };
+    expect(codeOf(await call('other', 'pki/revokeCertificate', hold))).toBe('0/0');
+    expect(await left()).toBe(3);
+    await check('other', { reference, password, transactionId: 'T-1' });
+    expect(await left()).toBe(5);
+  });
+
+  it('of a key that has only one-time passwords are set back by one of them', async () => {
+    const request = certificateRequest({ signatureActivationProtocol: 'OTP' });
+    const { body } = await call('other', 'pki/createCertificate', request);
+    const reference = textOf(body['keyReference']?.['reference']);
+    for (let round = 0; round < 2; round += 1) {
+      for (let guess = 0; guess < 4; guess += 1) await check('other', { reference, password: 'wrong' });
+      const password = await otpFor('other', reference);
+      expect((await check('other', { reference, password: password ?? '' })).body['remainingAttempts']).toBe(5);
+    }
   });
 
   it('do not keep others out: forty right ones at once all succeed', async () => {

@@ -26,8 +26,8 @@ install -d -o signetd -g signetd -m 0700 /var/lib/signetd
 install -o signetd -g signetd -m 0600 /srv/state.sqlite /var/lib/signetd/
 install -d -o signetd -g signetd -m 0750 /var/log/signetd
 cp -r /srv/audit /var/log/signetd/ && chown -R signetd:signetd /var/log/signetd
-install -d -o signetd-token -g signetd -m 0700 /var/lib/signetd-token
-cp -r /srv/token/tokens /var/lib/signetd-token/ && chown -R signetd-token:signetd /var/lib/signetd-token/tokens
+install -d -o signetd-token -g signetd-token-client -m 0700 /var/lib/signetd-token
+cp -r /srv/token/tokens /var/lib/signetd-token/ && chown -R signetd-token:signetd-token-client /var/lib/signetd-token/tokens
 printf '%s\\n' 'directories.tokendir = /var/lib/signetd-token/tokens' 'objectstore.backend = file' >/etc/softhsm2.conf
 chmod 0644 /etc/softhsm2.conf
 mkdir -m 0755 -p /etc/systemd/system/signetd-token.service.d
@@ -63,7 +63,8 @@ function configured(text: string): string {
   const { listeners, token, certificateAuthorities, timeStampAuthority, tenants } = config;
   return stringify({
     listeners: { ...listeners, api: { ...listeners?.['api'], key: 'credential:tls-key', port: 8443 }, operations: { port: 9443 } },
-    token: { profile: 'softhsm2', label: token?.['label'], pin: 'credential:pin' },
+    token: { profile: 'softhsm2', label: token?.['label'], pin: 'credential:pin', clientUser: 'signetd' },
+    admin: { access: 'group' },
     certificateAuthorities,
     timeStampAuthority,
     // No identity provider is installed beside them.
@@ -91,6 +92,38 @@ describe.skipIf(reason !== undefined)('the units on a booted systemd', () => {
     const { requests, failures } = await load.end();
     expect(failures).toEqual([]);
     expect(requests).toBeGreaterThan(16 * restarts);
+  });
+
+  it('let those administrate who are in the group for it, and keep them and the readers of logs from the token host', () => {
+    const [operator, reader, daemon] = [
+      ['--reuid=64001', '--regid=signetd', '--groups=signetd-admin'],
+      ['--reuid=64002', '--regid=signetd', '--clear-groups'],
+      ['--reuid=signetd', '--regid=signetd', '--init-groups'],
+    ];
+    const signetctl = (user: readonly string[], ...command: readonly string[]): { status: number | null; output: string } =>
+      machine.try('setpriv', ...user, '/usr/lib/signetd/runtime/node', '/usr/lib/signetd/dist/cli.js', ...command);
+    expect(signetctl(operator, 'client', 'list')).toMatchObject({ status: 0 });
+    expect(machine.run('sh', '-c', 'tail -n 20 /var/log/signetd/audit/*')).toMatch(
+      /"command":"client list"[^\n]*64001|64001[^\n]*"client list"/,
+    );
+    expect(signetctl(reader, 'client', 'list')).toMatchObject({
+      status: 6,
+      output: expect.stringContaining('permission denied') as unknown,
+    });
+    for (const user of [operator, reader]) {
+      expect(signetctl(user, 'token', 'slots')).toMatchObject({
+        status: 3,
+        output: expect.stringContaining('permission denied') as unknown,
+      });
+    }
+    expect(signetctl(daemon, 'token', 'slots')).toMatchObject({ status: 0 });
+    // Somebody who came to be in the group all the same is told from the daemon.
+    const stranger = ['--reuid=64003', '--regid=signetd', '--groups=signetd-token-client'];
+    expect(signetctl(stranger, 'token', 'slots')).toMatchObject({
+      status: 3,
+      output: expect.stringContaining('token.clientUser') as unknown,
+    });
+    expect(journalOf('signetd-token.service')).toContain('a connection of user 64003 is refused');
   });
 
   it.each([

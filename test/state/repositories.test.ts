@@ -191,6 +191,15 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     });
   });
 
+  it('leave the counters as they are after a right secret that is not the one they guard', async () => {
+    const reference = await storedKey(store, { failures_in_row: 3, failures_since_success: 8 });
+    const until = rule.now + 60_000;
+    await store.run('reserveUse', { reference, rule, states, atOnce: 5, until });
+    const settlement = { reference, rule, reserved: true, verdict: 'right' as const, setsBack: false };
+    expect(await store.run('settleUse', settlement)).toEqual({ failures_in_row: 3, failures_since_success: 8, locked_until: null });
+    expect(await store.run('findKey', reference)).toMatchObject({ reserved: 0 });
+  });
+
   it('keep a key locked that had too many failures without a success', async () => {
     const reference = await storedKey(store, { failures_since_success: 19 });
     const until = rule.now + 60_000;

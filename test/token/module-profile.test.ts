@@ -11,6 +11,7 @@ import { macKeyId, newKeyId } from '../../src/token/key-id.ts';
 import { idInLabel, labelOf, macKeyTemplate, privateTemplate, publicTemplate, type KeyPlace } from '../../src/token/host/key-templates.ts';
 import { macKeyMechanisms, macKeyTypes, omittableAttributes, rsaKeyPairMechanisms } from '../../src/token/host/mechanism-names.ts';
 import { loadProfile, ModuleProfile } from '../../src/token/host/module-profile.ts';
+import { isPattern } from '../../src/token/host/pin.ts';
 import { pkcs11js } from '../../src/token/host/session.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-profiles-'));
@@ -35,7 +36,7 @@ describe('the profiles that are shipped', () => {
     const profile = loadProfile(name);
     expect(profile.tried).toBe(name === 'softhsm2');
     for (const source of profile.source) expect(source.length).toBeGreaterThan(20);
-    if (profile.pin !== undefined) expect(() => new RegExp(profile.pin?.pattern ?? '(', 'u')).not.toThrow();
+    if (profile.pin !== undefined) expect(isPattern(profile.pin.pattern)).toBe(true);
   });
 
   it('name mechanisms and attributes by the numbers of the binding', () => {

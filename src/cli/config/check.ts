@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { ConfigError, loadConfig, type Config } from '../../config/config.ts';
 import { readableFiles } from '../../config/readable-files.ts';
+import { groupNumber } from '../../service/accounts.ts';
 import { printable } from '../printable.ts';
 import type { Outcome } from '../outcome.ts';
 import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles } from './authority-checks.ts';
@@ -39,6 +40,8 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkRevocationLists(findings, api);
   checkToken(config, findings);
   checkSocketPath(findings.at('admin.socketPath'), config.admin.socketPath);
+  if (config.admin.access === 'group') findings.at('admin.group').tryTo(() => groupNumber(config.admin.group));
+  checkOperationsSocket(config, findings);
   if (config.state.kind === 'sqlite') checkDirectory(findings.at('state.path'), dirname(config.state.path));
   checkDocumentDirectories(findings, config);
   for (const { member, text } of readableFiles(config)) findings.at(member).fault(text);
@@ -47,4 +50,10 @@ async function checkAll(config: Config, findings: Findings): Promise<void> {
   checkTimeStampAuthority(findings, config);
   checkTenantProfiles(findings, config);
   await checkAuthorityKeys(findings, config);
+}
+
+function checkOperationsSocket({ listeners: { operations } }: Config, findings: Findings): void {
+  const { socketPath, socketGroup } = operations;
+  if (socketPath !== undefined) checkSocketPath(findings.at('listeners.operations.socketPath'), socketPath);
+  if (socketGroup !== undefined) findings.at('listeners.operations.socketGroup').tryTo(() => groupNumber(socketGroup));
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts';
+import { userNumber } from '../../service/accounts.ts';
 import { loadProfile, modulePath } from '../../token/host/module-profile.ts';
 import { environmentFaults, pinFaults, sessionFaults } from '../../token/host/start-conditions.ts';
 import { pinFrom } from '../../token/operator/pin.ts';
@@ -10,6 +11,8 @@ const maxSocketPathBytes = 104;
 /** What the token host would refuse before it loads the module. */
 export function checkToken({ token }: Config, findings: Findings): void {
   checkSocketPath(findings.at('token.socketPath'), token.socketPath);
+  const { clientUser } = token;
+  if (clientUser !== undefined) findings.at('token.clientUser').tryTo(() => userNumber(clientUser));
   const pin = pinOf(token.pin, findings);
   const profile = findings.at('token.profile').tryTo(() => loadProfile(token.profile));
   if (profile === undefined) return;
@@ -19,11 +22,12 @@ export function checkToken({ token }: Config, findings: Findings): void {
   };
   say(findings.faults, sessionFaults(token.threads, profile));
   if (pin !== undefined) say(findings.faults, pinFaults(profile, pin));
+  pin?.fill(0);
   // The unit of a host that somebody else starts may set what is missing here.
   say(token.host === 'external' ? findings.notes : findings.faults, environmentFaults(profile, token.environment));
 }
 
-function pinOf(reference: string, findings: Findings): string | undefined {
+function pinOf(reference: string, findings: Findings): Buffer | undefined {
   const place = findings.at('token.pin');
   if (!reference.startsWith('credential:') || process.env['CREDENTIALS_DIRECTORY'] !== undefined)
     return place.tryTo(() => pinFrom(reference));

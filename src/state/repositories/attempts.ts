@@ -104,23 +104,33 @@ export interface Holding {
   readonly mac: Uint8Array | undefined;
 }
 
+/** What is settled with a right secret. */
+export interface Success {
+  readonly reference: string;
+  readonly rule: LockRule;
+  readonly reserved: boolean;
+  readonly holding: Holding | undefined;
+  /** The failures that are counted were guesses at this secret: it ends their count. */
+  readonly setsBack: boolean;
+}
+
 /**
- * A right secret ends the count of failures, unless the key was locked meanwhile. Answers the counters as they are now. With `holding`: undefined, and
- * nothing is done, where the key is locked by now, or the secret is right for nothing any more.
+ * A right secret ends the count of the failures that were guesses at it, unless the key was locked meanwhile. Answers the counters as they are now. With
+ * `holding`: undefined, and nothing is done, where the key is locked by now, or the secret is right for nothing any more.
  */
 export async function recordSuccess(
   db: Transaction<Schema>,
-  { reference, rule, reserved, holding }: { reference: string; rule: LockRule; reserved: boolean; holding: Holding | undefined },
+  { reference, rule, reserved, holding, setsBack }: Success,
 ): Promise<Counters | undefined> {
   const isLocked = sql<boolean>`(coalesce(locked_until, 0) > ${rule.now} or failures_since_success >= ${rule.failuresSinceSuccess})`;
+  const ended = {
+    failures_in_row: sql<number>`(case when ${isLocked} then failures_in_row else 0 end)`,
+    failures_since_success: sql<number>`(case when ${isLocked} then failures_since_success else 0 end)`,
+    locked_until: sql<number | null>`(case when ${isLocked} then locked_until else null end)`,
+  };
   let update = db
     .updateTable('keys')
-    .set({
-      failures_in_row: sql<number>`(case when ${isLocked} then failures_in_row else 0 end)`,
-      failures_since_success: sql<number>`(case when ${isLocked} then failures_since_success else 0 end)`,
-      locked_until: sql<number | null>`(case when ${isLocked} then locked_until else null end)`,
-      reserved: settled(reserved),
-    })
+    .set({ ...(setsBack ? ended : {}), reserved: settled(reserved) })
     .where('reference', '=', reference);
   if (holding !== undefined) {
     update = update.where('state', 'in', holding.states).where(sql<boolean>`not ${isLocked}`);

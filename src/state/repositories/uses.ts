@@ -56,6 +56,8 @@ export interface UseSettlement {
   readonly change?: KeyChange | undefined;
   /** What must hold still for a right secret to count. */
   readonly holding?: Holding | undefined;
+  /** Whether a right secret ends the count of the key's failures. Absent: it does. */
+  readonly setsBack?: boolean | undefined;
 }
 
 /** What the secret was right for is not to be had any more. The text is what tells this failure of a commit from others. */
@@ -66,14 +68,14 @@ export const useIsLost = 'somebody else was faster with the key or its one-time 
  * @throws {Error} `useIsLost`; then nothing of the commit is done
  */
 export async function settleUse(db: Transaction<Schema>, settlement: UseSettlement): Promise<Counters | undefined> {
-  const { reference, rule, reserved, verdict, otp, change, holding } = settlement;
+  const { reference, rule, reserved, verdict, otp, change, holding, setsBack = true } = settlement;
   if (otp !== undefined && !(await settleOtp(db, otp))) throw new Error(useIsLost);
   if (verdict === 'fault') {
     if (reserved) await giveBackAttempt(db, reference);
     return undefined;
   }
   if (verdict === 'wrong') return recordFailure(db, { reference, rule, reserved });
-  const counters = await recordSuccess(db, { reference, rule, reserved, holding });
+  const counters = await recordSuccess(db, { reference, rule, reserved, holding, setsBack });
   if (counters === undefined) throw new Error(useIsLost);
   if (change !== undefined && !(await changeKey(db, reference, rule.now, change))) throw new Error(useIsLost);
   return counters;

@@ -21,9 +21,9 @@ export interface KeyRow {
   transaction_mac: Uint8Array | null;
   /** JSON list of the digests that the key may sign; null: any. */
   bound_digests: string | null;
-  /** Failed attempts since the last success or the end of the last lock. */
+  /** Failed attempts since the last success with the secret that they are guesses at, or the end of the last lock. */
   failures_in_row: number;
-  /** Failed attempts since the last success. */
+  /** Failed attempts since that success. */
   failures_since_success: number;
   /** When the lock ends. */
   locked_until: number | null;

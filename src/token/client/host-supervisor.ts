@@ -129,8 +129,12 @@ export class HostSupervisor {
       this.#link = link;
       if (this.#over) link.close();
       return link;
-    } catch {
-      // Nobody listens yet.
+    } catch (error) {
+      if (isDenied(error)) {
+        this.#lastReason = `${this.#config.socketPath}: permission denied; token.clientUser is the user of the daemon, which has to be in the group of the socket`;
+        this.#repeated.error(this.#lastReason);
+      }
+      // Otherwise nobody listens yet.
       return undefined;
     }
   }
@@ -150,4 +154,8 @@ export class HostSupervisor {
       },
     });
   }
+}
+
+function isDenied(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EACCES';
 }

@@ -1,12 +1,14 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
+import { permit } from '../../service/unix-socket.ts';
 import type { KeyId } from '../key-id.ts';
 import { callClockMs, elapsedMs } from './call-clock.ts';
 import type { Greeting } from './greeting.ts';
+import { admits, peersOf, RefusedPeers, type Peers } from './peers.ts';
 import { prepare } from './prepare.ts';
 import type { Probed } from './probe.ts';
 import { Retirement } from './retirement.ts';
@@ -27,11 +29,6 @@ export class HostStartError extends Error {
   }
 }
 
-export interface HostOptions {
-  /** Who may use the token: 0600 the own user alone, 0660 the own group too. */
-  readonly socketMode: 0o600 | 0o660;
-}
-
 export interface RunningHost {
   /** Finishes what has been sent, and ends the process. */
   retire(reason: string): void;
@@ -41,14 +38,18 @@ export interface RunningHost {
  * Starts the threads and watches their calls. Its own thread never calls PKCS#11, so it can end the process when a call hangs:
  * nothing in Node can end a thread that is inside a native call.
  */
-export async function runHost(config: TokenConfig, { socketMode }: HostOptions): Promise<RunningHost> {
+export async function runHost(config: TokenConfig): Promise<RunningHost> {
   process.umask(0o077);
+  const peers = peersOf(config, process.getuid?.() ?? 0);
   const { profile, pin, modulePath } = prepare(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   const served = new SharedArrayBuffer(4 * config.threads);
   watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
   const retirement = new Retirement(new Int32Array(callStarts));
   const workers: Worker[] = [];
+  const strangers = new RefusedPeers((message) => {
+    say('warn', message);
+  });
   const sockets = Array.from({ length: config.threads }, (_, index) => `${config.socketPath}.${index}`);
   let shared: Ready | undefined;
   for (const [index, socketPath] of sockets.entries()) {
@@ -57,7 +58,7 @@ export async function runHost(config: TokenConfig, { socketMode }: HostOptions):
       modulePath,
       label: config.label,
       socketPath,
-      socketMode,
+      peers,
       callStarts,
       served,
       profile,
@@ -68,13 +69,13 @@ export async function runHost(config: TokenConfig, { socketMode }: HostOptions):
       probed: shared?.probed,
     };
     // One after the other: the first one logs in, and some modules do not like threads that start together.
-    const ready = await startThread(input, workers, retirement);
+    const ready = await startThread(input, workers, retirement, strangers);
     shared ??= ready;
   }
   if (shared === undefined) throw new Error('a host without threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
-  await greet(config.socketPath, socketMode, { protocol: 6, threads: sockets, probe }, retirement);
+  await greet(config.socketPath, { protocol: 6, threads: sockets, probe }, retirement, { peers, strangers });
   watchUse(config, new Int32Array(served), retirement);
   return {
     retire(reason) {
@@ -90,7 +91,7 @@ interface Ready {
   readonly probed: Probed;
 }
 
-async function startThread(input: ThreadInput, workers: Worker[], retirement: Retirement): Promise<Ready> {
+async function startThread(input: ThreadInput, workers: Worker[], retirement: Retirement, strangers: RefusedPeers): Promise<Ready> {
   const worker = new Worker(moduleFile('./thread', import.meta.url), { workerData: input });
   return new Promise((resolve, reject) => {
     worker.on('error', (error: Error) => {
@@ -102,6 +103,8 @@ async function startThread(input: ThreadInput, workers: Worker[], retirement: Re
         resolve(message);
       } else if (message.kind === 'failed') {
         reject(new HostStartError(message.message, message.exitCode));
+      } else if (message.kind === 'stranger') {
+        strangers.refused(message.user);
       } else if (message.kind === 'faulty') {
         retirement.begin(message.reason, faultGraceMs);
       } else {
@@ -112,10 +115,16 @@ async function startThread(input: ThreadInput, workers: Worker[], retirement: Re
 }
 
 /** Tells whoever connects where the threads listen. The connection stays open: its end says that the host is gone. */
-async function greet(socketPath: string, socketMode: number, greeting: Greeting, retirement: Retirement): Promise<void> {
+async function greet(
+  socketPath: string,
+  greeting: Greeting,
+  retirement: Retirement,
+  { peers, strangers }: { readonly peers: Peers; readonly strangers: RefusedPeers },
+): Promise<void> {
   rmSync(socketPath, { force: true });
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
+    if (!admits(socket, peers, strangers.refused.bind(strangers))) return;
     socket.write(`${JSON.stringify(greeting)}\n`);
     retirement.peer(socket);
   });
@@ -123,7 +132,7 @@ async function greet(socketPath: string, socketMode: number, greeting: Greeting,
   await new Promise<void>((resolve) => {
     server.listen(socketPath, resolve);
   });
-  chmodSync(socketPath, socketMode);
+  permit(socketPath, { mode: peers.socketMode, group: undefined });
 }
 
 /** A process that has lived long or served much makes room for a new one: modules lose memory. */

@@ -13,6 +13,7 @@ import {
   type OmittableAttribute,
   type RsaKeyPairMechanism,
 } from './mechanism-names.ts';
+import { isPattern } from './pin.ts';
 
 const namesOf = <T extends string>(table: Readonly<Record<T, number>>): T[] => Object.keys(table) as T[];
 const Omitted = z.array(z.enum(namesOf<OmittableAttribute>(omittableAttributes))).default([]);
@@ -35,8 +36,11 @@ export const ModuleProfile = z.strictObject({
     .default([]),
   /** How many sessions one process may have open. */
   sessionLimit: z.int().min(2).optional(),
-  /** What a PIN looks like; another is not tried, since each refusal brings the token nearer to its lock. */
-  pin: z.strictObject({ pattern: z.string(), form: z.string() }).optional(),
+  /**
+   * What a PIN looks like; another is not tried, since each refusal brings the token nearer to its lock. The pattern is a POSIX extended regular expression
+   * (regex(7)): one of JavaScript would need the PIN as a string, which stays in memory.
+   */
+  pin: z.strictObject({ pattern: z.string().refine(isPattern, 'a POSIX extended regular expression'), form: z.string() }).optional(),
   /** In order of preference: the first that the token offers is used. */
   rsaKeyPairMechanisms: z
     .array(z.enum(namesOf<RsaKeyPairMechanism>(rsaKeyPairMechanisms)))

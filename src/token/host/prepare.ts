@@ -1,5 +1,5 @@
 import type { TokenConfig } from '../../config/token-config.ts';
-import { readSecret } from '../../config/secret-reference.ts';
+import { readSecretBytes } from '../../config/secret-reference.ts';
 import { isolated } from './isolation.ts';
 import { loadProfile, modulePath, type ModuleProfile } from './module-profile.ts';
 import { checkStartConditions } from './start-conditions.ts';
@@ -7,7 +7,8 @@ import { checkStartConditions } from './start-conditions.ts';
 /** What a host needs before it starts its threads: the profile, the PIN, and the file to load. */
 export interface Prepared {
   readonly profile: ModuleProfile;
-  readonly pin: string;
+  /** Wiped by who logs in with it. */
+  readonly pin: Uint8Array;
   readonly modulePath: string;
 }
 
@@ -16,7 +17,7 @@ export function prepare(config: TokenConfig): Prepared {
   const profile = loadProfile(config.profile);
   // A daemon that starts the host has set them already; under systemd nobody has. Modules read the environment of the process.
   Object.assign(process.env, config.environment);
-  const pin = readSecret(config.pin);
+  const pin = readSecretBytes(config.pin);
   checkStartConditions(config, profile, process.env, pin);
   return { profile, pin, modulePath: fileToLoad(config, profile) };
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as pkcs11 from 'pkcs11js';
-import { ckr, pinIsRefused } from '../pkcs11-faults.ts';
+import { ckr } from '../pkcs11-faults.ts';
 
 // pkcs11js is CommonJS and adds its constants at run time, which named ESM imports do not see.
 const load = createRequire(import.meta.url);
@@ -11,9 +11,6 @@ export interface Session {
   readonly module: pkcs11.PKCS11;
   readonly handle: pkcs11.Handle;
 }
-
-/** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
-export class PinRefused extends Error {}
 
 /** Loads the module in this thread. The second thread of a process finds it initialised, which is no error. */
 export function loadModule(path: string): pkcs11.PKCS11 {
@@ -39,18 +36,6 @@ export function slotOf(module: pkcs11.PKCS11, tokenLabel: string): pkcs11.Handle
 
 export function openSession(module: pkcs11.PKCS11, slot: pkcs11.Handle): Session {
   return { module, handle: module.C_OpenSession(slot, pkcs11js.CKF_SERIAL_SESSION | pkcs11js.CKF_RW_SESSION) };
-}
-
-/** Logs the process in: once, by the anchor session, and never out (a logout ends every private handle of the process). */
-export function logIn(anchor: Session, pin: string): void {
-  try {
-    anchor.module.C_Login(anchor.handle, pkcs11js.CKU_USER, pin);
-  } catch (error) {
-    const code = pkcs11Code(error);
-    if (code === ckr.USER_ALREADY_LOGGED_IN) return;
-    if (pinIsRefused(code)) throw new PinRefused(`the token refuses the PIN (0x${code?.toString(16)})`);
-    throw error;
-  }
 }
 
 /** The CKR_ code of an error that pkcs11js threw; some of its calls carry it in the text alone. */

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { ConfigError } from '../../config/config.ts';
 import type { TokenConfig } from '../../config/token-config.ts';
 import type { ModuleProfile } from './module-profile.ts';
+import { hasForm } from './pin.ts';
 import { anchorSessions } from './session-limit.ts';
 
 /** Checks what can be known before the module is loaded. @throws {ConfigError} with one line a fault. */
-export function checkStartConditions(config: TokenConfig, profile: ModuleProfile, environment: NodeJS.ProcessEnv, pin: string): void {
+export function checkStartConditions(config: TokenConfig, profile: ModuleProfile, environment: NodeJS.ProcessEnv, pin: Uint8Array): void {
   const faults = [...sessionFaults(config.threads, profile), ...environmentFaults(profile, environment), ...pinFaults(profile, pin)];
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
 }
@@ -32,7 +33,7 @@ export function environmentFaults(
 }
 
 /** Why this cannot be the PIN: each refusal brings the token nearer to its lock, so it is not tried. */
-export function pinFaults({ vendor, pin: shape }: ModuleProfile, pin: string): string[] {
-  if (shape === undefined || new RegExp(shape.pattern, 'u').test(pin)) return [];
+export function pinFaults({ vendor, pin: shape }: ModuleProfile, pin: Uint8Array): string[] {
+  if (shape === undefined || hasForm(shape.pattern, pin)) return [];
   return [`token.pin: ${vendor} wants ${shape.form}; what the reference points to has another form, and is not tried`];
 }

@@ -1,7 +1,8 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
+import { permit } from '../../service/unix-socket.ts';
 import type { KeyId } from '../key-id.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
 import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
@@ -12,9 +13,11 @@ import { KeyDirectory, type KeyChange } from './key-directory.ts';
 import { destroyIfStillThere, listKeys } from './key-objects.ts';
 import { findMacKeys } from './mac-key.ts';
 import type { ModuleProfile } from './module-profile.ts';
+import { admits, type Peers } from './peers.ts';
+import { logIn, PinRefused } from './pin.ts';
 import { probeToken, type Probed } from './probe.ts';
 import { tokenSessionFault } from './session-limit.ts';
-import { loadModule, logIn, openSession, PinRefused, slotOf, type Session } from './session.ts';
+import { loadModule, openSession, slotOf, type Session } from './session.ts';
 
 /** What a thread of the host is given. */
 export interface ThreadInput {
@@ -22,7 +25,7 @@ export interface ThreadInput {
   readonly modulePath: string;
   readonly label: string;
   readonly socketPath: string;
-  readonly socketMode: number;
+  readonly peers: Peers;
   readonly profile: ModuleProfile;
   /** How many threads the host has. */
   readonly threads: number;
@@ -30,8 +33,8 @@ export interface ThreadInput {
   readonly callStarts: SharedArrayBuffer;
   /** Requests served, one counter a thread. */
   readonly served: SharedArrayBuffer;
-  /** Given to the first thread alone: it logs the process in. */
-  readonly pin: string | undefined;
+  /** Given to the first thread alone: it logs the process in, and wipes the memory, which it shares with the main thread. */
+  readonly pin: Uint8Array | undefined;
   readonly keys: ReadonlyMap<KeyId, Handle>;
   /** Undefined where the token has none yet. The first thread finds it itself. */
   readonly macKey: Handle | undefined;
@@ -45,6 +48,8 @@ export type ThreadMessage =
   | { readonly kind: 'failed'; readonly message: string; readonly exitCode: number }
   /** PKCS#11 answered what only a new process can mend. */
   | { readonly kind: 'faulty'; readonly reason: string }
+  /** Somebody who may not use the token has tried to. */
+  | { readonly kind: 'stranger'; readonly user: number | undefined }
   | KeyChange;
 
 const input = workerData as ThreadInput;
@@ -87,7 +92,9 @@ function start(): void {
     const pin = input.pin;
     const sessionFault = tokenSessionFault(input.threads, timed(() => module.C_GetTokenInfo(slot)).maxRwSessionCount);
     if (sessionFault !== undefined) throw new StartRefused(sessionFault, exitCodes.configurationWrong);
-    timed(() => logIn(openSession(module, slot), pin));
+    timed(() => {
+      logIn(openSession(module, slot), input.modulePath, pin);
+    });
   }
   const session = timed(() => openSession(module, slot));
   let first: Session | undefined = session;
@@ -113,7 +120,7 @@ function start(): void {
     serve(socket, executor);
   });
   server.listen(input.socketPath, () => {
-    chmodSync(input.socketPath, input.socketMode);
+    permit(input.socketPath, { mode: input.peers.socketMode, group: undefined });
     send({ kind: 'ready', keys: known, macKey, probed });
   });
 }
@@ -130,6 +137,10 @@ function probe(session: Session, slot: Handle): Probed {
 function serve(socket: Socket, executor: Executor): void {
   const splitter = new FrameSplitter();
   socket.on('error', () => socket.destroy());
+  const isServed = admits(socket, input.peers, (user) => {
+    send({ kind: 'stranger', user });
+  });
+  if (!isServed) return;
   socket.on('data', (chunk) => {
     try {
       const frames = splitter.push(chunk);

@@ -94,7 +94,7 @@ async function connected(path: string): Promise<Socket | undefined> {
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
       else if (error.code === 'EACCES') {
-        reject(new TokenFailure('unreachable', `${path}: permission denied; run this as the user of the token host, or as root`));
+        reject(new TokenFailure('unreachable', `${path}: permission denied; run this as the user of signetd, or as root`));
       } else reject(new TokenFailure('unreachable', `${path}: ${error.message}`));
     });
     socket.once('connect', () => {
@@ -112,7 +112,12 @@ async function firstLine(socket: Socket): Promise<string> {
       if (text.includes('\n') || text.length > maxGreetingBytes) resolve(text.split('\n', 1)[0] ?? '');
     });
     socket.once('close', () => {
-      reject(new TokenFailure('unreachable', 'the token host is about to end; try again'));
+      reject(
+        new TokenFailure(
+          'unreachable',
+          'the token host closes the connection: it serves token.clientUser and root alone, or is about to end',
+        ),
+      );
     });
   });
 }

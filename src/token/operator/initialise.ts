@@ -21,8 +21,9 @@ export function initialise(module: Module, wanted: Initialisation): Initialised 
     throw new TokenFailure('refused', `a label has 1 to ${labelBytes} bytes in UTF-8`);
   }
   const target = chooseSlot(reportSlots(module.lib), wanted);
-  const soPin = pinFrom(wanted.soPin);
-  const pin = pinFrom(wanted.pin);
+  // Strings, since pkcs11js sets PINs from nothing else: they end with this process, right after it has answered.
+  const soPin = pinFrom(wanted.soPin).toString('utf8');
+  const pin = pinFrom(wanted.pin).toString('utf8');
   const { min, max } = target.token.pinLength;
   for (const [name, { length }] of Object.entries({ 'SO PIN': Buffer.from(soPin), 'user PIN': Buffer.from(pin) })) {
     if (length < min || length > max)

@@ -4,6 +4,7 @@ import type { TokenConfig } from '../../config/token-config.ts';
 import { loadProfile, type ModuleProfile } from '../host/module-profile.ts';
 import { fileToLoad } from '../host/prepare.ts';
 import { probeToken } from '../host/probe.ts';
+import { logInWith } from '../host/pin.ts';
 import { makeReport, type Outlook } from '../host/reports.ts';
 import { pkcs11Code, slotOf, type Session } from '../host/session.ts';
 import { pinFaults } from '../host/start-conditions.ts';
@@ -17,8 +18,15 @@ import { TokenFailure } from './token-failure.ts';
 
 /** The process that opens the PKCS#11 module for signetctl while no token host runs. It answers its parent and ends with it. */
 const config = loadTokenConfig(process.argv[2] ?? '');
-let loaded: { readonly module: Module; readonly profile: ModuleProfile } | undefined;
+let loaded: Loaded | undefined;
 let session: Session | undefined;
+
+interface Loaded {
+  readonly module: Module;
+  /** The file that it was loaded from. */
+  readonly path: string;
+  readonly profile: ModuleProfile;
+}
 
 process.on('disconnect', () => process.exit(0));
 process.on('message', (question: ModuleQuestion) => {
@@ -28,19 +36,19 @@ process.on('message', (question: ModuleQuestion) => {
 function answer(question: ModuleQuestion): ModuleAnswer {
   try {
     loaded ??= load();
-    const { module, profile } = loaded;
+    const { module } = loaded;
     return {
       value:
         question.kind === 'initialise'
           ? initialise(module, question.initialisation)
-          : makeReport(question.name, question.question, outlookOf(module, profile)),
+          : makeReport(question.name, question.question, outlookOf(loaded)),
     };
   } catch (error) {
     return { failure: failureOf(error) };
   }
 }
 
-function load(): { module: Module; profile: ModuleProfile } {
+function load(): Loaded {
   let path: string;
   let profile: ModuleProfile;
   try {
@@ -52,13 +60,14 @@ function load(): { module: Module; profile: ModuleProfile } {
   try {
     const module = Module.load(path, config.profile);
     module.initialize();
-    return { module, profile };
+    return { module, path, profile };
   } catch (error) {
     throw new TokenFailure('unreachable', `the PKCS#11 module ${path} cannot be loaded: ${error instanceof Error ? error.message : ''}`);
   }
 }
 
-function outlookOf(module: Module, profile: ModuleProfile): Outlook {
+function outlookOf(used: Loaded): Outlook {
+  const { module, profile } = used;
   const slot = (): Buffer => {
     try {
       return slotOf(module.lib, config.label);
@@ -68,7 +77,7 @@ function outlookOf(module: Module, profile: ModuleProfile): Outlook {
         : error;
     }
   };
-  const openSession = (): Session => (session ??= openLoggedIn(module, slot(), profile, config));
+  const openSession = (): Session => (session ??= openLoggedIn(used, slot(), config));
   return {
     module: module.lib,
     profile,
@@ -78,7 +87,7 @@ function outlookOf(module: Module, profile: ModuleProfile): Outlook {
   };
 }
 
-function openLoggedIn(module: Module, slot: Buffer, profile: ModuleProfile, { pin: reference }: TokenConfig): Session {
+function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer, { pin: reference }: TokenConfig): Session {
   const { flags } = reportToken(module.lib, slot);
   if (!flags.includes('initialised')) throw new TokenFailure('unreachable', 'the token is not initialised: signetctl token init does that');
   if (flags.includes('userPinLocked')) throw new TokenFailure('pinRefused', 'the PIN is locked: the security officer must set a new one');
@@ -95,9 +104,9 @@ function openLoggedIn(module: Module, slot: Buffer, profile: ModuleProfile, { pi
   for (let index = 0; index < slots.length; index += 1) {
     const candidate = slots.items(index);
     if (!candidate.handle.equals(slot)) continue;
-    const opened = candidate.open(SessionFlag.SERIAL_SESSION | SessionFlag.RW_SESSION);
-    opened.login(pin);
-    return { module: module.lib, handle: opened.handle };
+    const session = { module: module.lib, handle: candidate.open(SessionFlag.SERIAL_SESSION | SessionFlag.RW_SESSION).handle };
+    logInWith(session, path, pin);
+    return session;
   }
   throw new TokenFailure('unreachable', 'the token is gone');
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { native } from '../service/native.ts';
+import { native } from './native.ts';
 
 /** Number of the user who opened a connection to a Unix socket; the kernel tells it. Undefined where the connection has ended already. */
 export function peerUser(socket: Socket): number | undefined {

@@ -1,0 +1,61 @@
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { ckr, pinIsRefused } from '../pkcs11-faults.ts';
+import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+
+/** What `native/pin.c` exports. */
+interface PinNative {
+  /** C_Login of the module that this process has loaded from the path. @throws {Error} with the CKR_ value as its `code` */
+  logIn(modulePath: string, session: Uint8Array, userType: number, pin: Uint8Array): void;
+  /** Whether a POSIX extended regular expression is found in the bytes. @throws {Error} where it is none */
+  matches(pattern: string, bytes: Uint8Array): boolean;
+}
+
+/** Built by packaging/bootstrap.sh. */
+const file = fileURLToPath(new URL('../../../dist/pin.node', import.meta.url));
+let loaded: PinNative | undefined;
+
+function native(): PinNative {
+  // A native module has no types of its own: the C source is what this interface says.
+  loaded ??= createRequire(import.meta.url)(file) as PinNative;
+  return loaded;
+}
+
+/** Logs a session in as the user, once, and wipes the PIN, whatever the token says. @throws {Error} with a CKR_ value as its `code` */
+export function logInWith(session: Session, modulePath: string, pin: Uint8Array): void {
+  try {
+    native().logIn(modulePath, session.handle, pkcs11js.CKU_USER, pin);
+  } finally {
+    pin.fill(0);
+  }
+}
+
+/** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
+export class PinRefused extends Error {}
+
+/** Logs the process in: once, by the anchor session, and never out (a logout ends every private handle of the process). Wipes the PIN. */
+export function logIn(anchor: Session, modulePath: string, pin: Uint8Array): void {
+  try {
+    logInWith(anchor, modulePath, pin);
+  } catch (error) {
+    const code = pkcs11Code(error);
+    if (code === ckr.USER_ALREADY_LOGGED_IN) return;
+    if (pinIsRefused(code)) throw new PinRefused(`the token refuses the PIN (0x${code?.toString(16)})`);
+    throw error;
+  }
+}
+
+/** Whether a PIN has the form that a pattern says (`isPattern`). */
+export function hasForm(pattern: string, pin: Uint8Array): boolean {
+  return native().matches(pattern, pin);
+}
+
+/** Whether this is a pattern for `hasForm`. */
+export function isPattern(text: string): boolean {
+  try {
+    hasForm(text, new Uint8Array());
+    return true;
+  } catch {
+    return false;
+  }
+}
