@@ -107,9 +107,12 @@ export class AuditLog implements Audit {
     return carriedOut(request, work);
   }
 
-  async finish({ requester, key, digests, identityToken, isRepeated, outboxIds }: AuditedRequest, outcome: Outcome): Promise<void> {
+  async finish(
+    { requester, key, digests, identityToken, tampered, isRepeated, outboxIds }: AuditedRequest,
+    outcome: Outcome,
+  ): Promise<void> {
     const details = { key, digests: digests.length === 0 ? undefined : digests, identityToken, repeated: isRepeated ? true : undefined };
-    const entry = { kind: 'request' as const, ...requester, ...details, ...outcome };
+    const entry = { kind: 'request' as const, ...requester, ...details, tampered, ...outcome };
     try {
       await this.record(entry);
       this.#options.outbox?.done(outboxIds);

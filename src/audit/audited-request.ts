@@ -13,6 +13,8 @@ export interface AuditDetails {
   readonly digests: string[];
   /** Of the token of an identity provider that the request came with. */
   identityToken: IdentityTokenDetails | undefined;
+  /** Why it was refused, where rows of the state store are not as the service wrote them. */
+  tampered: string | undefined;
 }
 
 /** What the outbox holds until the request's own record is in the chain. */
@@ -32,6 +34,7 @@ export class AuditedRequest implements AuditDetails {
   key: string | undefined;
   readonly digests: string[] = [];
   identityToken: IdentityTokenDetails | undefined;
+  tampered: string | undefined;
   #isRepeated = false;
 
   constructor(log: string, requester: Requester) {
@@ -73,6 +76,12 @@ const currentRequest = new AsyncLocalStorage<AuditedRequest>();
 
 export async function carriedOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
   return currentRequest.run(request, work);
+}
+
+/** Has the record of the request that is carried out say that rows of the state store are not as the service wrote them. */
+export function noteTampering(fault: string): void {
+  const request = currentRequest.getStore();
+  if (request !== undefined) request.tampered = fault;
 }
 
 /** The record of a settlement, for the same commit; none outside of a request. `effect` says what the commit does, such as `a key was made`. */

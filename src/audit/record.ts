@@ -21,6 +21,8 @@ export interface RequestEntry {
   readonly digests?: readonly string[] | undefined;
   /** The token of an identity provider that the subject of a certificate came from. */
   readonly identityToken?: IdentityTokenDetails | undefined;
+  /** Why it was refused, where rows of the state store are not as the service wrote them. */
+  readonly tampered?: string | undefined;
   /** True where the outcome is that of an earlier request, which the caller repeated with the same Idempotency-Key; absent otherwise. */
   readonly repeated?: boolean | undefined;
   /** The result; absent where the answer was an HTTP problem. */

@@ -29,6 +29,15 @@ export async function openKeys({ store, token, threads, metrics, log }: Tools, v
   if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
   if (kept.length > 0)
     log.error('the state store asks for the destruction of keys that the configuration names; they stay', { keys: kept });
+  const unsealed = await store.run('countUnsealedKeys');
+  if (unsealed > 0) {
+    log.warn(
+      'keys have no seal, since an earlier version made them, and are refused: signetctl key remove ends each, new ones are to be made',
+      {
+        keys: unsealed,
+      },
+    );
+  }
   keys.destruction.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });

@@ -11,6 +11,7 @@ import { KeyInUse } from './key-in-use.ts';
 import { checkUsable, lockRule, type KeyRecord, type StoredSecret } from './key-record.ts';
 import { KnownSecrets, type SecretMark } from './known-secrets.ts';
 import { reserve, type PossibleSecret, type Reserved } from './reserved.ts';
+import type { Seals } from './seals.ts';
 import { Settling, type CommittedPurpose, type Reservation } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
 import { StretchedPasswords } from './stretching.ts';
@@ -63,6 +64,7 @@ const pollMs = 20;
 export class Activation {
   readonly #store: StateStore;
   readonly #records: RecordReader;
+  readonly #seals: Pick<Seals, 'noteOtpFault'>;
   readonly #settling: Settling;
   readonly #attemptMaxMs: number;
   readonly #waitMs: number;
@@ -71,9 +73,15 @@ export class Activation {
   readonly #slots: AttemptSlots;
 
   /** `attemptMaxMs`: what takes longer went down with its instance; `waitMs`: how long an attempt waits for those before it. */
-  constructor(store: StateStore, records: RecordReader, times: { attemptMaxMs: number; waitMs: number }) {
+  constructor(
+    store: StateStore,
+    records: RecordReader,
+    seals: Pick<Seals, 'noteOtpFault'>,
+    times: { attemptMaxMs: number; waitMs: number },
+  ) {
     this.#store = store;
     this.#records = records;
+    this.#seals = seals;
     this.#slots = new AttemptSlots(() => store.now());
     this.#settling = new Settling(store, records);
     this.#attemptMaxMs = times.attemptMaxMs;
@@ -129,7 +137,9 @@ export class Activation {
       return value;
     }
     const holding = { states: storedStatesFor(use), mac: secretAt(reserved, right.by).mac };
-    await this.#settling.right(key, undefined, { use, holding, usesUpOtp: false, change: undefined, outcome: { answer } });
+    // The count of failures is ended already.
+    const gain = { use, holding, setsBack: false, usesUpOtp: false, change: undefined, outcome: { answer } };
+    await this.#settling.right(key, undefined, gain);
     return value;
   }
 
@@ -169,6 +179,7 @@ export class Activation {
       });
       if (!verdict.verified) {
         await this.#settling.wrong(key, reservation);
+        if (asked.given.member === 'password') await this.#seals.noteOtpFault(key, reservation.otp);
         return undefined;
       }
       await this.#settleRight(key, asked, verdict, { mark, reserved, reservation, answer });

@@ -2,8 +2,10 @@ import { parseIssuingChain, type IssuingChain } from '../certificates/chains.ts'
 import { Refusal } from '../result-codes.ts';
 import type { TenantId } from '../clients/caller.ts';
 import type { Change } from '../state/database.ts';
+import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { changeableFields, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { changeableFields, checkUntampered, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { isSameSeal, keySeal, tampered, type Seals } from './seals.ts';
 
 /** Some 10,000 records of common size. */
 const recordsMaxBytes = 64 * 1024 * 1024;
@@ -24,13 +26,18 @@ export interface RecordReader {
   bringUpToDate(record: KeyRecord): Promise<void>;
 }
 
+/** Judges a row before it is believed. */
+type Judge = Pick<Seals, 'keyFault' | 'checkChain'>;
+
 /**
  * Records in memory, so that a request reads none; one object a key, since it holds the counters. Before a record is handed out the store is
- * asked what other instances changed, so that what they have committed decides at once.
+ * asked what other instances changed, so that what they have committed decides at once. A row is judged by its seal when it is read, and read again only
+ * where its seal is another one since.
  */
 export class KeyCache implements RecordReader {
   readonly #store: StateStore;
   readonly #user: RecordUser;
+  readonly #judge: Judge;
   /** By reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
   readonly #records = new Map<KeyReferenceId, KeyRecord>();
   readonly #reading = new Map<KeyReferenceId, Promise<void>>();
@@ -40,8 +47,9 @@ export class KeyCache implements RecordReader {
   #bytes = 0;
   #changes = 0;
 
-  constructor(store: StateStore, user: RecordUser, maxBytes = recordsMaxBytes) {
+  constructor(store: StateStore, user: RecordUser, judge: Judge, maxBytes = recordsMaxBytes) {
     this.#maxBytes = maxBytes;
+    this.#judge = judge;
     this.#store = store;
     this.#user = user;
     store.onChange((change) => {
@@ -49,12 +57,18 @@ export class KeyCache implements RecordReader {
     });
   }
 
-  /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */
+  /**
+   * @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. ACTIVATION_FAILED where the key's row, or that of its certificate, is not as the
+   * service wrote it.
+   */
   async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     await this.#store.refresh();
     const record = this.#records.get(reference) ?? (await this.#load(tenant, reference));
-    if (record.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
+    // The store may say by now that the key is this tenant's, which is told apart from a stranger; and a row may have been put right.
+    if (record.tenant !== tenant || record.fault !== undefined) record.isStale = true;
     await this.#bringUpToDate(record);
+    checkUntampered(record);
+    if (record.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
     this.#keep(record);
     return record;
   }
@@ -79,7 +93,10 @@ export class KeyCache implements RecordReader {
   async #load(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     const changes = this.#changes;
     const row = await this.#store.run('findKey', reference);
-    if (row === undefined || row.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
+    // Whose certificate it is may ask for the key, which somebody gave to another tenant.
+    if (row === undefined || (row.tenant !== tenant && row.certificate_tenant !== tenant)) throw new Refusal('KEY_UNKNOWN');
+    const fault = await this.#judge.keyFault(row);
+    if (fault !== undefined) throw tampered(fault);
     const issuers = row.issuing_chain === null ? undefined : await this.#issuersOf(row.issuing_chain);
     // Two look-ups at once end with one record.
     const known = this.#records.get(reference);
@@ -93,11 +110,12 @@ export class KeyCache implements RecordReader {
   }
 
   /** Thousands of keys share one. */
-  async #issuersOf(id: string): Promise<IssuingChain | undefined> {
+  async #issuersOf(id: string): Promise<IssuingChain> {
     const known = this.#chains.get(id);
     if (known !== undefined) return known;
     const der = await this.#store.run('findIssuingChain', id);
-    if (der === undefined) return undefined;
+    const judge: Judge = this.#judge;
+    judge.checkChain(id, der);
     const chain = parseIssuingChain(der);
     this.#chains.set(id, chain);
     return chain;
@@ -121,15 +139,31 @@ export class KeyCache implements RecordReader {
     try {
       await previous?.catch(() => undefined);
       const row = await this.#store.run('findKey', record.reference);
-      const fields = row === undefined ? { state: 'REMOVED' as const, secret: undefined } : changeableFields(row);
       const before = record.secret?.mac;
-      Object.assign(record, fields);
-      const isSame = before !== undefined && fields.secret !== undefined && Buffer.compare(fields.secret.mac, before) === 0;
-      if (!isSame || fields.state !== 'ACTIVE') this.#user.forget(record);
+      record.fault = row === undefined ? undefined : await this.#faultSince(record, row);
+      if (record.fault === undefined) {
+        Object.assign(
+          record,
+          row === undefined ? { state: 'REMOVED', secret: undefined } : { ...changeableFields(row), seal: keySeal(row) },
+        );
+      }
+      const { state, secret } = record;
+      const isSame = before !== undefined && secret !== undefined && Buffer.compare(secret.mac, before) === 0;
+      if (!isSame || state !== 'ACTIVE' || record.fault !== undefined) this.#user.forget(record);
     } catch (error) {
       record.isStale = true;
       throw error;
     }
+  }
+
+  /** What is wrong with the row of a record, as it was read again. The token is asked where anything that is sealed is not as it was. */
+  async #faultSince(record: KeyRecord, row: KeyWithCertificate): Promise<string | undefined> {
+    const seal = keySeal(row);
+    if (isSameSeal(record.seal, seal)) return undefined;
+    const fault = await this.#judge.keyFault(row);
+    // Sealed, and not this key's: nothing of ours writes another record under the same reference.
+    const isThisKey = Buffer.compare(record.seal.scope, seal.scope) === 0;
+    return fault ?? (isThisKey ? undefined : 'the row of the key is another one than before');
   }
 
   #keep(record: KeyRecord): void {

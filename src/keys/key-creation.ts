@@ -12,7 +12,7 @@ import type { KeyCustody } from './custody.ts';
 import type { Destruction } from './destruction.ts';
 import type { KeyPool } from './key-pool.ts';
 import { parseKeyReferenceId } from './key-record.ts';
-import { keyRow, makeSecret, type CreatedKey, type NewKey } from './new-key.ts';
+import { drawSecret, keyRow, type CreatedKey, type NewKey } from './new-key.ts';
 
 interface Making {
   readonly store: StateStore;
@@ -43,8 +43,9 @@ export class KeyCreation {
     if (ahead === undefined) await journal.announce(id, 'CREATE');
     try {
       const publicKeyInfo = ahead?.publicKeyInfo ?? (await this.#make(id, request.type));
-      const [{ row, issuers }, { secret, columns }] = await Promise.all([request.issue(publicKeyInfo), makeSecret(token, id, request)]);
-      const key = keyRow(request, { id, certificate: row, columns, createdAt: store.now() });
+      const [issued, secret] = await Promise.all([request.issue(publicKeyInfo), drawSecret(token, request.protocol)]);
+      const { row, issuers } = issued;
+      const key = await keyRow(token, request, { id, issued, secret, createdAt: store.now() });
       const insert = step('insertKey', { certificate: row, key, issuers, keysMax });
       const created = { reference: parseKeyReferenceId(row.sha1), secret };
       const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });

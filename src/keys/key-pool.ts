@@ -4,10 +4,11 @@ import type { KeyPoolRow } from '../state/tables/token-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
-import { TokenUnavailable } from '../token/token.ts';
+import { TokenUnavailable, type Token } from '../token/token.ts';
 import type { KeyCustody } from './custody.ts';
 import type { Destruction } from './destruction.ts';
 import { mostWanted, PoolLevels } from './pool-levels.ts';
+import { sealPooled, type Seals } from './seals.ts';
 
 export interface PoolOptions {
   /** How many keys of each type are held ready. */
@@ -25,6 +26,8 @@ export interface PoolOptions {
 
 interface Rooms {
   readonly store: StateStore;
+  readonly token: Pick<Token, 'makeMac'>;
+  readonly seals: Pick<Seals, 'isPooledRight'>;
   readonly custody: KeyCustody;
   readonly journal: KeyJournal;
   readonly destruction: Destruction;
@@ -79,6 +82,7 @@ export class KeyPool {
         this.#warnOfEmptiness(type);
         return undefined;
       }
+      if (!(await this.#isRight(row))) continue;
       const id = parseKeyId(row.key_id);
       if (!(await this.#claim(id, row))) continue;
       this.#options.wanted(type, true);
@@ -107,6 +111,19 @@ export class KeyPool {
   stop(): void {
     this.#isRunning = false;
     this.#wake?.();
+  }
+
+  /** One that is not as it was made may have another's identifier, or somebody's own public key: nothing is done with either. */
+  async #isRight(row: KeyPoolRow): Promise<boolean> {
+    const { seals, store } = this.#rooms;
+    try {
+      if (await seals.isPooledRight(row)) return true;
+    } catch (error) {
+      await store.run('fillPool', row).catch(() => undefined);
+      throw error;
+    }
+    await store.run('finishStep', row.key_id);
+    return false;
   }
 
   async #claim(id: KeyId, row: KeyPoolRow): Promise<boolean> {
@@ -167,12 +184,13 @@ export class KeyPool {
   }
 
   async #makeOne(type: KeyType): Promise<void> {
-    const { custody, journal, destruction, store } = this.#rooms;
+    const { token, custody, journal, destruction, store } = this.#rooms;
     const id = newKeyId('caller');
     await journal.announce(id, 'CREATE');
     try {
       const publicKey = await custody.create(id, type);
-      await store.run('fillPool', { key_id: id, key_type: type, public_key: publicKey, created_at: store.now() });
+      const row = { key_id: id, key_type: type, public_key: publicKey, created_at: store.now() };
+      await store.run('fillPool', { ...row, ...(await sealPooled(token, id, row)) });
     } catch (error) {
       await destruction.undoCreation(id);
       throw error;

@@ -9,6 +9,7 @@ import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import { readPublicKey } from '../verification/public-key.ts';
 import { bindingOf, type DigestBinding } from './digest-binding.ts';
+import { keySeal, tampered, type Seal } from './seals.ts';
 import { checkState, storedStates, type KeyState, type StoredState, type Use } from './states.ts';
 
 declare const brand: unique symbol;
@@ -59,6 +60,10 @@ export interface KeyRecord {
   readonly subscriber: Subscriber;
   /** With the protocol OTP the key has none of its own. */
   secret: StoredSecret | undefined;
+  /** What the row was sealed with when it was last judged. Its scope never changes: it is under the MAC of each secret of the key. */
+  seal: Seal;
+  /** Why the row is not as the service wrote it, where that was found since. */
+  fault: string | undefined;
   state: StoredState;
   failuresInRow: number;
   failuresSinceSuccess: number;
@@ -100,6 +105,8 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
     subscriber: { emailAddress: row.subscriber_email ?? undefined, phoneNumber: row.subscriber_phone ?? undefined },
     weight: recordBytes + 2 * row.der.length + 3 * (row.bound_digests?.length ?? 0),
     isStale: false,
+    seal: keySeal(row),
+    fault: undefined,
     ...changeableFields(row),
   };
 }
@@ -155,8 +162,14 @@ export function remainingAttempts(key: KeyRecord, now: number): number {
   return Math.min(lockRule.failuresInRow - inRow, lockRule.failuresSinceSuccess - key.failuresSinceSuccess);
 }
 
-/** @throws {Refusal} KEY_STATE where the state of the key does not allow this, then KEY_LOCKED. */
+/** @throws {Refusal} ACTIVATION_FAILED where the row of the key is not as the service wrote it. */
+export function checkUntampered({ fault }: KeyRecord): void {
+  if (fault !== undefined) throw tampered(fault);
+}
+
+/** @throws {Refusal} as `checkUntampered`; KEY_STATE where the state of the key does not allow this, then KEY_LOCKED. */
 export function checkUsable(key: KeyRecord, use: Use, now: number): void {
+  checkUntampered(key);
   checkState(stateButLock(key, now), use);
   checkNotLocked(key, now);
 }

@@ -21,6 +21,7 @@ import type { CreatedKey, NewKey } from './new-key.ts';
 import type { Deliver } from './otp-delivery.ts';
 import { makeOtp, otpUses } from './otp.ts';
 import { passwordChange } from './password-change.ts';
+import { Seals } from './seals.ts';
 import type { CommittedPurpose } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
 import { transitions, type Use } from './states.ts';
@@ -59,18 +60,19 @@ export class Keyring {
     const journal = storeKeyJournal(store);
     this.destruction = new Destruction(store, custody, journal, { abandonedMs, configured, log });
     const { destruction } = this;
-    this.#pool = options.pool === undefined ? undefined : new KeyPool({ store, custody, journal, destruction }, options.pool);
+    const seals = new Seals(token, log);
+    this.#pool = options.pool === undefined ? undefined : new KeyPool({ store, token, seals, custody, journal, destruction }, options.pool);
     this.#creation = new KeyCreation({ store, token, custody, journal, destruction, pool: this.#pool });
     const records: RecordReader = {
       reread: async (key) => this.#cache.reread(key),
       bringUpToDate: async (key) => this.#cache.bringUpToDate(key),
     };
-    this.#activation = new Activation(store, records, { attemptMaxMs, waitMs: attemptWaitMs });
-    this.#cache = new KeyCache(store, this.#activation);
+    this.#activation = new Activation(store, records, seals, { attemptMaxMs, waitMs: attemptWaitMs });
+    this.#cache = new KeyCache(store, this.#activation, seals);
     this.#signing = new Signing({ activation: this.#activation, custody, destruction, threads: options.threads });
   }
 
-  /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. */
+  /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. ACTIVATION_FAILED where its row is not as the service wrote it. */
   async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     return this.#cache.find(tenant, reference);
   }
@@ -159,7 +161,7 @@ export class Keyring {
       const outcome = await this.#custody.verify(reserved);
       const { own } = reserved;
       if (!outcome.verified || own === undefined) return { verified: false };
-      const changed = await passwordChange(this.#token, key.id, own, password);
+      const changed = await passwordChange(this.#token, key, own, password);
       return { ...outcome, usesUp: true, ...changed, finish: async () => Promise.resolve() };
     });
   }

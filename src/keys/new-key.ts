@@ -8,6 +8,7 @@ import type { KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
 import type { ActivationProtocol, KeyReferenceId, Subscriber } from './key-record.ts';
+import { keyScope, sealKey } from './seals.ts';
 
 /** A certificate for a new key, as the certificates room issues it. */
 export interface IssuedCertificate {
@@ -45,76 +46,79 @@ export interface CreatedKey {
 }
 
 /** What a MAC needs. */
-type Macs = Pick<Token, 'random' | 'makeMac'>;
+type Macs = Pick<Token, 'makeMac'>;
 
 /** Both have more bits than anybody guesses, so neither is stretched. */
 const secretBytes = { PASSWORD: 20, AUTH_TOKEN: 32 } as const;
 const none = new Uint8Array();
 
-/** The secret that the protocol wants, and the MACs of it and of the transaction. */
-export async function makeSecret(
-  token: Macs,
-  id: KeyId,
-  { protocol, transactionId }: Pick<NewKey, 'protocol' | 'transactionId'>,
-): Promise<{ secret: NewSecret; columns: SecretColumns }> {
-  const [own, transaction] = await Promise.all([
-    ownSecret(token, id, protocol),
-    transactionId === undefined ? undefined : storedMac(token, id, 'TRANSACTION', transactionId),
-  ]);
-  return {
-    secret: own.secret,
-    columns: {
-      secret_salt: own.stored?.salt ?? none,
-      secret_mac: own.stored?.mac ?? none,
-      secret_stretched: 0,
-      transaction_salt: transaction?.salt ?? null,
-      transaction_mac: transaction?.mac ?? null,
-    },
-  };
+/** The secret that the protocol wants. */
+export async function drawSecret(token: Pick<Token, 'random'>, protocol: ActivationProtocol): Promise<NewSecret> {
+  switch (protocol) {
+    case 'PASSWORD':
+      return { password: await text(secretBytes.PASSWORD) };
+    case 'SINGLE_USE':
+      return { authToken: await text(secretBytes.AUTH_TOKEN) };
+    case 'OTP':
+      return {};
+  }
+
+  async function text(bytes: number): Promise<string> {
+    return Buffer.from(await token.random(bytes)).toString('base64url');
+  }
 }
 
-export type SecretColumns = Pick<KeyRow, 'secret_salt' | 'secret_mac' | 'secret_stretched' | 'transaction_salt' | 'transaction_mac'>;
-
-/** The row of a new key. `createdAt`: milliseconds since epoch. */
-export function keyRow(
+/** The row of a new key, with the MACs of its secrets, which cover what the row authorises, and its seal. `createdAt`: milliseconds since epoch. */
+export async function keyRow(
+  token: Macs,
   request: NewKey,
-  { id, certificate, columns, createdAt }: { id: KeyId; certificate: CertificateRow; columns: SecretColumns; createdAt: number },
-): KeyRow {
-  return {
+  { id, issued, secret, createdAt }: { id: KeyId; issued: IssuedCertificate; secret: NewSecret; createdAt: number },
+): Promise<KeyRow> {
+  const { row: certificate, issuers } = issued;
+  const { transactionId } = request;
+  const facts = {
     reference: certificate.sha1,
     tenant: request.tenant,
     key_id: id,
     key_type: request.type,
     protocol: request.protocol,
-    state: 'ACTIVE',
-    ...columns,
     bound_digests: bindingText(request.binding),
-    failures_in_row: 0,
-    failures_since_success: 0,
-    locked_until: null,
     subscriber_email: request.subscriber.emailAddress ?? null,
     subscriber_phone: request.subscriber.phoneNumber ?? null,
     created_at: createdAt,
   };
+  const scope = keyScope(
+    {
+      ...facts,
+      ...{ der: certificate.der, certificate_tenant: certificate.tenant, authority: certificate.authority },
+      issuing_chain: issuers?.id ?? null,
+    },
+    transactionId !== undefined,
+  );
+  const [own, transaction] = await Promise.all([
+    storedMac(token, id, scope, 'PASSWORD', secret.password) ?? storedMac(token, id, scope, 'AUTH_TOKEN', secret.authToken),
+    storedMac(token, id, scope, 'TRANSACTION', transactionId),
+  ]);
+  const secrets = {
+    secret_salt: own?.salt ?? none,
+    secret_mac: own?.mac ?? none,
+    secret_stretched: 0,
+    transaction_salt: transaction?.salt ?? null,
+    transaction_mac: transaction?.mac ?? null,
+  };
+  const counters = { failures_in_row: 0, failures_since_success: 0, locked_until: null };
+  return { ...facts, ...secrets, ...counters, state: 'ACTIVE', ...(await sealKey(token, id, scope, secrets)) };
 }
 
-async function ownSecret(
+/** Undefined where there is no such secret. */
+function storedMac(
   token: Macs,
   id: KeyId,
-  protocol: ActivationProtocol,
-): Promise<{ secret: NewSecret; stored: { salt: Uint8Array; mac: Uint8Array } | undefined }> {
-  if (protocol === 'OTP') return { secret: {}, stored: undefined };
-  const kind = protocol === 'PASSWORD' ? 'PASSWORD' : 'AUTH_TOKEN';
-  const text = Buffer.from(await token.random(secretBytes[kind])).toString('base64url');
-  return { secret: kind === 'PASSWORD' ? { password: text } : { authToken: text }, stored: await storedMac(token, id, kind, text) };
-}
-
-async function storedMac(
-  token: Macs,
-  id: KeyId,
+  scope: Uint8Array,
   kind: 'PASSWORD' | 'AUTH_TOKEN' | 'TRANSACTION',
-  text: string,
-): Promise<{ salt: Uint8Array; mac: Uint8Array }> {
+  secret: string | undefined,
+): Promise<{ salt: Uint8Array; mac: Uint8Array }> | undefined {
+  if (secret === undefined) return undefined;
   const salt = randomBytes(16);
-  return { salt, mac: await token.makeMac(id, kind, salt, Buffer.from(text)) };
+  return token.makeMac(id, kind, salt, Buffer.from(secret), scope).then((mac) => ({ salt, mac }));
 }

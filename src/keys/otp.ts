@@ -5,6 +5,7 @@ import type { OtpAction } from './credentials.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
 import type { KeyRecord } from './key-record.ts';
 import { otpKinds } from './reserved.ts';
+import { otpScope, sealOtp } from './seals.ts';
 import type { Use } from './states.ts';
 
 /** Contract §6. */
@@ -29,20 +30,13 @@ export async function makeOtp(
 ): Promise<{ text: string; row: OtpRow }> {
   const text = await drawOtp(token);
   const salt = randomBytes(16);
-  const mac = await token.makeMac(key.id, otpKinds[action], salt, Buffer.from(text));
+  const facts = { otp_id: randomUUID(), action, bound_digests: bindingText(binding), expires_at: now + validMs };
+  const scope = otpScope(key.seal.scope, facts);
+  const mac = await token.makeMac(key.id, otpKinds[action], salt, Buffer.from(text), scope);
+  const seal = await sealOtp(token, key.id, scope, { salt, mac });
   return {
     text,
-    row: {
-      reference: key.reference,
-      action,
-      otp_id: randomUUID(),
-      salt,
-      mac,
-      bound_digests: bindingText(binding),
-      attempts_left: attempts,
-      reserved_until: null,
-      expires_at: now + validMs,
-    },
+    row: { reference: key.reference, ...facts, salt, mac, attempts_left: attempts, reserved_until: null, ...seal },
   };
 }
 

@@ -4,6 +4,7 @@ import type { Proof, SecretKind } from '../token/token.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import { bindingOf, type DigestBinding } from './digest-binding.ts';
 import type { KeyRecord, StoredSecret } from './key-record.ts';
+import { otpScope } from './seals.ts';
 
 declare const purposeOf: unique symbol;
 
@@ -47,6 +48,7 @@ export interface Attempting {
 /** For activation alone. A one-time password that is not there is compared all the same, so that the time does not tell. */
 export function reserve<P extends OtpAction>({ key, own, given, action, ownSecret, otp }: Attempting): Reserved<P> {
   const candidates: PossibleSecret[] = [];
+  const { scope } = key.seal;
   if (given.member === 'transactionId') {
     const alone = {
       key,
@@ -57,30 +59,45 @@ export function reserve<P extends OtpAction>({ key, own, given, action, ownSecre
     return alone as Omit<Reserved<P>, typeof purposeOf> as Reserved<P>;
   }
   if (given.member === 'authToken') {
-    candidates.push({ ...proof('AUTH_TOKEN', own, given.bytes), binding: undefined });
+    candidates.push({ ...proof('AUTH_TOKEN', own, given.bytes, scope), binding: undefined });
   } else {
-    if (key.protocol === 'PASSWORD') candidates.push({ ...proof('PASSWORD', own, ownSecret), binding: undefined });
+    if (key.protocol === 'PASSWORD') candidates.push({ ...proof('PASSWORD', own, ownSecret, scope), binding: undefined });
     if (otp !== 'unasked') {
-      const stored = otp === undefined ? undefined : { salt: otp.salt, mac: otp.mac, stretched: false };
-      candidates.push({ ...proof(otpKinds[action], stored, given.bytes), binding: bindingOf(otp?.bound_digests ?? null) });
+      candidates.push(otpCandidate(otpKinds[action], otp, given.bytes, scope));
     }
   }
   const attempt: Omit<Reserved<P>, typeof purposeOf> = { key, own, candidates, also: transactionProof(key, given.transactionId) };
   return attempt as Reserved<P>;
 }
 
+/** A row that cannot be read is none that anything verifies: it is not one that the service wrote. */
+function otpCandidate(kind: SecretKind, otp: OtpRow | undefined, secret: Uint8Array, scope: Uint8Array): PossibleSecret {
+  if (otp === undefined || !isReadable(otp)) return { ...proof(kind, undefined, secret, scope), binding: undefined };
+  const stored = { salt: otp.salt, mac: otp.mac, stretched: false };
+  return { ...proof(kind, stored, secret, otpScope(scope, otp)), binding: bindingOf(otp.bound_digests) };
+}
+
+function isReadable({ salt, mac, bound_digests: digests }: OtpRow): boolean {
+  try {
+    bindingOf(digests);
+    return salt.length === 16 && mac.length === 32;
+  } catch {
+    return false;
+  }
+}
+
 /** Undefined where the key is tied to no transaction and none is given; whatever else does not fit fails on the token. */
-function transactionProof({ transaction }: KeyRecord, given: string | undefined): Proof | undefined {
-  if (transaction === undefined && given === undefined) return undefined;
-  return transactionOf({ transaction }, given);
+function transactionProof(key: KeyRecord, given: string | undefined): Proof | undefined {
+  if (key.transaction === undefined && given === undefined) return undefined;
+  return transactionOf(key, given);
 }
 
 /** One that was not given is none that could be right. */
-function transactionOf({ transaction }: Pick<KeyRecord, 'transaction'>, given: string | undefined): Proof {
-  return proof('TRANSACTION', given === undefined ? undefined : transaction, Buffer.from(given ?? ''));
+function transactionOf({ transaction, seal }: KeyRecord, given: string | undefined): Proof {
+  return proof('TRANSACTION', given === undefined ? undefined : transaction, Buffer.from(given ?? ''), seal.scope);
 }
 
 /** Without a stored secret, one that nothing verifies. */
-function proof(kind: SecretKind, stored: StoredSecret | undefined, secret: Uint8Array): Proof {
-  return { kind, salt: stored?.salt ?? randomBytes(16), mac: stored?.mac ?? randomBytes(32), secret };
+function proof(kind: SecretKind, stored: StoredSecret | undefined, secret: Uint8Array, scope: Uint8Array): Proof {
+  return { kind, salt: stored?.salt ?? randomBytes(16), mac: stored?.mac ?? randomBytes(32), secret, scope };
 }

@@ -3,8 +3,20 @@ import type { KeyId } from './key-id.ts';
 import type { SignatureAlgorithm } from './signature-algorithm.ts';
 
 /** What a secret is for. It is part of what its MAC covers, so a MAC of one kind never passes as another. */
-export const secretKinds = { PASSWORD: 1, AUTH_TOKEN: 2, OTP_SIGN: 3, OTP_CHANGE_PASSWORD: 4, OTP_REVOKE: 5, TRANSACTION: 6 } as const;
+export const secretKinds = {
+  PASSWORD: 1,
+  AUTH_TOKEN: 2,
+  OTP_SIGN: 3,
+  OTP_CHANGE_PASSWORD: 4,
+  OTP_REVOKE: 5,
+  TRANSACTION: 6,
+  /** No secret: the seal of a row of the state store. It authorises nothing. */
+  RECORD: 7,
+} as const;
 export type SecretKind = keyof typeof secretKinds;
+
+/** Secrets that let a key sign. */
+export const signingKinds: ReadonlySet<SecretKind> = new Set<SecretKind>(['PASSWORD', 'AUTH_TOKEN', 'OTP_SIGN']);
 
 /** A secret and the MAC that it is checked against. The token compares (C_Verify). */
 export interface Proof {
@@ -12,6 +24,8 @@ export interface Proof {
   /** 16 bytes. */
   readonly salt: Uint8Array;
   readonly secret: Uint8Array;
+  /** What the secret is good for: a SHA-256 of what the records say of it, which the MAC covers too. */
+  readonly scope: Uint8Array;
   /** HMAC-SHA256, 32 bytes. */
   readonly mac: Uint8Array;
 }
@@ -62,8 +76,8 @@ export interface Token {
   signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome>;
   /** Verifies proofs alone. */
   verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome>;
-  /** The MAC of a new secret of a key. */
-  makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Promise<Uint8Array>;
+  /** The MAC of a new secret of a key. `scope`: as in `Proof`. */
+  makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array, scope: Uint8Array): Promise<Uint8Array>;
   /**
    * Marks a key on the token itself as handed out, to a taker whom `claim` names. Once: however old the copy of the records is that somebody goes
    * by, nobody else gets it.

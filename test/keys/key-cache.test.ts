@@ -10,6 +10,8 @@ import { certificateRow } from '../support/certificate-row.ts';
 import { keyRows } from '../state/rows.ts';
 
 const tenant = tenantId('demo');
+/** These tests look at what is kept: every row is believed. */
+const seals = { keyFault: async () => Promise.resolve(undefined), checkChain: () => undefined };
 const directory = mkdtempSync(join(tmpdir(), 'signetd-cache-'));
 let store: StateStore;
 
@@ -34,7 +36,7 @@ describe('keys in memory', () => {
   it('are as many as fit: a long list of digests drives several others out, those in use excepted', async () => {
     const small = [await newKey(null), await newKey(null), await newKey(null), await newKey(null)];
     const [busy] = small;
-    const cache = new KeyCache(store, { isBusy: ({ reference }) => reference === busy, forget: () => undefined }, 32 * 1024);
+    const cache = new KeyCache(store, { isBusy: ({ reference }) => reference === busy, forget: () => undefined }, seals, 32 * 1024);
     for (const reference of small) await cache.find(tenant, reference);
     const there = (): boolean[] => small.map((reference) => cache.cached(reference) !== undefined);
     expect(there()).toEqual([true, true, true, true]);
@@ -47,7 +49,7 @@ describe('keys in memory', () => {
   });
 
   it('that had to go while they were used are read again', async () => {
-    const cache = new KeyCache(store, { isBusy: () => false, forget: () => undefined }, 1);
+    const cache = new KeyCache(store, { isBusy: () => false, forget: () => undefined }, seals, 1);
     const reference = await newKey(null);
     const record = await cache.find(tenant, reference);
     await cache.find(tenant, await newKey(null));

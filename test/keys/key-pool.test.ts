@@ -1,5 +1,6 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { KeyType } from '../../src/config/profile.ts';
@@ -64,7 +65,7 @@ function pooled(store: StateStore, target: number, changes: Partial<PoolOptions>
     startPauseMs: 0,
     ...changes,
   };
-  return { keys: new Keyring(store, token, custody, { pool }), levels, wanted, log };
+  return { keys: new Keyring(store, token, custody, { pool, log }), levels, wanted, log };
 }
 
 const full = async ({ keys, levels }: Pooled, target: number): Promise<void> => {
@@ -171,6 +172,31 @@ describe('the pool of keys', () => {
     expect(made).not.toBe(owned);
     expect(await onToken()).toContain(owned);
     expect(restored.log.lines.join('\n')).toContain('handed out before');
+    await store.close();
+  });
+
+  const changes = {
+    'has the public key of somebody else': "update key_pool set public_key = x'3000'",
+    'has the identifier of a key in use': "update key_pool set key_id = '$victim'",
+    'has lost its seal': 'update key_pool set seal_salt = null, seal_mac = null',
+  } as const;
+
+  it.each(Object.entries(changes))('hands out no key whose row %s, and leaves the token alone', async (_name, sql) => {
+    const path = newPath();
+    const store = await openSqliteStore(path);
+    const victim = await create(new Keyring(store, token, tokenCustody(token)));
+    const one = pooled(store, 1);
+    await full(one, 1);
+    one.keys.stopPool();
+    const database = new DatabaseSync(path, { timeout: 10_000 });
+    database.exec(sql.replace('$victim', victim));
+    database.close();
+    const before = await onToken();
+    const made = await create(one.keys);
+    expect(before).not.toContain(made);
+    expect(await onToken()).toEqual(expect.arrayContaining([...before, made]));
+    expect(await store.run('journal')).toEqual([]);
+    expect(one.log.lines.filter((line) => line.startsWith('the state store was changed'))).toHaveLength(1);
     await store.close();
   });
 

@@ -102,6 +102,7 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     expect(row).toEqual({
       ...key,
       ...{ der: certificate.der, not_after: certificate.not_after, authority: certificate.authority, issuing_chain: null },
+      certificate_tenant: certificate.tenant,
       ...{ reserved: 0, reserved_until: null },
     });
     expect(row?.der.buffer.byteLength).toBe(certificate.der.byteLength);

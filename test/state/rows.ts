@@ -29,6 +29,8 @@ export function keyRows(changes: Partial<KeyRow> = {}): { key: KeyRow; certifica
       subscriber_email: null,
       subscriber_phone: '+33123456789',
       created_at: now,
+      seal_salt: null,
+      seal_mac: null,
       ...changes,
     },
     certificate: { sha1, tenant: 'demo', authority: 'issuing', serial_number: sha1, der, not_before: now, not_after: now + 3_600_000 },

@@ -98,9 +98,12 @@ describe('the token host, whoever asks it', () => {
     const { token } = provider();
     const id = newKeyId('caller');
     const salt = Buffer.alloc(16);
-    const mac = await token.makeMac(id, 'PASSWORD', salt, Buffer.from('right'));
+    const scope = Buffer.alloc(32);
+    const mac = await token.makeMac(id, 'PASSWORD', salt, Buffer.from('right'), scope);
     await token.destroyKey(macKeyId);
-    expect(await token.verifyProof(id, { anyOf: [{ kind: 'PASSWORD', salt, secret: Buffer.from('right'), mac, signs: false }] })).toEqual({
+    expect(
+      await token.verifyProof(id, { anyOf: [{ kind: 'PASSWORD', salt, secret: Buffer.from('right'), scope, mac, signs: false }] }),
+    ).toEqual({
       verified: true,
       by: 0,
     });

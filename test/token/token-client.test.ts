@@ -30,8 +30,9 @@ afterAll(async () => {
 const digest = (hash: string): Buffer => createHash(hash).update('document').digest();
 
 async function proofFor(id: KeyId, secret: string): Promise<Proof> {
-  const salt = randomBytes(16);
-  return { kind: 'PASSWORD', salt, secret: Buffer.from(secret), mac: await token.makeMac(id, 'PASSWORD', salt, Buffer.from(secret)) };
+  const [salt, scope] = [randomBytes(16), randomBytes(32)];
+  const mac = await token.makeMac(id, 'PASSWORD', salt, Buffer.from(secret), scope);
+  return { kind: 'PASSWORD', salt, secret: Buffer.from(secret), scope, mac };
 }
 
 describe('keys on the token', () => {

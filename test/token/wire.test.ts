@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newKeyId } from '../../src/token/key-id.ts';
+import type { SecretKind } from '../../src/token/token.ts';
 import { WireError } from '../../src/token/wire/fields.ts';
 import { encodeFrame, FrameSplitter } from '../../src/token/wire/frames.ts';
 import { macInput, readCreateKey, readMakeMac, readVerifyProof, writeVerifyProof } from '../../src/token/wire/messages.ts';
@@ -39,8 +40,9 @@ describe('the wire between daemon and token host', () => {
         bytes(16),
         fc.uint8Array({ maxLength: 200 }),
         bytes(32),
-        (digests, salt, secret, mac) => {
-          const proof = { kind: 'PASSWORD', salt, secret: Buffer.from(secret), mac } as const;
+        bytes(32),
+        (digests, salt, secret, scope, mac) => {
+          const proof = { kind: 'PASSWORD', salt, secret: Buffer.from(secret), scope, mac } as const;
           const proofs = {
             anyOf: [{ ...proof, signs: true }, { ...proof, kind: 'OTP_SIGN', signs: false } as const],
             also: { ...proof, kind: 'TRANSACTION' } as const,
@@ -54,6 +56,19 @@ describe('the wire between daemon and token host', () => {
         },
       ),
     );
+  });
+
+  it('lets no key sign with what is no secret for signing', () => {
+    const id = newKeyId('caller');
+    const [salt, bytesOf32] = [Buffer.alloc(16), Buffer.alloc(32)];
+    const request = (kind: SecretKind): Buffer =>
+      writeSign(id, { scheme: 'ECDSA', hash: 'sha256' }, [bytesOf32], {
+        anyOf: [{ kind, salt, secret: bytesOf32, scope: bytesOf32, mac: bytesOf32, signs: true }],
+      });
+    for (const kind of ['RECORD', 'TRANSACTION', 'OTP_REVOKE', 'OTP_CHANGE_PASSWORD'] as const) {
+      expect(() => readSign(request(kind))).toThrow(WireError);
+    }
+    for (const kind of ['PASSWORD', 'AUTH_TOKEN', 'OTP_SIGN'] as const) expect(readSign(request(kind)).proofs?.anyOf).toHaveLength(1);
   });
 
   it('answers any bytes with a message or a WireError or RangeError, never with anything else', () => {
@@ -76,9 +91,9 @@ describe('the wire between daemon and token host', () => {
   it('has no two secrets with one MAC input', () => {
     const id = newKeyId('caller');
     fc.assert(
-      fc.property(bytes(16), bytes(16), fc.uint8Array(), fc.uint8Array(), (saltA, saltB, a, b) => {
-        fc.pre(!saltA.equals(saltB) || Buffer.compare(a, b) !== 0);
-        expect(macInput(id, 'PASSWORD', saltA, a).equals(macInput(id, 'PASSWORD', saltB, b))).toBe(false);
+      fc.property(bytes(16), bytes(16), fc.uint8Array(), fc.uint8Array(), bytes(32), bytes(32), (saltA, saltB, a, b, scopeA, scopeB) => {
+        fc.pre(!saltA.equals(saltB) || !scopeA.equals(scopeB) || Buffer.compare(a, b) !== 0);
+        expect(macInput(id, 'PASSWORD', saltA, a, scopeA).equals(macInput(id, 'PASSWORD', saltB, b, scopeB))).toBe(false);
       }),
     );
   });

@@ -15,6 +15,7 @@ import * as keptBytes from './0016-kept-bytes.ts';
 import * as transferFiles from './0018-transfer-files.ts';
 import * as signatureSessions from './0019-signature-sessions.ts';
 import * as keysByTenant from './0020-keys-by-tenant.ts';
+import * as recordSeals from './0021-record-seals.ts';
 import * as publications from './0022-publications.ts';
 
 /** Every migration, oldest first. They only go forward. */
@@ -35,6 +36,7 @@ const migrations: Record<string, Migration> = {
   '0018-transfer-files': transferFiles,
   '0019-signature-sessions': signatureSessions,
   '0020-keys-by-tenant': keysByTenant,
+  '0021-record-seals': recordSeals,
   '0022-publications': publications,
 };
 

@@ -19,7 +19,7 @@ export {
 export { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
 export { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
 export { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
-export { changeKeyState, countKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
+export { changeKeyState, countKeys, countUnsealedKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 export { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
 export { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 export { putOtp } from './otps.ts';

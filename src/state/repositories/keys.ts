@@ -8,6 +8,8 @@ import { announce, finishCreation } from './key-journal.ts';
 export type KeyWithCertificate = KeyRow & {
   readonly der: Uint8Array;
   readonly not_after: number;
+  /** The tenant that the certificate was issued for. */
+  readonly certificate_tenant: string;
   /** The configured name of the authority that issued it. */
   readonly authority: string;
   readonly issuing_chain: string | null;
@@ -23,7 +25,13 @@ export async function findKey(db: Transaction<Schema>, reference: string): Promi
     .executeTakeFirst();
 }
 
-const certificateColumns = ['certificates.der', 'certificates.not_after', 'certificates.authority', 'certificates.issuing_chain'] as const;
+const certificateColumns = [
+  'certificates.der',
+  'certificates.not_after',
+  'certificates.tenant as certificate_tenant',
+  'certificates.authority',
+  'certificates.issuing_chain',
+] as const;
 
 /** The chain that certificates were issued under. */
 export async function findIssuingChain(db: Transaction<Schema>, id: string): Promise<Uint8Array | undefined> {
@@ -67,6 +75,17 @@ export async function countKeys(db: Transaction<Schema>, tenant: string): Promis
     .selectFrom('keys')
     .select(({ fn }) => fn.countAll<number | string>().as('keys'))
     .where('tenant', '=', tenant)
+    .where('state', 'not in', endedStates)
+    .executeTakeFirstOrThrow();
+  return Number(keys);
+}
+
+/** Keys on the token whose records have no seal, so that nobody can use them. An index has them. */
+export async function countUnsealedKeys(db: Transaction<Schema>): Promise<number> {
+  const { keys } = await db
+    .selectFrom('keys')
+    .select(({ fn }) => fn.countAll<number | string>().as('keys'))
+    .where('seal_mac', 'is', null)
     .where('state', 'not in', endedStates)
     .executeTakeFirstOrThrow();
   return Number(keys);

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
-import type { OtpRow } from '../tables/keys.ts';
+import type { OtpRow, Sealed } from '../tables/keys.ts';
 import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt, type Counters, type Holding, type LockRule } from './attempts.ts';
 import { changeKeyState } from './keys.ts';
 import { reserveOtp, settleOtp, type OtpFate } from './otps.ts';
@@ -43,6 +43,7 @@ export type KeyChange =
       readonly salt: Uint8Array;
       readonly mac: Uint8Array;
       readonly stretched: number;
+      readonly seal: Sealed;
     };
 
 export interface UseSettlement {
@@ -86,7 +87,7 @@ async function changeKey(db: Transaction<Schema>, reference: string, now: number
   if (change.kind === 'end') return changeKeyState(db, { reference, from, to: change.to, destroys: true, now });
   const row = await db
     .updateTable('keys')
-    .set({ secret_salt: change.salt, secret_mac: change.mac, secret_stretched: change.stretched })
+    .set({ secret_salt: change.salt, secret_mac: change.mac, secret_stretched: change.stretched, ...change.seal })
     .where('reference', '=', reference)
     .where('state', 'in', from)
     .where('secret_mac', '=', change.replaces)

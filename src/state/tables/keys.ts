@@ -1,7 +1,13 @@
 import type { Generated } from 'kysely';
 
+/** The token's MAC of what a row says (`src/keys/seals.ts`). Null, both: an earlier version made the row, and nobody goes by it. */
+export interface Sealed {
+  seal_salt: Uint8Array | null;
+  seal_mac: Uint8Array | null;
+}
+
 /** A caller's key (contract §6). */
-export interface KeyRow {
+export interface KeyRow extends Sealed {
   /** SHA-1 of its certificate, lower-case hexadecimal. */
   reference: string;
   tenant: string;
@@ -40,7 +46,7 @@ export interface Attempts {
 }
 
 /** An open one-time password (contract §6). */
-export interface OtpRow {
+export interface OtpRow extends Sealed {
   reference: string;
   /** SIGN, CHANGE_PASSWORD or REVOKE. */
   action: string;

@@ -1,7 +1,8 @@
 import type { Generated } from 'kysely';
+import type { Sealed } from './keys.ts';
 
 /** A key on the token that nobody owns yet. */
-export interface KeyPoolRow {
+export interface KeyPoolRow extends Sealed {
   /** CKA_ID on the token, hexadecimal. */
   key_id: string;
   key_type: string;

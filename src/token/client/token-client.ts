@@ -179,8 +179,8 @@ export class TokenClient implements Token {
     return answer.status === statuses.wrongSecret ? { verified: false } : { verified: true, by: ok(answer).readUInt8(0) };
   }
 
-  async makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Promise<Uint8Array> {
-    return ok(await this.#request('makeMac', writeMakeMac(id, kind, salt, secret)));
+  async makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array, scope: Uint8Array): Promise<Uint8Array> {
+    return ok(await this.#request('makeMac', writeMakeMac(id, kind, salt, secret, scope)));
   }
 
   async claimKey(id: KeyId, claim: string): Promise<ClaimOutcome> {

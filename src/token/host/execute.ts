@@ -93,8 +93,8 @@ export class Executor {
         return by === undefined ? wrongSecret : ok(Buffer.of(by));
       }
       case operations.makeMac: {
-        const { id, kind, salt, secret } = readMakeMac(body);
-        return ok(this.#mac(macInput(id, kind, salt, secret)));
+        const { id, kind, salt, secret, scope } = readMakeMac(body);
+        return ok(this.#mac(macInput(id, kind, salt, secret, scope)));
       }
       case operations.checkMacKey:
         return ok(this.#macKey.check());
@@ -186,7 +186,7 @@ export class Executor {
   }
 
   #verify(id: KeyId, proof: Proof): boolean {
-    const input = macInput(id, proof.kind, proof.salt, proof.secret);
+    const input = macInput(id, proof.kind, proof.salt, proof.secret, proof.scope);
     try {
       return this.#macKey.use((macKey) => {
         const { module, handle } = this.#session;

@@ -14,13 +14,14 @@ export function readVerifyProof(body: Buffer): { id: KeyId; proofs: Proofs } {
   return { id: keyIdOf(body.subarray(0, keyIdLength)), proofs: readProofs(body, keyIdLength) };
 }
 
-export function writeMakeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Buffer {
-  return new FieldWriter().bytes(keyIdBytes(id)).u8(secretKinds[kind]).bytes(salt).bytes(secret).finish();
+export function writeMakeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array, scope: Uint8Array): Buffer {
+  return new FieldWriter().bytes(keyIdBytes(id)).u8(secretKinds[kind]).bytes(salt).bytes(secret).bytes(scope).finish();
 }
 
-export function readMakeMac(body: Buffer): { id: KeyId; kind: SecretKind; salt: Buffer; secret: Buffer } {
+export function readMakeMac(body: Buffer): { id: KeyId; kind: SecretKind; salt: Buffer; secret: Buffer; scope: Buffer } {
   const reader = new FieldReader(body);
-  const request = { id: keyIdOf(reader.bytes()), kind: secretKindOf(reader.u8()), salt: reader.bytes(), secret: reader.bytes() };
+  const key = { id: keyIdOf(reader.bytes()), kind: secretKindOf(reader.u8()) };
+  const request = { ...key, salt: reader.bytes(), secret: reader.bytes(), scope: reader.bytes() };
   reader.end();
   return request;
 }
@@ -57,11 +58,12 @@ export function readClaimOutcome(body: Buffer): ClaimOutcome {
 }
 
 /**
- * What a MAC covers: key, kind of secret, salt, secret. The parts before the secret have fixed lengths, so no two inputs are written alike.
+ * What a MAC covers: key, kind of secret, salt, scope, secret. The parts before the secret have fixed lengths, so no two inputs are written alike.
  */
-export function macInput(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Buffer {
+export function macInput(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array, scope: Uint8Array): Buffer {
   if (salt.length !== 16) throw new WireError('a salt has 16 bytes');
-  return Buffer.concat([Buffer.from('signetd secret v1\0'), keyIdBytes(id), Buffer.of(secretKinds[kind]), salt, secret]);
+  if (scope.length !== 32) throw new WireError('a scope has 32 bytes');
+  return Buffer.concat([Buffer.from('signetd secret v2\0'), keyIdBytes(id), Buffer.of(secretKinds[kind]), salt, scope, secret]);
 }
 
 function member<T>(values: readonly T[], index: number): T {

@@ -1,13 +1,15 @@
-import { secretKinds, type Candidate, type Proof, type Proofs, type SecretKind } from '../token.ts';
+import { secretKinds, signingKinds, type Candidate, type Proof, type Proofs, type SecretKind } from '../token.ts';
 import { WireError } from './fields.ts';
 
 /**
  * Proofs at the end of a request. Each: role (u8), kind of secret (u8), length of the secret (u16), length of the MAC (u8), salt (16 bytes),
- * MAC, secret. Roles: a candidate that is verified alone, one that signs, and what has to verify as well (once at most, as the last).
+ * scope (32 bytes), MAC, secret. Roles: a candidate that is verified alone, one that signs, and what has to verify as well (once at most, as the last).
  */
 const roles = { verifies: 0, signs: 1, also: 2 } as const;
 const saltBytes = 16;
-const fixedBytes = 5 + saltBytes;
+const scopeBytes = 32;
+const scopeStart = 5 + saltBytes;
+const fixedBytes = scopeStart + scopeBytes;
 const maxSecretBytes = 0xffff;
 const maxProofs = 8;
 
@@ -20,7 +22,7 @@ export function secretKindOf(code: number): SecretKind {
   return kind;
 }
 
-/** @throws {RangeError} where a salt or a secret has another length than it may have, or there are too many. */
+/** @throws {RangeError} where a salt, a scope or a secret has another length than it may have, or there are too many. */
 export function writeProofs({ anyOf, also }: Proofs): Buffer {
   if (anyOf.length === 0 || anyOf.length > maxProofs) throw new RangeError(`${anyOf.length} candidates`);
   const parts = anyOf.map((candidate) => writeProof(candidate, candidate.signs ? roles.signs : roles.verifies));
@@ -28,8 +30,9 @@ export function writeProofs({ anyOf, also }: Proofs): Buffer {
   return Buffer.concat(parts);
 }
 
-function writeProof({ kind, salt, mac, secret }: Proof, role: number): Buffer {
+function writeProof({ kind, salt, scope, mac, secret }: Proof, role: number): Buffer {
   if (salt.length !== saltBytes) throw new RangeError('a salt has 16 bytes');
+  if (scope.length !== scopeBytes) throw new RangeError('a scope has 32 bytes');
   if (secret.length > maxSecretBytes) throw new RangeError('a secret is too long');
   const bytes = Buffer.allocUnsafe(fixedBytes + mac.length + secret.length);
   bytes[0] = role;
@@ -37,6 +40,7 @@ function writeProof({ kind, salt, mac, secret }: Proof, role: number): Buffer {
   bytes.writeUInt16BE(secret.length, 2);
   bytes.writeUInt8(mac.length, 4);
   bytes.set(salt, 5);
+  bytes.set(scope, scopeStart);
   bytes.set(mac, fixedBytes);
   bytes.set(secret, fixedBytes + mac.length);
   return bytes;
@@ -56,10 +60,12 @@ export function readProofs(body: Buffer, start: number): Proofs {
     if (end > body.length) throw new WireError('the frame ends early');
     const proof: Proof = {
       kind,
-      salt: body.subarray(offset + 5, offset + fixedBytes),
+      salt: body.subarray(offset + 5, offset + scopeStart),
+      scope: body.subarray(offset + scopeStart, offset + fixedBytes),
       mac: body.subarray(offset + fixedBytes, secretStart),
       secret: body.subarray(secretStart, end),
     };
+    if (role === roles.signs && !signingKinds.has(kind)) throw new WireError('a kind of secret with which no key signs');
     if (role === roles.also) also = proof;
     else if (role === roles.signs || role === roles.verifies) anyOf.push({ ...proof, signs: role === roles.signs });
     else throw new WireError('an unknown role of a proof');

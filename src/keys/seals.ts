@@ -1,0 +1,187 @@
+import { hash, randomBytes } from 'node:crypto';
+import { noteTampering } from '../audit/audited-request.ts';
+import { Refusal } from '../result-codes.ts';
+import type { KeyWithCertificate } from '../state/repositories/keys.ts';
+import type { KeyRow, OtpRow, Sealed } from '../state/tables/keys.ts';
+import type { KeyPoolRow } from '../state/tables/token-keys.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { parseKeyId, type KeyId } from '../token/key-id.ts';
+import type { Token } from '../token/token.ts';
+import type { KeyRecord } from './key-record.ts';
+
+/*
+ * Whoever can write to the state store must gain nothing by it. What a row authorises is hashed into its scope, which the token's MAC of each secret
+ * covers: with a changed row no secret verifies. The seal is a MAC of its own, over the scope and the salts and MACs that the row holds, for what is done
+ * without a secret, and to tell a changed row from a wrong secret. State and counters change with each use, and are not covered.
+ */
+
+/** What is under a seal, and the seal; null where there is none. */
+export interface Seal {
+  readonly scope: Uint8Array;
+  /** A hash of the salts and MACs of the row. */
+  readonly secrets: Uint8Array;
+  readonly salt: Uint8Array | null;
+  readonly mac: Uint8Array | null;
+}
+
+/** What of a key never changes. */
+export type KeyFacts = Pick<
+  KeyWithCertificate,
+  | ('reference' | 'tenant' | 'key_id' | 'key_type' | 'protocol' | 'bound_digests' | 'subscriber_email' | 'subscriber_phone' | 'created_at')
+  | ('der' | 'certificate_tenant' | 'authority' | 'issuing_chain')
+>;
+
+type KeySecrets = Pick<KeyRow, 'secret_salt' | 'secret_mac' | 'secret_stretched' | 'transaction_salt' | 'transaction_mac'>;
+
+/** What authorises a key, 32 bytes. `isTied`: to a transaction. */
+export function keyScope(key: KeyFacts, isTied: boolean): Uint8Array {
+  return hashOf('key', [
+    ...[key.reference, key.tenant, key.key_id, key.key_type, key.protocol, String(key.created_at)],
+    ...[key.bound_digests, isTied ? 'transaction' : null, key.subscriber_email, key.subscriber_phone],
+    ...[key.der, key.certificate_tenant, key.authority, key.issuing_chain],
+  ]);
+}
+
+/** What a one-time password authorises, 32 bytes. */
+export function otpScope(scopeOfKey: Uint8Array, otp: Pick<OtpRow, 'otp_id' | 'action' | 'bound_digests' | 'expires_at'>): Uint8Array {
+  return hashOf('one-time password', [scopeOfKey, otp.otp_id, otp.action, otp.bound_digests, String(otp.expires_at)]);
+}
+
+export function keySeal(row: KeyWithCertificate): Seal {
+  return { scope: keyScope(row, row.transaction_mac !== null), secrets: keySecrets(row), salt: row.seal_salt, mac: row.seal_mac };
+}
+
+export function isSameSeal(one: Seal, other: Seal): boolean {
+  const [a, b] = [one, other].map(({ scope, secrets, salt, mac }) => hashOf('seal', [scope, secrets, salt, mac]));
+  return a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
+}
+
+type Macs = Pick<Token, 'makeMac'>;
+
+export async function sealKey(token: Macs, id: KeyId, scope: Uint8Array, row: KeySecrets): Promise<Sealed> {
+  return makeSeal(token, id, scope, keySecrets(row));
+}
+
+export async function sealOtp(token: Macs, id: KeyId, scope: Uint8Array, row: Pick<OtpRow, 'salt' | 'mac'>): Promise<Sealed> {
+  return makeSeal(token, id, scope, otpSecrets(row));
+}
+
+export async function sealPooled(token: Macs, id: KeyId, row: Omit<KeyPoolRow, keyof Sealed>): Promise<Sealed> {
+  return makeSeal(token, id, pooledScope(row), none);
+}
+
+/** Judges rows by their seals, and says to the log which are not as the service wrote them. */
+export class Seals {
+  readonly #token: Pick<Token, 'verifyProof'>;
+  readonly #log: Logger | undefined;
+
+  constructor(token: Pick<Token, 'verifyProof'>, log: Logger | undefined) {
+    this.#token = token;
+    this.#log = log;
+  }
+
+  /** What is wrong with a key's row, in words for an operator; undefined where nothing is. */
+  async keyFault(row: KeyWithCertificate): Promise<string | undefined> {
+    const { reference, tenant } = row;
+    const fault =
+      row.seal_mac === null
+        ? 'the row of the key has no seal: an earlier version made the key, or somebody took the seal away'
+        : (await this.#holds(row.key_id, keySeal(row)))
+          ? undefined
+          : 'the row of the key, or of its certificate, is not as the service wrote it';
+    return fault === undefined ? undefined : this.#told(fault, { key: reference, tenant });
+  }
+
+  /**
+   * A secret was wrong: has the record of the request say where that may be since the row of an open one-time password is not as the service wrote it. It
+   * counts all the same, for it may have been a guess. Where none is open the seal of the key is looked at instead, so that the time does not tell.
+   */
+  async noteOtpFault(key: Pick<KeyRecord, 'id' | 'reference' | 'seal'>, otp: OtpRow | undefined): Promise<void> {
+    const { scope } = key.seal;
+    const seal =
+      otp === undefined ? key.seal : { scope: otpScope(scope, otp), secrets: otpSecrets(otp), salt: otp.seal_salt, mac: otp.seal_mac };
+    // What the token has said of the secret stands, whether it answers this or not.
+    const holds = await this.#holds(key.id, seal).catch(() => true);
+    if (holds || otp === undefined) return;
+    noteTampering(this.#told('the row of the one-time password is not as the service wrote it', { key: key.reference }));
+  }
+
+  /** The certificates that a key's was issued under. `id`: their hash, which the key's seal covers. @throws {Refusal} ACTIVATION_FAILED */
+  checkChain(id: string, der: Uint8Array | undefined): asserts der is Uint8Array {
+    if (der !== undefined && hash('sha256', der) === id) return;
+    throw tampered(
+      this.#told('the certificates that a certificate was issued under are not as the service wrote them', { issuingChain: id }),
+    );
+  }
+
+  /** Whether a key that was made ahead waits as it was made. */
+  async isPooledRight(row: KeyPoolRow): Promise<boolean> {
+    const isRight = await this.#holds(row.key_id, { scope: pooledScope(row), secrets: none, salt: row.seal_salt, mac: row.seal_mac });
+    if (!isRight) this.#told('the row of a key that was made ahead is not as the service wrote it', { tokenId: row.key_id });
+    return isRight;
+  }
+
+  async #holds(keyId: string, { scope, secrets, salt, mac }: Seal): Promise<boolean> {
+    // Of other lengths the token is not asked: these bytes are anybody's.
+    const id = idIn(keyId);
+    if (id === undefined || salt?.length !== saltBytes || mac?.length !== macBytes) return false;
+    return (await this.#token.verifyProof(id, { anyOf: [{ kind: 'RECORD', salt, mac, secret: secrets, scope, signs: false }] })).verified;
+  }
+
+  #told(fault: string, fields: Readonly<Record<string, string>>): string {
+    this.#log?.error(`the state store was changed: ${fault}`, fields);
+    return fault;
+  }
+}
+
+/** Refused like a wrong secret; the record of the request says what it was. */
+export function tampered(fault: string): Refusal {
+  noteTampering(fault);
+  return new Refusal('ACTIVATION_FAILED');
+}
+
+const saltBytes = 16;
+const macBytes = 32;
+const none = new Uint8Array();
+
+async function makeSeal(token: Macs, id: KeyId, scope: Uint8Array, secrets: Uint8Array): Promise<Sealed> {
+  const salt = randomBytes(saltBytes);
+  return { seal_salt: salt, seal_mac: await token.makeMac(id, 'RECORD', salt, secrets, scope) };
+}
+
+function keySecrets(row: KeySecrets): Uint8Array {
+  return hashOf('secrets', [row.secret_salt, row.secret_mac, String(row.secret_stretched), row.transaction_salt, row.transaction_mac]);
+}
+
+function otpSecrets({ salt, mac }: Pick<OtpRow, 'salt' | 'mac'>): Uint8Array {
+  return hashOf('secrets of a one-time password', [salt, mac]);
+}
+
+function pooledScope(row: Omit<KeyPoolRow, keyof Sealed>): Uint8Array {
+  return hashOf('key made ahead', [row.key_id, row.key_type, row.public_key, String(row.created_at)]);
+}
+
+function idIn(text: string): KeyId | undefined {
+  try {
+    return parseKeyId(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Each field says whether it is there and how long it is, so that no two lists are written alike; each kind of list has its name and its number of fields. */
+function hashOf(name: string, fields: readonly (string | Uint8Array | null)[]): Uint8Array {
+  const parts: Uint8Array[] = [Buffer.from(`signetd ${name} v1\0`)];
+  for (const field of fields) {
+    if (field === null) {
+      parts.push(Buffer.of(0));
+      continue;
+    }
+    const bytes = Buffer.from(field);
+    const head = Buffer.alloc(5);
+    head[0] = 1;
+    head.writeUInt32BE(bytes.length, 1);
+    parts.push(head, bytes);
+  }
+  return hash('sha256', Buffer.concat(parts), 'buffer');
+}
