@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
+import { DirectoryLock } from '../service/directory-lock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AdministrationWork, Audit, Outcome } from './audit.ts';
 import { administrationStep, AuditedRequest, carriedOut, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
 import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
-import { DirectoryLock } from './directory-lock.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { requestsInChain, type Outbox } from './outbox.ts';
@@ -74,7 +74,7 @@ export class AuditLog implements Audit {
   /** Opens the log and finishes what a crash left. A full disk does not keep it from opening. @throws {Error} for a directory that cannot be used */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });
-    const lock = new DirectoryLock(options.directory);
+    const lock = new DirectoryLock(options.directory, 'the audit log');
     try {
       const found = await findTail(options.directory, await options.memory.head());
       if (found.gap !== undefined) options.log.error('the audit log is not what it was; it goes on in a new file', { reason: found.gap });

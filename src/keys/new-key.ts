@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
 import type { CertificateRow, IssuingChainRow } from '../state/tables/certificates.ts';
 import type { Step } from '../state/step.ts';
 import type { KeyRow } from '../state/tables/keys.ts';
 import type { KeyId } from '../token/key-id.ts';
-import type { Token } from '../token/token.ts';
+import type { MadeMac, Token } from '../token/token.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
 import type { ActivationProtocol, KeyReferenceId, Subscriber } from './key-record.ts';
 
@@ -102,19 +101,13 @@ async function ownSecret(
   token: Macs,
   id: KeyId,
   protocol: ActivationProtocol,
-): Promise<{ secret: NewSecret; stored: { salt: Uint8Array; mac: Uint8Array } | undefined }> {
+): Promise<{ secret: NewSecret; stored: MadeMac | undefined }> {
   if (protocol === 'OTP') return { secret: {}, stored: undefined };
   const kind = protocol === 'PASSWORD' ? 'PASSWORD' : 'AUTH_TOKEN';
   const text = Buffer.from(await token.random(secretBytes[kind])).toString('base64url');
   return { secret: kind === 'PASSWORD' ? { password: text } : { authToken: text }, stored: await storedMac(token, id, kind, text) };
 }
 
-async function storedMac(
-  token: Macs,
-  id: KeyId,
-  kind: 'PASSWORD' | 'AUTH_TOKEN' | 'TRANSACTION',
-  text: string,
-): Promise<{ salt: Uint8Array; mac: Uint8Array }> {
-  const salt = randomBytes(16);
-  return { salt, mac: await token.makeMac(id, kind, salt, Buffer.from(text)) };
+async function storedMac(token: Macs, id: KeyId, kind: 'PASSWORD' | 'AUTH_TOKEN' | 'TRANSACTION', text: string): Promise<MadeMac> {
+  return token.makeMac(id, kind, Buffer.from(text));
 }

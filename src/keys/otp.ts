@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { OtpRow } from '../state/tables/keys.ts';
 import type { Token } from '../token/token.ts';
 import type { OtpAction } from './credentials.ts';
@@ -28,8 +28,7 @@ export async function makeOtp(
   { binding, now }: { binding: DigestBinding; now: number },
 ): Promise<{ text: string; row: OtpRow }> {
   const text = await drawOtp(token);
-  const salt = randomBytes(16);
-  const mac = await token.makeMac(key.id, otpKinds[action], salt, Buffer.from(text));
+  const { salt, mac } = await token.makeMac(key.id, otpKinds[action], Buffer.from(text));
   return {
     text,
     row: {

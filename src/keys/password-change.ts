@@ -4,6 +4,7 @@ import type { KeyChange } from '../state/repositories/uses.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { passwordBytes } from './credentials.ts';
+import { refusing } from './custody.ts';
 import type { StoredSecret } from './key-record.ts';
 import { storedStatesFor } from './states.ts';
 import { stretch } from './stretching.ts';
@@ -22,12 +23,16 @@ export async function passwordChange(
 ): Promise<{ readonly change: KeyChange } | { readonly refusal: Refusal }> {
   const bytes = passwordBytes(password);
   // A one-time password says nothing of the old password, which the new one may be.
-  const asOwn = own.stretched ? await stretch(bytes, own.salt) : bytes;
-  const isOld = await token.verifyProof(id, { anyOf: [{ kind: 'PASSWORD', ...own, secret: asOwn, signs: false }] });
+  const { salt: ownSalt, mac: ownMac, stretchSalt: ownStretchSalt } = own;
+  const asOwn = ownStretchSalt === undefined ? bytes : await stretch(bytes, ownStretchSalt);
+  // The host counts it as a wrong secret, which it is in all honest changes: one of those that it compares at once.
+  const old = { kind: 'PASSWORD', salt: ownSalt, mac: ownMac, secret: asOwn, signs: false } as const;
+  const isOld = await refusing(token.verifyProof(id, { anyOf: [old] }));
   if (isOld.verified) return { refusal: samePassword() };
-  const salt = randomBytes(16);
-  const mac = await token.makeMac(id, 'PASSWORD', salt, await stretch(bytes, salt));
-  return { change: { kind: 'password', from: storedStatesFor('changePassword'), replaces: own.mac, salt, mac, stretched: 1 } };
+  const stretchSalt = randomBytes(16);
+  const { salt: macSalt, mac } = await token.makeMac(id, 'PASSWORD', await stretch(bytes, stretchSalt));
+  const salt = Buffer.concat([macSalt, stretchSalt]);
+  return { change: { kind: 'password', from: storedStatesFor('changePassword'), replaces: ownMac, salt, mac, stretched: 1 } };
 }
 
 function samePassword(): Refusal {

@@ -61,7 +61,7 @@ export function reserve<P extends OtpAction>({ key, own, given, action, ownSecre
   } else {
     if (key.protocol === 'PASSWORD') candidates.push({ ...proof('PASSWORD', own, ownSecret), binding: undefined });
     if (otp !== 'unasked') {
-      const stored = otp === undefined ? undefined : { salt: otp.salt, mac: otp.mac, stretched: false };
+      const stored = otp === undefined ? undefined : { salt: otp.salt, mac: otp.mac };
       candidates.push({ ...proof(otpKinds[action], stored, given.bytes), binding: bindingOf(otp?.bound_digests ?? null) });
     }
   }

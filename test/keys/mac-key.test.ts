@@ -75,8 +75,8 @@ const macKeysOn = (scratch: ScratchToken): number =>
     .filter((line) => line.includes(macKeyId)).length;
 
 async function secretMadeBy(token: TokenClient, id: KeyId): Promise<Proof> {
-  const [salt, secret] = [randomBytes(16), randomBytes(20)];
-  return { kind: 'PASSWORD', salt, secret, mac: await token.makeMac(id, 'PASSWORD', salt, secret) };
+  const secret = randomBytes(20);
+  return { kind: 'PASSWORD', secret, ...(await token.makeMac(id, 'PASSWORD', secret)) };
 }
 
 const verifiedBy = async (token: TokenClient, id: KeyId, proof: Proof): Promise<boolean> =>

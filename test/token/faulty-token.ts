@@ -33,9 +33,8 @@ export class FaultyToken {
     await this.client.start();
     await this.client.createKey(this.key, 'P-256');
     await this.client.createKey(this.callersKey, 'P-256');
-    const [salt, secret] = [randomBytes(16), randomBytes(20)];
-    const mac = await this.client.makeMac(this.callersKey, 'PASSWORD', salt, secret);
-    this.#proof = { kind: 'PASSWORD', salt, secret, mac };
+    const secret = randomBytes(20);
+    this.#proof = { kind: 'PASSWORD', secret, ...(await this.client.makeMac(this.callersKey, 'PASSWORD', secret)) };
     return this;
   }
 

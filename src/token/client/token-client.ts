@@ -7,9 +7,11 @@ import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
   TokenCannot,
   KeyGone,
+  KeyHeldBack,
   TokenUnavailable,
   type ClaimOutcome,
   type HostRefusedError,
+  type MadeMac,
   type ProofOutcome,
   type Proofs,
   type SecretKind,
@@ -24,6 +26,7 @@ import { maxRequestBytes, operations, statuses, type Answer, type OperationName 
 import {
   keysInAnswerMax,
   readClaimOutcome,
+  readMadeMac,
   writeClaimKey,
   writeCreateKey,
   writeListKeys,
@@ -179,8 +182,8 @@ export class TokenClient implements Token {
     return answer.status === statuses.wrongSecret ? { verified: false } : { verified: true, by: ok(answer).readUInt8(0) };
   }
 
-  async makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array): Promise<Uint8Array> {
-    return ok(await this.#request('makeMac', writeMakeMac(id, kind, salt, secret)));
+  async makeMac(id: KeyId, kind: SecretKind, secret: Uint8Array): Promise<MadeMac> {
+    return readMadeMac(ok(await this.#request('makeMac', writeMakeMac(id, kind, secret))));
   }
 
   async claimKey(id: KeyId, claim: string): Promise<ClaimOutcome> {
@@ -257,6 +260,7 @@ function ok({ status, body }: Answer): Buffer {
     throw mechanismIsRefused(code) ? new TokenCannot(message) : new TokenUnavailable(message);
   }
   const text = body.toString('utf8');
+  if (status === statuses.heldBack) throw new KeyHeldBack(new Date(Number(text)));
   if (status === statuses.noSuchKey) throw new KeyGone(text);
   if (status === statuses.noMacKey) throw new TokenUnavailable(text);
   throw new Error(`the token host refuses a request: ${text}`);

@@ -2,11 +2,12 @@ import { chmodSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
-import type { TokenConfig } from '../../config/token-config.ts';
+import { accountDirectoryOf, type TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
 import type { KeyId } from '../key-id.ts';
 import { callClockMs, elapsedMs } from './call-clock.ts';
 import type { Greeting } from './greeting.ts';
+import { takeHostDirectory, wrongSecretLimit } from './host-directory.ts';
 import { prepare } from './prepare.ts';
 import type { Probed } from './probe.ts';
 import { Retirement } from './retirement.ts';
@@ -46,6 +47,11 @@ export async function runHost(config: TokenConfig, { socketMode }: HostOptions):
   const { profile, pin, modulePath } = prepare(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   const served = new SharedArrayBuffer(4 * config.threads);
+  const lock = takeHostDirectory(config);
+  process.on('exit', () => {
+    lock.release();
+  });
+  const wrongSecretChanges = new SharedArrayBuffer(4);
   watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
   const retirement = new Retirement(new Int32Array(callStarts));
   const workers: Worker[] = [];
@@ -66,6 +72,9 @@ export async function runHost(config: TokenConfig, { socketMode }: HostOptions):
       keys: shared?.keys ?? new Map(),
       macKey: shared?.macKey,
       probed: shared?.probed,
+      accountDirectory: accountDirectoryOf(config),
+      accountRotateBytes: config.accountRotateBytes,
+      wrongSecrets: { limit: wrongSecretLimit(config), changes: wrongSecretChanges },
     };
     // One after the other: the first one logs in, and some modules do not like threads that start together.
     const ready = await startThread(input, workers, retirement);
@@ -74,7 +83,7 @@ export async function runHost(config: TokenConfig, { socketMode }: HostOptions):
   if (shared === undefined) throw new Error('a host without threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
-  await greet(config.socketPath, socketMode, { protocol: 6, threads: sockets, probe }, retirement);
+  await greet(config.socketPath, socketMode, { protocol: 7, threads: sockets, probe }, retirement);
   watchUse(config, new Int32Array(served), retirement);
   return {
     retire(reason) {
