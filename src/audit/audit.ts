@@ -22,6 +22,8 @@ export interface Audit {
    * `said` is the entry with what became known of it. @throws {Refusal} STORE_FULL, before anything is done, while nothing can be recorded
    */
   administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T>;
+  /** What the token did for no request and no command: it gets a record of its own, soon. */
+  useOutside(use: string): void;
   /** A client that reaches no operation. `reason` is one of a few texts, never what the client sent. */
   refuseClient(reason: string, address: string | undefined): void;
 }
@@ -36,5 +38,6 @@ export const noAudit: Audit = {
   carryOut: async (_request, work) => work(),
   finish: async () => Promise.resolve(),
   administer: async (_entry, work) => (await work(() => [])).value,
+  useOutside: () => undefined,
   refuseClient: () => undefined,
 };

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { step, type Step } from '../state/step.ts';
+import { tellingUses, UseTeller } from './told-uses.ts';
 import type { AdministrationEntry, IdentityTokenDetails, RequestEntry } from './record.ts';
 
 /** Who asks for what. */
@@ -18,12 +19,15 @@ export interface AuditDetails {
 /** What the outbox holds until the request's own record is in the chain. */
 export interface OutboxRecord extends Requester {
   readonly key?: string | undefined;
+  readonly uses?: readonly string[] | undefined;
   readonly effect: string;
 }
 
 /** A request on its way through an operation. */
 export class AuditedRequest implements AuditDetails {
   readonly requester: Requester;
+  /** What the token does for it. */
+  readonly uses = new UseTeller();
   readonly #log: string;
   readonly #outboxIds: string[] = [];
   key: string | undefined;
@@ -56,7 +60,7 @@ export class AuditedRequest implements AuditDetails {
   settlement(effect: string): Step<'addAuditRecord'> {
     const id = `${this.#log}:${this.requester.request}:${this.#outboxIds.length}`;
     this.#outboxIds.push(id);
-    const record: OutboxRecord = { ...this.requester, key: this.key, effect };
+    const record: OutboxRecord = { ...this.requester, key: this.key, uses: this.uses.sofar(), effect };
     // By this machine's clock, which the times of the log are of: they are compared.
     return step('addAuditRecord', { id, created_at: Date.now(), record: JSON.stringify(record) });
   }
@@ -69,7 +73,7 @@ export class AuditedRequest implements AuditDetails {
 const currentRequest = new AsyncLocalStorage<AuditedRequest>();
 
 export async function carriedOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
-  return currentRequest.run(request, work);
+  return currentRequest.run(request, async () => tellingUses(request.uses, work));
 }
 
 /** The record of a settlement, for the same commit; none outside of a request. `effect` says what the commit does, such as `a key was made`. */

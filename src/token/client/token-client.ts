@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenConfig } from '../../config/token-config.ts';
+import { z } from 'zod';
 import type { KeyType } from '../../config/profile.ts';
+import type { AccountHead } from '../account-files.ts';
 import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
@@ -42,6 +44,7 @@ import { macKeyFault, macKeyRequests } from './mac-key-requests.ts';
 import { messageRequests } from './message-requests.ts';
 import type { TokenClientLog } from './repeated-messages.ts';
 
+const AccountHeads = z.array(z.strictObject({ chain: z.int(), n: z.int(), hash: z.string() }));
 /** Not sent again: the first of two could have made a key already. */
 const creations: ReadonlySet<OperationName> = new Set(['createKey', 'createMessageKey']);
 const marginMs = 2000;
@@ -188,6 +191,11 @@ export class TokenClient implements Token {
 
   async claimKey(id: KeyId, claim: string): Promise<ClaimOutcome> {
     return readClaimOutcome(ok(await this.#request('claimKey', writeClaimKey(id, claim))));
+  }
+
+  /** Where the host's account of uses ends, all of it on the disk. */
+  async accountHeads(): Promise<readonly AccountHead[]> {
+    return AccountHeads.parse(JSON.parse(ok(await this.#request('accountHeads', new Uint8Array())).toString('utf8')));
   }
 
   async random(bytes: number): Promise<Uint8Array> {
