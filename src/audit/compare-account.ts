@@ -113,7 +113,8 @@ export class AccountComparison {
         continue;
       }
       unrecordedCount += 1;
-      if (this.#unrecorded.length < namedMax) this.#unrecorded.push({ use, time: said.time, file, line, place: `${chain}:${said.n}`, startedAgain });
+      if (this.#unrecorded.length < namedMax)
+        this.#unrecorded.push({ use, time: said.time, file, line, place: `${chain}:${said.n}`, startedAgain });
     }
     return {
       bad: this.#bad,
@@ -167,7 +168,8 @@ export class AccountComparison {
     }
     if (this.#options.explained.has(`${entry.chain}:${entry.said.n}`)) this.#explainedCount += 1;
     else if (this.#recent.has(use)) this.#recorded += 1;
-    else if (Date.parse(entry.said.time) >= (this.#beginMs ?? 0)) this.#pending.set(use, [...(this.#pending.get(use) ?? []), { entry, use }]);
+    else if (Date.parse(entry.said.time) >= (this.#beginMs ?? 0))
+      this.#pending.set(use, [...(this.#pending.get(use) ?? []), { entry, use }]);
   }
 
   #record(use: string, timeMs: number): void {
@@ -195,13 +197,22 @@ export class AccountComparison {
     if (state === undefined || state.n < n) {
       const last = state?.n ?? 0;
       const isNamed = this.#bad.some(({ file }) => file.startsWith(`${name}-`));
-      if (!isNamed) this.#bad.push({ file: `${name}-`, line: 1, why: `the chain ends with line ${last}; record ${record} of the audit log knows of line ${n}` });
+      if (!isNamed)
+        this.#bad.push({
+          file: `${name}-`,
+          line: 1,
+          why: `the chain ends with line ${last}; record ${record} of the audit log knows of line ${n}`,
+        });
       return;
     }
     const known = state.hashes.get(n);
     // Older files of the account may be archived.
     if (known !== undefined && known !== hash && !this.#bad.some(({ file }) => file.startsWith(`${name}-`)))
-      this.#bad.push({ file: `${name}-`, line: 1, why: `line ${n} of the chain is not the one that record ${record} of the audit log names` });
+      this.#bad.push({
+        file: `${name}-`,
+        line: 1,
+        why: `line ${n} of the chain is not the one that record ${record} of the audit log names`,
+      });
     for (const older of state.hashes.keys()) {
       if (older >= n) break;
       state.hashes.delete(older);

@@ -19,7 +19,10 @@ export const VerifyOptions = z.object({
   from: z.string().optional(),
   account: z.union([z.string(), z.boolean()]).default(true),
   explained: z.array(z.string().regex(/^\d{1,3}:\d{1,15}$/, 'chain and line, such as 0:4711')).default([]),
-  recentSeconds: z.string().regex(/^\d{1,6}$/, 'seconds').default('30'),
+  recentSeconds: z
+    .string()
+    .regex(/^\d{1,6}$/, 'seconds')
+    .default('30'),
 });
 export type VerifyOptions = z.output<typeof VerifyOptions>;
 

@@ -39,7 +39,9 @@ export async function withSigningToken<T>(configPath: string, work: (token: Toke
         await store.close();
       }
     } catch {
-      complain('note: signetd runs, so this has no record in the audit log: "signetctl audit verify" will name the signature, see --explained');
+      complain(
+        'note: signetd runs, so this has no record in the audit log: "signetctl audit verify" will name the signature, see --explained',
+      );
     }
   });
 }
