@@ -35,7 +35,7 @@ export class BadAccount extends Error {
 }
 
 /** The chains of an account, by their numbers. */
-export function accountChains(directory: string): ReadonlyMap<number, AsyncGenerator<AccountEntry>> {
+export function accountChains(directory: string): ReadonlyMap<number, AsyncGenerator<AccountEntry, undefined>> {
   return new Map([...accountFiles(directory)].map(([chain, files]) => [chain, entriesOf(chain, files)]));
 }
 
@@ -43,7 +43,7 @@ export function accountChains(directory: string): ReadonlyMap<number, AsyncGener
  * The lines of one chain in their order. Older files may be archived: what was before the first that is there is not asked for. A line that the host is in the
  * middle of is not read. @throws {BadAccount} at the first line that is not as it was written
  */
-async function* entriesOf(chain: number, files: readonly AccountFile[]): AsyncGenerator<AccountEntry> {
+async function* entriesOf(chain: number, files: readonly AccountFile[]): AsyncGenerator<AccountEntry, undefined> {
   let last: { readonly n: number; readonly hash: string } | undefined = files[0]?.number === 1 ? { n: 0, hash: noLine } : undefined;
   for (const file of files) {
     let line = 0;
@@ -51,7 +51,7 @@ async function* entriesOf(chain: number, files: readonly AccountFile[]): AsyncGe
       line += 1;
       const bad = (why: string): BadAccount => new BadAccount({ file: file.name, line, why });
       if (!isWhole) {
-        if (file === files.at(-1)) return;
+        if (file === files.at(-1)) return undefined;
         throw bad('it is cut off');
       }
       const said = parseLine(bytes);
@@ -63,6 +63,7 @@ async function* entriesOf(chain: number, files: readonly AccountFile[]): AsyncGe
       yield { chain, file: file.name, line, hash: last.hash, said };
     }
   }
+  return undefined;
 }
 
 function parseLine(bytes: Buffer): Line | string {

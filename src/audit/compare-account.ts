@@ -50,12 +50,11 @@ interface Pending {
 }
 
 interface ChainState {
-  readonly entries: AsyncGenerator<AccountEntry>;
+  readonly entries: AsyncGenerator<AccountEntry, undefined>;
   ahead: AccountEntry | undefined;
   n: number;
   /** Hashes of lines since the last that a checkpoint named. */
   readonly hashes: Map<number, string>;
-  isBegun: boolean;
 }
 
 const namedMax = 1000;
@@ -86,7 +85,7 @@ export class AccountComparison {
     this.#options = options;
     this.#beginMs = options.isFromBeginning ? 0 : undefined;
     for (const [chain, entries] of accountChains(directory)) {
-      this.#chains.set(chain, { entries, ahead: undefined, n: 0, hashes: new Map(), isBegun: false });
+      this.#chains.set(chain, { entries, ahead: undefined, n: 0, hashes: new Map() });
     }
   }
 
@@ -133,6 +132,10 @@ export class AccountComparison {
     for (const state of this.#chains.values()) while (await this.#readOne(state, (entry) => Date.parse(entry.said.time) <= timeMs));
   }
 
+  async #readTo(state: ChainState, n: number): Promise<void> {
+    for (let isThere = true; isThere && state.n < n;) isThere = await this.#readOne(state, () => true);
+  }
+
   /** Takes in the next line of a chain where it is wanted. False where it is not, or there is none. */
   async #readOne(state: ChainState, isWanted: (entry: AccountEntry) => boolean): Promise<boolean> {
     state.ahead ??= await this.#next(state);
@@ -149,8 +152,8 @@ export class AccountComparison {
 
   async #next(state: ChainState): Promise<AccountEntry | undefined> {
     try {
-      const { value, done } = await state.entries.next();
-      return done === true ? undefined : value;
+      const next: IteratorResult<AccountEntry, undefined> = await state.entries.next();
+      return next.value;
     } catch (error) {
       if (!(error instanceof BadAccount)) throw error;
       this.#bad.push(error.place);
@@ -192,7 +195,7 @@ export class AccountComparison {
 
   async #checkHead({ chain, n, hash }: AccountHead, record: number): Promise<void> {
     const state = this.#chains.get(chain);
-    while (state !== undefined && state.n < n && (await this.#readOne(state, () => true)));
+    if (state !== undefined) await this.#readTo(state, n);
     const name = `account-${chain}`;
     if (state === undefined || state.n < n) {
       const last = state?.n ?? 0;

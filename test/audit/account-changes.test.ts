@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, asyncProperty, constantFrom, nat, subarray } from 'fast-check';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,8 +71,8 @@ describe('an account that was changed', () => {
   });
 
   it('names exactly the uses that no record has', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.subarray(uses), async (recorded) => {
+    await assert(
+      asyncProperty(subarray(uses), async (recorded) => {
         const { unrecorded } = await judged(original, recorded);
         expect(unrecorded.map(({ use }) => use).toSorted()).toEqual(uses.filter((use) => !recorded.includes(use)).toSorted());
       }),
@@ -84,8 +84,8 @@ describe('an account that was changed', () => {
     // The newest of a chain may have no line yet.
     const files = readdirSync(original).filter((name) => statSync(join(original, name)).size > 0);
     const kinds = ['byte', 'remove', 'double', 'swap', 'cut', 'file'] as const;
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...files), fc.constantFrom(...kinds), fc.nat(), fc.nat(), async (name, kind, first, second) => {
+    await assert(
+      asyncProperty(constantFrom(...files), constantFrom(...kinds), nat(), nat(), async (name, kind, first, second) => {
         const path = join(copied(), name);
         const bytes = readFileSync(path);
         const lines = bytes.toString('latin1').trimEnd().split('\n');
@@ -113,8 +113,8 @@ describe('an account that was changed', () => {
   });
 
   it('goes on where a crash cut a line, and says so', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.nat(), async (at) => {
+    await assert(
+      asyncProperty(nat(), async (at) => {
         const [newest = ''] = readdirSync(copied())
           .filter((name) => name.startsWith('account-0-'))
           .toSorted()

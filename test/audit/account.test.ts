@@ -12,7 +12,7 @@ import { auditVerify, VerifyOptions } from '../../src/cli/audit/verify.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { accountDirectoryOf } from '../../src/config/token-config.ts';
 import { readStateStore } from '../../src/state/state-store.ts';
-import { contentDocument } from '../support/api.ts';
+import { contentDocument, textOf } from '../support/api.ts';
 import { OwnService, newCertificate } from '../support/own-service.ts';
 import { signetctl } from '../support/signetctl.ts';
 
@@ -28,8 +28,8 @@ afterAll(async () => {
   await service.remove();
 }, longMs);
 
-async function post(operation: string, body: object): Promise<Record<string, Record<string, unknown>>> {
-  return JSON.parse(await service.post(operation, body)) as Record<string, Record<string, unknown>>;
+async function post(operation: string, body: object): Promise<Record<string, unknown>> {
+  return JSON.parse(await service.post(operation, body)) as Record<string, unknown>;
 }
 
 interface NewKey {
@@ -41,7 +41,7 @@ interface NewKey {
 
 async function newKey(protocol?: string): Promise<NewKey> {
   const { keyReference, certificate } = await post('pki/createCertificate', newCertificate(protocol));
-  return { ...(keyReference as unknown as NewKey), certificate: String(certificate) };
+  return { ...(keyReference as NewKey), certificate: textOf(certificate) };
 }
 
 const withPassword = ({ reference, password }: NewKey, other = password): object => ({ reference, password: other });
