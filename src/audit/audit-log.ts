@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
+import { DirectoryLock } from '../service/directory-lock.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { AccountHead } from '../token/account-files.ts';
 import type { AdministrationWork, Audit, Outcome } from './audit.ts';
+import { tellingUses, UseTeller } from './told-uses.ts';
 import { administrationStep, AuditedRequest, carriedOut, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
 import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
-import { DirectoryLock } from './directory-lock.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { requestsInChain, type Outbox } from './outbox.ts';
@@ -32,6 +35,8 @@ export interface AuditLogOptions {
   readonly memory: AuditMemory;
   /** Where settlements leave a record in their own commit. */
   readonly outbox?: Outbox | undefined;
+  /** Where the token host's account of uses ends; absent where nobody keeps one. */
+  readonly accountHeads?: (() => Promise<readonly AccountHead[]>) | undefined;
   readonly log: Logger;
 }
 
@@ -55,6 +60,7 @@ export class AuditLog implements Audit {
   readonly #timers: NodeJS.Timeout[] = [];
   /** Requests that changed the state and have no record yet. */
   readonly #unrecorded = new Set<string>();
+  #usesOutside: string[] = [];
   #replaying = false;
   #lastCheckpoint: Place | undefined;
   #lastCheckpointAt: number | undefined;
@@ -74,7 +80,7 @@ export class AuditLog implements Audit {
   /** Opens the log and finishes what a crash left. A full disk does not keep it from opening. @throws {Error} for a directory that cannot be used */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });
-    const lock = new DirectoryLock(options.directory);
+    const lock = new DirectoryLock(options.directory, 'the audit log');
     try {
       const found = await findTail(options.directory, await options.memory.head());
       if (found.gap !== undefined) options.log.error('the audit log is not what it was; it goes on in a new file', { reason: found.gap });
@@ -108,10 +114,11 @@ export class AuditLog implements Audit {
   }
 
   async finish(
-    { requester, key, digests, identityToken, tampered, isRepeated, outboxIds }: AuditedRequest,
+    { requester, key, digests, uses, identityToken, tampered, isRepeated, outboxIds }: AuditedRequest,
     outcome: Outcome,
   ): Promise<void> {
-    const details = { key, digests: digests.length === 0 ? undefined : digests, identityToken, repeated: isRepeated ? true : undefined };
+    const what = { key, digests: digests.length === 0 ? undefined : digests, uses: uses.record() };
+    const details = { ...what, identityToken, repeated: isRepeated ? true : undefined };
     const entry = { kind: 'request' as const, ...requester, ...details, tampered, ...outcome };
     try {
       await this.record(entry);
@@ -125,21 +132,24 @@ export class AuditLog implements Audit {
   async administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T> {
     this.#writer.checkWritable();
     const ids: string[] = [];
+    const uses = new UseTeller();
     let said: Partial<AdministrationEntry> = {};
     try {
-      const done = await work((known) => {
-        said = known;
-        const { id, step } = administrationStep(this.#options.name, { ...entry, ...known });
-        ids.push(id);
-        return [step];
-      });
+      const done = await tellingUses(uses, async () =>
+        work((known) => {
+          said = known;
+          const { id, step } = administrationStep(this.#options.name, { ...entry, ...known, uses: uses.sofar() });
+          ids.push(id);
+          return [step];
+        }),
+      );
       said = { ...said, ...done.said };
       return done.value;
     } catch (error) {
       said = { ...said, fault: reasonOf(error).replaceAll('\n', '; ') };
       throw error;
     } finally {
-      await this.#administered({ ...entry, ...said }, ids);
+      await this.#administered({ ...entry, ...said, uses: uses.record() }, ids);
     }
   }
 
@@ -163,6 +173,12 @@ export class AuditLog implements Audit {
     return !this.#unrecorded.has(request);
   }
 
+  useOutside(use: string): void {
+    // What one turn of the loop brings is one record.
+    if (this.#usesOutside.length === 0) setImmediate(() => void this.#writeUsesOutside());
+    this.#usesOutside.push(use);
+  }
+
   refuseClient(reason: string, address: string | undefined): void {
     this.#refused.add(reason, address);
   }
@@ -171,6 +187,7 @@ export class AuditLog implements Audit {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#writeRefused();
+    await this.#writeUsesOutside();
     await this.#checkpointing;
     await this.#checkpoint();
     await this.#sweep();
@@ -198,7 +215,10 @@ export class AuditLog implements Audit {
       if (isDue && this.#recordsSinceCheckpoint > 0) await this.#checkpoint();
     });
     every(refusedClientsSeconds, async () => this.#writeRefused());
-    every(sweepSeconds, async () => this.#sweep());
+    every(sweepSeconds, async () => {
+      await this.#writeUsesOutside();
+      await this.#sweep();
+    });
   }
 
   /** At a start nothing is on its way: every settlement whose request is not in the chain lost its record to a crash or a full disk. */
@@ -248,14 +268,15 @@ export class AuditLog implements Audit {
 
   /** Signs the chain as it is now. Records that come while the token signs stand between what is signed and the checkpoint. */
   async #writeCheckpoint(): Promise<void> {
-    const { name, signer, memory, log } = this.#options;
+    const { name, signer, memory, accountHeads, log } = this.#options;
     if (!this.#writer.writable) return;
     try {
       const isIntact = await this.#writer.between(async (chain) => chain.leaveIfTouched());
       if (!isIntact) log.error('somebody else changed the audit log; it goes on in a new file');
       const { n, hash } = this.#chain.tail;
+      const account = await accountHeads?.();
       const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, signer);
-      const place = await this.#writer.append(entry);
+      const place = await this.#writer.append({ ...entry, account });
       this.#lastCheckpoint = place;
       this.#lastCheckpointAt = Date.now();
       await memory.keepHead(place);
@@ -265,6 +286,17 @@ export class AuditLog implements Audit {
       this.#notBefore = Date.now() + tickSeconds * 1000;
       log.error('no checkpoint in the audit log', { reason: reasonOf(error) });
     }
+  }
+
+  /** What cannot be written now is tried again. */
+  async #writeUsesOutside(): Promise<void> {
+    const uses = this.#usesOutside;
+    if (uses.length === 0) return;
+    this.#usesOutside = [];
+    const entry = { kind: 'administration' as const, request: randomUUID(), command: 'sign for an authority', uses };
+    await this.#writer.append(entry).catch(() => {
+      this.#usesOutside = [...uses, ...this.#usesOutside];
+    });
   }
 
   async #writeRefused(): Promise<void> {

@@ -24,6 +24,8 @@ export interface Audit {
   administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T>;
   /** Whether no record of the request is missing that a commit of it has promised. */
   isRecorded(request: string): boolean;
+  /** What the token did for no request and no command: it gets a record of its own, soon. */
+  useOutside(use: string): void;
   /** A client that reaches no operation. `reason` is one of a few texts, never what the client sent. */
   refuseClient(reason: string, address: string | undefined): void;
 }
@@ -39,5 +41,6 @@ export const noAudit: Audit = {
   finish: async () => Promise.resolve(),
   administer: async (_entry, work) => (await work(() => [])).value,
   isRecorded: () => true,
+  useOutside: () => undefined,
   refuseClient: () => undefined,
 };

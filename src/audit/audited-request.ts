@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { step, type Step } from '../state/step.ts';
+import { tellingUses, UseTeller } from './told-uses.ts';
 import type { AdministrationEntry, IdentityTokenDetails, RequestEntry } from './record.ts';
 
 /** Who asks for what. */
@@ -21,12 +22,15 @@ export interface AuditDetails {
 export interface OutboxRecord extends Requester {
   readonly requestID?: string | undefined;
   readonly key?: string | undefined;
+  readonly uses?: readonly string[] | undefined;
   readonly effect: string;
 }
 
 /** A request on its way through an operation. */
 export class AuditedRequest implements AuditDetails {
   readonly requester: Requester;
+  /** What the token does for it. */
+  readonly uses = new UseTeller();
   readonly #log: string;
   readonly #outboxIds: string[] = [];
   /** The caller's own, where it is known by now. */
@@ -62,7 +66,7 @@ export class AuditedRequest implements AuditDetails {
   settlement(effect: string): Step<'addAuditRecord'> {
     const id = `${this.#log}:${this.requester.request}:${this.#outboxIds.length}`;
     this.#outboxIds.push(id);
-    const record: OutboxRecord = { ...this.requester, requestID: this.requestID, key: this.key, effect };
+    const record: OutboxRecord = { ...this.requester, requestID: this.requestID, key: this.key, uses: this.uses.sofar(), effect };
     // By this machine's clock, which the times of the log are of: they are compared.
     return step('addAuditRecord', { id, created_at: Date.now(), record: JSON.stringify(record) });
   }
@@ -75,7 +79,7 @@ export class AuditedRequest implements AuditDetails {
 const currentRequest = new AsyncLocalStorage<AuditedRequest>();
 
 export async function carriedOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
-  return currentRequest.run(request, work);
+  return currentRequest.run(request, async () => tellingUses(request.uses, work));
 }
 
 /** Has the record of the request that is carried out say that rows of the state store are not as the service wrote them. */

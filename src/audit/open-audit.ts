@@ -1,11 +1,17 @@
 import type { Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { AccountHead } from '../token/account-files.ts';
 import type { Token } from '../token/token.ts';
 import { noAudit, type Audit } from './audit.ts';
 import { tokenCheckpointSigner } from './audit-key.ts';
 import { AuditLog, type AuditMemory, type AuditStatus } from './audit-log.ts';
 import { Outbox } from './outbox.ts';
+
+/** The token as the log needs it: what signs checkpoints, and where the account of uses ends. */
+export interface AuditToken extends Token {
+  accountHeads(): Promise<readonly AccountHead[]>;
+}
 
 export interface RunningAudit extends Audit {
   readonly status: AuditStatus;
@@ -16,7 +22,7 @@ export interface RunningAudit extends Audit {
 /** Opens the audit log that the configuration describes, with its key on the token and its memory in the state store. */
 export async function openAudit(
   { enabled, ...config }: Config['audit'],
-  { store, token, log }: { readonly store: StateStore; readonly token: Token; readonly log: Logger },
+  { store, token, log }: { readonly store: StateStore; readonly token: AuditToken; readonly log: Logger },
 ): Promise<RunningAudit> {
   if (!enabled) {
     log.warn('the audit log is switched off');
@@ -28,6 +34,7 @@ export async function openAudit(
     signer: await tokenCheckpointSigner(store, token, log),
     memory: storedMemory(store, config.name),
     outbox: new Outbox(store, config.name),
+    accountHeads: async () => token.accountHeads(),
     log,
   });
 }

@@ -1,3 +1,5 @@
+import type { AccountHead } from '../token/account-files.ts';
+
 /** What a record of the audit log says, apart from its place in the chain. Never content, never a secret. */
 export type Entry = RequestEntry | AdministrationEntry | RefusedEntry | CheckpointEntry | OpenEntry | CloseEntry | StartEntry | OutageEntry;
 
@@ -19,6 +21,8 @@ export interface RequestEntry {
   readonly key?: string | undefined;
   /** Of what was signed or issued, each as `<hash>:<hexadecimal>`. */
   readonly digests?: readonly string[] | undefined;
+  /** What the token did for it, as `token/uses.ts` writes it: what the token host's own account is compared with. */
+  readonly uses?: readonly string[] | undefined;
   /** The token of an identity provider that the subject of a certificate came from. */
   readonly identityToken?: IdentityTokenDetails | undefined;
   /** Why it was refused, where rows of the state store are not as the service wrote them. */
@@ -51,7 +55,7 @@ export interface AdministrationEntry {
   readonly request: string;
   /** Number of the local user who asked over the admin socket; absent for a signal, and where nobody asked. */
   readonly uid?: number | undefined;
-  /** As signetctl has it, such as `client revoke`; of a signal, its name; `issue OCSP responder`. */
+  /** As signetctl has it, such as `client revoke`; of a signal, its name; `issue OCSP responder`; `sign for an authority`. */
   readonly command: string;
   /** The client that it is about, as it is registered from then on, or was until then. */
   readonly client?: string | undefined;
@@ -65,6 +69,8 @@ export interface AdministrationEntry {
   readonly authority?: string | undefined;
   /** Of what was issued, each as `<hash>:<hexadecimal>`. */
   readonly digests?: readonly string[] | undefined;
+  /** What the token did for it, as of requests. */
+  readonly uses?: readonly string[] | undefined;
   /** Members of the configuration that have other values now. */
   readonly changed?: readonly string[] | undefined;
   /** Why it was not done, or how it failed. */
@@ -88,6 +94,8 @@ export interface CheckpointEntry {
   readonly checkpoint: Checkpoint;
   /** ECDSA-Sig-Value (RFC 3279 §2.2.3), base64. */
   readonly signature: string;
+  /** Where the chains of the token host's account of uses ended, or were later. The next checkpoint covers it. */
+  readonly account?: readonly AccountHead[] | undefined;
 }
 
 /** What a checkpoint's signature is over: the log up to and with one record. */

@@ -8,8 +8,8 @@ const Count = z.int().nonnegative();
 const place = { n: z.int().positive(), time: Time, previous: Hash };
 
 const Line = z.discriminatedUnion('kind', [
-  z.looseObject({ ...place, kind: z.literal('request') }),
-  z.looseObject({ ...place, kind: z.literal('administration') }),
+  z.looseObject({ ...place, kind: z.literal('request'), uses: z.array(z.string()).optional() }),
+  z.looseObject({ ...place, kind: z.literal('administration'), uses: z.array(z.string()).optional() }),
   z.looseObject({ ...place, kind: z.literal('refused-clients') }),
   z.looseObject({ ...place, kind: z.literal('start') }),
   z.looseObject({ ...place, kind: z.literal('outage') }),
@@ -27,6 +27,7 @@ const Line = z.discriminatedUnion('kind', [
     kind: z.literal('checkpoint'),
     checkpoint: z.strictObject({ log: z.string(), records: Count, hash: Hash, time: Time }),
     signature: z.base64(),
+    account: z.array(z.strictObject({ chain: Count, n: Count, hash: Hash })).optional(),
   }),
 ]);
 export type Line = z.output<typeof Line>;

@@ -2,6 +2,7 @@ import { auditFiles, fileName, type AuditFile } from './file-names.ts';
 import { logLines, type LogLine } from './log-lines.ts';
 import type { Checkpoint, Place } from './record.ts';
 import { ChainCheck } from './verify-chain.ts';
+import type { Line } from './verify-line.ts';
 
 export interface VerifyOptions {
   /** Keys whose checkpoints count: SubjectPublicKeyInfo, DER. */
@@ -10,6 +11,8 @@ export interface VerifyOptions {
   readonly heads?: readonly Place[];
   /** Name of the file to begin with, where older ones are archived. */
   readonly from?: string | undefined;
+  /** Given each record in its order. */
+  readonly observe?: ((record: Line) => Promise<void>) | undefined;
 }
 
 export interface BadPlace {
@@ -33,7 +36,7 @@ export interface VerifyResult {
 }
 
 /** Reads a whole log, of any size, and names the first place that is not as it was written. docs/audit.md says what that proves. */
-export async function verifyAuditLog(directory: string, { publicKeys, heads = [], from }: VerifyOptions): Promise<VerifyResult> {
+export async function verifyAuditLog(directory: string, { publicKeys, heads = [], from, observe }: VerifyOptions): Promise<VerifyResult> {
   const found = await auditFiles(directory);
   const first = from === undefined ? 0 : found.findIndex(({ name }) => name === from);
   const present = first < 0 ? [] : found.slice(first);
@@ -52,6 +55,7 @@ export async function verifyAuditLog(directory: string, { publicKeys, heads = []
     if (bad !== undefined) break;
     records += 1;
     last = here;
+    if (observe !== undefined && typeof here.record !== 'string') await observe(here.record);
   }
   bad ??= badEnd({ chain, files, last, missing: first < 0 ? from : missing });
   return { bad, files: files.length, records, checkpoints: chain.checkpoints, covered: chain.covered, last: chain.last };

@@ -168,7 +168,11 @@ function programOf(end: (exitCode: number) => void): Command {
       .option('--directory <directory>', 'the log in this directory, instead of the configured one')
       .option('--public-key <file...>', 'keys of the checkpoints (PEM), instead of those in the state store, which is then not read')
       .option('--known <record:hash...>', 'records that the log must have, as a checkpoint that was kept elsewhere says')
-      .option('--from <file>', 'begin with this file, where older ones are archived'),
+      .option('--from <file>', 'begin with this file, where older ones are archived')
+      .option('--account <directory>', "compare with the token host's account of uses in this directory, instead of the configured one")
+      .option('--no-account', 'do not compare with it')
+      .option('--explained <chain:line...>', 'uses without a record that have been looked into, as an earlier run named them')
+      .option('--recent-seconds <seconds>', 'uses of the last seconds may be on their way to their record: they are counted', '30'),
     VerifyOptions,
     auditVerify,
   );

@@ -202,10 +202,11 @@ export function loadConfig(path: string): Config {
 }
 
 /** Reads what is needed before there are authorities and tenants: where the token and the state are. @throws {ConfigError} */
-export function loadFoundations(path: string): Pick<Config, 'token' | 'state'> {
+export function loadFoundations(path: string): Pick<Config, 'token' | 'state' | 'audit'> {
   const base = dirname(resolve(path));
-  const { token, state } = check(z.object({ token: TokenConfig, state: StateConfig.prefault({}) }), readYaml(path), path);
-  return { token: absoluteToken(token, base), state: absoluteState(state, base) };
+  const sections = z.object({ token: TokenConfig, state: StateConfig.prefault({}), audit: Audit.prefault({}) });
+  const { token, state, audit } = check(sections, readYaml(path), path);
+  return { token: absoluteToken(token, base), state: absoluteState(state, base), audit };
 }
 
 /** Reads the token's section alone, for the token host. @throws {ConfigError} */

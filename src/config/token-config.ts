@@ -48,9 +48,36 @@ export const TokenConfig = z.strictObject({
   clientUser: Account.optional().describe(
     'The user of the daemon, by name or number, where it is another one than that of the token host. Root apart, the host serves no other user. Absent: its own.',
   ),
+  accountDirectory: FilePath.optional().describe(
+    "Where the token host keeps its account of the uses of keys and its count of wrong secrets; for its user alone. Absent: /var/lib/signetd-token/account; where the daemon starts the host, the socket's path with .account after it.",
+  ),
+  accountRotateBytes: z
+    .int()
+    .min(4096)
+    .default(64 * 1024 * 1024)
+    .describe('A file of the account that has grown to this is closed, and the next one begins.'),
+  wrongSecretsMax: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(30)
+    .describe(
+      'Wrong secrets that the token host compares for one key at once, whatever it is asked; then it answers for the key no more for a while.',
+    ),
+  wrongSecretSeconds: z
+    .int()
+    .positive()
+    .max(7 * 24 * 3600)
+    .default(300)
+    .describe('Seconds after which the token host compares one wrong secret more.'),
   environment: z.record(z.string(), z.string()).default({}).describe('Further environment of the token host, such as SOFTHSM2_CONF.'),
 });
 export type TokenConfig = z.output<typeof TokenConfig>;
+
+/** Where the token host keeps what it has to remember itself. */
+export function accountDirectoryOf({ accountDirectory, host, socketPath }: TokenConfig): string {
+  return accountDirectory ?? (host === 'spawn' ? `${socketPath}.account` : '/var/lib/signetd-token/account');
+}
 
 /** The same with absolute paths. */
 export function absoluteToken(token: TokenConfig, base: string): TokenConfig {
@@ -60,6 +87,7 @@ export function absoluteToken(token: TokenConfig, base: string): TokenConfig {
     pin,
     ...(token.profile.includes('/') ? { profile: resolve(base, token.profile) } : {}),
     socketPath: resolve(base, token.socketPath),
+    ...(token.accountDirectory === undefined ? {} : { accountDirectory: resolve(base, token.accountDirectory) }),
     ...(token.modulePath === undefined ? {} : { modulePath: resolve(base, token.modulePath) }),
   };
 }

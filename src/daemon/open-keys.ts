@@ -6,24 +6,25 @@ import { leftKeyMetrics } from '../telemetry/left-key-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import type { TokenClient } from '../token/client/token-client.ts';
+import type { Token } from '../token/token.ts';
 import { keyOptions, poolTargets } from './key-options.ts';
 
 interface Tools {
   readonly store: StateStore;
-  readonly token: TokenClient;
+  readonly token: Token;
+  readonly isTokenBusy: () => boolean;
   readonly threads: WorkThreads;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
 /** The keys of all tenants. What an earlier run left open is finished, and keys are made ahead from now on. `valid`: the configuration at the moment. */
-export async function openKeys({ store, token, threads, metrics, log }: Tools, valid: () => Config): Promise<Keyring> {
+export async function openKeys({ store, token, isTokenBusy, threads, metrics, log }: Tools, valid: () => Config): Promise<Keyring> {
   const keys = new Keyring(store, token, tokenCustody(token), {
     ...keyOptions(valid()),
     log,
     threads,
-    pool: { ...metrics.keyPool(), targets: () => poolTargets(valid()), isTokenBusy: () => token.waiting > 0, log },
+    pool: { ...metrics.keyPool(), targets: () => poolTargets(valid()), isTokenBusy, log },
   });
   const { finished, kept } = await keys.recover();
   if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });

@@ -205,7 +205,7 @@ export class Activation {
     otp: OtpRow | 'unasked' | undefined,
   ): Promise<Reserved<P>> {
     const { secret: own } = key;
-    const ownSecret = own?.stretched === true ? await this.#stretched.of(mark, given.bytes, own.salt) : given.bytes;
+    const ownSecret = own?.stretchSalt !== undefined ? await this.#stretched.of(mark, given.bytes, own.stretchSalt) : given.bytes;
     return reserve<P>({ key, own, given, action, ownSecret, otp });
   }
 
@@ -258,7 +258,8 @@ export class Activation {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {
       this.#known.remember(key.id, mark);
-      if (reserved.own?.stretched === true) this.#stretched.keep(mark, secret.salt, secret.secret);
+      const stretchSalt = reserved.own?.stretchSalt;
+      if (stretchSalt !== undefined) this.#stretched.keep(mark, stretchSalt, secret.secret);
     }
     if (refusal !== undefined) throw refusal;
   }

@@ -29,10 +29,22 @@ export type ActivationProtocol = (typeof activationProtocols)[number];
 
 /** What a MAC was made with, and the MAC. */
 export interface StoredSecret {
+  /** 16 bytes, which the token host drew. */
   readonly salt: Uint8Array;
   readonly mac: Uint8Array;
-  /** The MAC is over the secret as scrypt stretches it. */
-  readonly stretched: boolean;
+  /** The salt of scrypt, where the MAC is over the secret as that stretches it. */
+  readonly stretchSalt?: Uint8Array | undefined;
+}
+
+const macSaltBytes = 16;
+
+/**
+ * As the store has it. A stretched secret has two salts, one after the other: that of the MAC, which the token host draws, and that of scrypt, which is needed
+ * before. Those of earlier versions have one for both.
+ */
+export function storedSecret(salt: Uint8Array, mac: Uint8Array, stretched: number): StoredSecret {
+  const stretchSalt = salt.length > macSaltBytes ? salt.subarray(macSaltBytes) : salt;
+  return { salt: salt.subarray(0, macSaltBytes), mac, ...(stretched === 1 ? { stretchSalt } : {}) };
 }
 
 export interface Subscriber {
@@ -99,9 +111,7 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
     protocol,
     binding: bindingOf(row.bound_digests),
     transaction:
-      row.transaction_salt === null || row.transaction_mac === null
-        ? undefined
-        : { salt: row.transaction_salt, mac: row.transaction_mac, stretched: false },
+      row.transaction_salt === null || row.transaction_mac === null ? undefined : { salt: row.transaction_salt, mac: row.transaction_mac },
     subscriber: { emailAddress: row.subscriber_email ?? undefined, phoneNumber: row.subscriber_phone ?? undefined },
     weight: recordBytes + 2 * row.der.length + 3 * (row.bound_digests?.length ?? 0),
     isStale: false,
@@ -115,8 +125,7 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
 export function changeableFields(row: KeyWithCertificate): Pick<KeyRecord, 'secret' | 'state'> & CounterFields {
   const state = storedStates.find((name) => name === row.state);
   if (state === undefined) throw new Error(`key ${row.reference} has the unknown state ${row.state}`);
-  const secret =
-    row.secret_mac.length === 0 ? undefined : { salt: row.secret_salt, mac: row.secret_mac, stretched: row.secret_stretched === 1 };
+  const secret = row.secret_mac.length === 0 ? undefined : storedSecret(row.secret_salt, row.secret_mac, row.secret_stretched);
   return { secret, state, ...counterFields(row) };
 }
 

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import type { TenantId } from '../clients/caller.ts';
 import type { KeyType } from '../config/profile.ts';
 import type { CertificateRow, IssuingChainRow } from '../state/tables/certificates.ts';
 import type { Step } from '../state/step.ts';
 import type { KeyRow } from '../state/tables/keys.ts';
 import type { KeyId } from '../token/key-id.ts';
-import type { Token } from '../token/token.ts';
+import type { MadeMac, Token } from '../token/token.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
 import type { ActivationProtocol, KeyReferenceId, Subscriber } from './key-record.ts';
 import { keyScope, sealKey } from './seals.ts';
@@ -117,8 +116,6 @@ function storedMac(
   scope: Uint8Array,
   kind: 'PASSWORD' | 'AUTH_TOKEN' | 'TRANSACTION',
   secret: string | undefined,
-): Promise<{ salt: Uint8Array; mac: Uint8Array }> | undefined {
-  if (secret === undefined) return undefined;
-  const salt = randomBytes(16);
-  return token.makeMac(id, kind, salt, Buffer.from(secret), scope).then((mac) => ({ salt, mac }));
+): Promise<MadeMac> | undefined {
+  return secret === undefined ? undefined : token.makeMac(id, kind, Buffer.from(secret), scope);
 }

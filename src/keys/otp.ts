@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { OtpRow } from '../state/tables/keys.ts';
 import type { Token } from '../token/token.ts';
 import type { OtpAction } from './credentials.ts';
@@ -29,10 +29,9 @@ export async function makeOtp(
   { binding, now }: { binding: DigestBinding; now: number },
 ): Promise<{ text: string; row: OtpRow }> {
   const text = await drawOtp(token);
-  const salt = randomBytes(16);
   const facts = { otp_id: randomUUID(), action, bound_digests: bindingText(binding), expires_at: now + validMs };
   const scope = otpScope(key.seal.scope, facts);
-  const mac = await token.makeMac(key.id, otpKinds[action], salt, Buffer.from(text), scope);
+  const { salt, mac } = await token.makeMac(key.id, otpKinds[action], Buffer.from(text), scope);
   const seal = await sealOtp(token, key.id, scope, { salt, mac });
   return {
     text,

@@ -3,6 +3,7 @@ import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { Token } from '../token/token.ts';
 import { passwordBytes } from './credentials.ts';
+import { refusing } from './custody.ts';
 import type { KeyRecord, StoredSecret } from './key-record.ts';
 import { sealKey } from './seals.ts';
 import { storedStatesFor } from './states.ts';
@@ -22,17 +23,21 @@ export async function passwordChange(
 ): Promise<{ readonly change: KeyChange } | { readonly refusal: Refusal }> {
   const bytes = passwordBytes(password);
   // A one-time password says nothing of the old password, which the new one may be.
-  const asOwn = own.stretched ? await stretch(bytes, own.salt) : bytes;
+  const { salt: ownSalt, mac: ownMac, stretchSalt: ownStretchSalt } = own;
+  const asOwn = ownStretchSalt === undefined ? bytes : await stretch(bytes, ownStretchSalt);
   const { scope } = key.seal;
-  const isOld = await token.verifyProof(key.id, { anyOf: [{ kind: 'PASSWORD', ...own, secret: asOwn, scope, signs: false }] });
+  // The host counts it as a wrong secret, which it is in all honest changes: one of those that it compares at once.
+  const old = { kind: 'PASSWORD', salt: ownSalt, mac: ownMac, secret: asOwn, scope, signs: false } as const;
+  const isOld = await refusing(token.verifyProof(key.id, { anyOf: [old] }));
   if (isOld.verified) return { refusal: samePassword() };
-  const salt = randomBytes(16);
-  const mac = await token.makeMac(key.id, 'PASSWORD', salt, await stretch(bytes, salt), scope);
+  const stretchSalt = randomBytes(16);
+  const { salt: macSalt, mac } = await token.makeMac(key.id, 'PASSWORD', await stretch(bytes, stretchSalt), scope);
+  const salt = Buffer.concat([macSalt, stretchSalt]);
   const seal = await sealKey(token, key.id, scope, {
     ...{ secret_salt: salt, secret_mac: mac, secret_stretched: 1 },
     ...{ transaction_salt: key.transaction?.salt ?? null, transaction_mac: key.transaction?.mac ?? null },
   });
-  return { change: { kind: 'password', from: storedStatesFor('changePassword'), replaces: own.mac, salt, mac, stretched: 1, seal } };
+  return { change: { kind: 'password', from: storedStatesFor('changePassword'), replaces: ownMac, salt, mac, stretched: 1, seal } };
 }
 
 function samePassword(): Refusal {

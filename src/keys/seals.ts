@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { noteTampering } from '../audit/audited-request.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
@@ -145,8 +145,8 @@ const macBytes = 32;
 const none = new Uint8Array();
 
 async function makeSeal(token: Macs, id: KeyId, scope: Uint8Array, secrets: Uint8Array): Promise<Sealed> {
-  const salt = randomBytes(saltBytes);
-  return { seal_salt: salt, seal_mac: await token.makeMac(id, 'RECORD', salt, secrets, scope) };
+  const { salt, mac } = await token.makeMac(id, 'RECORD', secrets, scope);
+  return { seal_salt: salt, seal_mac: mac };
 }
 
 function keySecrets(row: KeySecrets): Uint8Array {

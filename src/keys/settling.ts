@@ -10,7 +10,7 @@ import { step, type Step } from '../state/step.ts';
 import { commitIsUnknown } from '../state/store-unavailable.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
 import type { RecordReader } from './key-cache.ts';
-import { checkUsable, lockRule, setCounters, type KeyRecord } from './key-record.ts';
+import { checkUsable, lockRule, setCounters, storedSecret, type KeyRecord } from './key-record.ts';
 import type { Use } from './states.ts';
 
 /** What was reserved in the store for an attempt. */
@@ -108,7 +108,7 @@ export class Settling {
       await this.#lost(key, use);
     }
     if (change?.kind === 'end') key.state = change.to;
-    else if (change !== undefined) key.secret = { salt: change.salt, mac: change.mac, stretched: change.stretched === 1 };
+    else if (change !== undefined) key.secret = storedSecret(change.salt, change.mac, change.stretched);
   }
 
   async #lost(key: KeyRecord, use: Use): Promise<never> {

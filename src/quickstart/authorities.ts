@@ -4,12 +4,9 @@ import { loadAuthority } from '../certificates/configured-authority.ts';
 import { newIssuingAuthority, newRoot } from '../certificates/new-authority.ts';
 import { pem } from '../certificates/pem.ts';
 import { subjectName } from '../certificates/subject.ts';
-import { withNewKeys } from '../cli/ca/token-work.ts';
-import { loadTokenConfig } from '../config/config.ts';
+import { withNewKeys, withSigningToken } from '../cli/ca/token-work.ts';
 import type { PublicationUrls } from '../config/profile.ts';
-import { createLog } from '../telemetry/log.ts';
 import { certifyTimeStampKey } from '../timestamp/authority-certificate.ts';
-import { TokenClient } from '../token/client/token-client.ts';
 import { newKeyId } from '../token/key-id.ts';
 import type { AuthorityEntries, AuthorityEntry } from './configuration.ts';
 import { layout } from './layout.ts';
@@ -28,9 +25,7 @@ function urlsOf(publicUrl: string, authority: string): PublicationUrls {
 /** Makes a root and an issuing CA whose keys are on the token, and writes their certificates. They publish below the URL. */
 export async function makeAuthorities(publicUrl: string): Promise<AuthorityEntries> {
   mkdirSync(layout.pki, { recursive: true, mode: 0o700 });
-  const token = new TokenClient(loadTokenConfig(layout.config), layout.config, createLog('warn'));
-  await token.start();
-  try {
+  return withSigningToken(layout.config, async (token) => {
     const rootId = newKeyId('service');
     const root = await newRoot(token, {
       keyId: rootId,
@@ -54,9 +49,7 @@ export async function makeAuthorities(publicUrl: string): Promise<AuthorityEntri
       issuing: { certificate, chain: [rootCertificate], keyId: issuingId, urls: urlsOf(publicUrl, 'issuing') },
       root: { certificate: rootCertificate, chain: [], keyId: rootId, urls: {} },
     };
-  } finally {
-    await token.stop();
-  }
+  });
 }
 
 /** Makes the key of the time-stamp authority on the token, and has the root certify it; the service must not run. */

@@ -66,6 +66,7 @@ export function writeConfig(ports: Ports, authorities: OwnAuthorities | undefine
       threads: 2,
       host: 'spawn',
       socketPath: tokenSocketPath(),
+      accountDirectory: layout.tokenAccount,
       environment: { SOFTHSM2_CONF: layout.token.softhsmConfig },
     },
     state: { path: layout.state },

@@ -26,6 +26,7 @@ export const layout = {
   pid: inside('daemon.pid'),
   state: inside('state.sqlite'),
   audit: inside('audit'),
+  tokenAccount: inside('token-account'),
   token: { directory: inside('token'), softhsmConfig: inside('token', 'softhsm2.conf'), pin: inside('token', 'pin') },
   tls: inside('tls'),
   pki: inside('pki'),

@@ -30,6 +30,14 @@ export interface Proof {
   readonly mac: Uint8Array;
 }
 
+/** What a secret is checked against. */
+export interface MadeMac {
+  /** 16 bytes. */
+  readonly salt: Uint8Array;
+  /** 32 bytes. */
+  readonly mac: Uint8Array;
+}
+
 /** One of the secrets that a given one may be. `signs`: with it the key signs; else it is verified alone. */
 export interface Candidate extends Proof {
   readonly signs: boolean;
@@ -72,12 +80,12 @@ export interface Token {
   destroyKey(id: KeyId): Promise<void>;
   /** Signs digests with one of the service's own keys. */
   signAsService(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
-  /** Verifies the proofs and then signs, in one message. */
+  /** Verifies the proofs and then signs, in one message. @throws {KeyHeldBack} */
   signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome>;
-  /** Verifies proofs alone. */
+  /** Verifies proofs alone. @throws {KeyHeldBack} */
   verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome>;
-  /** The MAC of a new secret of a key. `scope`: as in `Proof`. */
-  makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array, scope: Uint8Array): Promise<Uint8Array>;
+  /** The MAC of a new secret of a key, with a salt that the token host draws: no MAC is made with one that exists. `scope`: as in `Proof`. */
+  makeMac(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): Promise<MadeMac>;
   /**
    * Marks a key on the token itself as handed out, to a taker whom `claim` names. Once: however old the copy of the records is that somebody goes
    * by, nobody else gets it.
@@ -112,6 +120,17 @@ export class KeyGone extends TokenUnavailable {
   constructor(message: string) {
     super(message);
     this.name = 'KeyGone';
+  }
+}
+
+/** The key has had so many wrong secrets that the token host compares none for it until then. Nothing was compared. */
+export class KeyHeldBack extends Error {
+  readonly until: Date;
+
+  constructor(until: Date) {
+    super(`the token host answers for the key again at ${until.toISOString()}`);
+    this.name = 'KeyHeldBack';
+    this.until = until;
   }
 }
 

@@ -75,8 +75,8 @@ const macKeysOn = (scratch: ScratchToken): number =>
     .filter((line) => line.includes(macKeyId)).length;
 
 async function secretMadeBy(token: TokenClient, id: KeyId): Promise<Proof> {
-  const [salt, secret, scope] = [randomBytes(16), randomBytes(20), randomBytes(32)];
-  return { kind: 'PASSWORD', salt, secret, scope, mac: await token.makeMac(id, 'PASSWORD', salt, secret, scope) };
+  const [secret, scope] = [randomBytes(20), randomBytes(32)];
+  return { kind: 'PASSWORD', secret, scope, ...(await token.makeMac(id, 'PASSWORD', secret, scope)) };
 }
 
 const verifiedBy = async (token: TokenClient, id: KeyId, proof: Proof): Promise<boolean> =>

@@ -64,7 +64,7 @@ async function makeMacKey(pin: string): Promise<void> {
     await client.stop();
   }
   // A copy has its own.
-  for (const name of readdirSync(templateToken)) if (name.startsWith('token.sock')) rmSync(join(templateToken, name));
+  for (const name of readdirSync(templateToken)) if (name.startsWith('token.sock')) rmSync(join(templateToken, name), { recursive: true });
 }
 
 /** The log of the suite says all that a log can say. */

@@ -33,9 +33,8 @@ export class FaultyToken {
     await this.client.start();
     await this.client.createKey(this.key, 'P-256');
     await this.client.createKey(this.callersKey, 'P-256');
-    const [salt, secret, scope] = [randomBytes(16), randomBytes(20), randomBytes(32)];
-    const mac = await this.client.makeMac(this.callersKey, 'PASSWORD', salt, secret, scope);
-    this.#proof = { kind: 'PASSWORD', salt, secret, scope, mac };
+    const [secret, scope] = [randomBytes(20), randomBytes(32)];
+    this.#proof = { kind: 'PASSWORD', secret, scope, ...(await this.client.makeMac(this.callersKey, 'PASSWORD', secret, scope)) };
     return this;
   }
 

@@ -30,9 +30,8 @@ afterAll(async () => {
 const digest = (hash: string): Buffer => createHash(hash).update('document').digest();
 
 async function proofFor(id: KeyId, secret: string): Promise<Proof> {
-  const [salt, scope] = [randomBytes(16), randomBytes(32)];
-  const mac = await token.makeMac(id, 'PASSWORD', salt, Buffer.from(secret), scope);
-  return { kind: 'PASSWORD', salt, secret: Buffer.from(secret), scope, mac };
+  const [bytes, scope] = [Buffer.from(secret), randomBytes(32)];
+  return { kind: 'PASSWORD', secret: bytes, scope, ...(await token.makeMac(id, 'PASSWORD', bytes, scope)) };
 }
 
 describe('keys on the token', () => {

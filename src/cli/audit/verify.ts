@@ -2,18 +2,27 @@ import { createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Place } from '../../audit/record.ts';
+import { AccountComparison } from '../../audit/compare-account.ts';
 import { verifyAuditLog } from '../../audit/verify.ts';
 import { loadConfig } from '../../config/config.ts';
+import { accountDirectoryOf } from '../../config/token-config.ts';
 import { readStateStore } from '../../state/state-store.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
+import { accountFaults, accountFields } from './account-words.ts';
 
 export const VerifyOptions = z.object({
   directory: z.string().optional(),
   publicKey: z.array(z.string()).optional(),
   known: z.array(z.string()).default([]),
   from: z.string().optional(),
+  account: z.union([z.string(), z.boolean()]).default(true),
+  explained: z.array(z.string().regex(/^\d{1,3}:\d{1,15}$/, 'chain and line, such as 0:4711')).default([]),
+  recentSeconds: z
+    .string()
+    .regex(/^\d{1,6}$/, 'seconds')
+    .default('30'),
 });
 export type VerifyOptions = z.output<typeof VerifyOptions>;
 
@@ -27,22 +36,63 @@ interface Expected {
 export async function auditVerify(configPath: string, options: VerifyOptions): Promise<Outcome> {
   const { directory, publicKeys, heads } = await expectedOf(configPath, options);
   if (!existsSync(directory)) throw new CommandError(exitCodes.refused, `there is no directory ${directory}`);
-  const result = await verifyAuditLog(directory, { publicKeys, heads: [...heads, ...options.known.map(knownPlace)], from: options.from });
+  const comparison = comparisonOf(configPath, options);
+  const result = await verifyAuditLog(directory, {
+    publicKeys,
+    heads: [...heads, ...options.known.map(knownPlace)],
+    from: options.from,
+    observe: async (record) => comparison?.take(record),
+  });
+  const account = await comparison?.end();
   const { bad, files, records, checkpoints, covered, last } = result;
   const since = last === undefined || covered === undefined ? 0 : last.n - covered.records;
   return {
-    json: { directory, ...result },
+    json: { directory, ...result, account },
     text: fields([
       ['directory', directory],
       ['read', `${records} records in ${files} files, ${checkpoints} checkpoints`],
       ['proved', covered === undefined ? 'nothing' : `up to record ${covered.records}, by the checkpoint of ${covered.time}`],
       ['last', last === undefined ? 'none' : `record ${last.n}, ${last.hash}`],
       ['verdict', bad === undefined ? 'the log is as it was written' : 'NOT as it was written'],
+      ...(account === undefined ? [] : accountFields(account)),
     ]),
-    faults: bad === undefined ? [] : [`${bad.file}, line ${bad.line}: ${bad.why}`],
-    // The last checkpoint covers what is before it, not itself.
-    notes: since > 1 && bad === undefined ? [`the last ${since} records have no checkpoint after them yet`] : [],
+    faults: [
+      ...(bad === undefined ? [] : [`${bad.file}, line ${bad.line}: ${bad.why}`]),
+      // Where the log was not read to its end, records are missing for that alone.
+      ...(account === undefined ? [] : accountFaults(account, bad === undefined)),
+    ],
+    notes: [
+      // The last checkpoint covers what is before it, not itself.
+      ...(since > 1 && bad === undefined ? [`the last ${since} records have no checkpoint after them yet`] : []),
+      ...(account === undefined || account.onTheirWay === 0
+        ? []
+        : [`${account.onTheirWay} uses are so recent that their records may still be written`]),
+    ],
   };
+}
+
+/** Undefined where nothing is to be compared: a log elsewhere is not that of this host. @throws {CommandError} where the account cannot be read */
+function comparisonOf(configPath: string, options: VerifyOptions): AccountComparison | undefined {
+  const isElsewhere = options.directory !== undefined || options.publicKey !== undefined;
+  if (options.account === false || (options.account === true && isElsewhere)) return undefined;
+  const config = loadConfig(configPath);
+  if (!config.audit.enabled) return undefined;
+  const directory = typeof options.account === 'string' ? options.account : accountDirectoryOf(config.token);
+  const authorityKeys = new Set(Object.values(config.certificateAuthorities).map(({ keyId }) => keyId));
+  try {
+    return new AccountComparison(directory, {
+      authorityKeys,
+      explained: new Set(options.explained),
+      recentFrom: Date.now() - Number(options.recentSeconds) * 1000,
+      isFromBeginning: options.from === undefined,
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      exitCodes.refused,
+      `the token host's account of uses cannot be read: ${reason}; run this as root, name it by --account, or leave it out by --no-account`,
+    );
+  }
 }
 
 async function expectedOf(configPath: string, { directory, publicKey }: VerifyOptions): Promise<Expected> {

@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import { administrationStep } from '../../audit/audited-request.ts';
+import { tellingToken } from '../../audit/told-uses.ts';
 import { loadFoundations } from '../../config/config.ts';
 import { openStateStore } from '../../state/state-store.ts';
+import type { Step } from '../../state/step.ts';
 import { storeKeyJournal } from '../../keys/store-key-journal.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../token/key-id.ts';
@@ -20,15 +24,46 @@ const log = {
   debug: () => undefined,
 };
 
-/** Works with the token: over the host where one runs, else with one that ends with the command. */
+/**
+ * Works with the token: over the host where one runs, else with one that ends with the command. What authorities sign gets its record when signetd starts next;
+ * where signetd has the state store open, there is none, and that is said.
+ */
 export async function withSigningToken<T>(configPath: string, work: (token: Token) => Promise<T>): Promise<T> {
-  const { token: config } = loadFoundations(configPath);
+  return withToken(configPath, work, async (entry) => {
+    const { state } = loadFoundations(configPath);
+    try {
+      const store = await openStateStore(state, log);
+      try {
+        await store.commit([entry]);
+      } finally {
+        await store.close();
+      }
+    } catch {
+      complain(
+        'note: signetd runs, so this has no record in the audit log: "signetctl audit verify" will name the signature, see --explained',
+      );
+    }
+  });
+}
+
+async function withToken<T>(
+  configPath: string,
+  work: (token: Token) => Promise<T>,
+  keep: (entry: Step<'addAuditRecord'>) => Promise<void>,
+): Promise<T> {
+  const { token: config, audit } = loadFoundations(configPath);
   const host = await connectToHost(config.socketPath, answerMs(config));
   host?.close();
   const token = new TokenClient({ ...config, host: host === undefined ? 'spawn' : 'external' }, configPath, log);
   try {
     await token.start();
-    return await work(token);
+    const uses: string[] = [];
+    try {
+      return await work(tellingToken(token, (use) => uses.push(use)));
+    } finally {
+      const entry = { kind: 'administration' as const, request: randomUUID(), uid: process.getuid?.(), command: 'signetctl', uses };
+      if (uses.length > 0 && audit.enabled) await keep(administrationStep(audit.name, entry).step);
+    }
   } catch (error) {
     throw error instanceof TokenUnavailable ? new CommandError(exitCodes.tokenUnreachable, error.message) : error;
   } finally {
@@ -51,7 +86,10 @@ export async function withNewKeys<T>(
     throw new CommandError(exitCodes.refused, `stop signetd first, for new keys are announced in its state store: ${reason}`);
   });
   try {
-    return await withSigningToken(configPath, async (token) => {
+    const keep = async (entry: Step<'addAuditRecord'>): Promise<void> => {
+      await store.commit([entry]);
+    };
+    const makeKeys = async (token: Token): Promise<T> => {
       const journal = storeKeyJournal(store);
       const ids = Array.from({ length: count }, () => newKeyId('service'));
       for (const id of ids) await journal.announce(id, 'CREATE');
@@ -66,7 +104,8 @@ export async function withNewKeys<T>(
         }
         throw error;
       }
-    });
+    };
+    return await withToken(configPath, makeKeys, keep);
   } finally {
     await store.close();
   }

@@ -17,7 +17,7 @@ export interface KeyRow extends Sealed {
   protocol: string;
   /** Those of `src/keys/states.ts` that are stored; locked and expired follow from counters and times. */
   state: string;
-  /** Empty, like the MAC, where the key has no secret of its own. */
+  /** Empty, like the MAC, where the key has no secret of its own. 16 bytes; where it is stretched, 16 more are the salt of that. */
   secret_salt: Uint8Array;
   secret_mac: Uint8Array;
   /** 1: the MAC is over the secret as scrypt stretches it, since a person chose it. */

@@ -1,15 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenConfig } from '../../config/token-config.ts';
+import { z } from 'zod';
 import type { KeyType } from '../../config/profile.ts';
+import type { AccountHead } from '../account-files.ts';
 import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
   TokenCannot,
   KeyGone,
+  KeyHeldBack,
   TokenUnavailable,
   type ClaimOutcome,
   type HostRefusedError,
+  type MadeMac,
   type ProofOutcome,
   type Proofs,
   type SecretKind,
@@ -24,6 +28,7 @@ import { maxRequestBytes, operations, statuses, type Answer, type OperationName 
 import {
   keysInAnswerMax,
   readClaimOutcome,
+  readMadeMac,
   writeClaimKey,
   writeCreateKey,
   writeListKeys,
@@ -39,6 +44,7 @@ import { macKeyFault, macKeyRequests } from './mac-key-requests.ts';
 import { messageRequests } from './message-requests.ts';
 import type { TokenClientLog } from './repeated-messages.ts';
 
+const AccountHeads = z.array(z.strictObject({ chain: z.int(), n: z.int(), hash: z.string() }));
 /** Not sent again: the first of two could have made a key already. */
 const creations: ReadonlySet<OperationName> = new Set(['createKey', 'createMessageKey']);
 const marginMs = 2000;
@@ -179,12 +185,17 @@ export class TokenClient implements Token {
     return answer.status === statuses.wrongSecret ? { verified: false } : { verified: true, by: ok(answer).readUInt8(0) };
   }
 
-  async makeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array, scope: Uint8Array): Promise<Uint8Array> {
-    return ok(await this.#request('makeMac', writeMakeMac(id, kind, salt, secret, scope)));
+  async makeMac(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): Promise<MadeMac> {
+    return readMadeMac(ok(await this.#request('makeMac', writeMakeMac(id, kind, secret, scope))));
   }
 
   async claimKey(id: KeyId, claim: string): Promise<ClaimOutcome> {
     return readClaimOutcome(ok(await this.#request('claimKey', writeClaimKey(id, claim))));
+  }
+
+  /** Where the host's account of uses ends, all of it on the disk. */
+  async accountHeads(): Promise<readonly AccountHead[]> {
+    return AccountHeads.parse(JSON.parse(ok(await this.#request('accountHeads', new Uint8Array())).toString('utf8')));
   }
 
   async random(bytes: number): Promise<Uint8Array> {
@@ -257,6 +268,7 @@ function ok({ status, body }: Answer): Buffer {
     throw mechanismIsRefused(code) ? new TokenCannot(message) : new TokenUnavailable(message);
   }
   const text = body.toString('utf8');
+  if (status === statuses.heldBack) throw new KeyHeldBack(new Date(Number(text)));
   if (status === statuses.noSuchKey) throw new KeyGone(text);
   if (status === statuses.noMacKey) throw new TokenUnavailable(text);
   throw new Error(`the token host refuses a request: ${text}`);

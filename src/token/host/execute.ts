@@ -1,12 +1,16 @@
+import { hash, randomBytes } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
+import type { AccountHead } from '../account-files.ts';
 import { keyIdBytes, keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
 import type { ClaimOutcome, Proof, Proofs } from '../token.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError, writeList } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
+import { readCreateMessageKey, readSignMessage } from '../wire/provider-messages.ts';
 import { macInput, readClaimKey, readCreateKey, readListKeys, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
 import { readSign } from '../wire/sign-message.ts';
+import { createUse, destroyUse, macUse, messageUse, signUse, wrongUse } from '../uses.ts';
 import { claimKey } from './claim-key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { findById } from './find-objects.ts';
@@ -18,6 +22,7 @@ import { NoSuchKey } from './no-such-key.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import { answerReport } from './reports.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+import { answeredCandidate, KeyHeldBack, toldWrong, type WrongSecrets } from './wrong-secrets.ts';
 
 export interface Answer {
   readonly status: number;
@@ -28,7 +33,17 @@ const maxSignatureBytes = 1024;
 const maxRandomBytes = 1024;
 const nothing = Buffer.alloc(0);
 const wrongSecret: Answer = { status: statuses.wrongSecret, body: nothing };
+const saltBytes = 16;
 const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
+
+/** What the host itself remembers. */
+export interface HostMemory {
+  /** Takes in each use of a key, once it was made. */
+  use(use: string): void;
+  readonly wrongSecrets: Pick<WrongSecrets, 'check' | 'count'>;
+  /** Where the account ends, on the disk. */
+  accountHeads(): readonly AccountHead[];
+}
 
 /** Carries out requests on one session. Its rule: a caller's key signs only after the token has verified a proof for that very key. */
 export class Executor {
@@ -36,13 +51,15 @@ export class Executor {
   readonly #keys: KeyDirectory;
   readonly #providerKeys: ProviderKeys;
   readonly #probed: Probed;
+  readonly #memory: HostMemory;
   #session: Session;
   readonly #macKey: MacKey;
   /** What a C_Sign writes into; it copies the value out. */
   readonly #value = Buffer.alloc(maxSignatureBytes);
 
   /** @param openSession opens the session of this thread, and again where one cannot be used any more; @param macKey, probed of the host's start */
-  constructor(openSession: () => Session, keys: KeyDirectory, macKey: Handle | undefined, probed: Probed) {
+  constructor(openSession: () => Session, keys: KeyDirectory, macKey: Handle | undefined, probed: Probed, memory: HostMemory) {
+    this.#memory = memory;
     this.#openSession = openSession;
     this.#session = openSession();
     this.#keys = keys;
@@ -77,6 +94,7 @@ export class Executor {
       return { status: statuses.malformed, body: Buffer.from(error.message) };
     }
     const text = error instanceof Error ? error.message : String(error);
+    if (error instanceof KeyHeldBack) return { status: statuses.heldBack, body: Buffer.from(String(error.until)) };
     if (error instanceof NoSuchKey) return { status: statuses.noSuchKey, body: Buffer.from(text) };
     if (error instanceof MacKeyMissing) return { status: statuses.noMacKey, body: Buffer.from(text) };
     const body = new FieldWriter().u32(pkcs11Code(error) ?? 0xffffffff).bytes(Buffer.from(text));
@@ -93,8 +111,12 @@ export class Executor {
         return by === undefined ? wrongSecret : ok(Buffer.of(by));
       }
       case operations.makeMac: {
-        const { id, kind, salt, secret, scope } = readMakeMac(body);
-        return ok(this.#mac(macInput(id, kind, salt, secret, scope)));
+        const { id, kind, secret, scope } = readMakeMac(body);
+        // Nobody else chooses it: who could have the MAC of a guess made with the salt of a secret would know whether the guess is right.
+        const salt = randomBytes(saltBytes);
+        const mac = this.#mac(macInput(id, kind, salt, secret, scope));
+        this.#memory.use(macUse(id, kind, salt));
+        return ok(Buffer.concat([salt, mac]));
       }
       case operations.checkMacKey:
         return ok(this.#macKey.check());
@@ -105,6 +127,7 @@ export class Executor {
         if (this.#keys.isRemoved(id)) return { status: statuses.forbidden, body: Buffer.from('the key was removed before it was made') };
         const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#probed.rules);
         this.#keys.made(id, handle);
+        this.#memory.use(createUse(id, type));
         return ok(publicKeyInfo);
       }
       case operations.destroyKey: {
@@ -113,12 +136,15 @@ export class Executor {
         this.#keys.remove(id);
         destroyKeys(this.#session, id, this.#probed.rules.profile, kept);
         this.#keys.tellRemoved(id);
+        this.#memory.use(destroyUse(id));
         return ok(nothing);
       }
       case operations.claimKey: {
         const { id, claim } = readClaimKey(body);
         return ok(writeClaimOutcome(this.#claim(id, claim)));
       }
+      case operations.accountHeads:
+        return ok(Buffer.from(JSON.stringify(this.#memory.accountHeads())));
       case operations.random:
         return ok(this.#random(body));
       case operations.listKeys: {
@@ -130,11 +156,23 @@ export class Executor {
         return ok(writeList(page.map(keyIdBytes)));
       }
       default: {
-        const answer = this.#providerKeys.run(code, body) ?? answerReport(code, body, this.#session, this.#probed);
+        const answer = this.#messageKeys(code, body) ?? answerReport(code, body, this.#session, this.#probed);
         if (answer === undefined) throw new WireError(`an unknown operation ${code}`);
         return ok(answer);
       }
     }
+  }
+
+  #messageKeys(code: number, body: Buffer): Buffer | undefined {
+    const answer = this.#providerKeys.run(code, body);
+    if (code === operations.createMessageKey) {
+      const { id, type } = readCreateMessageKey(body);
+      this.#memory.use(createUse(id, type.scheme));
+    } else if (code === operations.signMessage) {
+      const { id, algorithm, message } = readSignMessage(body);
+      this.#memory.use(messageUse(id, algorithm, hash('sha256', message, 'buffer')));
+    }
+    return answer;
   }
 
   #sign(body: Buffer): Answer {
@@ -154,7 +192,9 @@ export class Executor {
       const { mechanism, input } = signing(algorithm, digest);
       return this.#withKey(id, (handle) => {
         this.#session.module.C_SignInit(this.#session.handle, mechanism, handle);
-        return Buffer.from(this.#session.module.C_Sign(this.#session.handle, input, this.#value));
+        const value = Buffer.from(this.#session.module.C_Sign(this.#session.handle, input, this.#value));
+        this.#memory.use(signUse(id, algorithm, digest));
+        return value;
       });
     });
   }
@@ -177,12 +217,22 @@ export class Executor {
     return handle;
   }
 
-  /** The place of the candidate that is right, where what has to be right as well is so too. Nothing is left out, whatever fails. */
+  /**
+   * The place of the candidate that is right, where what has to be right as well is so too. Nothing is left out, whatever fails; what was wrong is counted.
+   * @throws {KeyHeldBack}
+   */
   #rightOne(id: KeyId, { anyOf, also }: Proofs): number | undefined {
+    const { wrongSecrets } = this.#memory;
+    wrongSecrets.check(id);
     const verdicts = anyOf.map((candidate) => this.#verify(id, candidate));
     const isAlsoRight = also === undefined || this.#verify(id, also);
-    const by = verdicts.indexOf(true);
-    return by === -1 || !isAlsoRight ? undefined : by;
+    const by = isAlsoRight ? answeredCandidate(anyOf, verdicts) : undefined;
+    const wrong = toldWrong(anyOf, by);
+    if (wrong > 0) {
+      wrongSecrets.count(id, wrong);
+      this.#memory.use(wrongUse(id, wrong));
+    }
+    return by;
   }
 
   #verify(id: KeyId, proof: Proof): boolean {

@@ -2,13 +2,14 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
-import type { TokenConfig } from '../../config/token-config.ts';
+import { accountDirectoryOf, type TokenConfig } from '../../config/token-config.ts';
 import { moduleFile } from '../../config/module-file.ts';
 import { permit } from '../../service/unix-socket.ts';
 import type { KeyId } from '../key-id.ts';
 import { callClockMs, elapsedMs } from './call-clock.ts';
 import type { Greeting } from './greeting.ts';
 import { admits, peersOf, RefusedPeers, type Peers } from './peers.ts';
+import { takeHostDirectory, wrongSecretLimit } from './host-directory.ts';
 import { prepare } from './prepare.ts';
 import type { Probed } from './probe.ts';
 import { Retirement } from './retirement.ts';
@@ -44,6 +45,11 @@ export async function runHost(config: TokenConfig): Promise<RunningHost> {
   const { profile, pin, modulePath } = prepare(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   const served = new SharedArrayBuffer(4 * config.threads);
+  const lock = takeHostDirectory(config);
+  process.on('exit', () => {
+    lock.release();
+  });
+  const wrongSecretChanges = new SharedArrayBuffer(4);
   watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
   const retirement = new Retirement(new Int32Array(callStarts));
   const workers: Worker[] = [];
@@ -67,6 +73,9 @@ export async function runHost(config: TokenConfig): Promise<RunningHost> {
       keys: shared?.keys ?? new Map(),
       macKey: shared?.macKey,
       probed: shared?.probed,
+      accountDirectory: accountDirectoryOf(config),
+      accountRotateBytes: config.accountRotateBytes,
+      wrongSecrets: { limit: wrongSecretLimit(config), changes: wrongSecretChanges },
     };
     // One after the other: the first one logs in, and some modules do not like threads that start together.
     const ready = await startThread(input, workers, retirement, strangers);
@@ -75,7 +84,7 @@ export async function runHost(config: TokenConfig): Promise<RunningHost> {
   if (shared === undefined) throw new Error('a host without threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
-  await greet(config.socketPath, { protocol: 6, threads: sockets, probe }, retirement, { peers, strangers });
+  await greet(config.socketPath, { protocol: 7, threads: sockets, probe }, retirement, { peers, strangers });
   watchUse(config, new Int32Array(served), retirement);
   return {
     retire(reason) {

@@ -4,10 +4,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import { permit } from '../../service/unix-socket.ts';
 import type { KeyId } from '../key-id.ts';
+import { accountHeads } from '../account-files.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
 import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
 import { callClockMs } from './call-clock.ts';
-import { Executor } from './execute.ts';
+import { Executor, type HostMemory } from './execute.ts';
 import { exitCodes } from './greeting.ts';
 import { KeyDirectory, type KeyChange } from './key-directory.ts';
 import { destroyIfStillThere, listKeys } from './key-objects.ts';
@@ -18,6 +19,8 @@ import { logIn, PinRefused } from './pin.ts';
 import { probeToken, type Probed } from './probe.ts';
 import { tokenSessionFault } from './session-limit.ts';
 import { loadModule, openSession, slotOf, type Session } from './session.ts';
+import { UseAccount } from './use-account.ts';
+import { WrongSecrets, type WrongSecretLimit } from './wrong-secrets.ts';
 
 /** What a thread of the host is given. */
 export interface ThreadInput {
@@ -40,6 +43,10 @@ export interface ThreadInput {
   readonly macKey: Handle | undefined;
   /** What the first thread's probe found; it finds it itself. */
   readonly probed: Probed | undefined;
+  readonly accountDirectory: string;
+  readonly accountRotateBytes: number;
+  /** `changes`: a counter that the threads share. */
+  readonly wrongSecrets: { readonly limit: WrongSecretLimit; readonly changes: SharedArrayBuffer };
 }
 
 /** What threads tell the main thread, which passes changes of keys on to the others. */
@@ -114,10 +121,19 @@ function start(): void {
     first = undefined;
     return opened;
   };
-  const executor = new Executor(open, keys, macKey === undefined ? undefined : Buffer.from(macKey), probed);
+  const { accountDirectory: directory, accountRotateBytes: rotateBytes, wrongSecrets } = input;
+  const account = new UseAccount({ directory, chain: input.index, rotateBytes, failed });
+  const memory: HostMemory = {
+    use(use) {
+      account.add(use);
+    },
+    wrongSecrets: new WrongSecrets(directory, wrongSecrets.limit, wrongSecrets.changes, failed),
+    accountHeads: () => accountHeads(directory),
+  };
+  const executor = new Executor(open, keys, macKey === undefined ? undefined : Buffer.from(macKey), probed, memory);
   rmSync(input.socketPath, { force: true });
   const server = createServer((socket) => {
-    serve(socket, executor);
+    serve(socket, executor, account);
   });
   server.listen(input.socketPath, () => {
     permit(input.socketPath, { mode: input.peers.socketMode, group: undefined });
@@ -134,8 +150,13 @@ function probe(session: Session, slot: Handle): Probed {
 }
 
 /** Carries out what one read brought, and answers it with one write, unless the first answers would wait long for the last. */
-function serve(socket: Socket, executor: Executor): void {
+function serve(socket: Socket, executor: Executor, account: UseAccount): void {
   const splitter = new FrameSplitter();
+  // No answer leaves before the account has what was done for it.
+  const write = (answers: readonly Buffer[]): void => {
+    account.flush();
+    socket.write(Buffer.concat(answers));
+  };
   socket.on('error', () => socket.destroy());
   const isServed = admits(socket, input.peers, (user) => {
     send({ kind: 'stranger', user });
@@ -149,11 +170,11 @@ function serve(socket: Socket, executor: Executor): void {
       for (const frame of frames) {
         answers.push(answered(frame, executor));
         if (performance.now() - begin < answerAfterMs) continue;
-        socket.write(Buffer.concat(answers));
+        write(answers);
         answers = [];
         begin = performance.now();
       }
-      if (answers.length > 0) socket.write(Buffer.concat(answers));
+      if (answers.length > 0) write(answers);
     } catch {
       socket.destroy();
     }
@@ -166,6 +187,11 @@ function answered(frame: Frame, executor: Executor): Buffer {
   Atomics.add(served, input.index, 1);
   if (status === statuses.fault) tellFault(body);
   return encodeAnswer(frame.id, status, Math.round((performance.now() - begin) * 1000), body);
+}
+
+/** What this host remembers cannot be written: it does nothing more, and the next one tries. */
+function failed(reason: string): void {
+  send({ kind: 'faulty', reason });
 }
 
 function tellFault(body: Uint8Array): void {

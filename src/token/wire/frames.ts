@@ -21,6 +21,7 @@ export const operations = {
   claimKey: 8,
   checkMacKey: 9,
   makeMacKey: 10,
+  accountHeads: 11,
   // Keys of the service that sign messages whole (provider-messages.ts).
   createMessageKey: 32,
   signMessage: 33,
@@ -35,9 +36,10 @@ export type OperationName = keyof typeof operations;
 
 /**
  * `wrongSecret`: the proof does not verify. `fault`: PKCS#11 answered an error; the body has its code (u32) and a text. `noSuchKey`: the token was searched
- * and does not have the key; `noMacKey`: nor the one that secrets are checked with.
+ * and does not have the key; `noMacKey`: nor the one that secrets are checked with. `heldBack`: the key has had too many wrong secrets, and nothing was
+ * compared; the body says until when (milliseconds since epoch, decimal).
  */
-export const statuses = { ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4, noSuchKey: 5, noMacKey: 6 } as const;
+export const statuses = { ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4, noSuchKey: 5, noMacKey: 6, heldBack: 7 } as const;
 
 const headerBytes = 9;
 const answerHeaderBytes = headerBytes + 4;

@@ -14,16 +14,22 @@ export function readVerifyProof(body: Buffer): { id: KeyId; proofs: Proofs } {
   return { id: keyIdOf(body.subarray(0, keyIdLength)), proofs: readProofs(body, keyIdLength) };
 }
 
-export function writeMakeMac(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array, scope: Uint8Array): Buffer {
-  return new FieldWriter().bytes(keyIdBytes(id)).u8(secretKinds[kind]).bytes(salt).bytes(secret).bytes(scope).finish();
+export function writeMakeMac(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): Buffer {
+  return new FieldWriter().bytes(keyIdBytes(id)).u8(secretKinds[kind]).bytes(secret).bytes(scope).finish();
 }
 
-export function readMakeMac(body: Buffer): { id: KeyId; kind: SecretKind; salt: Buffer; secret: Buffer; scope: Buffer } {
+export function readMakeMac(body: Buffer): { id: KeyId; kind: SecretKind; secret: Buffer; scope: Buffer } {
   const reader = new FieldReader(body);
   const key = { id: keyIdOf(reader.bytes()), kind: secretKindOf(reader.u8()) };
-  const request = { ...key, salt: reader.bytes(), secret: reader.bytes(), scope: reader.bytes() };
+  const request = { ...key, secret: reader.bytes(), scope: reader.bytes() };
   reader.end();
   return request;
+}
+
+/** The host's answer: salt, then MAC. @throws {WireError} */
+export function readMadeMac(body: Buffer): { salt: Buffer; mac: Buffer } {
+  if (body.length !== 16 + 32) throw new WireError(`a salt and a MAC of ${body.length} bytes`);
+  return { salt: body.subarray(0, 16), mac: body.subarray(16) };
 }
 
 export function writeCreateKey(id: KeyId, type: KeyType): Buffer {

@@ -4,14 +4,14 @@ import { DatabaseSync } from 'node:sqlite';
 const sqliteBusy = 5;
 
 /**
- * One process writes a log: two would break its chain. Node has no file locks, SQLite has: an exclusive transaction on a database without tables holds one
+ * One process writes a hash chain: two would break it. Node has no file locks, SQLite has: an exclusive transaction on a database without tables holds one
  * for as long as the process lives, whatever ends it.
  */
 export class DirectoryLock {
   readonly #database: DatabaseSync;
 
-  /** @throws {Error} where another process writes this log. */
-  constructor(directory: string) {
+  /** @param what is written there, for the message. @throws {Error} where another process writes it. */
+  constructor(directory: string, what: string) {
     this.#database = new DatabaseSync(join(directory, 'lock'));
     try {
       // A database that has its first page is locked without a write, so that a full disk is no hindrance later.
@@ -21,7 +21,7 @@ export class DirectoryLock {
     } catch (error) {
       this.#database.close();
       const isLocked = error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;
-      throw isLocked ? new Error(`another process writes the audit log in ${directory}`) : error;
+      throw isLocked ? new Error(`another process writes ${what} in ${directory}`) : error;
     }
   }
 

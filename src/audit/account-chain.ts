@@ -1,0 +1,81 @@
+import { accountFiles, accountHash, noLine, type AccountFile } from '../token/account-files.ts';
+import { z } from 'zod';
+import { readLines } from './read-lines.ts';
+import type { BadPlace } from './verify.ts';
+
+const Place = {
+  n: z.int().positive(),
+  time: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  previous: z.string().regex(/^[0-9a-f]{64}$/),
+};
+
+const Line = z.union([
+  z.strictObject({ ...Place, uses: z.array(z.string()).min(1) }),
+  z.strictObject({ ...Place, start: z.strictObject({ cutBytes: z.int().positive().optional(), gap: z.string().optional() }) }),
+]);
+type Line = z.output<typeof Line>;
+
+export interface AccountEntry {
+  readonly chain: number;
+  readonly file: string;
+  /** From 1 in its file. */
+  readonly line: number;
+  readonly hash: string;
+  readonly said: Line;
+}
+
+/** What of a chain of the account is not as it was written. */
+export class BadAccount extends Error {
+  readonly place: BadPlace;
+
+  constructor(place: BadPlace) {
+    super(place.why);
+    this.place = place;
+  }
+}
+
+/** The chains of an account, by their numbers. */
+export function accountChains(directory: string): ReadonlyMap<number, AsyncGenerator<AccountEntry, undefined>> {
+  return new Map([...accountFiles(directory)].map(([chain, files]) => [chain, entriesOf(chain, files)]));
+}
+
+/**
+ * The lines of one chain in their order. Older files may be archived: what was before the first that is there is not asked for. A line that the host is in the
+ * middle of is not read. @throws {BadAccount} at the first line that is not as it was written
+ */
+async function* entriesOf(chain: number, files: readonly AccountFile[]): AsyncGenerator<AccountEntry, undefined> {
+  let last: { readonly n: number; readonly hash: string } | undefined = files[0]?.number === 1 ? { n: 0, hash: noLine } : undefined;
+  for (const file of files) {
+    let line = 0;
+    for await (const { bytes, isWhole } of readLines(file.path)) {
+      line += 1;
+      const bad = (why: string): BadAccount => new BadAccount({ file: file.name, line, why });
+      if (!isWhole) {
+        if (file === files.at(-1)) return undefined;
+        throw bad('it is cut off');
+      }
+      const said = parseLine(bytes);
+      if (typeof said === 'string') throw bad(said);
+      if (last !== undefined && said.n !== last.n + 1) throw bad(`it is line ${said.n} of the chain; line ${last.n + 1} belongs here`);
+      if (last !== undefined && said.previous !== last.hash) throw bad('it names another line before it than the one that is there');
+      if ('start' in said && said.start.gap !== undefined) throw bad(`the token host found a gap here: ${said.start.gap}`);
+      last = { n: said.n, hash: accountHash(bytes) };
+      yield { chain, file: file.name, line, hash: last.hash, said };
+    }
+  }
+  return undefined;
+}
+
+function parseLine(bytes: Buffer): Line | string {
+  const text = bytes.toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'it is not JSON';
+  }
+  const parsed = Line.safeParse(value);
+  if (!parsed.success) return 'it is no line of an account';
+  // One way to write a line: nothing that JSON leaves open can be changed in the last one, which no other names.
+  return JSON.stringify(value) === text ? parsed.data : 'it is not written as the token host writes it';
+}

@@ -1,0 +1,224 @@
+import type { AccountHead } from '../token/account-files.ts';
+import { accountChains, BadAccount, type AccountEntry } from './account-chain.ts';
+import type { BadPlace } from './verify.ts';
+import type { Line } from './verify-line.ts';
+
+export interface CompareOptions {
+  /** CKA_IDs of authorities' keys: each of their signatures has a record. */
+  readonly authorityKeys: ReadonlySet<string>;
+  /** Uses that an operator has looked into: the line of the chain that has them, as `<chain>:<line>`. */
+  readonly explained: ReadonlySet<string>;
+  /** Uses of this moment and later may be on their way to their record: milliseconds since epoch. */
+  readonly recentFrom: number;
+  /** Older files of the log are archived: uses from before its first record are not judged. */
+  readonly isFromBeginning: boolean;
+}
+
+/** A use that the account of the token host has, and the audit log has no record of. */
+export interface UnrecordedUse {
+  readonly use: string;
+  readonly time: string;
+  readonly file: string;
+  readonly line: number;
+  /** Names it to an operator's `--explained`. */
+  readonly place: string;
+  /** When the service started next. A crash may have cut the record. */
+  readonly startedAgain?: string | undefined;
+}
+
+export interface AccountVerdict {
+  /** The first place of each chain that is not as it was written. */
+  readonly bad: readonly BadPlace[];
+  readonly lines: number;
+  /** Uses that have records. */
+  readonly recorded: number;
+  readonly unrecorded: readonly UnrecordedUse[];
+  readonly unrecordedCount: number;
+  readonly explainedCount: number;
+  /** Too recent to be judged. */
+  readonly onTheirWay: number;
+  /** Signatures of service keys that have no record each (OCSP answers, time-stamps, checkpoints), by key. */
+  readonly services: Readonly<Record<string, number>>;
+  /** Wrong secrets that were compared, by key. */
+  readonly wrongSecrets: number;
+}
+
+interface Pending {
+  readonly entry: AccountEntry;
+  readonly use: string;
+  startedAgain?: string;
+}
+
+interface ChainState {
+  readonly entries: AsyncGenerator<AccountEntry, undefined>;
+  ahead: AccountEntry | undefined;
+  n: number;
+  /** Hashes of lines since the last that a checkpoint named. */
+  readonly hashes: Map<number, string>;
+}
+
+const namedMax = 1000;
+/** Clocks are set, and threads write one after the other: a record may be a little older than the use. */
+const slackMs = 600_000;
+/** A request that takes longer has had its use long before the service ended. */
+const cutMs = 300_000;
+
+/** Compares the token host's account of uses with the records of the audit log, as they are read, each once. */
+export class AccountComparison {
+  readonly #options: CompareOptions;
+  readonly #chains = new Map<number, ChainState>();
+  readonly #pending = new Map<string, Pending[]>();
+  /** Uses of the last records, with their times. */
+  readonly #recent = new Map<string, number>();
+  readonly #bad: BadPlace[] = [];
+  readonly #services: Record<string, number> = {};
+  readonly #unrecorded: UnrecordedUse[] = [];
+  #beginMs: number | undefined;
+  #lastRecordMs = 0;
+  #lines = 0;
+  #recorded = 0;
+  #explainedCount = 0;
+  #wrongSecrets = 0;
+
+  /** @throws the error of the file system where the directory cannot be read */
+  constructor(directory: string, options: CompareOptions) {
+    this.#options = options;
+    this.#beginMs = options.isFromBeginning ? 0 : undefined;
+    for (const [chain, entries] of accountChains(directory)) {
+      this.#chains.set(chain, { entries, ahead: undefined, n: 0, hashes: new Map() });
+    }
+  }
+
+  /** The next record of the log. */
+  async take(record: Line): Promise<void> {
+    const time = Date.parse(record.time);
+    this.#beginMs ??= time;
+    await this.#readUntil(time);
+    if (record.kind === 'start') this.#markCut(record.time);
+    if (record.kind === 'checkpoint') for (const head of record.account ?? []) await this.#checkHead(head, record.n);
+    if (record.kind === 'request' || record.kind === 'administration') for (const use of record.uses ?? []) this.#record(use, time);
+    this.#lastRecordMs = time;
+  }
+
+  /** After the last record. */
+  async end(): Promise<AccountVerdict> {
+    await this.#readUntil(Infinity);
+    let onTheirWay = 0;
+    let unrecordedCount = 0;
+    for (const { entry, use, startedAgain } of [...this.#pending.values()].flat()) {
+      const { said, file, line, chain } = entry;
+      if (Date.parse(said.time) >= this.#options.recentFrom) {
+        onTheirWay += 1;
+        continue;
+      }
+      unrecordedCount += 1;
+      if (this.#unrecorded.length < namedMax)
+        this.#unrecorded.push({ use, time: said.time, file, line, place: `${chain}:${said.n}`, startedAgain });
+    }
+    return {
+      bad: this.#bad,
+      lines: this.#lines,
+      recorded: this.#recorded,
+      unrecorded: this.#unrecorded.toSorted((left, right) => (left.time < right.time ? -1 : 1)),
+      unrecordedCount,
+      explainedCount: this.#explainedCount,
+      onTheirWay,
+      services: this.#services,
+      wrongSecrets: this.#wrongSecrets,
+    };
+  }
+
+  async #readUntil(timeMs: number): Promise<void> {
+    for (const state of this.#chains.values()) while (await this.#readOne(state, (entry) => Date.parse(entry.said.time) <= timeMs));
+  }
+
+  async #readTo(state: ChainState, n: number): Promise<void> {
+    for (let isThere = true; isThere && state.n < n;) isThere = await this.#readOne(state, () => true);
+  }
+
+  /** Takes in the next line of a chain where it is wanted. False where it is not, or there is none. */
+  async #readOne(state: ChainState, isWanted: (entry: AccountEntry) => boolean): Promise<boolean> {
+    state.ahead ??= await this.#next(state);
+    const entry = state.ahead;
+    if (entry === undefined || !isWanted(entry)) return false;
+    state.ahead = undefined;
+    const { said, hash } = entry;
+    this.#lines += 1;
+    state.n = said.n;
+    state.hashes.set(said.n, hash);
+    if ('uses' in said) for (const use of said.uses) this.#use(use, entry);
+    return true;
+  }
+
+  async #next(state: ChainState): Promise<AccountEntry | undefined> {
+    try {
+      const next: IteratorResult<AccountEntry, undefined> = await state.entries.next();
+      return next.value;
+    } catch (error) {
+      if (!(error instanceof BadAccount)) throw error;
+      this.#bad.push(error.place);
+      return undefined;
+    }
+  }
+
+  #use(use: string, entry: AccountEntry): void {
+    const [kind, key = ''] = use.split(' ', 2);
+    if (kind === 'wrong') this.#wrongSecrets += Number(use.split(' ')[2] ?? 0);
+    if (kind !== 'sign' && kind !== 'mac' && kind !== 'message') return;
+    if (kind !== 'mac' && key.startsWith('53') && !this.#options.authorityKeys.has(key)) {
+      this.#services[key] = (this.#services[key] ?? 0) + 1;
+      return;
+    }
+    if (this.#options.explained.has(`${entry.chain}:${entry.said.n}`)) this.#explainedCount += 1;
+    else if (this.#recent.has(use)) this.#recorded += 1;
+    else if (Date.parse(entry.said.time) >= (this.#beginMs ?? 0))
+      this.#pending.set(use, [...(this.#pending.get(use) ?? []), { entry, use }]);
+  }
+
+  #record(use: string, timeMs: number): void {
+    this.#recorded += this.#pending.get(use)?.length ?? 0;
+    this.#pending.delete(use);
+    // Written anew, so that the oldest are the first.
+    this.#recent.delete(use);
+    this.#recent.set(use, timeMs);
+    for (const [oldest, then] of this.#recent) {
+      if (then > timeMs - slackMs) break;
+      this.#recent.delete(oldest);
+    }
+  }
+
+  #markCut(startedAgain: string): void {
+    for (const pending of [...this.#pending.values()].flat()) {
+      if (Date.parse(pending.entry.said.time) >= this.#lastRecordMs - cutMs) pending.startedAgain ??= startedAgain;
+    }
+  }
+
+  async #checkHead({ chain, n, hash }: AccountHead, record: number): Promise<void> {
+    const state = this.#chains.get(chain);
+    if (state !== undefined) await this.#readTo(state, n);
+    const name = `account-${chain}`;
+    if (state === undefined || state.n < n) {
+      const last = state?.n ?? 0;
+      const isNamed = this.#bad.some(({ file }) => file.startsWith(`${name}-`));
+      if (!isNamed)
+        this.#bad.push({
+          file: `${name}-`,
+          line: 1,
+          why: `the chain ends with line ${last}; record ${record} of the audit log knows of line ${n}`,
+        });
+      return;
+    }
+    const known = state.hashes.get(n);
+    // Older files of the account may be archived.
+    if (known !== undefined && known !== hash && !this.#bad.some(({ file }) => file.startsWith(`${name}-`)))
+      this.#bad.push({
+        file: `${name}-`,
+        line: 1,
+        why: `line ${n} of the chain is not the one that record ${record} of the audit log names`,
+      });
+    for (const older of state.hashes.keys()) {
+      if (older >= n) break;
+      state.hashes.delete(older);
+    }
+  }
+}

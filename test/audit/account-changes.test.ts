@@ -1,0 +1,148 @@
+import { assert, asyncProperty, constantFrom, nat, subarray } from 'fast-check';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AccountComparison, type AccountVerdict } from '../../src/audit/compare-account.ts';
+import type { Line } from '../../src/audit/verify-line.ts';
+import { accountHeads, type AccountHead } from '../../src/token/account-files.ts';
+import { UseAccount } from '../../src/token/host/use-account.ts';
+import { newKeyId } from '../../src/token/key-id.ts';
+import { signUse } from '../../src/token/uses.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-account-'));
+const original = join(directory, 'original');
+const changed = join(directory, 'changed');
+const id = newKeyId('caller');
+const uses = Array.from({ length: 60 }, (_, n) => signUse(id, { scheme: 'ECDSA', hash: 'sha256' }, Buffer.alloc(32, n)));
+let heads: readonly AccountHead[];
+
+const failed = (reason: string): void => {
+  throw new Error(reason);
+};
+
+beforeAll(() => {
+  cpSync(mkdtempSync(join(directory, 'empty-')), original, { recursive: true });
+  for (const chain of [0, 1]) {
+    // Three hosts, one after the other.
+    for (let host = 0; host < 3; host += 1) {
+      const account = new UseAccount({ directory: original, chain, rotateBytes: 1500, failed });
+      for (const use of uses.slice(chain * 30 + host * 10, chain * 30 + host * 10 + 10)) {
+        account.add(use);
+        account.flush();
+      }
+    }
+  }
+  heads = accountHeads(original);
+});
+
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function judged(account: string, recorded: readonly string[] = uses, pins = heads): Promise<AccountVerdict> {
+  const comparison = new AccountComparison(account, {
+    authorityKeys: new Set(),
+    explained: new Set(),
+    recentFrom: Date.now() + 1000,
+    isFromBeginning: true,
+  });
+  const place = { time: new Date().toISOString(), previous: '0'.repeat(64) };
+  const checkpoint = { log: 'signetd', records: 1, hash: '0'.repeat(64), time: place.time };
+  const records: Line[] = [
+    { ...place, n: 1, kind: 'request', uses: [...recorded] },
+    { ...place, n: 2, kind: 'checkpoint', checkpoint, signature: '', account: [...pins] },
+  ];
+  for (const record of records) await comparison.take(record);
+  return comparison.end();
+}
+
+function copied(): string {
+  rmSync(changed, { recursive: true, force: true });
+  cpSync(original, changed, { recursive: true });
+  return changed;
+}
+
+describe('an account that was changed', () => {
+  it('is as it was written before, in several files for each thread', async () => {
+    expect(readdirSync(original).length).toBeGreaterThan(6);
+    const verdict = await judged(original);
+    expect(verdict).toMatchObject({ bad: [], recorded: 60, unrecordedCount: 0, lines: 60 + 6 });
+  });
+
+  it('names exactly the uses that no record has', async () => {
+    await assert(
+      asyncProperty(subarray(uses), async (recorded) => {
+        const { unrecorded } = await judged(original, recorded);
+        expect(unrecorded.map(({ use }) => use).toSorted()).toEqual(uses.filter((use) => !recorded.includes(use)).toSorted());
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('is found out, wherever a line was changed, removed, doubled or moved, and wherever it was cut', async () => {
+    // The newest of a chain may have no line yet.
+    const files = readdirSync(original).filter((name) => statSync(join(original, name)).size > 0);
+    const kinds = ['byte', 'remove', 'double', 'swap', 'cut', 'file'] as const;
+    await assert(
+      asyncProperty(constantFrom(...files), constantFrom(...kinds), nat(), nat(), async (name, kind, first, second) => {
+        const path = join(copied(), name);
+        const bytes = readFileSync(path);
+        const lines = bytes.toString('latin1').trimEnd().split('\n');
+        const [here, there] = [first % lines.length, second % lines.length];
+        const written = (those: readonly string[]): void => {
+          writeFileSync(path, those.length === 0 ? '' : `${those.join('\n')}\n`, 'latin1');
+        };
+        if (kind === 'byte') bytes[first % bytes.length] = ((bytes[first % bytes.length] ?? 0) + 1 + (second % 255)) % 256;
+        if (kind === 'byte') writeFileSync(path, bytes);
+        if (kind === 'remove') written(lines.filter((_, index) => index !== here));
+        if (kind === 'double') written(lines.flatMap((line, index) => (index === here ? [line, line] : [line])));
+        if (kind === 'swap')
+          written(lines.map((line, index) => (index === here ? (lines[there] ?? line) : index === there ? (lines[here] ?? line) : line)));
+        if (kind === 'cut') writeFileSync(path, bytes.subarray(0, first % bytes.length));
+        if (kind === 'file') rmSync(path);
+        const isAsBefore = kind === 'swap' && here === there;
+        // The oldest files of a chain may be archived.
+        const isOldest = name.endsWith('-00000001.jsonl') && kind === 'file';
+        const { bad } = await judged(changed);
+        if (isAsBefore || isOldest) expect(bad).toEqual([]);
+        else expect(bad).not.toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('goes on where a crash cut a line, and says so', async () => {
+    await assert(
+      asyncProperty(nat(), async (at) => {
+        const [newest = ''] = readdirSync(copied())
+          .filter((name) => name.startsWith('account-0-'))
+          .toSorted()
+          .toReversed();
+        const path = join(changed, newest);
+        const bytes = readFileSync(path);
+        const line = Buffer.from('{"n":34,"time":"2026-03-02T10:15:30.123Z","previous":"0a2d872a2fc158647e9701a18bf2542f');
+        const half = line.subarray(0, 1 + (at % (line.length - 1)));
+        writeFileSync(path, Buffer.concat([bytes, half]));
+        const account = new UseAccount({ directory: changed, chain: 0, rotateBytes: 1500, failed });
+        account.add(uses[0] ?? '');
+        account.flush();
+        expect(readFileSync(path, 'latin1')).toContain(`"start":{"cutBytes":${half.length}}`);
+        expect((await judged(changed)).bad).toEqual([]);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('begins a new file behind a last line that is none of its own, and the gap stays', async () => {
+    const [newest = ''] = readdirSync(copied())
+      .filter((name) => name.startsWith('account-1-'))
+      .toSorted()
+      .toReversed();
+    writeFileSync(join(changed, newest), 'nothing of the kind\n', { flag: 'a' });
+    const account = new UseAccount({ directory: changed, chain: 1, rotateBytes: 1500, failed });
+    account.add(uses[0] ?? '');
+    account.flush();
+    expect((await judged(changed)).bad).toEqual([expect.objectContaining({ file: newest, why: 'it is not JSON' })]);
+  });
+});

@@ -1,0 +1,102 @@
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, it, vi } from 'vitest';
+import { loadTokenConfig } from '../../src/config/config.ts';
+import { accountDirectoryOf } from '../../src/config/token-config.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { newKeyId } from '../../src/token/key-id.ts';
+import { noSmallDisk, SmallDisk } from '../audit/small-disk.ts';
+import { recordingLog } from '../support/silent-log.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+
+const ends: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+function clientOf(scratch: ScratchToken): { token: TokenClient; log: ReturnType<typeof recordingLog> } {
+  const log = recordingLog();
+  const token = new TokenClient(scratch.config, scratch.configPath, log);
+  ends.push(async () => token.stop());
+  return { token, log };
+}
+
+function scratchWith(settings: Record<string, string | number | boolean>): ScratchToken {
+  const scratch = scratchToken(settings);
+  ends.push(() => {
+    scratch.remove();
+  });
+  return scratch;
+}
+
+it('is for the user of the token host alone, and has a chain for each thread', async () => {
+  const scratch = scratchWith({});
+  const { token } = clientOf(scratch);
+  await token.start();
+  const directory = accountDirectoryOf(scratch.config);
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  const files = readdirSync(directory);
+  expect(files).toEqual(expect.arrayContaining(['account-0-00000001.jsonl', 'account-1-00000001.jsonl', 'wrong-secrets.sqlite']));
+  for (const name of files) expect(statSync(join(directory, name)).mode & 0o077).toBe(0);
+});
+
+it('keeps a host from serving where it cannot be made', async () => {
+  const scratch = scratchWith({});
+  writeFileSync(accountDirectoryOf(scratch.config), 'a file');
+  const { token, log } = clientOf(scratch);
+  void token.start().catch(() => undefined);
+  await vi.waitUntil(() => log.lines.some((line) => /token\.accountDirectory: .* cannot be used/.test(line)), { timeout: 30_000 });
+  expect(token.ready).toBe(false);
+});
+
+it('belongs to one host at a time', async () => {
+  const scratch = scratchWith({});
+  const { token } = clientOf(scratch);
+  await token.start();
+  const other = join(scratch.directory, 'other.yaml');
+  const settings = {
+    ...scratch.config,
+    socketPath: join(scratch.directory, 'other.sock'),
+    accountDirectory: accountDirectoryOf(scratch.config),
+  };
+  writeFileSync(other, JSON.stringify({ token: settings }));
+  const log = recordingLog();
+  const second = new TokenClient(loadTokenConfig(other), other, log);
+  ends.push(async () => second.stop());
+  void second.start().catch(() => undefined);
+  await vi.waitUntil(() => log.lines.some((line) => line.includes('another process writes the account of uses')), { timeout: 30_000 });
+  expect(second.ready).toBe(false);
+});
+
+it.skipIf(noSmallDisk !== undefined)('lets no signature leave that it cannot take, and goes on when there is room', async () => {
+  const disk = new SmallDisk(1 << 20);
+  ends.push(() => {
+    disk.remove();
+  });
+  const scratch = scratchWith({ accountDirectory: join(disk.directory, 'account') });
+  const { token } = clientOf(scratch);
+  await token.start();
+  const id = newKeyId('service');
+  await token.createKey(id, 'P-256');
+  const sign = async (): Promise<unknown> => token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, [Buffer.alloc(32)]);
+  await sign();
+  disk.fill();
+  await vi.waitUntil(
+    async () =>
+      sign().then(
+        () => false,
+        () => true,
+      ),
+    { timeout: 60_000 },
+  );
+  disk.empty();
+  await vi.waitUntil(
+    async () =>
+      sign().then(
+        () => true,
+        () => false,
+      ),
+    { timeout: 60_000 },
+  );
+});
