@@ -12,6 +12,7 @@ function say(level: 'error' | 'warn', message: string): void {
 /** The token host: the process that holds the PKCS#11 module. */
 const { config: configPath, flags } = programArguments('token-host', {
   'with-parent': 'end when standard input does',
+  'for-operator': "serve one command of an operator: keys of CAs also sign certificates of CAs; for this process's user alone",
   'for-group': 'let the group of this process use the token, as where the daemon is another user',
 });
 if (flags['with-parent']) {
@@ -32,7 +33,11 @@ try {
   });
   const config = loadTokenConfig(configPath);
   manager.status('starting: logging in to the token');
-  host = await runHost(config, { socketMode: flags['for-group'] ? 0o660 : 0o600 });
+  host = await runHost(config, {
+    // A command of an operator shares its host with nobody.
+    socketMode: flags['for-group'] && !flags['for-operator'] ? 0o660 : 0o600,
+    servedBy: flags['for-operator'] ? 'operator' : 'service',
+  });
   // Calls of the module have deadlines of their own; what is left to watch is this thread.
   new Watchdog(manager, [], () => undefined).start();
   manager.ready(`serving token "${config.label}" on ${config.threads} threads`);

@@ -1,8 +1,8 @@
-import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
+import { createPublicKey, verify, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as der from '../asn1/der.ts';
 import type { Token } from '../token/token.ts';
-import { parseKeyId, type KeyId } from '../token/key-id.ts';
+import { keyTrial, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { PublicationUrls } from '../config/profile.ts';
 import { chainsOf } from './chains.ts';
@@ -52,11 +52,10 @@ export async function checkAuthorityKey(
   member: string,
   { certificate, sign }: Pick<CertificateIssuer, 'certificate' | 'sign'>,
 ): Promise<void> {
-  const probe = Buffer.from('signetd start');
-  const value = await sign(probe);
+  const value = await sign(keyTrial);
   const key = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const hash = key.asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';
-  if (!verify(hash, probe, key, value)) throw new Error(`${member}: the key on the token is not that of the certificate`);
+  if (!verify(hash, keyTrial, key, value)) throw new Error(`${member}: the key on the token is not that of the certificate`);
 }
 
 /** An issuer whose key is on the token. `chain` starts with its own certificate. */
@@ -80,9 +79,7 @@ export function tokenSigner(
     algorithm,
     signatureAlgorithm: isRsa ? 'sha256WithRSAEncryption' : hash === 'sha384' ? 'ecdsaWithSHA384' : 'ecdsaWithSHA256',
     async sign(tbs) {
-      const digest = createHash(hash).update(tbs).digest();
-      const [value] = await token.signAsService(keyId, algorithm, [digest]);
-      if (value === undefined) throw new Error('the token gave no signature value');
+      const value = await token.signAsService(keyId, algorithm, tbs);
       if (isRsa) return value;
       const half = value.length / 2;
       return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));

@@ -13,7 +13,7 @@ import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 const softhsm =
   ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so'].find((path) => existsSync(path)) ?? '';
 const viaModule = 'the token host does not run; the PKCS#11 module was asked';
-const service = newKeyId('service');
+const service = newKeyId('general');
 const caller = newKeyId('caller');
 let scratch: ScratchToken;
 let host: TokenClient | undefined;

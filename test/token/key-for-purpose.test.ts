@@ -120,7 +120,7 @@ describe('the key of kept answers', () => {
 });
 
 async function newMacKey(): Promise<string> {
-  const id = newKeyId('service');
+  const id = newKeyId('general');
   await a.store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
   await b.token.messages.createMessageKey(id, { scheme: 'HMAC', hash: 'sha256', bytes: 32 });
   return id;

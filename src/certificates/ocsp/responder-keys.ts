@@ -127,7 +127,7 @@ export class ResponderKeys {
   async #make(generation: number): Promise<Responder | undefined> {
     const { store, token, undoing, log } = this.#tools;
     const authority = this.#authority;
-    const id = newKeyId('service');
+    const id = newKeyId('ocsp');
     await store.run('announce', { key_id: id, intent: 'CREATE', created_at: store.now() });
     try {
       const subjectPublicKeyInfo = await token.createKey(id, this.#config.keyType);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ProbeReport } from '../wire/probe-report.ts';
 
 /** First line on the host's socket: the version of the protocol, the socket of each thread, and what the token can do. */
-export const Greeting = z.strictObject({ protocol: z.literal(6), threads: z.array(z.string()).min(1), probe: ProbeReport });
+export const Greeting = z.strictObject({ protocol: z.literal(7), threads: z.array(z.string()).min(1), probe: ProbeReport });
 export type Greeting = z.output<typeof Greeting>;
 
 /** A later line: the host takes nothing new, and ends when it has answered what it has. */

@@ -9,6 +9,7 @@ import { callClockMs, elapsedMs } from './call-clock.ts';
 import type { Greeting } from './greeting.ts';
 import { prepare } from './prepare.ts';
 import type { Probed } from './probe.ts';
+import type { ServedBy } from './purposes/purposes.ts';
 import { Retirement } from './retirement.ts';
 import type { ThreadInput, ThreadMessage } from './thread.ts';
 
@@ -30,6 +31,7 @@ export class HostStartError extends Error {
 export interface HostOptions {
   /** Who may use the token: 0600 the own user alone, 0660 the own group too. */
   readonly socketMode: 0o600 | 0o660;
+  readonly servedBy: ServedBy;
 }
 
 export interface RunningHost {
@@ -41,7 +43,7 @@ export interface RunningHost {
  * Starts the threads and watches their calls. Its own thread never calls PKCS#11, so it can end the process when a call hangs:
  * nothing in Node can end a thread that is inside a native call.
  */
-export async function runHost(config: TokenConfig, { socketMode }: HostOptions): Promise<RunningHost> {
+export async function runHost(config: TokenConfig, { socketMode, servedBy }: HostOptions): Promise<RunningHost> {
   process.umask(0o077);
   const { profile, pin, modulePath } = prepare(config);
   const callStarts = new SharedArrayBuffer(4 * config.threads);
@@ -61,6 +63,7 @@ export async function runHost(config: TokenConfig, { socketMode }: HostOptions):
       callStarts,
       served,
       profile,
+      servedBy,
       threads: config.threads,
       pin: index === 0 ? pin : undefined,
       keys: shared?.keys ?? new Map(),
@@ -74,7 +77,7 @@ export async function runHost(config: TokenConfig, { socketMode }: HostOptions):
   if (shared === undefined) throw new Error('a host without threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
-  await greet(config.socketPath, socketMode, { protocol: 6, threads: sockets, probe }, retirement);
+  await greet(config.socketPath, socketMode, { protocol: 7, threads: sockets, probe }, retirement);
   watchUse(config, new Int32Array(served), retirement);
   return {
     retire(reason) {

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import type { KeyId } from '../key-id.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
-import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
+import { encodeAnswer, FrameSplitter, operations, statuses, type Frame } from '../wire/frames.ts';
 import { callClockMs } from './call-clock.ts';
 import { Executor } from './execute.ts';
 import { exitCodes } from './greeting.ts';
@@ -13,6 +13,7 @@ import { destroyIfStillThere, listKeys } from './key-objects.ts';
 import { findMacKeys } from './mac-key.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { probeToken, type Probed } from './probe.ts';
+import type { ServedBy } from './purposes/purposes.ts';
 import { tokenSessionFault } from './session-limit.ts';
 import { loadModule, logIn, openSession, PinRefused, slotOf, type Session } from './session.ts';
 
@@ -24,6 +25,7 @@ export interface ThreadInput {
   readonly socketPath: string;
   readonly socketMode: number;
   readonly profile: ModuleProfile;
+  readonly servedBy: ServedBy;
   /** How many threads the host has. */
   readonly threads: number;
   /** When the call in progress began, by `callClockMs`, one a thread; 0 while idle. */
@@ -107,7 +109,7 @@ function start(): void {
     first = undefined;
     return opened;
   };
-  const executor = new Executor(open, keys, macKey === undefined ? undefined : Buffer.from(macKey), probed);
+  const executor = new Executor(open, keys, macKey === undefined ? undefined : Buffer.from(macKey), probed, input.servedBy);
   rmSync(input.socketPath, { force: true });
   const server = createServer((socket) => {
     serve(socket, executor);
@@ -128,7 +130,7 @@ function probe(session: Session, slot: Handle): Probed {
 
 /** Carries out what one read brought, and answers it with one write, unless the first answers would wait long for the last. */
 function serve(socket: Socket, executor: Executor): void {
-  const splitter = new FrameSplitter();
+  const splitter = new FrameSplitter(operations.signAsService);
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk) => {
     try {

@@ -43,7 +43,7 @@ export class TokenKeys {
 
   /** Announces the key, then lets the token make it. A key that could not be finished goes from the token at once, or at the next start. */
   async create(specification: KeySpecification, usages: Usages): Promise<webcrypto.CryptoKey | webcrypto.CryptoKeyPair> {
-    const id = newKeyId('service');
+    const id = newKeyId('general');
     await this.#journal.announce(id, 'CREATE');
     try {
       const publicKeyInfo = await onToken(async () => this.#make(id, specification));
