@@ -95,6 +95,11 @@ export const CertificateAuthority = z.strictObject({
 });
 type CertificateAuthority = z.output<typeof CertificateAuthority>;
 
+/** Whether the key of an authority was made for a root: its first byte says so (`token/key-id.ts`). */
+export function hasRootKey(authority: Pick<CertificateAuthority, 'keyId'> | undefined): boolean {
+  return authority?.keyId.startsWith('52') === true;
+}
+
 /** The same with absolute paths. */
 export function absoluteAuthority(authority: CertificateAuthority, base: string): CertificateAuthority {
   const absolute = (files: readonly string[]): string[] => files.map((file) => resolve(base, file));

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadFoundations } from '../../config/config.ts';
+import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
 import { openStateStore } from '../../state/state-store.ts';
 import { storeKeyJournal } from '../../keys/store-key-journal.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
@@ -27,7 +27,7 @@ const log = {
  */
 export async function withOperatorToken<T>(configPath: string, work: (token: TokenClient) => Promise<T>): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-operator-'));
-  const config = { ...loadFoundations(configPath).token, host: 'spawn', socketPath: join(directory, 'token.sock') } as const;
+  const config = { ...loadTokenConfig(configPath), host: 'spawn', socketPath: join(directory, 'token.sock') } as const;
   const ownConfigPath = join(directory, 'token.json');
   // It holds references to secrets, and no secret.
   writeFileSync(ownConfigPath, JSON.stringify({ token: config }), { mode: 0o600 });

@@ -43,7 +43,8 @@ export function checkDer(bytes: Uint8Array): void {
       at += octets;
     }
     if (length > end - at) throw new NotFit('an element ends beyond its surroundings');
-    if (tag < 0x40) checkUniversal(bytes, tag, at, length);
+    // Most are of the types whose content has no form of its own.
+    if (tag < 0x40 && tag !== tags.sequence && tag !== tags.octetString && tag !== tags.utcTime) checkUniversal(bytes, tag, at, length);
     if ((tag & 0x20) === 0) {
       at += length;
     } else {
