@@ -18,19 +18,22 @@ import { signing, softwareAuthority, softwareKey } from '../certificates/softwar
 const dayMs = 86_400_000;
 
 /** What the service has signed, each as the bytes that the signature is over, made by the code of the product with keys in memory. */
-export interface PurposeMessages {
-  readonly subscriber: Buffer;
-  readonly responder: Buffer;
-  readonly timeStampAuthority: Buffer;
-  readonly authority: Buffer;
-  readonly request: Buffer;
-  readonly revocationList: Buffer;
-  readonly emptyList: Buffer;
-  readonly responseData: Buffer;
-  readonly revokedResponse: Buffer;
-  readonly timeStampAttributes: Buffer;
-  readonly checkpoint: Buffer;
-}
+export type PurposeMessages = Readonly<
+  Record<
+    | 'subscriber'
+    | 'responder'
+    | 'timeStampAuthority'
+    | 'authority'
+    | 'request'
+    | 'revocationList'
+    | 'emptyList'
+    | 'responseData'
+    | 'revokedResponse'
+    | 'timeStampAttributes'
+    | 'checkpoint',
+    Buffer
+  >
+>;
 
 /** A TBSCertificate of a subscriber, with these extensions (DER) instead of its own. */
 export function tbsCertificate(extensions: readonly Uint8Array[] = subscriberExtensions()): Buffer {

@@ -45,7 +45,7 @@ export interface RunningHost {
  */
 export async function runHost(config: TokenConfig, { socketMode, servedBy }: HostOptions): Promise<RunningHost> {
   process.umask(0o077);
-  const { profile, pin, modulePath } = prepare(config);
+  const { profile, pin, modulePath } = prepare(config, servedBy === 'operator' ? 'anyone' : 'self');
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   const served = new SharedArrayBuffer(4 * config.threads);
   watchDeadlines(new Int32Array(callStarts), config.callTimeoutSeconds * 1000);
