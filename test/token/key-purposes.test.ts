@@ -188,6 +188,7 @@ describe('the key of a CA', () => {
     ['the purpose of a time-stamp authority', () => subscriber(purpose('1.3.6.1.5.5.7.3.8'))],
     ['any purpose', () => subscriber(purpose('2.5.29.37.0'))],
     ['OCSPSigning beside another purpose', () => subscriber(purpose('1.3.6.1.5.5.7.3.9', '1.3.6.1.5.5.7.3.4'))],
+    ['the purpose of an OCSP responder for two years', () => tbsCertificate([keyUsage(0x80), purpose('1.3.6.1.5.5.7.3.9')], 730)],
     ['an end before its beginning', () => changed(Buffer.from('260303100000Z'), Buffer.from('260301100000Z'))],
     ['a day that is none', () => changed(Buffer.from('260303100000Z'), Buffer.from('260332100000Z'))],
     ['version 2', () => changed(Buffer.from('a003020102', 'hex'), Buffer.from('a003020101', 'hex'))],

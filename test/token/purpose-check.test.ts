@@ -5,8 +5,9 @@ import { oids } from '../../src/asn1/object-identifiers.ts';
 import { children, readAll } from '../../src/asn1/reader.ts';
 import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
 import { readTbsCertificate } from '../../src/certificates/tbs-certificate.ts';
-import { checkDer, NotFit } from '../../src/token/host/purposes/der-walk.ts';
+import { checkDer, DerWalk, NotFit } from '../../src/token/host/purposes/der-walk.ts';
 import { purposeFault, type ServedBy } from '../../src/token/host/purposes/purposes.ts';
+import { readTime } from '../../src/token/host/purposes/times.ts';
 import { newKeyId, type KeyPurpose } from '../../src/token/key-id.ts';
 import { purposeMessages, type PurposeMessages } from './purpose-messages.ts';
 
@@ -129,6 +130,15 @@ describe('the look of the host at what it signs', () => {
     ['30 levels', () => Array.from({ length: 30 }).reduce<Uint8Array>((inner) => der.sequence(inner), der.nullValue())],
   ])('is no DER to it: %s', (_, bytes) => {
     expect(isDer(bytes())).toBe(false);
+  });
+
+  it('takes times in the one form that they have (RFC 5280 4.1.2.5)', () => {
+    const [before, after] = [new Date('2026-03-02T10:00:00Z'), new Date('2051-03-02T10:00:00Z')];
+    expect(readTime(new DerWalk(der.time(before)))).toBe('20260302100000');
+    expect(readTime(new DerWalk(der.time(after)))).toBe('20510302100000');
+    expect(() => readTime(new DerWalk(der.generalizedTime(before)))).toThrow(NotFit);
+    for (const text of ['2603021000Z', '260302100000+0000', '261302100000Z', '260302100060Z'])
+      expect(() => readTime(new DerWalk(der.tagged(0x17, Buffer.from(text))))).toThrow(NotFit);
   });
 
   it('takes a checkpoint as a whole text alone', () => {

@@ -36,7 +36,7 @@ export type PurposeMessages = Readonly<
 >;
 
 /** A TBSCertificate of a subscriber, with these extensions (DER) instead of its own. */
-export function tbsCertificate(extensions: readonly Uint8Array[] = subscriberExtensions()): Buffer {
+export function tbsCertificate(extensions: readonly Uint8Array[] = subscriberExtensions(), days = 1): Buffer {
   const { subjectPublicKeyInfo } = softwareKey('P-256');
   const name = subjectName({ country: 'FR', commonName: 'Issuing CA' });
   const notBefore = new Date('2026-03-02T10:00:00Z');
@@ -44,7 +44,7 @@ export function tbsCertificate(extensions: readonly Uint8Array[] = subscriberExt
   return Buffer.from(
     toBeSigned(
       { name, signatureAlgorithm: 'ecdsaWithSHA256' },
-      { ...content, notBefore, notAfter: new Date(notBefore.getTime() + dayMs), serialNumber: randomBytes(16) },
+      { ...content, notBefore, notAfter: new Date(notBefore.getTime() + days * dayMs), serialNumber: randomBytes(16) },
     ),
   );
 }

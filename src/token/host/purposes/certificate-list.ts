@@ -1,5 +1,5 @@
 import { NotFit, tags, type DerWalk } from './der-walk.ts';
-import { checkPeriod, readTime } from './times.ts';
+import { periodDays, readTime } from './times.ts';
 
 const extensionsTag = 0xa0;
 
@@ -11,7 +11,7 @@ export function checkCertificateList(tbs: DerWalk): void {
   if (version.length !== 1 || version[0] !== 1) throw new NotFit('a CRL of another version than 2');
   tbs.skip(tags.sequence, 'signature');
   if (tbs.inside(tags.sequence, 'issuer').isAtEnd) throw new NotFit('a CRL without issuer');
-  checkPeriod(readTime(tbs), readTime(tbs));
+  periodDays(readTime(tbs), readTime(tbs));
   if (tbs.tag === tags.sequence) checkEntries(tbs.content(tags.sequence, 'revokedCertificates'));
   const wrapper = tbs.inside(extensionsTag, 'crlExtensions');
   const extensions = wrapper.inside(tags.sequence, 'crlExtensions');

@@ -1,5 +1,5 @@
 import { checkDer, DerWalk, hexOf, NotFit, tags } from './der-walk.ts';
-import { checkPeriod, readTime } from './times.ts';
+import { periodDays, readTime } from './times.ts';
 
 /** What of a TBSCertificate decides who may have it signed. */
 export interface CertificateFacts {
@@ -9,6 +9,8 @@ export interface CertificateFacts {
   readonly isAuthority: boolean;
   /** extendedKeyUsage (4.2.1.12): content octets of each, hexadecimal. */
   readonly purposes: readonly string[];
+  /** From notBefore to notAfter. */
+  readonly validityDays: number;
 }
 
 const versionTag = 0xa0;
@@ -26,13 +28,19 @@ const oids = {
 } as const;
 
 const keyCertSignOrCrlSign = 0x06;
+/** Nobody asks for the status of a responder (id-pkix-ocsp-nocheck): what is certified once stays so. The longest of the configuration is 366 days. */
+const responderMaxDays = 367;
 /** Who has one of these for a key speaks for more than the key. */
 const strongPurposes: readonly string[] = [oids.anyExtendedKeyUsage, oids.timeStamping, oids.ocspSigning];
 
 /** A certificate of a subscriber or of an OCSP responder: no CA's, and no time-stamp authority's. @throws {NotFit} */
 export function checkEndEntity(facts: CertificateFacts): void {
+  if (isResponder(facts)) {
+    checkResponder(facts);
+    return;
+  }
   checkNoAuthority(facts);
-  if (!isResponder(facts) && facts.purposes.some((purpose) => strongPurposes.includes(purpose)))
+  if (facts.purposes.some((purpose) => strongPurposes.includes(purpose)))
     throw new NotFit('a certificate for a purpose that subscribers do not have');
 }
 
@@ -40,6 +48,7 @@ export function checkEndEntity(facts: CertificateFacts): void {
 export function checkResponder(facts: CertificateFacts): void {
   checkNoAuthority(facts);
   if (!isResponder(facts)) throw new NotFit("a certificate other than an OCSP responder's");
+  if (facts.validityDays > responderMaxDays) throw new NotFit('an OCSP responder for longer than a year');
 }
 
 /** Without keyUsage a certificate may pass for a CA's with somebody who goes by less than RFC 5280. */
@@ -64,17 +73,17 @@ export function readCertificate(tbs: DerWalk): CertificateFacts {
   tbs.skip(tags.sequence, 'signature');
   if (tbs.inside(tags.sequence, 'issuer').isAtEnd) throw new NotFit('a certificate without issuer');
   const validity = tbs.inside(tags.sequence, 'validity');
-  checkPeriod(readTime(validity), readTime(validity));
+  const validityDays = periodDays(readTime(validity), readTime(validity));
   validity.end('validity');
   tbs.skip(tags.sequence, 'subject');
   tbs.skip(tags.sequence, 'subjectPublicKeyInfo');
   const facts = readExtensions(tbs.inside(extensionsTag, 'extensions'));
   tbs.end('TBSCertificate');
-  return facts;
+  return { ...facts, validityDays };
 }
 
 /** A repeated extension is refused (§4.2): others may go by the second. */
-function readExtensions(wrapper: DerWalk): CertificateFacts {
+function readExtensions(wrapper: DerWalk): Omit<CertificateFacts, 'validityDays'> {
   const list = wrapper.inside(tags.sequence, 'extensions');
   wrapper.end('extensions');
   const found = new Map<string, Uint8Array>();

@@ -3,10 +3,16 @@ import { NotFit, tags, type DerWalk } from './der-walk.ts';
 const utcForm = /^\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d[0-5]\dZ$/;
 /** UTCTime ends with 2049 (RFC 5280 4.1.2.5). */
 const firstLongYear = 50;
+const firstGeneralizedTime = '2050';
+const dayMs = 86_400_000;
 
 /** The next element, a UTCTime or GeneralizedTime as RFC 5280 4.1.2.5 has them, as 14 digits, which sort by time. @throws {NotFit} */
 export function readTime(walk: DerWalk): string {
-  if (walk.tag === tags.generalizedTime) return readGeneralizedTime(walk);
+  if (walk.tag === tags.generalizedTime) {
+    const digits = readGeneralizedTime(walk);
+    if (digits < firstGeneralizedTime) throw new NotFit('a GeneralizedTime where UTCTime stands');
+    return digits;
+  }
   const text = textOf(walk.content(tags.utcTime, 'a time'));
   if (!utcForm.test(text)) throw new NotFit('a time in another form than RFC 5280 has');
   return `${Number(text.slice(0, 2)) < firstLongYear ? '20' : '19'}${text.slice(0, 12)}`;
@@ -19,9 +25,14 @@ export function readGeneralizedTime(walk: DerWalk): string {
   return text.slice(0, 14);
 }
 
-/** @throws {NotFit} where it ends before it begins, or at once */
-export function checkPeriod(from: string, until: string): void {
+/** Days from one time to another. @throws {NotFit} where the second is not the later one */
+export function periodDays(from: string, until: string): number {
   if (until <= from) throw new NotFit('a period that ends before it begins');
+  return (millisecondsOf(until) - millisecondsOf(from)) / dayMs;
+}
+
+function millisecondsOf(digits: string): number {
+  return Date.UTC(Number(digits.slice(0, 4)), Number(digits.slice(4, 6)) - 1, Number(digits.slice(6, 8)));
 }
 
 function textOf(content: Uint8Array): string {
