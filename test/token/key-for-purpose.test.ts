@@ -142,7 +142,9 @@ describe('the key of audit checkpoints', () => {
   it('is another where the first is of an earlier version, without purpose', async () => {
     const first = (await a.store.run('findAuditKey')) ?? '';
     const legacy = parseKeyId(`53${first.slice(2)}`);
+    await a.store.run('announce', { key_id: legacy, intent: 'CREATE', created_at: Date.now() });
     await a.store.run('takeAuditKey', { key_id: legacy, public_key: new Uint8Array(1), created_at: Date.now(), replaces: first });
+    await a.store.run('finishStep', first);
     const lines = recordingLog();
     const signer = await tokenCheckpointSigner(a.store, a.token, lines);
     expect(lines.lines).toEqual([expect.stringContaining('has no purpose')]);

@@ -127,6 +127,7 @@ describe('the look of the host at what it signs', () => {
     ['a BIT STRING with unused bits that are set', () => Buffer.of(0x03, 0x02, 0x01, 0x01)],
     ['a NULL with content', () => Buffer.of(0x05, 0x01, 0x00)],
     ['an object identifier that is cut short', () => Buffer.of(0x06, 0x01, 0x80)],
+    ['an object identifier of 129 octets', () => der.tagged(0x06, Buffer.alloc(129, 1))],
     ['30 levels', () => Array.from({ length: 30 }).reduce<Uint8Array>((inner) => der.sequence(inner), der.nullValue())],
   ])('is no DER to it: %s', (_, bytes) => {
     expect(isDer(bytes())).toBe(false);

@@ -26,8 +26,9 @@ const log = {
  * a directory that nobody else may enter. It ends with the command, and needs the PIN; the host of the service may run beside it.
  */
 export async function withOperatorToken<T>(configPath: string, work: (token: TokenClient) => Promise<T>): Promise<T> {
+  const configured = loadTokenConfig(configPath);
   const directory = mkdtempSync(join(tmpdir(), 'signetd-operator-'));
-  const config = { ...loadTokenConfig(configPath), host: 'spawn', socketPath: join(directory, 'token.sock') } as const;
+  const config = { ...configured, host: 'spawn', socketPath: join(directory, 'token.sock') } as const;
   const ownConfigPath = join(directory, 'token.json');
   // It holds references to secrets, and no secret.
   writeFileSync(ownConfigPath, JSON.stringify({ token: config }), { mode: 0o600 });

@@ -125,3 +125,13 @@ function purposesIn(value: Uint8Array | undefined): string[] {
   while (!list.isAtEnd) purposes.push(hexOf(list.content(tags.objectIdentifier, 'KeyPurposeId')));
   return purposes;
 }
+
+/** CertificationRequestInfo (PKCS #10, RFC 2986 §4.1), which an operator brings to a root elsewhere. `info` is inside of its SEQUENCE. @throws {NotFit} */
+export function checkCertificationRequest(info: DerWalk): void {
+  const version = info.content(tags.integer, 'version');
+  if (version.length !== 1 || version[0] !== 0) throw new NotFit('a request of another version than 1');
+  if (info.inside(tags.sequence, 'subject').isAtEnd) throw new NotFit('a request without subject');
+  info.skip(tags.sequence, 'subjectPKInfo');
+  info.skip(0xa0, 'attributes');
+  info.end('CertificationRequestInfo');
+}

@@ -2,6 +2,7 @@
 export class NotFit extends Error {}
 
 const maxDepth = 24;
+const maxObjectIdentifierBytes = 128;
 /** Tags of X.690 §8 and of the structures here. */
 export const tags = {
   boolean: 0x01,
@@ -93,6 +94,7 @@ function checkUniversal(bytes: Uint8Array, tag: number, at: number, length: numb
 }
 
 function checkObjectIdentifier(bytes: Uint8Array, at: number, length: number): void {
+  if (length > maxObjectIdentifierBytes) throw new NotFit('an object identifier that is longer than any');
   let begins = true;
   for (let offset = at; offset < at + length; offset += 1) {
     const octet = bytes[offset] ?? 0;

@@ -1,8 +1,7 @@
 import { keyPurpose, keyTrial, type KeyId, type KeyPurpose } from '../../key-id.ts';
 import type { SignatureAlgorithm } from '../../signature-algorithm.ts';
-import { checkEndEntity, checkResponder, readCertificate } from './certificate.ts';
+import { checkCertificationRequest, checkEndEntity, checkResponder, readCertificate } from './certificate.ts';
 import { checkCertificateList } from './certificate-list.ts';
-import { checkCertificationRequest } from './certification-request.ts';
 import { checkDer, DerWalk, NotFit, tags } from './der-walk.ts';
 import { checkResponseData } from './response-data.ts';
 import { checkTimeStampAttributes } from './time-stamp-attributes.ts';
