@@ -49,7 +49,7 @@ export async function measureTokenLayer(
   writeFileSync(configPath, JSON.stringify({ token: settings(token, directory, length) }));
   const client = new TokenClient(loadTokenConfig(configPath), configPath, { info: () => undefined, error: console.error });
   await client.start();
-  const id = newKeyId('service');
+  const id = newKeyId('general');
   await client.createKey(id, type);
   const digest = createHash('sha256').update('document').digest();
   const latencies: number[] = [];
@@ -57,7 +57,7 @@ export async function measureTokenLayer(
   const work = Array.from({ length: length.concurrency }, async () => {
     while (!run.over) {
       const begin = performance.now();
-      await client.signAsService(id, algorithms[type], [digest]);
+      await client.signDigests(id, algorithms[type], [digest]);
       latencies.push(performance.now() - begin);
       run.count += 1;
     }

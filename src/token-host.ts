@@ -12,6 +12,7 @@ function say(level: 'error' | 'warn', message: string): void {
 /** The token host: the process that holds the PKCS#11 module. */
 const { config: configPath, flags } = programArguments('token-host', {
   'with-parent': 'end when standard input does',
+  'for-operator': "serve one command of an operator: keys of CAs also sign certificates of CAs; for this process's user alone",
 });
 if (flags['with-parent']) {
   process.stdin.on('end', () => process.exit(0));
@@ -31,7 +32,7 @@ try {
   });
   const config = loadTokenConfig(configPath);
   manager.status('starting: logging in to the token');
-  host = await runHost(config);
+  host = await runHost(config, { servedBy: flags['for-operator'] ? 'operator' : 'service' });
   // Calls of the module have deadlines of their own; what is left to watch is this thread.
   new Watchdog(manager, [], () => undefined).start();
   manager.ready(`serving token "${config.label}" on ${config.threads} threads`);

@@ -14,7 +14,7 @@ afterAll(() => {
 const good = `
 listeners: { api: { certificate: server.pem, key: server.key, clientCertificateAuthority: clients.pem } }
 token: { label: prod, pin: "credential:pin" }
-certificateAuthorities: { issuing: { certificate: ca.pem, keyId: "53${'0'.repeat(32)}" } }
+certificateAuthorities: { issuing: { certificate: ca.pem, keyId: "49${'0'.repeat(32)}" } }
 tenants: { bank: { certificateAuthority: issuing, profile: { keyType: P-256 } } }
 `;
 
@@ -42,7 +42,13 @@ describe('the configuration', () => {
       'tenants.bank.certificateAuthority',
     ],
     ['a member twice', `${good}\nlog: { level: info, level: debug }`, 'unique'],
-    ["a caller's key for an authority", good.replace(`53${'0'.repeat(32)}`, `43${'0'.repeat(32)}`), 'keyId'],
+    ["a caller's key for an authority", good.replace(`49${'0'.repeat(32)}`, `43${'0'.repeat(32)}`), 'keyId'],
+    ['a key without purpose', good.replace(`49${'0'.repeat(32)}`, `53${'0'.repeat(32)}`), 'signetctl token purpose'],
+    [
+      "a tenant whose certificates a root's key would sign",
+      good.replace(`49${'0'.repeat(32)}`, `52${'0'.repeat(32)}`),
+      `tenants.bank.certificateAuthority: the key of "issuing" is a root's`,
+    ],
     ['no YAML', '{', ''],
   ])('refuses %s and names it', (_name, text, named) => {
     expect(() => load(text)).toThrow(ConfigError);

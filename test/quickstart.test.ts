@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { description as shared } from './support/api.ts';
 import { quickstartEnvironment } from './support/quickstart-environment.ts';
+import { changeKeyId, privateKeysOnToken } from './support/token-listing.ts';
 
 const environment = quickstartEnvironment();
 afterAll(() => {
@@ -83,6 +84,22 @@ describe('the quickstart', () => {
       body: 'x',
     });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/timestamp-reply']);
+  });
+
+  it('started again, gives keys of an earlier version their purposes, and signs with them', () => {
+    environment.stop();
+    const { configFile } = environment.description();
+    const text = readFileSync(configFile, 'utf8');
+    const pairs = Array.from(text.matchAll(/keyId: "?((?:49|52|54)[0-9a-f]{32})/g), ([, id = '']) => ({ id, before: `53${id.slice(2)}` }));
+    expect(pairs).toHaveLength(3);
+    for (const { id, before } of pairs) changeKeyId(environment.directory, id, before);
+    writeFileSync(
+      configFile,
+      pairs.reduce((changed, { id, before }) => changed.replace(id, before), text),
+    );
+    expect(environment.start()).toContain('CMS Verification successful');
+    expect(parse(readFileSync(configFile, 'utf8'))).toEqual(parse(text));
+    expect(privateKeysOnToken(environment.directory)).toEqual(expect.arrayContaining(pairs.map(({ id }) => id)));
   });
 
   it('is documented: every member of quickstart.json, every client', () => {

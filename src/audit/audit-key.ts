@@ -1,8 +1,7 @@
-import { hash } from 'node:crypto';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { keyForPurpose } from '../token/key-for-purpose.ts';
-import type { KeyId } from '../token/key-id.ts';
+import { keyTrial, type KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import type { CheckpointSigner } from './checkpoint.ts';
 
@@ -13,15 +12,16 @@ import type { CheckpointSigner } from './checkpoint.ts';
 export async function tokenCheckpointSigner(store: StateStore, token: Token, log: Logger): Promise<CheckpointSigner> {
   let made: Uint8Array | undefined;
   const id = await keyForPurpose(store, token, {
+    keyPurpose: 'audit',
     find: async () => store.run('findAuditKey'),
-    try: async (known) => signed(token, known, Buffer.from('is the key there?')),
+    try: async (known) => signed(token, known, keyTrial),
     async make(next) {
       made = await token.createKey(next, 'P-256');
     },
     take: async (next, replaces) =>
       store.run('takeAuditKey', { key_id: next, public_key: made ?? new Uint8Array(), created_at: store.now(), replaces }),
     lost(known) {
-      log.error('the key of the audit checkpoints is not on the token; a new one is made', { keyId: known });
+      log.error('the key of the audit checkpoints is not on the token, or has no purpose; a new one is made', { keyId: known });
     },
   });
   const row = (await store.run('auditKeys')).find(({ key_id: keyId }) => keyId === id);
@@ -30,7 +30,5 @@ export async function tokenCheckpointSigner(store: StateStore, token: Token, log
 }
 
 async function signed(token: Token, id: KeyId, bytes: Uint8Array): Promise<Uint8Array> {
-  const [value] = await token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, [hash('sha256', bytes, 'buffer')]);
-  if (value === undefined) throw new Error('the token gave no value');
-  return value;
+  return token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, bytes);
 }

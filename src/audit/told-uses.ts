@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { hash } from 'node:crypto';
 import { macUse, signUse } from '../token/uses.ts';
 import type { SignOutcome, Token } from '../token/token.ts';
 
@@ -55,10 +56,12 @@ export function tellingToken(token: Token, outside: (use: string) => void): Toke
   return {
     createKey: async (id, type) => token.createKey(id, type),
     destroyKey: async (id) => token.destroyKey(id),
-    signAsService: async (id, algorithm, digests) =>
+    signAsService: async (id, algorithm, message) =>
+      told([signUse(id, algorithm, hash(algorithm.hash, message, 'buffer'))], token.signAsService(id, algorithm, message), () => true),
+    signDigests: async (id, algorithm, digests) =>
       told(
         digests.map((digest) => signUse(id, algorithm, digest)),
-        token.signAsService(id, algorithm, digests),
+        token.signDigests(id, algorithm, digests),
         () => true,
       ),
     signWithProof: async (id, algorithm, digests, proofs) =>

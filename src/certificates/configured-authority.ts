@@ -1,8 +1,8 @@
-import { createHash, X509Certificate, type KeyObject } from 'node:crypto';
+import { X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as der from '../asn1/der.ts';
 import type { Token } from '../token/token.ts';
-import { parseKeyId, type KeyId } from '../token/key-id.ts';
+import { keyTrial, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { readPublicKey } from '../verification/public-key.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
@@ -55,10 +55,9 @@ export async function checkAuthorityKey(
   member: string,
   { certificate, sign }: Pick<CertificateIssuer, 'certificate' | 'sign'>,
 ): Promise<void> {
-  const probe = Buffer.from('signetd start');
-  const value = await sign(probe);
+  const value = await sign(keyTrial);
   const key = readPublicKey(certificate.subjectPublicKeyInfo);
-  if (!dataVerifies(key, algorithmOf(key), probe, value)) throw new Error(`${member}: the key on the token is not that of the certificate`);
+  if (!dataVerifies(key, algorithmOf(key), keyTrial, value)) throw new Error(`${member}: the key on the token is not that of the certificate`);
 }
 
 /** An issuer whose key is on the token. `chain` starts with its own certificate. */
@@ -81,9 +80,7 @@ export function tokenSigner(
     algorithm,
     signatureAlgorithm: isRsa ? 'sha256WithRSAEncryption' : hash === 'sha384' ? 'ecdsaWithSHA384' : 'ecdsaWithSHA256',
     async sign(tbs) {
-      const digest = createHash(hash).update(tbs).digest();
-      const [value] = await token.signAsService(keyId, algorithm, [digest]);
-      if (value === undefined) throw new Error('the token gave no signature value');
+      const value = await token.signAsService(keyId, algorithm, tbs);
       if (isRsa) return value;
       const half = value.length / 2;
       return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { roles } from '../clients/caller.ts';
 import { ConfigError } from '../config/config.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
+import { assignablePurposes } from '../token/wire/messages.ts';
 import { auditTail, TailOptions } from './audit/tail.ts';
 import { auditVerify, VerifyOptions } from './audit/verify.ts';
 import { addCaCommands } from './ca/commands.ts';
@@ -23,6 +24,7 @@ import { InitOptions, tokenInit } from './token/init.ts';
 import { tokenInventory } from './token/inventory.ts';
 import { MechanismsOptions, tokenMechanisms } from './token/mechanisms.ts';
 import { ProbeOptions, tokenProbe } from './token/probe.ts';
+import { PurposeOptions, tokenPurpose } from './token/purpose.ts';
 import { tokenSlots } from './token/slots.ts';
 import { addTsaCommands } from './tsa/commands.ts';
 
@@ -132,6 +134,15 @@ function programOf(end: (exitCode: number) => void): Command {
     tokenMechanisms,
   );
   runs(token.command('inventory').description("signetd's keys on the token; objects of others are counted"), NoOptions, tokenInventory);
+  runs(
+    token
+      .command('purpose')
+      .description('say what a key is for that an earlier version made: a CA or the time-stamp authority')
+      .requiredOption('--key-id <id>', 'its CKA_ID, which begins with 53')
+      .requiredOption('--purpose <purpose>', assignablePurposes.join(', ')),
+    PurposeOptions,
+    tokenPurpose,
+  );
   runs(
     token
       .command('probe')

@@ -84,13 +84,21 @@ export const CertificateAuthority = z.strictObject({
     ),
   keyId: z
     .string()
-    .regex(/^53[0-9a-f]{32}$/)
+    .regex(
+      /^(49|52)[0-9a-f]{32}$/,
+      'the CKA_ID of a CA, which begins with 49 or 52; one that begins with 53 is of an earlier version: signetctl token purpose changes it',
+    )
     .describe('CKA_ID of its key on the token, hexadecimal.'),
   crl: Crl.prefault({}),
   ocsp: Ocsp.prefault({}).describe('The OCSP responder of this authority (RFC 6960), at /ocsp/{name} of the public listener.'),
   urls: PublicationUrls.prefault({}).describe('Where the certificates that it issues say that their status and its own certificate are.'),
 });
 type CertificateAuthority = z.output<typeof CertificateAuthority>;
+
+/** Whether the key of an authority was made for a root: its first byte says so (`token/key-id.ts`). */
+export function hasRootKey(authority: Pick<CertificateAuthority, 'keyId'> | undefined): boolean {
+  return authority?.keyId.startsWith('52') === true;
+}
 
 /** The same with absolute paths. */
 export function absoluteAuthority(authority: CertificateAuthority, base: string): CertificateAuthority {

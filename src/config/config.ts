@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { absoluteAuthority, AuthorityName, CertificateAuthority } from './authority-config.ts';
+import { absoluteAuthority, AuthorityName, CertificateAuthority, hasRootKey } from './authority-config.ts';
 import { LimitsConfig } from './limits-config.ts';
 import { Account } from './account.ts';
 import { AdminConfig } from './admin-config.ts';
@@ -189,6 +189,14 @@ export function loadConfig(path: string): Config {
       ([name, { certificateAuthority }]) =>
         `${path}: tenants.${name}.certificateAuthority: no certificate authority "${certificateAuthority}" is configured`,
     );
+  faults.push(
+    ...Object.entries(config.tenants)
+      .filter(([, { certificateAuthority }]) => hasRootKey(config.certificateAuthorities[certificateAuthority]))
+      .map(
+        ([name, { certificateAuthority }]) =>
+          `${path}: tenants.${name}.certificateAuthority: the key of "${certificateAuthority}" is a root's, which signs no certificates of subscribers`,
+      ),
+  );
   const undelivered = Object.entries(config.tenants).find(([, { otpDelivery }]) => otpDelivery === 'MESSAGE');
   if (undelivered !== undefined && config.messages === undefined) {
     faults.push(`${path}: tenants.${undelivered[0]}.otpDelivery: MESSAGE needs a gateway, and there is no section messages`);

@@ -35,7 +35,10 @@ export const TimeStampAuthorityConfig = z.strictObject({
     ),
   keyId: z
     .string()
-    .regex(/^53[0-9a-f]{32}$/)
+    .regex(
+      /^54[0-9a-f]{32}$/,
+      'the CKA_ID of a time-stamp authority, which begins with 54; one that begins with 53 is of an earlier version: signetctl token purpose changes it',
+    )
     .describe('CKA_ID of its key on the token, hexadecimal.'),
   policy: Oid.describe('Policy of its tokens.'),
   otherPolicies: z.array(Oid).default([]).describe('Further policies that a request may ask for.'),

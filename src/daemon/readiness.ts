@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StateStore } from '../state/state-store.ts';
+import { keyTrial } from '../token/key-id.ts';
 
 const readinessMs = 2000;
 
@@ -18,9 +19,8 @@ export interface Footing {
 /** Why no request can be served now, by part; empty where they can. Answers within two seconds, whatever hangs. */
 export async function readinessFaults(footing: Footing): Promise<Record<string, string>> {
   const faults: Record<string, string> = footing.isStopping() ? { service: 'it stops' } : {};
-  // Nobody takes these bytes for a certificate: they are no ASN.1.
   await Promise.all([
-    inTime(footing.signer()?.sign(Buffer.from('readiness'))).catch(() => {
+    inTime(footing.signer()?.sign(keyTrial)).catch(() => {
       faults['token'] = footing.tokenFault() ?? 'it does not sign';
     }),
     inTime(footing.store.run('probe')).catch(() => {

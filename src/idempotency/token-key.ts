@@ -57,6 +57,7 @@ export async function tokenMacOfKeptAnswers(store: StateStore, token: KeyToken, 
 
 async function theKey(store: StateStore, token: KeyToken, log: Logger): Promise<KeyId> {
   return keyForPurpose(store, token, {
+    keyPurpose: 'mac',
     find: async () => store.run('findServiceKey', purpose),
     try: async (id) => token.messages.signMessage(id, algorithm, trial),
     async make(id) {

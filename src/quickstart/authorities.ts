@@ -4,10 +4,9 @@ import { loadAuthority } from '../certificates/configured-authority.ts';
 import { newIssuingAuthority, newRoot } from '../certificates/new-authority.ts';
 import { pem } from '../certificates/pem.ts';
 import { subjectName } from '../certificates/subject.ts';
-import { withNewKeys, withSigningToken } from '../cli/ca/token-work.ts';
+import { withNewKeys } from '../cli/ca/token-work.ts';
 import type { PublicationUrls } from '../config/profile.ts';
 import { certifyTimeStampKey } from '../timestamp/authority-certificate.ts';
-import { newKeyId } from '../token/key-id.ts';
 import type { AuthorityEntries, AuthorityEntry } from './configuration.ts';
 import { layout } from './layout.ts';
 import { timeStampAuthoritySection, type TimeStampAuthorityEntry } from './time-stamps.ts';
@@ -25,8 +24,8 @@ function urlsOf(publicUrl: string, authority: string): PublicationUrls {
 /** Makes a root and an issuing CA whose keys are on the token, and writes their certificates. They publish below the URL. */
 export async function makeAuthorities(publicUrl: string): Promise<AuthorityEntries> {
   mkdirSync(layout.pki, { recursive: true, mode: 0o700 });
-  return withSigningToken(layout.config, async (token) => {
-    const rootId = newKeyId('service');
+  return withNewKeys(layout.config, ['root', 'authority'], async (token, [rootId, issuingId]) => {
+    if (rootId === undefined || issuingId === undefined) throw new Error('two keys were asked for');
     const root = await newRoot(token, {
       keyId: rootId,
       keyType: 'P-384',
@@ -34,7 +33,6 @@ export async function makeAuthorities(publicUrl: string): Promise<AuthorityEntri
       years: 20,
       urls: urlsOf(publicUrl, 'root'),
     });
-    const issuingId = newKeyId('service');
     const issuing = await newIssuingAuthority(token, root, {
       keyId: issuingId,
       keyType: 'P-256',
@@ -57,7 +55,7 @@ export async function makeTimeStampAuthority(
   publicUrl: string,
   root: Pick<AuthorityEntry, 'certificate' | 'keyId'>,
 ): Promise<TimeStampAuthorityEntry> {
-  return withNewKeys(layout.config, 1, async (token, [keyId]) => {
+  return withNewKeys(layout.config, ['timeStamps'], async (token, [keyId]) => {
     if (keyId === undefined) throw new Error('a key was asked for');
     const subjectPublicKeyInfo = await token.createKey(keyId, 'P-256');
     const certificate = await certifyTimeStampKey(loadAuthority(token, { ...root, chain: [] }), {

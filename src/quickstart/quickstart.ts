@@ -21,6 +21,7 @@ import { signFirstDocument, type FirstSignature } from './first-signature.ts';
 import { ensureGateways, stopGateways } from './gateway-process.ts';
 import { hasGateways, type GatewayPorts } from './gateway-settings.ts';
 import { makeIdentityProvider } from './identity-provider.ts';
+import { giveKeysTheirPurposes } from './key-purposes.ts';
 import { clientFiles, layout, makeDirectory } from './layout.ts';
 import { firstPorts, freePort, isFree } from './ports.ts';
 import { timestampUrlOf } from './time-stamps.ts';
@@ -138,6 +139,7 @@ async function ensureRunning(description: Description): Promise<number> {
   makeFileDirectories();
   const identityProvider = makeIdentityProvider();
   const { publicUrl } = description;
+  await giveKeysTheirPurposes();
   completeConfig(await ensureGateways(), publicUrl);
   await ensureTimeStampAuthority(publicUrl);
   // All of these can have changed since: a later version writes more, and the configuration is the user's to edit.

@@ -1,9 +1,10 @@
 import type { StateStore } from '../state/state-store.ts';
-import { newKeyId, parseKeyId, type KeyId } from './key-id.ts';
+import { lacksPurpose, newKeyId, parseKeyId, type KeyId, type KeyPurpose } from './key-id.ts';
 import { KeyGone, type Token } from './token.ts';
 
 /** A service key that the service needs one of, for all instances that share a store. */
 export interface Purpose {
+  readonly keyPurpose: KeyPurpose;
   /** The key that the store names; undefined before the first. */
   find(): Promise<string | undefined>;
   /** Uses a key for nothing, to see whether the token has it: what a host has listed at its start is no answer. */
@@ -11,19 +12,20 @@ export interface Purpose {
   make(id: KeyId): Promise<void>;
   /** Names a key that was made as the one, in place of `replaces`, and answers the one that is named then: another instance may have been faster. */
   take(id: KeyId, replaces: string | undefined): Promise<string>;
-  /** Told of a key that the token says it does not have. */
+  /** Told of a key that is replaced: the token says that it does not have it, or it has no purpose and signs nothing. */
   lost(id: KeyId): void;
 }
 
 /**
- * The service key for a purpose: the one that the store names, or a new one where there is none yet, or where the token says that it does not have it.
+ * The service key for a purpose: the one that the store names, or a new one where there is none yet, where the token says that it does not have it, or
+ * where it was made before keys had purposes, unless it is for HMAC, which such a key does still.
  * A key is announced in the journal before it is made, and one that is replaced is announced for its destruction, so that no crash leaves a stray key.
  * @throws {TokenUnavailable} where the token cannot say
  */
 export async function keyForPurpose(store: StateStore, token: Pick<Token, 'destroyKey'>, purpose: Purpose): Promise<KeyId> {
   const known = await purpose.find();
   if (known !== undefined && (await isThere(parseKeyId(known), purpose))) return parseKeyId(known);
-  const id = newKeyId('service');
+  const id = newKeyId(purpose.keyPurpose);
   await store.run('announce', { key_id: id, intent: 'CREATE', created_at: store.now() });
   await purpose.make(id);
   const taken = await purpose.take(id, known);
@@ -34,6 +36,10 @@ export async function keyForPurpose(store: StateStore, token: Pick<Token, 'destr
 }
 
 async function isThere(id: KeyId, purpose: Purpose): Promise<boolean> {
+  if (lacksPurpose(id) && purpose.keyPurpose !== 'mac') {
+    purpose.lost(id);
+    return false;
+  }
   try {
     await purpose.try(id);
     return true;

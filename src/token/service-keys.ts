@@ -32,12 +32,12 @@ export interface ServiceKeys extends MessageToken {
   signDigest(id: KeyId, algorithm: SignatureAlgorithm, digest: Uint8Array): Promise<Uint8Array>;
 }
 
-export function serviceKeys(token: Pick<Token, 'createKey' | 'destroyKey' | 'signAsService'>, messages: MessageToken): ServiceKeys {
+export function serviceKeys(token: Pick<Token, 'createKey' | 'destroyKey' | 'signDigests'>, messages: MessageToken): ServiceKeys {
   return {
     createKey: async (id, type) => token.createKey(id, type),
     destroyKey: async (id) => token.destroyKey(id),
     async signDigest(id, algorithm, digest) {
-      const [value] = await token.signAsService(id, algorithm, [digest]);
+      const [value] = await token.signDigests(id, algorithm, [digest]);
       if (value === undefined) throw new Error('the token gave no signature value');
       return value;
     },

@@ -78,8 +78,13 @@ export interface Token {
   createKey(id: KeyId, type: KeyType): Promise<Uint8Array>;
   /** Destroys the private key. A key that is not there is no error. */
   destroyKey(id: KeyId): Promise<void>;
-  /** Signs digests with one of the service's own keys. */
-  signAsService(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
+  /**
+   * Signs a message with one of the service's own keys, which has a purpose that the message must fit: the host looks at it, and hashes it.
+   * Rejects where it does not fit.
+   */
+  signAsService(id: KeyId, algorithm: SignatureAlgorithm, message: Uint8Array): Promise<Uint8Array>;
+  /** Signs digests with a key of the service for general use; no other key signs what the host has not seen. */
+  signDigests(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
   /** Verifies the proofs and then signs, in one message. @throws {KeyHeldBack} */
   signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome>;
   /** Verifies proofs alone. @throws {KeyHeldBack} */

@@ -11,7 +11,7 @@ import { certificateRequest, textOf, type Body } from '../support/api.ts';
 import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
 import { openssl } from '../support/openssl.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
-import { signetctl as run, type CommandRun } from '../support/signetctl.ts';
+import { jsonOf, signetctl as run, type CommandRun } from '../support/signetctl.ts';
 
 const environment = quickstartEnvironment();
 let description: Description;
@@ -25,7 +25,8 @@ beforeAll(async () => {
   description = environment.description();
   const addresses = withOwnPorts(environment);
   ({ baseUrl } = addresses);
-  original = readFileSync(description.configFile, 'utf8');
+  original = withSecondAuthority(await successor(), readFileSync(description.configFile, 'utf8'));
+  writeFileSync(description.configFile, original);
   daemon = new DaemonProcess(description.configFile, addresses.opsUrl);
   await daemon.start();
 });
@@ -41,6 +42,20 @@ afterAll(async () => {
 });
 
 const signetctl = async (...args: string[]): Promise<CommandRun> => run(['--config', description.configFile, ...args]);
+
+/** Another issuing CA under the root; made while the service does not run. */
+async function successor(): Promise<object> {
+  const files = ['--directory', join(environment.directory, 'pki'), '--name', 'successor'];
+  const name = ['--country', 'FR', '--organization', 'signetd quickstart', '--common-name', 'Quickstart Successor CA'];
+  const made = await signetctl('--json', 'ca', 'issue', '--by', 'root', ...files, ...name);
+  expect([made.status, made.stderr]).toEqual([0, '']);
+  return (jsonOf(made) as { certificateAuthorities: { successor: object } }).certificateAuthorities.successor;
+}
+
+function withSecondAuthority(authority: object, text: string): string {
+  const settings = parse(text) as Settings;
+  return stringify({ ...settings, certificateAuthorities: { ...settings.certificateAuthorities, successor: authority } });
+}
 
 interface Settings {
   readonly tenants: Record<string, { profile: Record<string, unknown>; certificateAuthority: string; identityProviders: string[] }>;
@@ -125,7 +140,7 @@ describe('a reload', () => {
     const older = await post('other', JSON.stringify(certificateRequest()));
     change(({ tenants }) => {
       const other = tenants['other'];
-      if (other !== undefined) other.certificateAuthority = 'root';
+      if (other !== undefined) other.certificateAuthority = 'successor';
     });
     expect((await signetctl('reload')).status).toBe(0);
     const newer = await post('other', JSON.stringify(certificateRequest()));
@@ -208,11 +223,20 @@ describe('a reload', () => {
     }
   });
 
+  it('gives no tenant to the root, whose key signs no certificates of subscribers', async () => {
+    change(({ tenants }) => {
+      const other = tenants['other'];
+      if (other !== undefined) other.certificateAuthority = 'root';
+    });
+    const { status, stderr } = await signetctl('reload');
+    expect([status, stderr]).toEqual([5, expect.stringContaining(`tenants.other.certificateAuthority: the key of "root" is a root's`)]);
+  });
+
   it('takes over nothing where one member is wrong, and says what is', async () => {
     change(({ tenants, certificateAuthorities }) => {
       const other = tenants['other'];
       if (other !== undefined) other.profile['keyType'] = 'P-384';
-      certificateAuthorities['issuing'] = { ...certificateAuthorities['issuing'], keyId: `53${'0'.repeat(30)}ff` };
+      certificateAuthorities['issuing'] = { ...certificateAuthorities['issuing'], keyId: `49${'0'.repeat(30)}ff` };
     });
     const { status, stderr } = await signetctl('reload');
     expect([status, stderr]).toEqual([5, expect.stringContaining('signetd.yaml: ')]);

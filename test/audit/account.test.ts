@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { readMadeMac, writeMakeMac } from '../../src/token/wire/messages.ts';
 import { encodeFrame, FrameSplitter, operations, statuses } from '../../src/token/wire/frames.ts';
-import { writeSign } from '../../src/token/wire/sign-message.ts';
+import { children, readAll } from '../../src/asn1/reader.ts';
+import { writeServiceSign, writeSign } from '../../src/token/wire/sign-message.ts';
 import { auditVerify, VerifyOptions } from '../../src/cli/audit/verify.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { accountDirectoryOf } from '../../src/config/token-config.ts';
@@ -104,7 +105,7 @@ async function keyIdOf(reference: string): Promise<KeyId> {
 
 const own = { kind: 'PASSWORD', secret: Buffer.from('of my own making'), scope: Buffer.alloc(32) } as const;
 const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
-const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const digestOf = (text: string | Uint8Array): Buffer => createHash('sha256').update(text).digest();
 const accountDirectory = (): string => accountDirectoryOf(loadConfig(service.description.configFile).token);
 
 describe('the account of the token host beside the audit log', { timeout: longMs }, () => {
@@ -160,8 +161,13 @@ describe('the account of the token host beside the audit log', { timeout: longMs
   it('names what an authority signed without a record', async () => {
     const { certificateAuthorities } = loadConfig(service.description.configFile);
     const keyId = parseKeyId(certificateAuthorities['issuing']?.keyId ?? '');
-    const digest = digestOf('a certificate of nobody');
-    expect((await askHost(operations.sign, writeSign(keyId, algorithm, [digest]))).code).toBe(statuses.ok);
+    // What the authority signed for a request, with another name.
+    const { certificate } = await newKey();
+    const [toBeSigned] = children(readAll(Buffer.from(certificate, 'base64')));
+    const message = Buffer.from(toBeSigned?.raw ?? []);
+    message.write('Nill', message.indexOf('Kill'));
+    const digest = digestOf(message);
+    expect((await askHost(operations.signAsService, writeServiceSign(keyId, algorithm, message))).code).toBe(statuses.ok);
     expect((await verify()).faults).toContain(`the key ${keyId} signed sha256:${digest.toString('hex')}`);
   });
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -79,6 +79,12 @@ describe('signetctl ca', () => {
       urls: { crl: ['http://pki.example.test:8080/pki/issuing.crl'], caIssuers: ['http://pki.example.test:8080/pki/issuing.cer'] },
     });
     expect(new Set(keysOnToken())).toEqual(new Set([root.keyId, issuing.keyId]));
+  });
+
+  it("init takes the PIN from the service's file, which root may read", async (context) => {
+    if (process.geteuid?.() !== 0) context.skip('only root can give a file away');
+    chownSync(join(token.directory, 'pin'), 12_345, 12_345);
+    expect(Object.keys(await init())).toEqual(['issuing', 'root']);
   });
 
   it('init prints a configuration that signetd reads, and overwrites nothing: a second run leaves no key behind', async () => {

@@ -75,7 +75,7 @@ it('initialises a fresh token and sets the PIN, and other programs agree', async
   expect(pkcs11Tool('--login', '--pin', '123456', '--list-objects')).toBe('');
   const token = new TokenClient(loadTokenConfig(configPath), configPath, recordingLog());
   await token.start();
-  expect((await token.createKey(newKeyId('service'), 'P-256')).length).toBeGreaterThan(0);
+  expect((await token.createKey(newKeyId('general'), 'P-256')).length).toBeGreaterThan(0);
   await token.stop();
 });
 

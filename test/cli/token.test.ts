@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TokenClient } from '../../src/token/client/token-client.ts';
-import { macKeyId, newKeyId } from '../../src/token/key-id.ts';
+import { keyTrial, macKeyId, newKeyId, parseKeyId } from '../../src/token/key-id.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
@@ -13,7 +13,7 @@ import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 const softhsm =
   ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so'].find((path) => existsSync(path)) ?? '';
 const viaModule = 'the token host does not run; the PKCS#11 module was asked';
-const service = newKeyId('service');
+const service = newKeyId('general');
 const caller = newKeyId('caller');
 let scratch: ScratchToken;
 let host: TokenClient | undefined;
@@ -109,7 +109,7 @@ describe.each([
     const answer = await run('inventory');
     expectGood(answer);
     const line = (id: string): string | undefined => answer.stdout.split('\n').find((each) => each.includes(id));
-    expect(line(service)).toMatch(/^service\s+private key\s+RSA-2048\s+53[0-9a-f]{32}\s+yes\s+no\s+yes\s+signetd$/);
+    expect(line(service)).toMatch(/^service\s+private key\s+RSA-2048\s+47[0-9a-f]{32} \(general\)\s+yes\s+no\s+yes\s+signetd$/);
     expect(line(caller)).toMatch(/^caller\s+private key\s+P-384\s+43[0-9a-f]{32}\s+yes\s+no\s+yes\s+signetd$/);
     expect(line(macKeyId)).toContain('(checks passwords)');
     expect(answer.stdout).toContain('2 of the service, 1 of callers; of others: ');
@@ -153,6 +153,45 @@ describe('the inventory', () => {
     const answer = await run('inventory');
     expect(answer.status).toBe(1);
     expect(answer.stderr).toContain(`key ${leaky} is extractable: it can leave the token`);
+  });
+});
+
+describe('token purpose', () => {
+  const legacy = `53${'a'.repeat(32)}`;
+
+  it('gives a key of an earlier version its purpose, once, beside the host that runs', async () => {
+    await stopHost();
+    execFileSync(
+      'pkcs11-tool',
+      [
+        ...['--module', softhsm, '--login', '--pin', scratch.pin, '--token-label', 'test'],
+        ...['--keypairgen', '--key-type', 'EC:prime256v1', '--id', legacy],
+      ],
+      { env: { ...process.env, ...scratch.environment }, stdio: 'ignore' },
+    );
+    await startHost();
+    expect((await run('inventory')).stdout).toContain(`${legacy} (no purpose)`);
+    const keyId = `49${'a'.repeat(32)}`;
+    const given = await run('purpose', '--key-id', legacy, '--purpose', 'authority');
+    expect(given.status).toBe(0);
+    expect(given.stdout).toContain(keyId);
+    expect(given.stderr).toContain(`in place of ${legacy}`);
+    expect((await run('inventory')).stdout).toContain(`${keyId} (authority)`);
+    // A command that was cut short after it is repeated.
+    expect((await run('purpose', '--key-id', legacy, '--purpose', 'authority')).status).toBe(0);
+    const other = await run('purpose', '--key-id', legacy, '--purpose', 'root');
+    expect([other.status, other.stderr]).toEqual([5, expect.stringContaining(`no key ${legacy} on the token`)]);
+    const value = await host?.signAsService(parseKeyId(keyId), { scheme: 'ECDSA', hash: 'sha256' }, keyTrial);
+    expect(value).toHaveLength(64);
+  });
+
+  it.each([
+    [['--key-id', `49${'a'.repeat(32)}`, '--purpose', 'root'], 'which begins with 53'],
+    [['--key-id', macKeyId, '--purpose', 'root'], 'which begins with 53'],
+    [['--key-id', legacy, '--purpose', 'general'], '--purpose takes one of root, authority, timeStamps'],
+  ])('%j is a wrong command line', async (args, part) => {
+    const { status, stderr } = await run('purpose', ...args);
+    expect([status, stderr]).toEqual([2, expect.stringContaining(part)]);
   });
 });
 

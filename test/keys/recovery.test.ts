@@ -59,7 +59,7 @@ describe('key life cycle', () => {
   });
 
   it('keeps keys that the configuration names, whatever the journal says', async () => {
-    const id = newKeyId('service');
+    const id = newKeyId('general');
     await token.createKey(id, 'P-256');
     await store.run('announce', { key_id: id, intent: 'DESTROY', created_at: Date.now() });
     expect(await new Keyring(store, token, tokenCustody(token), { configured: [id] }).recover()).toEqual({ finished: 0, kept: [id] });

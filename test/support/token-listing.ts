@@ -29,3 +29,17 @@ export function privateKeysOf({ label, pin, softhsmConfig }: { label: string; pi
   );
   return [...listing.matchAll(/^\s+ID:\s+([0-9a-f]+)$/gm)].map((match) => match[1] ?? '');
 }
+
+/** Gives a private key on a quickstart's token another CKA_ID, as the vendor's tool does. */
+export function changeKeyId(quickstartDirectory: string, id: string, next: string): void {
+  const directory = join(quickstartDirectory, 'token');
+  execFileSync(
+    'pkcs11-tool',
+    [
+      ...['--module', '/usr/lib/softhsm/libsofthsm2.so', '--token-label', 'signetd'],
+      ...['--login', '--pin', readFileSync(join(directory, 'pin'), 'utf8').trim()],
+      ...['--type', 'privkey', '--id', id, '--set-id', next],
+    ],
+    { env: { ...process.env, SOFTHSM2_CONF: join(directory, 'softhsm2.conf') }, stdio: 'ignore' },
+  );
+}

@@ -95,13 +95,13 @@ describe('a token that misbehaves once', () => {
   it('and fails while it makes a key: that request is refused, never repeated', async () => {
     const before = await faulty.client.listKeys();
     faulty.module.arm(`C_GenerateKeyPair error ${ckr.DEVICE_ERROR}`);
-    await expect(faulty.client.createKey(newKeyId('service'), 'P-256')).rejects.toThrow(TokenUnavailable);
+    await expect(faulty.client.createKey(newKeyId('general'), 'P-256')).rejects.toThrow(TokenUnavailable);
     expect((await faulty.client.listKeys()).length).toBe(before.length);
   });
 });
 
 it('a key that is destroyed while another thread still makes it does not stay on the token', async () => {
-  const id = newKeyId('service');
+  const id = newKeyId('general');
   faulty.module.arm('C_GenerateKeyPair delay 500');
   const made = faulty.client.createKey(id, 'P-256');
   while (faulty.module.armed) await setImmediate();

@@ -17,7 +17,7 @@ export class FaultyToken {
   readonly module: FaultModule = faultModule();
   readonly scratch: ScratchToken = scratchToken({ modulePath: this.module.path, callTimeoutSeconds: 1 });
   readonly client: TokenClient;
-  readonly key: KeyId = newKeyId('service');
+  readonly key: KeyId = newKeyId('general');
   readonly callersKey: KeyId = newKeyId('caller');
   #proof: Proof | undefined;
 
@@ -49,7 +49,7 @@ export class FaultyToken {
   }
 
   async sign(): Promise<number> {
-    return (await this.client.signAsService(this.key, algorithm, [digest])).length;
+    return (await this.client.signDigests(this.key, algorithm, [digest])).length;
   }
 
   async signAsCaller(): Promise<boolean> {

@@ -77,9 +77,9 @@ it.skipIf(noSmallDisk !== undefined)('lets no signature leave that it cannot tak
   const scratch = scratchWith({ accountDirectory: join(disk.directory, 'account') });
   const { token } = clientOf(scratch);
   await token.start();
-  const id = newKeyId('service');
+  const id = newKeyId('general');
   await token.createKey(id, 'P-256');
-  const sign = async (): Promise<unknown> => token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, [Buffer.alloc(32)]);
+  const sign = async (): Promise<unknown> => token.signDigests(id, { scheme: 'ECDSA', hash: 'sha256' }, [Buffer.alloc(32)]);
   await sign();
   disk.fill();
   await vi.waitUntil(

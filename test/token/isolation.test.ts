@@ -20,9 +20,9 @@ async function useToken(isolateModule: boolean): Promise<{ verified: boolean; bo
   const environment = { ...scratch.config.environment, LD_DEBUG: 'bindings', LD_DEBUG_OUTPUT: trace };
   const token = new TokenClient({ ...scratch.config, environment }, scratch.configPath, recordingLog());
   await token.start();
-  const id = newKeyId('service');
+  const id = newKeyId('general');
   const publicKey = createPublicKey({ key: Buffer.from(await token.createKey(id, 'P-256')), format: 'der', type: 'spki' });
-  const [value] = await token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, [createHash('sha256').update('document').digest()]);
+  const [value] = await token.signDigests(id, { scheme: 'ECDSA', hash: 'sha256' }, [createHash('sha256').update('document').digest()]);
   const verified = verify('sha256', Buffer.from('document'), { key: publicKey, dsaEncoding: 'ieee-p1363' }, value ?? Buffer.alloc(0));
   const maps = readFileSync(`/proc/${token.hostPid ?? 0}/maps`, 'utf8');
   await token.stop();

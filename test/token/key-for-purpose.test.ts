@@ -12,7 +12,7 @@ import { ScratchPostgresql } from '../support/postgresql.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
 
-const message = Buffer.from('message');
+const message = Buffer.from('signetd audit checkpoint v1\n');
 
 let scratch: ScratchToken;
 let server: ScratchPostgresql;
@@ -50,7 +50,7 @@ async function instance(name: string): Promise<Instance> {
 async function serviceKeysOnToken(): Promise<string[]> {
   const looking = await hostAt(scratch, 'looking');
   try {
-    return (await looking.listKeys()).map(({ id }) => String(id)).filter((id) => id.startsWith('53'));
+    return (await looking.listKeys()).map(({ id }) => String(id));
   } finally {
     await looking.stop();
   }
@@ -120,7 +120,7 @@ describe('the key of kept answers', () => {
 });
 
 async function newMacKey(): Promise<string> {
-  const id = newKeyId('service');
+  const id = newKeyId('mac');
   await a.store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
   await b.token.messages.createMessageKey(id, { scheme: 'HMAC', hash: 'sha256', bytes: 32 });
   return id;
@@ -137,6 +137,20 @@ describe('the key of audit checkpoints', () => {
     expect(await a.store.run('journal')).toEqual([]);
     expect((await tokenCheckpointSigner(b.store, b.token, lines)).publicKey).toEqual(first?.publicKey);
     expect(lines.lines).toEqual([]);
+  });
+
+  it('is another where the first is of an earlier version, without purpose', async () => {
+    const first = (await a.store.run('findAuditKey')) ?? '';
+    const legacy = parseKeyId(`53${first.slice(2)}`);
+    await a.store.run('announce', { key_id: legacy, intent: 'CREATE', created_at: Date.now() });
+    await a.store.run('takeAuditKey', { key_id: legacy, public_key: new Uint8Array(1), created_at: Date.now(), replaces: first });
+    await a.store.run('finishStep', first);
+    const lines = recordingLog();
+    const signer = await tokenCheckpointSigner(a.store, a.token, lines);
+    expect(lines.lines).toEqual([expect.stringContaining('has no purpose')]);
+    expect(await a.store.run('findAuditKey')).toMatch(/^41/);
+    await expect(signer.sign(message)).resolves.toHaveLength(64);
+    expect((await a.store.run('auditKeys')).map(({ key_id: id }) => id)).toContain(legacy);
   });
 
   it('is another where the token lost it, and the public half of the first stays', async () => {

@@ -48,15 +48,15 @@ async function withToken(
 describe('more requests than the token serves', () => {
   it('are refused at once when the queue is longer than the deadline, and the others are served within it', async () => {
     await withToken({ callTimeoutSeconds: 1 }, 40, async (token) => {
-      const key = newKeyId('service');
+      const key = newKeyId('general');
       await token.createKey(key, 'P-256');
       // The client learns from the first ones how slow this token is.
-      await Promise.all(Array.from({ length: 30 }, async () => token.signAsService(key, ecdsa, [digest])));
+      await Promise.all(Array.from({ length: 30 }, async () => token.signDigests(key, ecdsa, [digest])));
       const begin = performance.now();
       const outcomes = await Promise.allSettled(
         Array.from({ length: 200 }, async () => {
           try {
-            await token.signAsService(key, ecdsa, [digest]);
+            await token.signDigests(key, ecdsa, [digest]);
           } catch (error) {
             throw new Error(String(performance.now() - begin), { cause: error });
           }
@@ -90,9 +90,9 @@ describe('more requests than the token serves', () => {
 
   it('are told apart: what they waited for, and what the token did', async () => {
     await withToken({}, 20, async (token, _log, seen) => {
-      const key = newKeyId('service');
+      const key = newKeyId('general');
       await token.createKey(key, 'P-256');
-      await Promise.all(Array.from({ length: 20 }, async () => token.signAsService(key, ecdsa, [digest])));
+      await Promise.all(Array.from({ length: 20 }, async () => token.signDigests(key, ecdsa, [digest])));
       const signed = seen.filter(([operation]) => operation === 'sign');
       expect(signed.length).toBe(20);
       for (const [, , tokenMs] of signed) expect(tokenMs).toBeGreaterThanOrEqual(20);
@@ -106,14 +106,14 @@ describe('more requests than the token serves', () => {
 describe('keys that take long to make', () => {
   it('leave a thread for signatures', async () => {
     await withToken({}, 0, async (token) => {
-      const key = newKeyId('service');
+      const key = newKeyId('general');
       await token.createKey(key, 'P-256');
       let made = 0;
       const making = Array.from({ length: 4 }, async () => {
-        await token.createKey(newKeyId('service'), 'RSA-2048');
+        await token.createKey(newKeyId('general'), 'RSA-2048');
         made += 1;
       });
-      for (let count = 0; count < 20; count += 1) await token.signAsService(key, ecdsa, [digest]);
+      for (let count = 0; count < 20; count += 1) await token.signDigests(key, ecdsa, [digest]);
       expect(made).toBeLessThan(4);
       await Promise.all(making);
     });
@@ -126,12 +126,12 @@ describe('the host makes room for a new one', () => {
     ['after so long a time', { recycleAfterSeconds: 1 }, 'it has run for'],
   ])('%s, and no request is lost', async (_when, settings, reason) => {
     await withToken(settings, 0, async (token, log) => {
-      const key = newKeyId('service');
+      const key = newKeyId('general');
       await token.createKey(key, 'RSA-2048');
       const pids = new Set([token.hostPid]);
       const deadline = performance.now() + 20_000;
       while (pids.size < 3 && performance.now() < deadline) {
-        await Promise.all(Array.from({ length: 50 }, async () => token.signAsService(key, rsa, [digest])));
+        await Promise.all(Array.from({ length: 50 }, async () => token.signDigests(key, rsa, [digest])));
         if (token.hostPid !== undefined) pids.add(token.hostPid);
       }
       expect(pids.size).toBe(3);

@@ -130,7 +130,7 @@ describe('a quirk changes the templates as it says', () => {
   it('idAfterGeneration: no CKA_ID at generation, and a label that carries it', () => {
     fc.assert(
       fc.property(quirks, types, (chosen, type) => {
-        const id = newKeyId('service');
+        const id = newKeyId('general');
         for (const idAfterGeneration of [true, false]) {
           const profile = profileOf({ ...chosen, idAfterGeneration });
           const [template, macTemplate] = [privateTemplate({ id }, type, profile), macKeyTemplate({ id: macKeyId }, profile)];

@@ -43,10 +43,10 @@ function configuredAs(settings: object): string {
 }
 
 async function work(token: TokenClient): Promise<void> {
-  const id = newKeyId('service');
+  const id = newKeyId('general');
   await token.createKey(id, 'P-256');
   for (let request = 0; request < 20; request += 1) {
-    await token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, [new Uint8Array(32)]);
+    await token.signDigests(id, { scheme: 'ECDSA', hash: 'sha256' }, [new Uint8Array(32)]);
   }
 }
 

@@ -59,7 +59,7 @@ const digest = createHash('sha256').update('document').digest();
 async function signs(id: KeyId, publicKey: Uint8Array): Promise<boolean> {
   const key = createPublicKey({ key: Buffer.from(publicKey), format: 'der', type: 'spki' });
   const rsa = key.asymmetricKeyType === 'rsa';
-  const [value] = await token.signAsService(id, { scheme: rsa ? 'RSA_PKCS1' : 'ECDSA', hash: 'sha256' }, [digest]);
+  const [value] = await token.signDigests(id, { scheme: rsa ? 'RSA_PKCS1' : 'ECDSA', hash: 'sha256' }, [digest]);
   return verify('sha256', Buffer.from('document'), rsa ? key : { key, dsaEncoding: 'ieee-p1363' }, value ?? Buffer.alloc(0));
 }
 
@@ -74,7 +74,7 @@ function listed(type: 'privkey' | 'pubkey' | 'secrkey'): string {
 
 describe('a token whose keys get their CKA_ID after generation', () => {
   it.each(keyTypes.filter((type) => type === 'RSA-2048' || type.startsWith('P-')))('makes and finds a key of type %s', async (type) => {
-    const id = newKeyId('service');
+    const id = newKeyId('general');
     const publicKey = await token.createKey(id, type);
     expect(await signs(id, publicKey)).toBe(true);
     await token.stop();
@@ -84,7 +84,7 @@ describe('a token whose keys get their CKA_ID after generation', () => {
   });
 
   it('makes and finds an Ed25519 key and an HMAC key of the service, and destroys them', async () => {
-    const [signer, mac] = [newKeyId('service'), newKeyId('service')];
+    const [signer, mac] = [newKeyId('general'), newKeyId('general')];
     const publicKey = await token.messages.createMessageKey(signer, { scheme: 'Ed25519' });
     await token.messages.createMessageKey(mac, { scheme: 'HMAC', hash: 'sha384', bytes: 48 });
     await token.stop();
@@ -108,7 +108,7 @@ describe('a token whose keys get their CKA_ID after generation', () => {
   });
 
   it('and dies between the two: the next host gives the key its identifier, so that its journal can destroy it', async () => {
-    const id = newKeyId('service');
+    const id = newKeyId('general');
     faults.arm('C_SetAttributeValue crash');
     await expect(token.createKey(id, 'P-256')).rejects.toThrow(TokenUnavailable);
     expect((await token.listKeys()).map((key) => key.id)).toContain(id);

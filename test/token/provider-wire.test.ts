@@ -15,7 +15,7 @@ const algorithms = fc.constantFrom<MessageAlgorithm>(
 );
 
 describe('requests on keys that sign messages whole', () => {
-  const id = newKeyId('service');
+  const id = newKeyId('general');
 
   it('are read as they were written', () => {
     fc.assert(
@@ -91,7 +91,7 @@ describe('the token host, whoever asks it', () => {
     for (const id of [newKeyId('caller'), macKeyId]) {
       for (const [operation, body] of requests(id)) expect(await ask(operation, body)).toBe(statuses.malformed);
     }
-    expect(await ask(...(requests(newKeyId('service'))[4] ?? [0, message]))).toBe(statuses.ok);
+    expect(await ask(...(requests(newKeyId('general'))[4] ?? [0, message]))).toBe(statuses.ok);
   });
 
   it('does not destroy the key that secrets are checked with', async () => {

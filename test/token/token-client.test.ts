@@ -38,7 +38,7 @@ describe('keys on the token', () => {
   it.each(keyTypes.map((type) => ({ type })))(
     'makes a key of type $type that signs what OpenSSL verifies',
     async ({ type }: { type: KeyType }) => {
-      const id = newKeyId('service');
+      const id = newKeyId('general');
       const publicKey = createPublicKey({ key: Buffer.from(await token.createKey(id, type)), format: 'der', type: 'spki' });
       const algorithms: SignatureAlgorithm[] = type.startsWith('RSA-')
         ? [
@@ -51,7 +51,7 @@ describe('keys on the token', () => {
             { scheme: 'ECDSA', hash: 'sha512' },
           ];
       for (const algorithm of algorithms) {
-        const [value] = await token.signAsService(id, algorithm, [digest(algorithm.hash)]);
+        const [value] = await token.signDigests(id, algorithm, [digest(algorithm.hash)]);
         const options =
           algorithm.scheme === 'RSA_PSS'
             ? { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes }
@@ -78,17 +78,17 @@ describe('keys on the token', () => {
   });
 
   it('destroys a key, and says nothing against destroying it again', async () => {
-    const id = newKeyId('service');
+    const id = newKeyId('general');
     await token.createKey(id, 'P-256');
     expect((await token.listKeys()).map((key) => key.id)).toContain(id);
     await token.destroyKey(id);
     await token.destroyKey(id);
     expect((await token.listKeys()).map((key) => key.id)).not.toContain(id);
-    await expect(token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, [digest('sha256')])).rejects.toThrow(TokenUnavailable);
+    await expect(token.signDigests(id, { scheme: 'ECDSA', hash: 'sha256' }, [digest('sha256')])).rejects.toThrow(TokenUnavailable);
   });
 
   it('lists keys page by page, each once', async () => {
-    const made = Array.from({ length: 3 }, () => newKeyId('service'));
+    const made = Array.from({ length: 3 }, () => newKeyId('general'));
     for (const id of made) await token.createKey(id, 'P-256');
     const whole = (await token.listKeys()).map(({ id }) => id);
     expect(whole).toEqual(expect.arrayContaining(made));
@@ -148,10 +148,10 @@ describe("a caller's key", () => {
 
 describe('the host', () => {
   it('comes back after a kill, and what was on its way is served', async () => {
-    const id = newKeyId('service');
+    const id = newKeyId('general');
     await token.createKey(id, 'RSA-2048');
     const signing = Array.from({ length: 50 }, async () =>
-      token.signAsService(id, { scheme: 'RSA_PKCS1', hash: 'sha256' }, [digest('sha256')]),
+      token.signDigests(id, { scheme: 'RSA_PKCS1', hash: 'sha256' }, [digest('sha256')]),
     );
     await delay(5);
     const { hostPid } = token;

@@ -1,11 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newKeyId } from '../../src/token/key-id.ts';
 import type { SecretKind } from '../../src/token/token.ts';
 import { WireError } from '../../src/token/wire/fields.ts';
-import { encodeFrame, FrameSplitter } from '../../src/token/wire/frames.ts';
-import { macInput, readCreateKey, readMakeMac, readVerifyProof, writeVerifyProof } from '../../src/token/wire/messages.ts';
-import { readSign, writeSign } from '../../src/token/wire/sign-message.ts';
+import { encodeFrame, FrameSplitter, operations } from '../../src/token/wire/frames.ts';
+import {
+  macInput,
+  readAssignPurpose,
+  readCreateKey,
+  readMakeMac,
+  readVerifyProof,
+  writeVerifyProof,
+} from '../../src/token/wire/messages.ts';
+import { readServiceSign, readSign, writeServiceSign, writeSign } from '../../src/token/wire/sign-message.ts';
 
 const bytes = (length: number): fc.Arbitrary<Buffer> =>
   fc.uint8Array({ minLength: length, maxLength: length }).map((value) => Buffer.from(value));
@@ -71,11 +79,40 @@ describe('the wire between daemon and token host', () => {
     for (const kind of ['PASSWORD', 'AUTH_TOKEN', 'OTP_SIGN'] as const) expect(readSign(request(kind)).proofs?.anyOf).toHaveLength(1);
   });
 
+  it('reads a request to sign a message as it was written', () => {
+    const id = newKeyId('authority');
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), fc.constantFrom('sha256' as const, 'sha384' as const), (bytes_, hash) => {
+        const message = Buffer.from(bytes_);
+        for (const algorithm of [
+          { scheme: 'ECDSA', hash },
+          { scheme: 'RSA_PSS', hash, mgfHash: hash, saltBytes: 48 },
+        ] as const)
+          expect(readServiceSign(writeServiceSign(id, algorithm, message))).toEqual({ id, algorithm, message });
+      }),
+    );
+  });
+
+  it('takes a long frame of the one request that may be long, whatever its chunks, and of no other', () => {
+    const body = randomBytes(3 << 20);
+    const frame = encodeFrame(9, operations.signAsService, body);
+    const host = new FrameSplitter(operations.signAsService);
+    const read = [];
+    for (let offset = 0; offset < frame.length; offset += 65_000) read.push(...host.push(frame.subarray(offset, offset + 65_000)));
+    // A deep comparison of megabytes takes seconds.
+    expect(read.map(({ id, code, body: whole }) => [id, code, whole.equals(body)])).toEqual([[9, operations.signAsService, true]]);
+    expect(() => new FrameSplitter(operations.signAsService).push(encodeFrame(9, operations.signMessage, body))).toThrow(WireError);
+    expect(() => new FrameSplitter().push(frame)).toThrow(WireError);
+    const tooLong = Buffer.from(frame.subarray(0, 20));
+    tooLong.writeUInt32BE((64 << 20) + 1, 0);
+    expect(() => host.push(tooLong)).toThrow(WireError);
+  });
+
   it('answers any bytes with a message or a WireError or RangeError, never with anything else', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 120 }),
-        fc.constantFrom(readSign, readVerifyProof, readMakeMac, readCreateKey),
+        fc.constantFrom(readSign, readServiceSign, readVerifyProof, readMakeMac, readCreateKey, readAssignPurpose),
         (body, read) => {
           try {
             read(Buffer.from(body));

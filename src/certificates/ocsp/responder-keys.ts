@@ -4,7 +4,7 @@ import type { OcspConfig } from '../../config/authority-config.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import type { OcspResponderRow } from '../../state/tables/revocation.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { newKeyId, parseKeyId, type KeyId } from '../../token/key-id.ts';
+import { keyPurpose, newKeyId, parseKeyId, type KeyId } from '../../token/key-id.ts';
 import type { Token } from '../../token/token.ts';
 import { tokenSigner } from '../configured-authority.ts';
 import type { CertificateIssuer } from '../issue.ts';
@@ -100,9 +100,12 @@ export class ResponderKeys {
     const valid = rows.filter((row) => row.not_before <= now && now < row.not_after);
     if (valid.length === 0) return undefined;
     const present = new Set<string>((await this.#tools.token.listKeys()).map(({ id }) => id));
-    const row = valid.find(({ key_id: keyId }) => present.has(keyId));
+    const row = valid.find(({ key_id: keyId }) => present.has(keyId) && keyPurpose(parseKeyId(keyId)) === 'ocsp');
     if (row !== valid[0]) {
-      this.#tools.log.error('the key of the OCSP responder is not on the token', { authority: this.#authority, keyId: valid[0]?.key_id });
+      this.#tools.log.error('the key of the OCSP responder is not on the token, or has no purpose', {
+        authority: this.#authority,
+        keyId: valid[0]?.key_id,
+      });
     }
     return row === undefined ? undefined : this.#responder(row);
   }
@@ -127,7 +130,7 @@ export class ResponderKeys {
   async #make(generation: number): Promise<Responder | undefined> {
     const { store, token, undoing, log } = this.#tools;
     const authority = this.#authority;
-    const id = newKeyId('service');
+    const id = newKeyId('ocsp');
     await store.run('announce', { key_id: id, intent: 'CREATE', created_at: store.now() });
     try {
       const subjectPublicKeyInfo = await token.createKey(id, this.#config.keyType);

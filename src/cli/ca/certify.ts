@@ -6,7 +6,7 @@ import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
 import { publishedUrls, writeNew } from './authority-files.ts';
 import { authorityNameOf, configuredAuthority, yearsOf } from './options.ts';
-import { withSigningToken } from './token-work.ts';
+import { withOperatorToken } from './token-work.ts';
 
 export const CertifyOptions = z.object({
   authority: z.string(),
@@ -22,7 +22,7 @@ export async function caCertify(configPath: string, options: z.output<typeof Cer
   const authority = configuredAuthority(configPath, authorityNameOf(options.authority, '--authority'));
   const by = configuredAuthority(configPath, authorityNameOf(options.by, '--by'));
   const settings = { years: yearsOf(options.years, '--years'), ...publishedUrls(options.publicUrl, options.by) };
-  return withSigningToken(configPath, async (token) => {
+  return withOperatorToken(configPath, async (token) => {
     const der = await certifyAuthority(token, loadAuthority(token, by), loadAuthority(token, authority), settings);
     const { sha1Fingerprint, notAfter } = parseCertificate(der);
     const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', der);

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { checkAuthorityKey, loadAuthority, readChain } from '../../certificates/configured-authority.ts';
-import { parseKeyId } from '../../token/key-id.ts';
+import { keyPurpose, parseKeyId } from '../../token/key-id.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { configurationOutcome, publishedUrls, writeNew } from './authority-files.ts';
 import { authorityNameOf } from './options.ts';
-import { withSigningToken } from './token-work.ts';
+import { withOperatorToken } from './token-work.ts';
 
 export const ImportOptions = z.object({
   name: z.string(),
@@ -31,7 +31,7 @@ export async function caImport(configPath: string, options: z.output<typeof Impo
   if (new Date(own.validTo) <= new Date()) throw refused('the certificate has ended');
   const last = certificates.at(-1);
   if (last !== undefined && !last.checkIssued(last)) throw refused('the chain does not end with a self-signed certificate');
-  await withSigningToken(configPath, async (token) => {
+  await withOperatorToken(configPath, async (token) => {
     const issuer = loadAuthority(token, { ...files, keyId });
     await checkAuthorityKey(entry, issuer).catch(() => {
       throw refused('the key on the token is not that of the certificate, or is not there');
@@ -49,7 +49,7 @@ export async function caImport(configPath: string, options: z.output<typeof Impo
 
 function keyIdOf(text: string): string {
   const keyId = orRefused(() => parseKeyId(text));
-  if (!keyId.startsWith('53')) throw refused('--key-id takes the CKA_ID of a service key, as signetctl ca request printed it');
+  if (keyPurpose(keyId) !== 'authority') throw refused('--key-id takes the CKA_ID of a CA, as signetctl ca request printed it');
   return keyId;
 }
 

@@ -6,7 +6,7 @@ import { fields } from '../table.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { writeNew } from './authority-files.ts';
 import { authorityNameOf, configuredAuthority, distinguishedNameOf, keyTypeOf } from './options.ts';
-import { withNewKeys, withSigningToken } from './token-work.ts';
+import { withNewKeys, withOperatorToken } from './token-work.ts';
 
 export const RequestOptions = z.object({
   name: z.string(),
@@ -32,7 +32,7 @@ export async function caRequest(configPath: string, options: RequestOptions): Pr
   }
   const name = distinguishedNameOf(country, organization, commonName);
   const keyType = keyTypeOf(options.keyType, '--key-type');
-  return withNewKeys(configPath, 1, async (token, [keyId]) => {
+  return withNewKeys(configPath, ['authority'], async (token, [keyId]) => {
     if (keyId === undefined) throw new Error('a key was asked for');
     const subjectPublicKeyInfo = await token.createKey(keyId, keyType);
     const request = await authorityRequest({ name, subjectPublicKeyInfo, ...tokenSigner(token, keyId, subjectPublicKeyInfo) });
@@ -42,7 +42,7 @@ export async function caRequest(configPath: string, options: RequestOptions): Pr
 
 async function renewalRequest(configPath: string, entry: string, authority: string, directory: string): Promise<Outcome> {
   const files = configuredAuthority(configPath, authority);
-  return withSigningToken(configPath, async (token) => {
+  return withOperatorToken(configPath, async (token) => {
     const { certificate, signatureAlgorithm, sign } = loadAuthority(token, files);
     const { subject: name, subjectPublicKeyInfo } = certificate;
     const request = await authorityRequest({ name, subjectPublicKeyInfo, signatureAlgorithm, sign });

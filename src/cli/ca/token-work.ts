@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { administrationStep } from '../../audit/audited-request.ts';
 import { tellingToken } from '../../audit/told-uses.ts';
-import { loadFoundations } from '../../config/config.ts';
+import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
 import { openStateStore } from '../../state/state-store.ts';
 import type { Step } from '../../state/step.ts';
 import { storeKeyJournal } from '../../keys/store-key-journal.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
-import { newKeyId, type KeyId } from '../../token/key-id.ts';
-import { connectToHost } from '../../token/operator/host-questions.ts';
+import { newKeyId, type KeyId, type KeyPurpose } from '../../token/key-id.ts';
 import { TokenUnavailable, type Token } from '../../token/token.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import { complain } from '../outcome.ts';
-import { answerMs } from '../token/token-access.ts';
 
 const log = {
   error: (message: string) => {
@@ -24,12 +25,16 @@ const log = {
   debug: () => undefined,
 };
 
+/** The token, as an operator has it. */
+export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose'>;
+
 /**
- * Works with the token: over the host where one runs, else with one that ends with the command. What authorities sign gets its record when signetd starts next;
- * where signetd has the state store open, there is none, and that is said.
+ * Works with the token by a host of its own, which serves an operator: it signs certificates of CAs, which the host of the service does not. Its socket is in
+ * a directory that nobody else may enter. It ends with the command, and needs the PIN; the host of the service may run beside it. What it did gets its record
+ * in the audit log when signetd starts next; where signetd has the state store open, there is none, and that is said.
  */
-export async function withSigningToken<T>(configPath: string, work: (token: Token) => Promise<T>): Promise<T> {
-  return withToken(configPath, work, async (entry) => {
+export async function withOperatorToken<T>(configPath: string, work: (token: OperatorToken) => Promise<T>): Promise<T> {
+  return withHostOfOwn(configPath, work, async (entry) => {
     const { state } = loadFoundations(configPath);
     try {
       const store = await openStateStore(state, log);
@@ -39,27 +44,32 @@ export async function withSigningToken<T>(configPath: string, work: (token: Toke
         await store.close();
       }
     } catch {
-      complain(
-        'note: signetd runs, so this has no record in the audit log: "signetctl audit verify" will name the signature, see --explained',
-      );
+      complain('note: signetd runs, so the audit log has no record of this command');
     }
   });
 }
 
-async function withToken<T>(
+async function withHostOfOwn<T>(
   configPath: string,
-  work: (token: Token) => Promise<T>,
+  work: (token: OperatorToken) => Promise<T>,
   keep: (entry: Step<'addAuditRecord'>) => Promise<void>,
 ): Promise<T> {
-  const { token: config, audit } = loadFoundations(configPath);
-  const host = await connectToHost(config.socketPath, answerMs(config));
-  host?.close();
-  const token = new TokenClient({ ...config, host: host === undefined ? 'spawn' : 'external' }, configPath, log);
+  const configured = loadTokenConfig(configPath);
+  const { audit } = loadFoundations(configPath);
+  const directory = mkdtempSync(join(tmpdir(), 'signetd-operator-'));
+  // The account of the service's host is that host's alone; what an operator does is in the audit log.
+  const own = { socketPath: join(directory, 'token.sock'), accountDirectory: join(directory, 'account') };
+  const config = { ...configured, host: 'spawn', ...own } as const;
+  const ownConfigPath = join(directory, 'token.json');
+  // It holds references to secrets, and no secret.
+  writeFileSync(ownConfigPath, JSON.stringify({ token: config }), { mode: 0o600 });
+  const token = new TokenClient(config, ownConfigPath, log, () => undefined, { servesOperator: true });
   try {
     await token.start();
     const uses: string[] = [];
     try {
-      return await work(tellingToken(token, (use) => uses.push(use)));
+      const telling = tellingToken(token, (use) => uses.push(use));
+      return await work({ ...telling, assignPurpose: async (id, purpose) => token.assignPurpose(id, purpose) });
     } finally {
       const entry = { kind: 'administration' as const, request: randomUUID(), uid: process.getuid?.(), command: 'signetctl', uses };
       if (uses.length > 0 && audit.enabled) await keep(administrationStep(audit.name, entry).step);
@@ -68,17 +78,18 @@ async function withToken<T>(
     throw error instanceof TokenUnavailable ? new CommandError(exitCodes.tokenUnreachable, error.message) : error;
   } finally {
     await token.stop();
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 
 /**
- * The same with new service keys. They are in the journal until all is done, so that a command that is cut short leaves none: the next start of signetd
- * destroys what is there. @throws {CommandError} where signetd has the state store open.
+ * The same with new keys of these purposes. They are in the journal until all is done, so that a command that is cut short leaves none: the next start of
+ * signetd destroys what is there. @throws {CommandError} where signetd has the state store open.
  */
 export async function withNewKeys<T>(
   configPath: string,
-  count: number,
-  work: (token: Token, ids: readonly KeyId[]) => Promise<T>,
+  purposes: readonly KeyPurpose[],
+  work: (token: OperatorToken, ids: readonly KeyId[]) => Promise<T>,
 ): Promise<T> {
   const { state } = loadFoundations(configPath);
   const store = await openStateStore(state, log).catch((error: unknown) => {
@@ -89,9 +100,9 @@ export async function withNewKeys<T>(
     const keep = async (entry: Step<'addAuditRecord'>): Promise<void> => {
       await store.commit([entry]);
     };
-    const makeKeys = async (token: Token): Promise<T> => {
+    const makeKeys = async (token: OperatorToken): Promise<T> => {
       const journal = storeKeyJournal(store);
-      const ids = Array.from({ length: count }, () => newKeyId('service'));
+      const ids = purposes.map(newKeyId);
       for (const id of ids) await journal.announce(id, 'CREATE');
       try {
         const made = await work(token, ids);
@@ -105,7 +116,7 @@ export async function withNewKeys<T>(
         throw error;
       }
     };
-    return await withToken(configPath, makeKeys, keep);
+    return await withHostOfOwn(configPath, makeKeys, keep);
   } finally {
     await store.close();
   }

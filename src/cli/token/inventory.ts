@@ -1,4 +1,4 @@
-import { macKeyId } from '../../token/key-id.ts';
+import { keyPurpose, lacksPurpose, macKeyId, parseKeyId } from '../../token/key-id.ts';
 import type { ObjectReport } from '../../token/wire/reports.ts';
 import type { Outcome } from '../outcome.ts';
 import { table } from '../table.ts';
@@ -13,7 +13,7 @@ export async function tokenInventory(configPath: string): Promise<Outcome> {
       object.owner,
       object.kind,
       object.type,
-      object.id === macKeyId ? `${object.id} (checks passwords)` : object.id,
+      idWords(object),
       word(object.sensitive),
       word(object.extractable),
       word(object.sign),
@@ -32,6 +32,14 @@ export async function tokenInventory(configPath: string): Promise<Outcome> {
       faults: objects.flatMap(faultsOf),
     };
   });
+}
+
+/** CKA_ID, and what it says the key is for. */
+function idWords({ id, kind }: ObjectReport): string {
+  const known = parseKeyId(id);
+  if (known === macKeyId) return `${id} (checks passwords)`;
+  const purpose = keyPurpose(known) ?? (lacksPurpose(known) && kind === 'private key' ? 'no purpose' : undefined);
+  return purpose === undefined ? id : `${id} (${purpose})`;
 }
 
 /** Private and secret keys of ours never leave the token (docs/operating.md, Token). */

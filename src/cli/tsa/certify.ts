@@ -5,7 +5,7 @@ import { certifyTimeStampKey } from '../../timestamp/authority-certificate.ts';
 import { loadTimeStampSigner } from '../../timestamp/load-signer.ts';
 import { writeNew } from '../ca/authority-files.ts';
 import { authorityNameOf, configuredAuthority, yearsOf } from '../ca/options.ts';
-import { withSigningToken } from '../ca/token-work.ts';
+import { withOperatorToken } from '../ca/token-work.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { sectionOutcome, statusNotes, urlsOf } from './authority-section.ts';
@@ -24,7 +24,7 @@ export async function tsaCertify(configPath: string, options: z.output<typeof Ce
   const section = loadConfig(configPath).timeStampAuthority;
   if (section === undefined) throw new CommandError(exitCodes.usage, 'the configuration has no time-stamp authority');
   const settings = { years: yearsOf(options.years, '--years'), urls: urlsOf(options.publicUrl, options.by, by) };
-  return withSigningToken(configPath, async (token) => {
+  return withOperatorToken(configPath, async (token) => {
     const { subject: name, subjectPublicKeyInfo } = loadTimeStampSigner(token, section).certificate;
     const made = await certifyTimeStampKey(loadAuthority(token, by), { name, subjectPublicKeyInfo, ...settings });
     const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', made);

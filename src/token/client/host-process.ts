@@ -15,17 +15,21 @@ export interface HostProcessEvents {
   said(line: string): void;
 }
 
+/** `servesOperator`: it is started for a command of an operator, and for that alone. */
+export type HostSettings = TokenConfig & { readonly servesOperator: boolean };
+
 /** The token host as a child of the daemon: it ends with the daemon, whatever ends that (its standard input closes). */
 export class HostProcess {
   #child: ChildProcess | undefined;
 
-  start(config: TokenConfig, configPath: string, events: HostProcessEvents): void {
+  start(config: HostSettings, configPath: string, events: HostProcessEvents): void {
     const script = fileURLToPath(moduleFile('../../token-host', import.meta.url));
     // Without JIT no memory is both written and executed. Node reads TypeScript only with it.
     const flags = runsFromSources ? [] : ['--jitless'];
-    const child = spawn(process.execPath, [...flags, '--no-warnings', script, '--with-parent', '--config', configPath], {
+    const purpose = config.servesOperator ? ['--for-operator'] : [];
+    const child = spawn(process.execPath, [...flags, '--no-warnings', script, '--with-parent', ...purpose, '--config', configPath], {
       stdio: ['pipe', 'ignore', 'pipe'],
-      env: { PATH: process.env['PATH'], ...config.environment },
+      env: { PATH: process.env['PATH'], ...(config.servesOperator ? credentials() : {}), ...config.environment },
     });
     this.#child = child;
     child.stdin.on('error', () => undefined);
@@ -74,6 +78,12 @@ export class HostProcess {
       child.stdin?.end();
     });
   }
+}
+
+/** An operator may run the command with the PIN as a credential, as systemd-run hands it over. */
+function credentials(): NodeJS.ProcessEnv {
+  const directory = process.env['CREDENTIALS_DIRECTORY'];
+  return directory === undefined ? {} : { CREDENTIALS_DIRECTORY: directory };
 }
 
 function refusalOf(code: number | null, message: string): HostRefusedError | undefined {

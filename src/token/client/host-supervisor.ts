@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TokenConfig } from '../../config/token-config.ts';
 import { HostLink, type LinkEvents } from './host-link.ts';
-import { HostProcess } from './host-process.ts';
+import { HostProcess, type HostSettings } from './host-process.ts';
 import { PinRefusedError, type HostRefusedError } from '../token.ts';
 import { RepeatedMessages, type TokenClientLog } from './repeated-messages.ts';
 import type { TokenRequest } from './token-request.ts';
@@ -27,7 +26,7 @@ export interface SupervisorEvents extends LinkEvents {
  * one that served before is tried again, as they may be mended.
  */
 export class HostSupervisor {
-  readonly #config: TokenConfig;
+  readonly #config: HostSettings;
   readonly #configPath: string;
   readonly #events: SupervisorEvents;
   readonly #log: TokenClientLog;
@@ -39,7 +38,7 @@ export class HostSupervisor {
   #hostFault: string | undefined;
   #lastReason = 'the token host does not answer';
 
-  constructor(config: TokenConfig, configPath: string, events: SupervisorEvents, log: TokenClientLog) {
+  constructor(config: HostSettings, configPath: string, events: SupervisorEvents, log: TokenClientLog) {
     this.#config = config;
     this.#configPath = configPath;
     this.#events = events;

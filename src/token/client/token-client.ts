@@ -24,11 +24,13 @@ import {
 } from '../token.ts';
 import { mechanismIsRefused } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter } from '../wire/fields.ts';
-import { maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
+import { maxLongRequestBytes, maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import {
   keysInAnswerMax,
   readClaimOutcome,
   readMadeMac,
+  type AssignablePurpose,
+  writeAssignPurpose,
   writeClaimKey,
   writeCreateKey,
   writeListKeys,
@@ -36,7 +38,7 @@ import {
   writeVerifyProof,
 } from '../wire/messages.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
-import { writeSign } from '../wire/sign-message.ts';
+import { writeServiceSign, writeSign } from '../wire/sign-message.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
 import type { HostLink } from './host-link.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
@@ -71,7 +73,14 @@ export class TokenClient implements Token {
   /** The key that secrets are checked with. */
   readonly macKey: TokenMacKey = macKeyRequests(async (operation, body) => this.#request(operation, body), ok);
 
-  constructor(config: TokenConfig, configPath: string, log: TokenClientLog, observe: Observe = () => undefined) {
+  /** @param servesOperator has the host that it starts serve a command of an operator */
+  constructor(
+    config: TokenConfig,
+    configPath: string,
+    log: TokenClientLog,
+    observe: Observe = () => undefined,
+    { servesOperator = false }: { readonly servesOperator?: boolean } = {},
+  ) {
     this.#config = config;
     const limits = {
       queueMaxRequests: config.queueMaxRequests,
@@ -101,7 +110,7 @@ export class TokenClient implements Token {
         dispatcher.failAll(refusal);
       },
     };
-    this.#supervisor = new HostSupervisor(config, configPath, events, log);
+    this.#supervisor = new HostSupervisor({ ...config, servesOperator }, configPath, events, log);
   }
 
   /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once where the host says that no start will do. */
@@ -169,7 +178,18 @@ export class TokenClient implements Token {
     ok(await this.#request('destroyKey', new FieldWriter().bytes(keyIdBytes(id)).finish()));
   }
 
-  async signAsService(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]> {
+  async signAsService(id: KeyId, algorithm: SignatureAlgorithm, message: Uint8Array): Promise<Uint8Array> {
+    return ok(await this.#request('signAsService', writeServiceSign(id, algorithm, message)));
+  }
+
+  /**
+   * Gives a key from before keys had purposes one, and answers its new CKA_ID. A host that serves an operator's command does that, and no other.
+   */
+  async assignPurpose(id: KeyId, purpose: AssignablePurpose): Promise<KeyId> {
+    return keyIdOf(ok(await this.#request('assignPurpose', writeAssignPurpose(id, purpose))));
+  }
+
+  async signDigests(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]> {
     return values(ok(await this.#request('sign', writeSign(id, algorithm, digests))));
   }
 
@@ -231,7 +251,8 @@ export class TokenClient implements Token {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#stopped) throw new TokenUnavailable('the service stops');
     // The host would end the connection, and other requests with it.
-    if (body.length > maxRequestBytes) throw new RangeError(`a request to the token of ${body.length} bytes, more than ${maxRequestBytes}`);
+    const maxBytes = operation === 'signAsService' ? maxLongRequestBytes : maxRequestBytes;
+    if (body.length > maxBytes) throw new RangeError(`a request to the token of ${body.length} bytes, more than ${maxBytes}`);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const id = this.#nextId;
     this.#nextId = (id % 0xffffffff) + 1;

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
 import type { AccountHead } from '../account-files.ts';
-import { keyIdBytes, keyIdOf, keyOwner, type KeyId } from '../key-id.ts';
+import { keyIdBytes, keyIdOf, keyOwner, keyPurpose, type KeyId } from '../key-id.ts';
 import type { ClaimOutcome, Proof, Proofs } from '../token.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError, writeList } from '../wire/fields.ts';
@@ -9,8 +9,8 @@ import { operations, statuses, type Frame } from '../wire/frames.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { readCreateMessageKey, readSignMessage } from '../wire/provider-messages.ts';
 import { macInput, readClaimKey, readCreateKey, readListKeys, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
-import { readSign } from '../wire/sign-message.ts';
 import { createUse, destroyUse, macUse, messageUse, signUse, wrongUse } from '../uses.ts';
+import { readServiceSign, readSign } from '../wire/sign-message.ts';
 import { claimKey } from './claim-key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { findById } from './find-objects.ts';
@@ -20,6 +20,8 @@ import { signing } from './mechanisms.ts';
 import type { Probed } from './probe.ts';
 import { NoSuchKey } from './no-such-key.ts';
 import { ProviderKeys } from './provider-keys.ts';
+import { assignPurpose } from './purposes/assign-purpose.ts';
+import { purposeFault, type ServedBy } from './purposes/purposes.ts';
 import { answerReport } from './reports.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 import { answeredCandidate, KeyHeldBack, toldWrong, type WrongSecrets } from './wrong-secrets.ts';
@@ -45,21 +47,32 @@ export interface HostMemory {
   accountHeads(): readonly AccountHead[];
 }
 
-/** Carries out requests on one session. Its rule: a caller's key signs only after the token has verified a proof for that very key. */
+/**
+ * Carries out requests on one session. Its rules: a caller's key signs only after the token has verified a proof for that very key; a key of the service
+ * signs only what its purpose has.
+ */
 export class Executor {
   readonly #openSession: () => Session;
   readonly #keys: KeyDirectory;
   readonly #providerKeys: ProviderKeys;
   readonly #probed: Probed;
   readonly #memory: HostMemory;
+  readonly #servedBy: ServedBy;
   #session: Session;
   readonly #macKey: MacKey;
   /** What a C_Sign writes into; it copies the value out. */
   readonly #value = Buffer.alloc(maxSignatureBytes);
 
-  /** @param openSession opens the session of this thread, and again where one cannot be used any more; @param macKey, probed of the host's start */
-  constructor(openSession: () => Session, keys: KeyDirectory, macKey: Handle | undefined, probed: Probed, memory: HostMemory) {
+  /** @param openSession opens the session of this thread, and again where one cannot be used any more; @param macKey, probed, servedBy of the host's start */
+  constructor(
+    openSession: () => Session,
+    keys: KeyDirectory,
+    macKey: Handle | undefined,
+    probed: Probed,
+    { memory, servedBy }: { readonly memory: HostMemory; readonly servedBy: ServedBy },
+  ) {
     this.#memory = memory;
+    this.#servedBy = servedBy;
     this.#openSession = openSession;
     this.#session = openSession();
     this.#keys = keys;
@@ -105,6 +118,12 @@ export class Executor {
     switch (code) {
       case operations.sign:
         return this.#sign(body);
+      case operations.signAsService:
+        return this.#signAsService(body);
+      case operations.assignPurpose:
+        return this.#servedBy === 'operator'
+          ? ok(assignPurpose(this.#session, this.#keys, body))
+          : forbidden("a key gets a purpose by an operator's command alone");
       case operations.verifyProof: {
         const { id, proofs } = readVerifyProof(body);
         const by = this.#rightOne(id, proofs);
@@ -124,7 +143,8 @@ export class Executor {
         return ok(this.#macKey.make());
       case operations.createKey: {
         const { id, type } = readCreateKey(body);
-        if (this.#keys.isRemoved(id)) return { status: statuses.forbidden, body: Buffer.from('the key was removed before it was made') };
+        if (this.#keys.isRemoved(id)) return forbidden('the key was removed before it was made');
+        if (!mayBeMade(id)) return forbidden("a key pair is a caller's, or has a purpose by which it signs");
         const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#probed.rules);
         this.#keys.made(id, handle);
         this.#memory.use(createUse(id, type));
@@ -178,13 +198,24 @@ export class Executor {
   #sign(body: Buffer): Answer {
     const { id, algorithm, digests, proofs } = readSign(body);
     if (proofs === undefined) {
-      if (keyOwner(id) === 'caller') return { status: statuses.forbidden, body: Buffer.from("a caller's key signs only with a proof") };
+      if (keyOwner(id) === 'caller') return forbidden("a caller's key signs only with a proof");
+      if (keyPurpose(id) !== 'general') return forbidden(`the key ${id} signs no digests: only messages, which its purpose has`);
       return ok(writeList(this.#values(id, algorithm, digests)));
     }
+    // A MAC for a key of the service is made by whoever asks for it.
+    if (keyOwner(id) !== 'caller') return forbidden('a key of the service has no secret');
     const by = this.#rightOne(id, proofs);
     if (by === undefined) return wrongSecret;
     const values = proofs.anyOf[by]?.signs === true ? this.#values(id, algorithm, digests) : [];
     return ok(writeList(values, [by]));
+  }
+
+  #signAsService(body: Buffer): Answer {
+    const { id, algorithm, message } = readServiceSign(body);
+    const fault = purposeFault(id, algorithm, message, this.#servedBy);
+    if (fault !== undefined) return forbidden(fault);
+    const [value = nothing] = this.#values(id, algorithm, [hash(algorithm.hash, message, 'buffer')]);
+    return ok(value);
   }
 
   #values(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Buffer[]): Buffer[] {
@@ -281,6 +312,16 @@ function readOnlyId(body: Buffer): KeyId {
   const id = keyIdOf(reader.bytes());
   reader.end();
   return id;
+}
+
+/** The keys that `createKey` makes: those for HMAC are none, and a key without purpose could sign nothing. */
+function mayBeMade(id: KeyId): boolean {
+  const purpose = keyPurpose(id);
+  return keyOwner(id) === 'caller' || (purpose !== undefined && purpose !== 'mac');
+}
+
+function forbidden(reason: string): Answer {
+  return { status: statuses.forbidden, body: Buffer.from(reason) };
 }
 
 function ok(body: Uint8Array): Answer {

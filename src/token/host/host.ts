@@ -12,6 +12,7 @@ import { admits, peersOf, RefusedPeers, type Peers } from './peers.ts';
 import { takeHostDirectory, wrongSecretLimit } from './host-directory.ts';
 import { prepare } from './prepare.ts';
 import type { Probed } from './probe.ts';
+import type { ServedBy } from './purposes/purposes.ts';
 import { Retirement } from './retirement.ts';
 import type { ThreadInput, ThreadMessage } from './thread.ts';
 
@@ -30,6 +31,10 @@ export class HostStartError extends Error {
   }
 }
 
+export interface HostOptions {
+  readonly servedBy: ServedBy;
+}
+
 export interface RunningHost {
   /** Finishes what has been sent, and ends the process. */
   retire(reason: string): void;
@@ -39,10 +44,10 @@ export interface RunningHost {
  * Starts the threads and watches their calls. Its own thread never calls PKCS#11, so it can end the process when a call hangs:
  * nothing in Node can end a thread that is inside a native call.
  */
-export async function runHost(config: TokenConfig): Promise<RunningHost> {
+export async function runHost(config: TokenConfig, { servedBy }: HostOptions): Promise<RunningHost> {
   process.umask(0o077);
   const peers = peersOf(config, process.getuid?.() ?? 0);
-  const { profile, pin, modulePath } = prepare(config);
+  const { profile, pin, modulePath } = prepare(config, servedBy === 'operator' ? 'anyone' : 'self');
   const callStarts = new SharedArrayBuffer(4 * config.threads);
   const served = new SharedArrayBuffer(4 * config.threads);
   const lock = takeHostDirectory(config);
@@ -68,6 +73,7 @@ export async function runHost(config: TokenConfig): Promise<RunningHost> {
       callStarts,
       served,
       profile,
+      servedBy,
       threads: config.threads,
       pin: index === 0 ? pin : undefined,
       keys: shared?.keys ?? new Map(),

@@ -12,12 +12,15 @@ export interface Prepared {
   readonly modulePath: string;
 }
 
-/** Checks the configuration against the profile. Runs on the main thread. @throws {ConfigError} */
-export function prepare(config: TokenConfig): Prepared {
+/**
+ * Checks the configuration against the profile. Runs on the main thread.
+ * @param pinOwner whose file the PIN may be: an operator is root, and the PIN the service's; @throws {ConfigError}
+ */
+export function prepare(config: TokenConfig, pinOwner: 'self' | 'anyone' = 'self'): Prepared {
   const profile = loadProfile(config.profile);
   // A daemon that starts the host has set them already; under systemd nobody has. Modules read the environment of the process.
   Object.assign(process.env, config.environment);
-  const pin = readSecretBytes(config.pin);
+  const pin = readSecretBytes(config.pin, pinOwner);
   checkStartConditions(config, profile, process.env, pin);
   return { profile, pin, modulePath: fileToLoad(config, profile) };
 }

@@ -6,7 +6,7 @@ import { permit } from '../../service/unix-socket.ts';
 import type { KeyId } from '../key-id.ts';
 import { accountHeads } from '../account-files.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
-import { encodeAnswer, FrameSplitter, statuses, type Frame } from '../wire/frames.ts';
+import { encodeAnswer, FrameSplitter, operations, statuses, type Frame } from '../wire/frames.ts';
 import { callClockMs } from './call-clock.ts';
 import { Executor, type HostMemory } from './execute.ts';
 import { exitCodes } from './greeting.ts';
@@ -17,6 +17,7 @@ import type { ModuleProfile } from './module-profile.ts';
 import { admits, type Peers } from './peers.ts';
 import { logIn, PinRefused } from './pin.ts';
 import { probeToken, type Probed } from './probe.ts';
+import type { ServedBy } from './purposes/purposes.ts';
 import { tokenSessionFault } from './session-limit.ts';
 import { loadModule, openSession, slotOf, type Session } from './session.ts';
 import { UseAccount } from './use-account.ts';
@@ -30,6 +31,7 @@ export interface ThreadInput {
   readonly socketPath: string;
   readonly peers: Peers;
   readonly profile: ModuleProfile;
+  readonly servedBy: ServedBy;
   /** How many threads the host has. */
   readonly threads: number;
   /** When the call in progress began, by `callClockMs`, one a thread; 0 while idle. */
@@ -121,7 +123,7 @@ function start(): void {
     first = undefined;
     return opened;
   };
-  const { accountDirectory: directory, accountRotateBytes: rotateBytes, wrongSecrets } = input;
+  const { accountDirectory: directory, accountRotateBytes: rotateBytes, wrongSecrets, servedBy } = input;
   const account = new UseAccount({ directory, chain: input.index, rotateBytes, failed });
   const memory: HostMemory = {
     use(use) {
@@ -130,7 +132,7 @@ function start(): void {
     wrongSecrets: new WrongSecrets(directory, wrongSecrets.limit, wrongSecrets.changes, failed),
     accountHeads: () => accountHeads(directory),
   };
-  const executor = new Executor(open, keys, macKey === undefined ? undefined : Buffer.from(macKey), probed, memory);
+  const executor = new Executor(open, keys, macKey === undefined ? undefined : Buffer.from(macKey), probed, { memory, servedBy });
   rmSync(input.socketPath, { force: true });
   const server = createServer((socket) => {
     serve(socket, executor, account);
@@ -151,7 +153,7 @@ function probe(session: Session, slot: Handle): Probed {
 
 /** Carries out what one read brought, and answers it with one write, unless the first answers would wait long for the last. */
 function serve(socket: Socket, executor: Executor, account: UseAccount): void {
-  const splitter = new FrameSplitter();
+  const splitter = new FrameSplitter(operations.signAsService);
   // No answer leaves before the account has what was done for it.
   const write = (answers: readonly Buffer[]): void => {
     account.flush();

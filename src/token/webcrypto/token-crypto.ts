@@ -48,9 +48,9 @@ export class TokenCrypto implements webcrypto.Crypto {
   }
 
   /**
-   * A service key that is on the token already, such as that of a CA: its CKA_ID, its SubjectPublicKeyInfo (DER), and the algorithm to use it
+   * A service key for general use that is on the token already: its CKA_ID, its SubjectPublicKeyInfo (DER), and the algorithm to use it
    * by, as importKey takes it. The token is not asked: whether the two belong together shows at the first verification.
-   * @throws InvalidAccessError for a caller's key; DataError, NotSupportedError and TypeError as importKey of the public key does
+   * @throws InvalidAccessError for any other key; DataError, NotSupportedError and TypeError as importKey of the public key does
    */
   async openKeyPair(
     id: KeyId,

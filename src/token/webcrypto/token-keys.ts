@@ -1,5 +1,5 @@
 import { webcrypto } from 'node:crypto';
-import { keyOwner, macKeyId, newKeyId, type KeyId } from '../key-id.ts';
+import { keyPurpose, newKeyId, type KeyId } from '../key-id.ts';
 import type { KeyJournal } from '../key-journal.ts';
 import type { ServiceKeys } from '../service-keys.ts';
 import { hashName } from './algorithms.ts';
@@ -43,7 +43,7 @@ export class TokenKeys {
 
   /** Announces the key, then lets the token make it. A key that could not be finished goes from the token at once, or at the next start. */
   async create(specification: KeySpecification, usages: Usages): Promise<webcrypto.CryptoKey | webcrypto.CryptoKeyPair> {
-    const id = newKeyId('service');
+    const id = newKeyId('general');
     await this.#journal.announce(id, 'CREATE');
     try {
       const publicKeyInfo = await onToken(async () => this.#make(id, specification));
@@ -138,9 +138,9 @@ export class TokenKeys {
   }
 }
 
-/** @throws InvalidAccessError for a caller's key, which signs only with its owner's secret, and for the key that checks those secrets. */
+/** @throws InvalidAccessError for a caller's key, which signs only with its owner's secret, and for keys of the service that have another purpose. */
 function checkServiceKey(id: KeyId): void {
-  if (keyOwner(id) !== 'service' || id === macKeyId) throw refusal('InvalidAccessError', 'only keys of the service can be opened');
+  if (keyPurpose(id) !== 'general') throw refusal('InvalidAccessError', 'only keys for general use can be opened');
 }
 
 function verifyOf(usages: Usages): webcrypto.KeyUsage[] {

@@ -22,6 +22,10 @@ export const operations = {
   checkMacKey: 9,
   makeMacKey: 10,
   accountHeads: 11,
+  // A whole message for a key of the service: the host looks at it before it signs.
+  signAsService: 16,
+  // For an operator's command alone.
+  assignPurpose: 17,
   // Keys of the service that sign messages whole (provider-messages.ts).
   createMessageKey: 32,
   signMessage: 33,
@@ -47,6 +51,10 @@ const answerHeaderBytes = headerBytes + 4;
 export const maxFrameBytes = 1 << 20;
 /** What a request's body may have, so that its frame, and a list of it in an answer, stay within a frame. */
 export const maxRequestBytes = maxFrameBytes - 64;
+/** A CRL goes to the host whole: 64 MiB are about 1,500,000 entries. */
+const maxLongFrameBytes = 64 << 20;
+/** The same of a request to sign such a message. */
+export const maxLongRequestBytes = maxLongFrameBytes - 64;
 
 export function encodeFrame(id: number, code: number, body: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(headerBytes + body.length);
@@ -84,18 +92,36 @@ export function answerOf({ id, code, body }: Frame): Answer {
 
 /** Cuts a byte stream into frames, wherever its chunks end. */
 export class FrameSplitter {
-  #rest: Buffer | undefined;
+  readonly #longCode: number | undefined;
+  /** What of a frame is here. It is put together once, when all of it is. */
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #wanted = headerBytes;
+
+  /** @param longCode the one code whose frames may be longer than others (the host's side) */
+  constructor(longCode?: number) {
+    this.#longCode = longCode;
+  }
 
   /** @throws {WireError} where a length cannot be. */
   push(chunk: Buffer): Frame[] {
-    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes < this.#wanted) return [];
+    const bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
     const frames: Frame[] = [];
     let offset = 0;
-    while (bytes.length - offset >= 4) {
+    this.#wanted = headerBytes;
+    // No frame is shorter than its header.
+    while (bytes.length - offset >= headerBytes) {
       const length = bytes.readUInt32BE(offset);
-      if (length < headerBytes - 4 || length > maxFrameBytes) throw new WireError(`a frame of ${length} bytes`);
+      const max = bytes.readUInt8(offset + 8) === this.#longCode ? maxLongFrameBytes : maxFrameBytes;
+      if (length < headerBytes - 4 || length > max) throw new WireError(`a frame of ${length} bytes`);
       const end = offset + 4 + length;
-      if (end > bytes.length) break;
+      if (end > bytes.length) {
+        this.#wanted = end - offset;
+        break;
+      }
       frames.push({
         id: bytes.readUInt32BE(offset + 4),
         code: bytes.readUInt8(offset + 8),
@@ -103,7 +129,8 @@ export class FrameSplitter {
       });
       offset = end;
     }
-    this.#rest = offset === bytes.length ? undefined : bytes.subarray(offset);
+    this.#chunks = offset === bytes.length ? [] : [bytes.subarray(offset)];
+    this.#bytes = bytes.length - offset;
     return frames;
   }
 }

@@ -1,5 +1,5 @@
 import { keyTypes, type KeyType } from '../../config/profile.ts';
-import { keyIdBytes, keyIdLength, keyIdOf, type KeyId } from '../key-id.ts';
+import { keyIdBytes, keyIdLength, keyIdOf, lacksPurpose, type KeyId, type KeyPurpose } from '../key-id.ts';
 import { claimOutcomes, secretKinds, type ClaimOutcome, type Proofs, type SecretKind } from '../token.ts';
 import { FieldReader, FieldWriter, WireError } from './fields.ts';
 import { readProofs, secretKindOf, writeProofs } from './proofs.ts';
@@ -61,6 +61,23 @@ export function writeClaimOutcome(outcome: ClaimOutcome): Buffer {
 
 export function readClaimOutcome(body: Buffer): ClaimOutcome {
   return member(claimOutcomes, body.readUInt8(0));
+}
+
+/** What keys of earlier versions may be given: of the other purposes, new keys are made without anybody's help. */
+export const assignablePurposes = ['root', 'authority', 'timeStamps'] as const satisfies readonly KeyPurpose[];
+export type AssignablePurpose = (typeof assignablePurposes)[number];
+
+export function writeAssignPurpose(id: KeyId, purpose: AssignablePurpose): Buffer {
+  return new FieldWriter().bytes(keyIdBytes(id)).u8(assignablePurposes.indexOf(purpose)).finish();
+}
+
+/** @throws {WireError} for a key that has a purpose, and for the MAC key */
+export function readAssignPurpose(body: Buffer): { id: KeyId; purpose: AssignablePurpose } {
+  const reader = new FieldReader(body);
+  const request = { id: keyIdOf(reader.bytes()), purpose: member(assignablePurposes, reader.u8()) };
+  reader.end();
+  if (!lacksPurpose(request.id)) throw new WireError('a key keeps the purpose that it has');
+  return request;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
+import { keyIdOf, keyOwner, keyPurpose, lacksPurpose, macKeyId, type KeyId } from '../key-id.ts';
 import { macHashes, type MacHash, type MessageAlgorithm, type MessageKeyType } from '../service-keys.ts';
 import { FieldReader, FieldWriter, WireError } from './fields.ts';
 import { maxFrameBytes } from './frames.ts';
@@ -24,6 +24,8 @@ export function readCreateMessageKey(body: Buffer): { id: KeyId; type: MessageKe
   const algorithm = readAlgorithm(reader);
   const bytes = reader.u32();
   reader.end();
+  checkPurpose(id, algorithm);
+  if (lacksPurpose(id)) throw new WireError('a key that is made has a purpose');
   if (algorithm.scheme === 'Ed25519') return { id, type: algorithm };
   if (bytes === 0 || bytes > maxMacKeyBytes) throw new WireError(`an HMAC key of ${bytes} bytes`);
   return { id, type: { ...algorithm, bytes } };
@@ -38,6 +40,7 @@ export function readSignMessage(body: Buffer): { id: KeyId; algorithm: MessageAl
   const reader = new FieldReader(body);
   const request = { id: readServiceKeyId(reader), algorithm: readAlgorithm(reader), message: reader.bytes() };
   reader.end();
+  checkPurpose(request.id, request.algorithm);
   return request;
 }
 
@@ -51,6 +54,7 @@ export function readVerifyMac(body: Buffer): { id: KeyId; hash: MacHash; message
   const id = readServiceKeyId(reader);
   const algorithm = readAlgorithm(reader);
   if (algorithm.scheme !== 'HMAC') throw new WireError('a MAC of an algorithm that makes none');
+  checkPurpose(id, algorithm);
   const request = { id, hash: algorithm.hash, message: reader.bytes(), mac: reader.bytes() };
   reader.end();
   return request;
@@ -72,6 +76,13 @@ function readServiceKeyId(reader: FieldReader): KeyId {
   const id = keyIdOf(reader.bytes());
   if (keyOwner(id) !== 'service' || id === macKeyId) throw new WireError('not a key that signs messages');
   return id;
+}
+
+/** HMAC is for keys that are for it, and for those from before keys had purposes, which the token binds to it; Ed25519 signs whatever it is given. */
+function checkPurpose(id: KeyId, { scheme }: MessageAlgorithm): void {
+  const purpose = keyPurpose(id);
+  const isFor = purpose === 'general' || (scheme === 'HMAC' && (purpose === 'mac' || lacksPurpose(id)));
+  if (!isFor) throw new WireError('not a key that signs messages so');
 }
 
 function readAlgorithm(reader: FieldReader): MessageAlgorithm {

@@ -17,20 +17,18 @@ export interface SignRequest {
 }
 
 const schemes = ['RSA_PKCS1', 'RSA_PSS', 'ECDSA'] as const;
-const fixedBytes = keyIdLength + 8;
+/** Key and algorithm. */
+const headBytes = keyIdLength + 5;
+const fixedBytes = headBytes + 3;
 
 /** @throws {RangeError} where a digest, a salt or a secret has another length than it may have. */
 export function writeSign(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs?: Proofs): Buffer {
   const digestLength = hashBytes[algorithm.hash];
   const end = proofs === undefined ? Buffer.alloc(0) : writeProofs(proofs);
   const body = Buffer.allocUnsafe(fixedBytes + digests.length * digestLength + end.length);
-  body.set(keyIdBytes(id), 0);
-  body[keyIdLength] = schemes.indexOf(algorithm.scheme);
-  body[keyIdLength + 1] = hashNames.indexOf(algorithm.hash);
-  body[keyIdLength + 2] = algorithm.scheme === 'RSA_PSS' ? hashNames.indexOf(algorithm.mgfHash) : 0;
-  body.writeUInt16BE(algorithm.scheme === 'RSA_PSS' ? algorithm.saltBytes : 0, keyIdLength + 3);
-  body[keyIdLength + 5] = proofs === undefined ? 0 : 1;
-  body.writeUInt16BE(digests.length, keyIdLength + 6);
+  writeHead(body, id, algorithm);
+  body[headBytes] = proofs === undefined ? 0 : 1;
+  body.writeUInt16BE(digests.length, headBytes + 1);
   let offset = fixedBytes;
   for (const digest of digests) {
     if (digest.length !== digestLength) throw new RangeError('a digest of another length than its hash');
@@ -46,14 +44,42 @@ export function readSign(body: Buffer): SignRequest {
   if (body.length < fixedBytes) throw new WireError('the frame ends early');
   const id = keyIdOf(body.subarray(0, keyIdLength));
   const algorithm = readAlgorithm(body);
-  const hasProofs = body[keyIdLength + 5] !== 0;
-  const count = body.readUInt16BE(keyIdLength + 6);
+  const hasProofs = body[headBytes] !== 0;
+  const count = body.readUInt16BE(headBytes + 1);
   const digestLength = hashBytes[algorithm.hash];
   const end = fixedBytes + count * digestLength;
   if (end > body.length || (!hasProofs && end !== body.length)) throw new WireError('a request of another length than its digests');
   const digests: Buffer[] = [];
   for (let offset = fixedBytes; offset < end; offset += digestLength) digests.push(body.subarray(offset, offset + digestLength));
   return { id, algorithm, digests, proofs: hasProofs ? readProofs(body, end) : undefined };
+}
+
+/** A request to sign a message with a key of the service, whose purpose the message must fit: key and algorithm as above, then the message, to the end. */
+export interface ServiceSignRequest {
+  readonly id: KeyId;
+  readonly algorithm: SignatureAlgorithm;
+  readonly message: Buffer;
+}
+
+export function writeServiceSign(id: KeyId, algorithm: SignatureAlgorithm, message: Uint8Array): Buffer {
+  const body = Buffer.allocUnsafe(headBytes + message.length);
+  writeHead(body, id, algorithm);
+  body.set(message, headBytes);
+  return body;
+}
+
+/** @throws {WireError | RangeError} where the bytes are no such request. */
+export function readServiceSign(body: Buffer): ServiceSignRequest {
+  if (body.length < headBytes) throw new WireError('the frame ends early');
+  return { id: keyIdOf(body.subarray(0, keyIdLength)), algorithm: readAlgorithm(body), message: body.subarray(headBytes) };
+}
+
+function writeHead(body: Buffer, id: KeyId, algorithm: SignatureAlgorithm): void {
+  body.set(keyIdBytes(id), 0);
+  body[keyIdLength] = schemes.indexOf(algorithm.scheme);
+  body[keyIdLength + 1] = hashNames.indexOf(algorithm.hash);
+  body[keyIdLength + 2] = algorithm.scheme === 'RSA_PSS' ? hashNames.indexOf(algorithm.mgfHash) : 0;
+  body.writeUInt16BE(algorithm.scheme === 'RSA_PSS' ? algorithm.saltBytes : 0, keyIdLength + 3);
 }
 
 function readAlgorithm(body: Buffer): SignatureAlgorithm {

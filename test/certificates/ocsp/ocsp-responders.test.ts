@@ -96,7 +96,7 @@ describe.each(Object.entries(databases))('OCSP responders with %s', (_name, kind
   ): Promise<OcspResponders> {
     const responders = new OcspResponders(tools, limit);
     running.push(responders);
-    const entry = CertificateAuthority.parse({ certificate: 'ca.pem', keyId: `53${'0'.repeat(32)}`, ...settings });
+    const entry = CertificateAuthority.parse({ certificate: 'ca.pem', keyId: `49${'0'.repeat(32)}`, ...settings });
     await responders.use(new Map([['ca', by]]), { ca: entry });
     return responders;
   }
@@ -308,7 +308,7 @@ describe.each(Object.entries(databases))('OCSP responders with %s', (_name, kind
     const root = { ...issuer, certificate: { ...certificate, subject: certificate.issuer } };
     const responders = new OcspResponders(toolsOn(store), limits);
     running.push(responders);
-    const entry = CertificateAuthority.parse({ certificate: 'ca.pem', keyId: `53${'0'.repeat(32)}` });
+    const entry = CertificateAuthority.parse({ certificate: 'ca.pem', keyId: `49${'0'.repeat(32)}` });
     await responders.use(
       new Map([
         ['ca', root],

@@ -28,7 +28,7 @@ describe('a service key that is on the token already', () => {
 
   it('of RSA: signs by the scheme that it is opened for', async () => {
     const { token } = provider();
-    const id = newKeyId('service');
+    const id = newKeyId('general');
     const spki = new Uint8Array(await token.createKey(id, 'RSA-3072'));
     const crypto = another();
     const forPkcs1 = await crypto.openKeyPair(id, spki, { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' });
@@ -57,7 +57,7 @@ describe('a service key that is on the token already', () => {
   it('is not opened with a public key of another kind or curve', async () => {
     const { crypto } = provider();
     const spki = new Uint8Array(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ type: 'spki', format: 'der' }));
-    const id = newKeyId('service');
+    const id = newKeyId('general');
     await expect(crypto.openKeyPair(id, spki, p256.generate)).rejects.toEqual(refusedAs('DataError'));
     await expect(crypto.openKeyPair(id, spki, 'Ed25519')).rejects.toEqual(refusedAs('DataError'));
     await expect(crypto.openKeyPair(id, Buffer.from('no key'), p256.generate)).rejects.toEqual(refusedAs('DataError'));
@@ -66,7 +66,7 @@ describe('a service key that is on the token already', () => {
   it('that is not there signs nothing', async () => {
     const { crypto } = provider();
     const spki = new Uint8Array(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'der' }));
-    const { privateKey } = await crypto.openKeyPair(newKeyId('service'), spki, p256.generate);
+    const { privateKey } = await crypto.openKeyPair(newKeyId('general'), spki, p256.generate);
     await expect(crypto.subtle.sign(p256.sign, privateKey, text)).rejects.toEqual(refusedAs('OperationError'));
   });
 });

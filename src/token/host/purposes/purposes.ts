@@ -1,0 +1,74 @@
+import { keyPurpose, keyTrial, type KeyId, type KeyPurpose } from '../../key-id.ts';
+import type { SignatureAlgorithm } from '../../signature-algorithm.ts';
+import { checkCertificationRequest, checkEndEntity, checkResponder, readCertificate } from './certificate.ts';
+import { checkCertificateList } from './certificate-list.ts';
+import { checkDer, DerWalk, NotFit, tags } from './der-walk.ts';
+import { checkResponseData } from './response-data.ts';
+import { checkTimeStampAttributes } from './time-stamp-attributes.ts';
+
+/**
+ * Whom a host serves: the service, or one command of an operator, which started it for itself alone. It is fixed when the host starts; no request
+ * changes it.
+ */
+export type ServedBy = 'service' | 'operator';
+
+/** `checkpointText` of the audit log begins so. */
+const checkpointStart = Buffer.from('signetd audit checkpoint v1\n');
+const maxCheckpointBytes = 4096;
+const newline = 0x0a;
+const versionTag = 0xa0;
+
+/** Why a key of the service does not sign this message so; undefined where it does. Nothing is known of the message before. */
+export function purposeFault(id: KeyId, algorithm: SignatureAlgorithm, message: Buffer, servedBy: ServedBy): string | undefined {
+  const purpose = keyPurpose(id);
+  if (purpose === undefined || purpose === 'general' || purpose === 'mac') return `the key ${id} has no purpose by which it signs messages`;
+  if (algorithm.hash === 'sha1' || (algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash === 'sha1'))
+    return 'SHA-1 signs nothing of the service';
+  if (message.equals(keyTrial)) return undefined;
+  try {
+    checkMessage(purpose, message, servedBy);
+    return undefined;
+  } catch (error) {
+    if (error instanceof NotFit) return `the key ${id} (${purpose}) does not sign this: ${error.message}`;
+    throw error;
+  }
+}
+
+function checkMessage(purpose: Exclude<KeyPurpose, 'general' | 'mac'>, message: Buffer, servedBy: ServedBy): void {
+  if (purpose === 'audit') {
+    checkCheckpoint(message);
+    return;
+  }
+  checkDer(message);
+  switch (purpose) {
+    case 'ocsp':
+      checkResponseData(new DerWalk(message).inside(tags.sequence, 'ResponseData'));
+      return;
+    case 'timeStamps':
+      checkTimeStampAttributes(new DerWalk(message).inside(tags.set, 'SignedAttributes'));
+      return;
+    case 'root':
+    case 'authority':
+      checkOfAuthority(purpose, new DerWalk(message).inside(tags.sequence, 'a certificate or CRL'), servedBy);
+  }
+}
+
+/** A TBSCertificate begins with [0], a TBSCertList with an INTEGER, as does the CertificationRequestInfo of an operator's command. */
+function checkOfAuthority(purpose: 'root' | 'authority', tbs: DerWalk, servedBy: ServedBy): void {
+  if (tbs.tag === versionTag) {
+    const facts = readCertificate(tbs);
+    if (servedBy === 'operator') return;
+    if (purpose === 'root') checkResponder(facts);
+    else checkEndEntity(facts);
+  } else if (servedBy === 'operator' && tbs.raw[2] === 0) {
+    checkCertificationRequest(tbs);
+  } else {
+    checkCertificateList(tbs);
+  }
+}
+
+function checkCheckpoint(message: Buffer): void {
+  const begins = message.subarray(0, checkpointStart.length).equals(checkpointStart);
+  if (!begins || message.length > maxCheckpointBytes || message.at(-1) !== newline)
+    throw new NotFit('it is no checkpoint of the audit log');
+}

@@ -1,0 +1,48 @@
+import { NotFit, tags, type DerWalk } from './der-walk.ts';
+import { readGeneralizedTime } from './times.ts';
+
+/** ResponderID: by name, by key. */
+const byName = 0xa1;
+const byKey = 0xa2;
+/** CertStatus: good, revoked, unknown. */
+const statusTags: readonly (number | undefined)[] = [0x80, 0xa1, 0x82];
+const keyHashBytes = 20;
+
+/** ResponseData (RFC 6960 4.2.1) of version 1. `data` is inside of its SEQUENCE. @throws {NotFit} */
+export function checkResponseData(data: DerWalk): void {
+  checkResponder(data);
+  readGeneralizedTime(data);
+  const responses = data.inside(tags.sequence, 'responses');
+  if (responses.isAtEnd) throw new NotFit('an answer about nothing');
+  while (!responses.isAtEnd) checkSingleResponse(responses.inside(tags.sequence, 'SingleResponse'));
+  if (data.tag === 0xa1) data.skip(0xa1, 'responseExtensions');
+  data.end('ResponseData');
+}
+
+function checkResponder(data: DerWalk): void {
+  if (data.tag === byName) {
+    const name = data.inside(byName, 'byName');
+    name.skip(tags.sequence, 'byName');
+    name.end('byName');
+    return;
+  }
+  const key = data.inside(byKey, 'responderID');
+  if (key.content(tags.octetString, 'byKey').length !== keyHashBytes) throw new NotFit('a hash of a key of another length');
+  key.end('byKey');
+}
+
+function checkSingleResponse(single: DerWalk): void {
+  const certId = single.inside(tags.sequence, 'certID');
+  certId.skip(tags.sequence, 'hashAlgorithm');
+  certId.skip(tags.octetString, 'issuerNameHash');
+  certId.skip(tags.octetString, 'issuerKeyHash');
+  certId.skip(tags.integer, 'serialNumber');
+  certId.end('certID');
+  const status = single.tag;
+  if (status === undefined || !statusTags.includes(status)) throw new NotFit('certStatus is not there');
+  single.skip(status, 'certStatus');
+  readGeneralizedTime(single);
+  if (single.tag === 0xa0) single.skip(0xa0, 'nextUpdate');
+  if (single.tag === 0xa1) single.skip(0xa1, 'singleExtensions');
+  single.end('SingleResponse');
+}
