@@ -6,6 +6,9 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** Connections that may wait to be accepted: as many as Linux lets wait by default (net.core.somaxconn). */
+const backlog = 4096;
+
 /** Listens on the socket that the service manager holds, else at the address. @throws {Error} where it cannot */
 export async function listen(server: Server, { host, port }: ListenAddress, fd: number | undefined): Promise<void> {
   // Else a token host started by this process would keep the port open after its end.
@@ -16,8 +19,8 @@ export async function listen(server: Server, { host, port }: ListenAddress, fd: 
       server.off('error', reject);
       resolve();
     };
-    if (fd === undefined) server.listen(port, host, listening);
-    else server.listen({ fd }, listening);
+    if (fd === undefined) server.listen({ port, host, backlog }, listening);
+    else server.listen({ fd, backlog }, listening);
   });
 }
 
