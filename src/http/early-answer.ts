@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Problem } from './problem.ts';
 
 /** So much of a body that nobody wants is read, so that the connection can go on. */
@@ -28,7 +27,7 @@ export class EarlyAnswers {
       return headers;
     }
     socket.destroySoon = (): void => {
-      this.#end(socket);
+      this.#end(request);
     };
     return { ...headers, Connection: 'close' };
   }
@@ -41,12 +40,14 @@ export class EarlyAnswers {
       bytes += chunk.length;
       if (bytes <= unwantedMaxBytes) return;
       request.off('data', count);
-      this.#end(request.socket);
+      this.#end(request);
     };
     request.on('data', count);
   }
 
-  #end(socket: Socket): void {
+  /** No request that comes after this one is worked on: the connection takes no answer any more. */
+  #end(request: IncomingMessage): void {
+    const { socket } = request;
     const isDrained = this.#draining < drainingMax;
     const close = (): void => void socket.destroy();
     const timer = setTimeout(close, isDrained ? drainMs : lingerMs).unref();
@@ -61,12 +62,17 @@ export class EarlyAnswers {
     }
     this.#draining += 1;
     let bytes = 0;
-    // No request is read any more, whatever comes.
-    socket.removeAllListeners('data').on('data', (chunk: Buffer) => {
+    request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > drainMaxBytes) socket.destroy();
     });
-    socket.once('end', close).resume();
+    request.once('end', () => {
+      // It has sent everything, and reads.
+      socket.pause();
+      setTimeout(close, lingerMs).unref();
+    });
+    request.resume();
+    socket.once('end', close);
   }
 }
 

@@ -40,7 +40,7 @@ class AskingServer extends Server {
 export function createPublicServer(
   config: NonNullable<Config['listeners']['public']>,
   handlers: readonly PublicHandler[],
-  { closed }: PublicWitness,
+  witness: PublicWitness,
 ): Server {
   const pace = new PublicPace(config.requestsPerSecond);
   const shared = networks(config.sharedAddresses);
@@ -49,7 +49,9 @@ export function createPublicServer(
     unadmittedMax: config.connectionsMax,
     unadmittedMaxPerAddress: config.connectionsMaxPerAddress,
     isShared: (address) => shared.has(address),
-    closed,
+    closed: (crowd) => {
+      witness.closed(crowd);
+    },
   });
   const placeOf = new WeakMap<Socket, Place>();
   const mayEnter = (socket: Socket): boolean => {

@@ -34,7 +34,7 @@ export class IdleFlood {
   }
 }
 
-function flood({ port, from, connections, perSecond, first }: Flood): void {
+function hold({ port, from, connections, perSecond, first }: Flood): void {
   const open = new Set<Socket>();
   let made = 0;
   const one = (): void => {
@@ -53,5 +53,5 @@ function flood({ port, from, connections, perSecond, first }: Flood): void {
 
 if (parentPort !== null && workerData !== null) {
   const task = Flood.safeParse(workerData);
-  if (task.success) flood(task.data);
+  if (task.success) hold(task.data);
 }
