@@ -196,9 +196,11 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
     audit,
     malformed: guard.malformed,
     refused: (code) => refusedClients.refused(code),
+    isRegistered: (spki) => clients.knows(spki),
   });
   const refusedClients = listenerMetrics(metrics.registry, {
     connections: async () => apiListener.connections(),
+    unadmittedConnections: () => apiListener.unadmittedConnections(),
     certificateEndsMs: () => apiListener.tls.certificateEndsMs,
     revocationListEndsMs: () => apiListener.tls.revocationListEndsMs,
   });

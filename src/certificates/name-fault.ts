@@ -3,6 +3,7 @@ import { children, DerError, readAll, readObjectIdentifier, type DerElement } fr
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { isHostName } from './host-name.ts';
 import { attributeTypeOfOid, valueFault, type AttributeType } from './attribute-types.ts';
+import { repeatable } from './subject-fields.ts';
 
 /** The string types in which a value of each syntax may stand (X.520, RFC 5280 appendix A, RFC 2985 for addresses). */
 const tagsOf: Readonly<Record<AttributeType['syntax'], readonly number[]>> = {
@@ -15,9 +16,6 @@ const tagsOf: Readonly<Record<AttributeType['syntax'], readonly number[]>> = {
   ia5: [0x16],
   mailbox: [0x16],
 };
-
-/** Attributes that a name has at most once. */
-const once: ReadonlySet<string> = new Set([oids.commonName, oids.countryName, oids.serialNumber, oids.organizationIdentifier]);
 
 /** What keeps the DER of a Name (RFC 5280 4.1.2.4) from being one that a certificate may carry; undefined where nothing does. It may not be empty. */
 export function nameFault(der: Uint8Array): string | undefined {
@@ -36,7 +34,7 @@ export function nameFault(der: Uint8Array): string | undefined {
         const fault = attributeFault(identifier, value);
         fields.end();
         if (fault !== undefined) return `attribute ${identifier}: ${fault}`;
-        if (once.has(identifier) && seen.has(identifier)) return `attribute ${identifier}: it stands twice`;
+        if (!repeatable.has(identifier) && seen.has(identifier)) return `attribute ${identifier}: it stands twice`;
         seen.add(identifier);
         if (identifier === oids.domainComponent) domain.unshift(Buffer.from(value.content).toString('latin1'));
       }

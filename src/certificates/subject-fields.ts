@@ -22,13 +22,11 @@ export function nameFieldType({ identifier, identifierType }: Pick<NameField, 'i
   return identifierType === 'NAME' ? attributeTypeOfName(identifier) : attributeTypeOfOid(identifier);
 }
 
-/** What identifies the subject stands in a name once: a second value would let one person look like another. */
-const notRepeatable: ReadonlyMap<string, string> = new Map([
-  [oids.commonName, 'commonName'],
-  [oids.countryName, 'country'],
-  [oids.serialNumber, 'serialNumber'],
-  [oids.organizationIdentifier, 'organizationIdentifier'],
-]);
+/**
+ * Attributes of which a name may have several: units, and the labels of a domain. A second value of any other would let one person or organisation look like
+ * another, since some readers take the first and some the last.
+ */
+export const repeatable: ReadonlySet<string> = new Set([oids.organizationalUnitName, oids.domainComponent]);
 
 const NameField = z
   .strictObject({
@@ -83,19 +81,46 @@ export const SubjectFields = z
   })
   .check((context) => {
     const { value } = context;
-    const present = new Set([
-      'commonName',
-      'country',
-      ...Object.entries(value).flatMap(([name, field]) => (field === undefined ? [] : [name])),
-    ]);
+    const present = attributesOf({ ...value, fields: undefined });
     for (const [index, field] of (value.fields?.nameField ?? []).entries()) {
-      const name = notRepeatable.get(nameFieldType(field)?.oid ?? '');
-      if (name === undefined) continue;
-      if (present.has(name)) {
+      const oid = nameFieldType(field)?.oid;
+      if (oid === undefined || repeatable.has(oid)) continue;
+      if (present.has(oid)) {
         const path = ['fields', 'nameField', index, 'identifier'];
-        context.issues.push({ code: 'custom', input: value, path, message: `a name has one ${name}, and it is given already` });
+        context.issues.push({ code: 'custom', input: value, path, message: `a name has one ${nameOf(oid)}, and it is given already` });
       }
-      present.add(name);
+      present.add(oid);
     }
   });
 export type SubjectFields = z.output<typeof SubjectFields>;
+
+const attributeOfMember = {
+  country: oids.countryName,
+  commonName: oids.commonName,
+  title: oids.title,
+  organizationName: oids.organizationName,
+  organizationIdentifier: oids.organizationIdentifier,
+  givenName: oids.givenName,
+  serialNumber: oids.serialNumber,
+  phoneNumber: oids.telephoneNumber,
+  surName: oids.surname,
+  localityName: oids.localityName,
+  stateName: oids.stateOrProvinceName,
+  DNQualifier: oids.dnQualifier,
+  organizationUnit: oids.organizationalUnitName,
+} as const satisfies Partial<Record<keyof SubjectFields, string>>;
+
+/** The identifiers of the attributes that the subject's name will have. */
+export function attributesOf(subject: SubjectFields): Set<string> {
+  const oidOf: Readonly<Record<string, string>> = attributeOfMember;
+  const named = Object.entries(subject).flatMap(([name, value]) => {
+    const oid = oidOf[name];
+    return oid === undefined || value === undefined || (Array.isArray(value) && value.length === 0) ? [] : [oid];
+  });
+  return new Set([...named, ...(subject.fields?.nameField ?? []).flatMap((field) => nameFieldType(field)?.oid ?? [])]);
+}
+
+/** The field of the interface that the attribute has; one without is called by its identifier. */
+function nameOf(oid: string): string {
+  return Object.entries(attributeOfMember).find(([, known]) => known === oid)?.[0] ?? oid;
+}

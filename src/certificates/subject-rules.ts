@@ -2,26 +2,11 @@ import { oids } from '../asn1/object-identifiers.ts';
 import { Refusal } from '../result-codes.ts';
 import type { CertificateProfile } from '../config/profile.ts';
 import { attributeTypeOfName, attributeTypeOfOid } from './attribute-types.ts';
-import { nameFieldType, type SubjectFields } from './subject-fields.ts';
+import { attributesOf, nameFieldType, type SubjectFields } from './subject-fields.ts';
 
 const always = [oids.commonName, oids.countryName] as const;
 
 const subjectAt = '/certificationRequestInfo/PKCS10/subject';
-
-const fieldOids = {
-  country: oids.countryName,
-  commonName: oids.commonName,
-  title: oids.title,
-  organizationName: oids.organizationName,
-  organizationIdentifier: oids.organizationIdentifier,
-  givenName: oids.givenName,
-  serialNumber: oids.serialNumber,
-  phoneNumber: oids.telephoneNumber,
-  surName: oids.surname,
-  localityName: oids.localityName,
-  stateName: oids.stateOrProvinceName,
-  DNQualifier: oids.dnQualifier,
-} as const satisfies Partial<Record<keyof SubjectFields, string>>;
 
 /** ETSI EN 319 412-1 5.1.3: type of identity, country, hyphen, reference; or two characters and a colon of a national scheme. */
 const naturalIdentifierForm = /^(?:(?:PAS|IDC|PNO|TAX|TIN)[A-Z]{2}|[A-Za-z0-9]{2}:[A-Z]{2})-.+$/;
@@ -58,27 +43,20 @@ export function checkSubject(
   if (rules.countries !== undefined && !rules.countries.includes(subject.country)) {
     throw refused('countries', `certificates are for ${rules.countries.join(', ')} alone`);
   }
+  // Whoever relies on the certificate takes the address for one that the authority has checked; signetd has not.
+  if (has(oids.emailAddress) && allowed?.has(oids.emailAddress) !== true && !required.includes(oids.emailAddress)) {
+    throw refused('allowed', 'the attribute emailAddress is not allowed unless it is named there');
+  }
   if (allowed === undefined) return;
   const extra = [...present].find((oid) => !allowed.has(oid));
   if (extra !== undefined) throw refused('allowed', `the attribute ${extra} is not allowed`);
 }
 
-/** ETSI EN 319 412-3 4.2.1: each of its attributes once, and an identifier that is none of the name. */
+/** ETSI EN 319 412-3 4.2.1: an identifier that is none of the name. */
 function checkLegalPerson({ organizationName, organizationIdentifier, fields }: SubjectFields): void {
   const further = (fields?.nameField ?? []).filter((field) => nameFieldType(field)?.oid === oids.organizationName);
-  if (further.length + (organizationName === undefined ? 0 : 1) > 1) throw refused('person: legal', 'organizationName stands once');
   const names = [organizationName, ...further.map(({ value }) => value)];
   if (names.includes(organizationIdentifier)) throw refused('person: legal', 'organizationIdentifier is not the name again');
-}
-
-/** The identifiers of the attributes that the subject's name will have. */
-function attributesOf(subject: SubjectFields): Set<string> {
-  const oidOfField: Readonly<Record<string, string>> = { ...fieldOids, organizationUnit: oids.organizationalUnitName };
-  const named = Object.entries(subject).flatMap(([name, value]) => {
-    const oid = oidOfField[name];
-    return oid === undefined || value === undefined || (Array.isArray(value) && value.length === 0) ? [] : [oid];
-  });
-  return new Set([...named, ...(subject.fields?.nameField ?? []).flatMap((field) => nameFieldType(field)?.oid ?? [])]);
 }
 
 /** A profile names an attribute that does not exist: a fault of the configuration. */

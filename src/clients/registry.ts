@@ -65,6 +65,11 @@ export class ClientRegistry implements Registrations {
     return this.#callers.get(spki);
   }
 
+  /** Whether a client is registered, by what is in memory: for what no answer goes by. */
+  knows(spki: string): boolean {
+    return this.#callers.has(spki);
+  }
+
   /** A request of a client that was found. `cut` ends its connection. */
   admit(caller: Caller, role: Role, cut: () => void): Admission {
     return new Admission(this, caller, role, cut);

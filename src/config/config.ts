@@ -6,7 +6,7 @@ import { absoluteAuthority, AuthorityName, CertificateAuthority, hasRootKey } fr
 import { LimitsConfig } from './limits-config.ts';
 import { Account } from './account.ts';
 import { AdminConfig } from './admin-config.ts';
-import { ClientRevocationLists, connectionLimits } from './connection-config.ts';
+import { ClientRevocationLists, connectionLimits, SharedAddresses } from './connection-config.ts';
 import { fileOrCredential } from './credential-file.ts';
 import { absoluteDocuments, absoluteTransferStore, AllowedDirectories, DocumentsConfig, TransferStoreConfig } from './documents-config.ts';
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
@@ -94,6 +94,7 @@ export const Config = z.strictObject({
         'PEM file with each authority that issues client certificates, and those above it up to the root.',
       ),
       clientRevocationLists: ClientRevocationLists,
+      sharedAddresses: SharedAddresses,
     }),
     operations: z
       .strictObject({
@@ -113,6 +114,14 @@ export const Config = z.strictObject({
         host: z.string().default('0.0.0.0').describe('Address to listen on, where systemd hands over no socket.'),
         port: Port.default(8080).describe('TCP port to listen on, where systemd hands over no socket.'),
         ...connectionLimits({ connectionsMax: 500, idleTimeoutSeconds: 10 }),
+        connectionsMaxPerAddress: z
+          .int()
+          .positive()
+          .default(64)
+          .describe(
+            'Of those, connections from one address (IPv6: one /64). A further one takes the place of the one that rests the longest.',
+          ),
+        sharedAddresses: SharedAddresses,
         requestsPerSecond: z
           .int()
           .positive()

@@ -41,6 +41,12 @@ export const LimitsConfig = z
       "One client's requests of sendMessage per minute over time, and at once after a rest; beyond it they are 429.",
     ),
     connectionsMax: Count.default(4096).describe('Open connections; further ones are closed before any TLS.'),
+    connectionsMaxUnadmitted: Count.optional().describe(
+      'Of those, connections on which no registered client has shown itself yet: so many from addresses from which one came lately, and so many from all others. A further one takes the place of the first of the address with the most. Absent: a quarter of connectionsMax each.',
+    ),
+    connectionsMaxUnadmittedPerAddress: Count.default(256).describe(
+      'Of those, connections from one address (IPv6: one /64) from which no registered client came lately. A further one takes the place of the first.',
+    ),
     handshakeTimeoutSeconds: Seconds.default(10).describe('Seconds that a TLS handshake may take.'),
     headersTimeoutSeconds: Seconds.default(10).describe('Seconds that the head of a request may take; longer is 408.'),
     requestTimeoutSeconds: Seconds.default(120).describe('Seconds that a whole request may take, head and body; longer is 408.'),
@@ -49,6 +55,10 @@ export const LimitsConfig = z
       'Seconds without a byte in either direction after which a connection with a request on its way is closed.',
     ),
     drainSeconds: z.number().nonnegative().default(30).describe('Seconds that running requests have at a stop.'),
+  })
+  .refine(({ connectionsMax, connectionsMaxUnadmitted = 1 }) => 2 * connectionsMaxUnadmitted <= Math.max(2, connectionsMax), {
+    path: ['connectionsMaxUnadmitted'],
+    message: 'at most half of connectionsMax: it counts twice',
   })
   .refine(({ bodiesMaxBytesPerClient, jsonBodyMaxBytes }) => bodiesMaxBytesPerClient >= jsonBodyMaxBytes, {
     path: ['bodiesMaxBytesPerClient'],
@@ -67,3 +77,11 @@ export const LimitsConfig = z
     message: 'at least headersTimeoutSeconds, which is a part of it',
   });
 export type LimitsConfig = z.output<typeof LimitsConfig>;
+
+/** Connections that no client has been admitted on, from addresses that are known and from others each. */
+export function unadmittedMax({
+  connectionsMax,
+  connectionsMaxUnadmitted,
+}: Pick<LimitsConfig, 'connectionsMax' | 'connectionsMaxUnadmitted'>): number {
+  return connectionsMaxUnadmitted ?? Math.ceil(connectionsMax / 4);
+}

@@ -83,7 +83,12 @@ const SubjectRules = z.strictObject({
     .optional()
     .describe('The attributes of ETSI EN 319 412-2 §4.2.4 (natural person) or EN 319 412-3 §4.2.1 (legal person) are required.'),
   required: z.array(AttributeName).default([]).describe('Further attributes that every subject has to have.'),
-  allowed: z.array(AttributeName).optional().describe('Absent: every attribute. countryName and commonName are always there.'),
+  allowed: z
+    .array(AttributeName)
+    .optional()
+    .describe(
+      'Absent: every attribute but emailAddress, which is to be named here or in required. countryName and commonName are always there.',
+    ),
   countries: z
     .array(z.string().regex(/^[A-Z]{2}$/, 'a country code of ISO 3166-1'))
     .optional()

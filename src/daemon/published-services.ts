@@ -15,6 +15,7 @@ import { timeStamps } from '../http/time-stamps.ts';
 import type { LevelServices } from '../signatures/level-order.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { crlMetrics } from '../telemetry/crl-metrics.ts';
+import { publicListenerMetrics } from '../telemetry/listener-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { ocspMetrics } from '../telemetry/ocsp-metrics.ts';
 import { outgoingMetrics } from '../telemetry/outgoing-metrics.ts';
@@ -44,6 +45,7 @@ export class PublishedServices {
   readonly #ocspResponders: OcspResponders;
   readonly #asked: ReturnType<typeof outgoingMetrics>;
   readonly #handlers: readonly PublicHandler[];
+  readonly #registry: Registry;
 
   private constructor(
     { store, registry, log }: Tools,
@@ -59,6 +61,7 @@ export class PublishedServices {
     this.#crls = crls;
     this.#ocspResponders = ocspResponders;
     this.timeStampAuthority = timeStampAuthority;
+    this.#registry = registry;
     this.#asked = outgoingMetrics(registry, log);
     crlMetrics(registry, () => crls.ends());
     this.revocations = new Revocations(store, {
@@ -106,7 +109,13 @@ export class PublishedServices {
 
   /** The public listener; undefined where the configuration has none. */
   server({ listeners }: Config): Server | undefined {
-    return listeners.public === undefined ? undefined : createPublicServer(listeners.public, this.#handlers);
+    if (listeners.public === undefined) return undefined;
+    const closed = publicListenerMetrics(this.#registry);
+    return createPublicServer(listeners.public, this.#handlers, {
+      closed: (crowd) => {
+        closed(crowd === 'address' ? 'connectionsMaxPerAddress' : 'connectionsMax');
+      },
+    });
   }
 
   async stop(): Promise<void> {

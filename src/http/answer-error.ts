@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { resultOf } from './answer.ts';
-import { earlyAnswerHeaders, rest } from './early-answer.ts';
+import { rest } from './early-answer.ts';
 import { storeAway } from './ending-of.ts';
 import type { Guard } from './guard.ts';
 import { Problem, sendProblem } from './problem.ts';
@@ -31,8 +31,8 @@ export function answerError(
 }
 
 /** An answer that may leave before the body has come. After one with Retry-After, the connection rests for as long as it says. */
-function sendEarly(request: IncomingMessage, response: ServerResponse, problem: Problem, { refusals }: Guard): void {
-  const headers: Record<string, string> = { ...earlyAnswerHeaders(request, problem) };
+function sendEarly(request: IncomingMessage, response: ServerResponse, problem: Problem, { early, refusals }: Guard): void {
+  const headers: Record<string, string> = { ...early.headers(request, problem) };
   const seconds = headers['Retry-After'];
   if (seconds !== undefined && headers['Connection'] === undefined) {
     const restMs = refusals.restMs();

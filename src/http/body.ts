@@ -3,6 +3,7 @@ import type { Ticket } from './admission.ts';
 import type { SharedBody } from './big-json.ts';
 import { sharedMemory } from '../service/shared-memory.ts';
 import { onBroken } from './broken-request.ts';
+import { jsonMediaTypeFault } from './json-media-type.ts';
 import { Problem } from './problem.ts';
 
 /** From here on a body is read outside of the event loop: scanning, parsing and decoding so much costs about a millisecond. */
@@ -16,8 +17,8 @@ export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): vo
   if ((request.headersDistinct['content-type'] ?? []).length > 1) {
     throw new Problem(400, 'the header Content-Type is there twice', { headers: { Connection: 'close' } });
   }
-  const mediaType = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  if (mediaType !== 'application/json') throw new Problem(415, 'the Content-Type of the body must be application/json');
+  const fault = jsonMediaTypeFault(request.headers['content-type'] ?? '');
+  if (fault !== undefined) throw new Problem(415, fault);
   if (announcedLength(request) > maxBytes) throw tooLarge(maxBytes);
 }
 

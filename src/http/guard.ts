@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { LimitsConfig } from '../config/limits-config.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { Admission } from './admission.ts';
+import { EarlyAnswers } from './early-answer.ts';
 import { MalformedRequests } from './malformed.ts';
 import { OperationPace } from './operation-pace.ts';
 import { RefusalPace } from './refusal-pace.ts';
@@ -13,6 +14,7 @@ export class Guard {
   readonly admission: Admission;
   readonly pace: OperationPace;
   readonly malformed = new MalformedRequests();
+  readonly early = new EarlyAnswers();
   readonly refusals = new RefusalPace();
   /** What tells the client of a request from others, whether it is registered or not. */
   readonly clientOf: (request: IncomingMessage) => string;

@@ -12,7 +12,6 @@ export function limitServer(server: Server, limits: LimitsConfig, listener: Requ
   server.requestTimeout = 1000 * limits.requestTimeoutSeconds;
   server.keepAliveTimeout = 1000 * limits.keepAliveTimeoutSeconds;
   server.timeout = 1000 * limits.stalledTimeoutSeconds;
-  server.maxConnections = limits.connectionsMax;
   server.maxRequestsPerSocket = 0;
   // Their bytes are limited; beyond a number Node would leave headers out without a word.
   server.maxHeadersCount = 0;

@@ -5,8 +5,12 @@ import type { Audit } from '../audit/audit.ts';
 import type { Caller } from '../clients/caller.ts';
 import type { ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
+import { unadmittedMax } from '../config/limits-config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Admission, spkiBehind } from './tls/admission.ts';
+import { ClientConnections } from './connections/client-connections.ts';
+import type { Crowd } from './connections/places.ts';
+import { networks } from './connections/source-address.ts';
 import { limitServer } from './limited-server.ts';
 import type { MalformedRequests } from './malformed.ts';
 import { withFewAhead } from './requests-ahead.ts';
@@ -21,6 +25,8 @@ export interface ApiListener {
   readonly tls: ReloadableTls;
   readonly refusals: Refusals;
   connections(): Promise<number>;
+  /** Connections that no registered client has shown itself on. */
+  unadmittedConnections(): number;
 }
 
 export interface Witnesses {
@@ -30,9 +36,18 @@ export interface Witnesses {
   readonly malformed: MalformedRequests;
   /** Told of each refusal by its code. */
   readonly refused?: (code: string) => void;
+  /** Whether a client is registered under this public key (SHA-256, hexadecimal), as far as is known now. */
+  readonly isRegistered: (spki: string) => boolean;
 }
 
 const maxHeaderBytes = 16 * 1024;
+
+/** What a connection is closed for where there is no room for it. */
+const crowds: Readonly<Record<Crowd, string>> = {
+  all: 'more connections than limits.connectionsMax',
+  unadmitted: 'more connections without a registered client than limits.connectionsMaxUnadmitted',
+  address: 'more connections without a registered client than limits.connectionsMaxUnadmittedPerAddress',
+};
 
 /** The client behind a request, if it is registered now. Connections outlive registrations. */
 export async function callerOf(request: IncomingMessage, clients: ClientRegistry): Promise<Caller | undefined> {
@@ -53,15 +68,31 @@ export function createApiListener(
   config: Config['listeners']['api'],
   limits: Config['limits'],
   handler: RequestListener,
-  { log, audit, malformed, refused }: Witnesses,
+  { log, audit, malformed, refused, isRegistered }: Witnesses,
 ): ApiListener {
   const material = readTlsMaterial(config);
   const admission = new Admission(material.trust);
   const refusals = new Refusals(log, audit, refused);
+  const shared = networks(config.sharedAddresses);
+  const connections = new ClientConnections({
+    connectionsMax: limits.connectionsMax,
+    unadmittedMax: unadmittedMax(limits),
+    unadmittedMaxPerAddress: limits.connectionsMaxUnadmittedPerAddress,
+    isShared: (address) => shared.has(address),
+    closed: (crowd, address) => {
+      refusals.refuse(crowds[crowd], address);
+    },
+  });
+  const settle = (socket: Socket): void => {
+    connections.settle(socket, isRegistered(spkiBehind(socket) ?? ''));
+  };
   /** A connection goes on only while its certificate is good: it is closed without an answer once it is not. */
   const maySpeak = (socket: Socket): boolean => {
     const reason = admission.recheck(socket);
-    if (reason === undefined) return true;
+    if (reason === undefined) {
+      settle(socket);
+      return true;
+    }
     // A connection that was refused may have brought its first request already.
     if (spkiBehind(socket) !== undefined && !socket.destroyed) refusals.refuse(reason, socket.remoteAddress);
     socket.destroy();
@@ -76,11 +107,18 @@ export function createApiListener(
     handshakeTimeout: 1000 * limits.handshakeTimeoutSeconds,
     maxHeaderSize: maxHeaderBytes,
   };
-  const server = new GuardedServer(options, maySpeak);
+  const saysNothing = ({ remoteAddress }: Socket): void => {
+    refusals.refuse('TLS handshake: ERR_TLS_HANDSHAKE_TIMEOUT', remoteAddress);
+  };
+  const server = new GuardedServer(options, { mayEnter: (socket) => connections.enter(socket), maySpeak, saysNothing });
 
   server.on('secureConnection', (socket) => {
+    connections.handshaken(socket);
     const reason = admission.admit(socket);
-    if (reason === undefined) return;
+    if (reason === undefined) {
+      settle(socket);
+      return;
+    }
     refusals.refuse(reason, socket.remoteAddress);
     socket.destroy();
   });
@@ -89,14 +127,17 @@ export function createApiListener(
     if (error.code !== 'ECONNRESET') refusals.refuse(`TLS handshake: ${handshakeFault(error)}`, socket.remoteAddress);
     socket.destroy();
   });
-  server.on('drop', (connection?: { readonly remoteAddress?: string }) => {
-    refusals.refuse('more connections than limits.connectionsMax', connection?.remoteAddress);
-  });
 
   const listener = withFewAhead(handler);
   server.on('request', listener);
   limitServer(server, limits, listener, malformed);
-  return { server, tls: new ReloadableTls(server, admission, material, log), refusals, connections: async () => connectionsOf(server) };
+  return {
+    server,
+    tls: new ReloadableTls(server, admission, material, log),
+    refusals,
+    connections: async () => connectionsOf(server),
+    unadmittedConnections: () => connections.unadmitted,
+  };
 }
 
 async function connectionsOf(server: Server): Promise<number> {

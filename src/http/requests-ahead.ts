@@ -14,8 +14,8 @@ export function withFewAhead(listener: RequestListener): RequestListener {
     const { socket } = request;
     const count = (unanswered.get(socket) ?? 0) + 1;
     if (count > aheadMax) socket.destroy();
-    // What was read with the one too many comes all the same.
-    if (socket.destroyed) return;
+    // What was read with the one too many comes all the same, as does what follows a last answer.
+    if (socket.destroyed || socket.writableEnded) return;
     unanswered.set(socket, count);
     response.once('close', () => {
       unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1);

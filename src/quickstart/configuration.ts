@@ -113,9 +113,15 @@ const highLimits = {
   messagesPerMinute: 1_000_000,
   keptAnswersMaxBytesPerClient: 64 * gibibyte,
   keptAnswersMaxBytes: 64 * gibibyte,
+  connectionsMaxUnadmittedPerAddress: 1024,
 };
 
-const highPublicLimits = { requestsPerSecond: 100_000, ocspSignaturesPerSecond: 100_000, timeStampsPerSecond: 100_000 };
+const highPublicLimits = {
+  connectionsMaxPerAddress: 500,
+  requestsPerSecond: 100_000,
+  ocspSignaturesPerSecond: 100_000,
+  timeStampsPerSecond: 100_000,
+};
 
 function addHighLimits(): void {
   const document = parseDocument(readFileSync(layout.config, 'utf8'));

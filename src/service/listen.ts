@@ -11,6 +11,9 @@ export interface ListenAddress {
   readonly socketGroup?: string | number | undefined;
 }
 
+/** Connections that may wait to be accepted: as many as Linux lets wait by default (net.core.somaxconn). */
+const backlog = 4096;
+
 /** Listens on the socket that the service manager holds, else at the address. @throws {Error} where it cannot */
 export async function listen(server: Server, { host, port, socketPath, socketGroup }: ListenAddress, fd: number | undefined): Promise<void> {
   if (fd === undefined && socketPath !== undefined) {
@@ -26,8 +29,8 @@ export async function listen(server: Server, { host, port, socketPath, socketGro
       server.off('error', reject);
       resolve();
     };
-    if (fd === undefined) server.listen(port, host, listening);
-    else server.listen({ fd }, listening);
+    if (fd === undefined) server.listen({ port, host, backlog }, listening);
+    else server.listen({ fd, backlog }, listening);
   });
 }
 

@@ -3,6 +3,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 /** What is asked of the API listener when somebody scrapes. */
 export interface ListenerGauges {
   connections(): Promise<number>;
+  /** Connections that no registered client has shown itself on. */
+  unadmittedConnections(): number;
   /** Milliseconds since the epoch. */
   certificateEndsMs(): number;
   /** Milliseconds since the epoch; undefined where revocation is not checked. */
@@ -33,6 +35,14 @@ export function listenerMetrics(registry: Registry, gauges: ListenerGauges): Lis
       this.set(await gauges.connections());
     },
   });
+  const unadmitted = new Gauge({
+    name: 'signetd_api_unadmitted_connections',
+    help: 'Open connections of the API listener on which no registered client has shown itself.',
+    registers,
+    collect() {
+      this.set(gauges.unadmittedConnections());
+    },
+  });
   const certificate = new Gauge({
     name: 'signetd_api_certificate_expiry_seconds',
     help: 'Seconds until the certificate of the API listener expires; negative afterwards.',
@@ -50,10 +60,23 @@ export function listenerMetrics(registry: Registry, gauges: ListenerGauges): Lis
       this.set(endsMs === undefined ? Number.NaN : secondsUntil(endsMs));
     },
   });
-  for (const gauge of [connections, certificate, list]) gauge.set(0);
+  for (const gauge of [connections, unadmitted, certificate, list]) gauge.set(0);
   return {
     refused: (code) => {
       refused.inc({ reason: code });
     },
+  };
+}
+
+/** Metrics of the public listener. Answers what is to be told of each connection that is closed for want of room. */
+export function publicListenerMetrics(registry: Registry): (limit: 'connectionsMax' | 'connectionsMaxPerAddress') => void {
+  const closed = new Counter({
+    name: 'signetd_public_connections_closed_total',
+    help: 'Connections of the public listener that were closed for want of room, by the limit.',
+    labelNames: ['limit'] as const,
+    registers: [registry],
+  });
+  return (limit) => {
+    closed.inc({ limit });
   };
 }

@@ -8,6 +8,10 @@ const namedField = (identifierType: string, identifier: string, value: string) =
   fields: { nameField: [{ identifier, identifierType, value }] },
 });
 
+const twice = (...entries: [identifierType: string, identifier: string, value: string][]) => ({
+  fields: { nameField: entries.map(([identifierType, identifier, value]) => ({ identifier, identifierType, value })) },
+});
+
 describe('refuses as a subject', () => {
   test.each([
     ['an empty common name', { commonName: '' }],
@@ -46,9 +50,24 @@ describe('refuses as a subject', () => {
       'a second serial number',
       { serialNumber: '1', fields: { nameField: [{ identifier: '2.5.4.5', identifierType: 'OID', value: '2' }] } },
     ],
+    ['a second organisation', { organizationName: 'A', ...namedField('NAME', 'o', 'B') }],
+    ['the same organisation again', { organizationName: 'A', ...namedField('OID', '2.5.4.10', 'A') }],
+    ['a second given name', { givenName: 'Zoé', ...namedField('NAME', 'gn', 'Camille') }],
+    ['a second surname', { surName: 'A', ...namedField('NAME', 'sn', 'B') }],
+    ['a second title', { title: 'A', ...namedField('NAME', 'title', 'B') }],
+    ['a second locality', { localityName: 'A', ...namedField('NAME', 'l', 'B') }],
+    ['an attribute twice among the nameFields', twice(['NAME', 'description', 'A'], ['OID', '2.5.4.13', 'B'])],
+    ['an attribute twice that nobody knows', twice(['OID', '1.2.3.4', 'A'], ['OID', '1.2.3.4', 'B'])],
     ['an attribute that is not text', { fields: { nameField: [{ identifier: '2.5.4.45', identifierType: 'OID', value: 'x' }] } }],
   ])('%s', (_, fields) => {
     expect(SubjectFields.safeParse({ ...cn('x'), ...fields }).success).toBe(false);
+  });
+
+  test('names what is given already', () => {
+    const { error } = SubjectFields.safeParse({ ...cn('x'), organizationName: 'A', ...namedField('NAME', 'o', 'B') });
+    expect(error?.issues).toMatchObject([
+      { path: ['fields', 'nameField', 0, 'identifier'], message: 'a name has one organizationName, and it is given already' },
+    ]);
   });
 
   test('points at the identifier of a nameField', () => {
@@ -64,6 +83,11 @@ describe('refuses as a subject', () => {
     const fields = { nameField: [{ identifier: 'nope', identifierType: 'NAME' as const, value: 'x' }] };
     expect(() => subjectName({ ...cn('x'), fields })).toThrow('/certificationRequestInfo/PKCS10/subject/fields/nameField/0/identifier');
   });
+});
+
+test('takes several units, in either way, and several labels of a domain', () => {
+  const fields = twice(['NAME', 'dc', 'org'], ['NAME', 'dc', 'example'], ['NAME', 'ou', 'C'], ['OID', '2.5.4.11', 'D']);
+  expect(SubjectFields.safeParse({ ...cn('x'), organizationUnit: ['A', 'B', 'B'], ...fields }).success).toBe(true);
 });
 
 test('takes a common name of 64 characters outside of the basic plane', () => {

@@ -27,6 +27,8 @@ describe("a profile's rules of subjects", () => {
     ['a serial number that says what it is', { qcStatements: { semantics: 'natural' } }, { serialNumber: 'PNOFR-123456789' }],
     ['a required attribute in a nameField', { subject: { required: ['postalCode'] } }, field('postalCode', '75001')],
     ['an allowed attribute', { subject: { allowed: ['2.5.4.10'] } }, { organizationName: 'O' }],
+    ['an e-mail address that is allowed', { subject: { allowed: ['emailAddress'] } }, field('email', 'z@example.test')],
+    ['an e-mail address that is required', { subject: { required: ['1.2.840.113549.1.9.1'] } }, field('e', 'z@example.test')],
     ['an allowed country', { subject: { countries: ['FR'] } }, {}],
   ])('let pass %s', (_, profile, subject) => {
     expect(outcome(profile, subject)).toBe('issued');
@@ -42,11 +44,19 @@ describe("a profile's rules of subjects", () => {
     ],
     ['a legal person without identifier', { subject: { person: 'legal' } }, { organizationName: 'O' }, 'person: legal'],
     [
-      'a legal person with two names',
+      'a legal person whose identifier is its name',
       { subject: { person: 'legal' } },
-      { organizationName: 'O', organizationIdentifier: 'NTRFR-1', ...field('o', 'P') },
-      'once',
+      { organizationIdentifier: 'NTRFR-1', ...field('o', 'NTRFR-1') },
+      'the name again',
     ],
+    ['an e-mail address where nothing is said of it', {}, field('emailAddress', 'z@example.test'), 'subject.allowed'],
+    [
+      'an e-mail address by its identifier',
+      {},
+      { fields: { nameField: [{ identifier: '1.2.840.113549.1.9.1', identifierType: 'OID', value: 'z@example.test' }] } },
+      'emailAddress',
+    ],
+    ['an e-mail address that is not among the allowed', { subject: { allowed: ['o'] } }, field('e', 'z@example.test'), 'emailAddress'],
     ['a serial number of no known kind', { qcStatements: { semantics: 'natural' } }, { serialNumber: '123' }, 'semantics: natural'],
     ['no organisation identifier', { qcStatements: { semantics: 'legal' } }, {}, 'semantics: legal'],
     ['a missing attribute', { subject: { required: ['organizationName'] } }, {}, 'organizationName'],

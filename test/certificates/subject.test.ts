@@ -124,7 +124,7 @@ describe('a value of the subject', () => {
   });
 
   test('and 33 nameFields or 17 units are too many', () => {
-    const nameField = Array.from({ length: 33 }, () => ({ identifier: 'description', identifierType: 'NAME', value: 'x' }));
+    const nameField = Array.from({ length: 33 }, () => ({ identifier: 'ou', identifierType: 'NAME', value: 'x' }));
     expect(SubjectFields.safeParse({ ...cn('x'), fields: { nameField } }).success).toBe(false);
     expect(SubjectFields.safeParse({ ...cn('x'), fields: { nameField: nameField.slice(1) } }).success).toBe(true);
     expect(SubjectFields.safeParse({ ...cn('x'), organizationUnit: Array.from({ length: 17 }, () => 'x') }).success).toBe(false);

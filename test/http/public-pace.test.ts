@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createPublicServer } from '../../src/http/public-listener.ts';
 
 type PublicServer = ReturnType<typeof createPublicServer>;
+const witness = { closed: (): void => undefined };
 let server: PublicServer | undefined;
 afterEach(() => {
   server?.closeAllConnections();
@@ -17,17 +18,23 @@ async function flood(requestsPerSecond: number, count: number): Promise<{ status
     host: '127.0.0.1',
     port: 0,
     connectionsMax: 1000,
+    connectionsMaxPerAddress: 1000,
+    sharedAddresses: [],
     idleTimeoutSeconds: 10,
     ocspSignaturesPerSecond: 1,
     timeStampsPerSecond: 1,
     requestsPerSecond,
   };
-  server = createPublicServer(settings, [
-    (_request, response) => {
-      response.end('x');
-      return true;
-    },
-  ]);
+  server = createPublicServer(
+    settings,
+    [
+      (_request, response) => {
+        response.end('x');
+        return true;
+      },
+    ],
+    witness,
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -79,18 +86,24 @@ describe('a connection of a stranger', () => {
       host: '127.0.0.1',
       port: 0,
       connectionsMax: 10,
+      connectionsMaxPerAddress: 10,
+      sharedAddresses: [],
       idleTimeoutSeconds: 1,
       ocspSignaturesPerSecond: 1,
       timeStampsPerSecond: 1,
     };
     const body = Buffer.alloc(16 * 1024 * 1024);
-    server = createPublicServer({ ...settings, requestsPerSecond: 10_000 }, [
-      (_request, response) => {
-        asked += 1;
-        response.end(body);
-        return true;
-      },
-    ]);
+    server = createPublicServer(
+      { ...settings, requestsPerSecond: 10_000 },
+      [
+        (_request, response) => {
+          asked += 1;
+          response.end(body);
+          return true;
+        },
+      ],
+      witness,
+    );
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;

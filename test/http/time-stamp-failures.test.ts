@@ -51,9 +51,9 @@ const outcomes: string[] = [];
 
 async function serve(limit: SigningLimit): Promise<() => Promise<Response>> {
   const pace = { requestsPerSecond: 10_000, ocspSignaturesPerSecond: 1, timeStampsPerSecond: 1 };
-  server = createPublicServer({ host: '127.0.0.1', port: 0, connectionsMax: 100, idleTimeoutSeconds: 10, ...pace }, [
-    timeStamps({ authority: () => authority, limit, failed: (outcome) => outcomes.push(outcome), log }),
-  ]);
+  const connections = { connectionsMax: 100, connectionsMaxPerAddress: 100, sharedAddresses: [], idleTimeoutSeconds: 10 };
+  const handler = timeStamps({ authority: () => authority, limit, failed: (outcome) => outcomes.push(outcome), log });
+  server = createPublicServer({ host: '127.0.0.1', port: 0, ...connections, ...pace }, [handler], { closed: () => undefined });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -25,6 +25,9 @@ const marked = (text = ''): { mark: string; message: string } => {
   const mark = `mark-${randomUUID()}`;
   return { mark, message: `${mark} ${text}` };
 };
+/** JSON in which each UTF-16 unit is an escape. */
+const escaped = (text: string): string =>
+  `"${Array.from({ length: text.length }, (_, index) => `\\u${text.charCodeAt(index).toString(16).padStart(4, '0')}`).join('')}"`;
 const phone = (): string => `+336${randomInt(10_000_000, 99_999_999)}`;
 
 async function keyOf(client: 'app' | 'other', subscriber: object): Promise<string> {
@@ -129,6 +132,25 @@ describe('sendMessage', () => {
     const text = message + 'é'.repeat(100_000 - message.length);
     expect(codeOf(await call('app', operation, { message: text, subscriber }))).toBe('0/0');
     expect(sentWith(mark)).toEqual([{ channel: 'email', to: 'zoe@example.org', text }]);
+  });
+
+  it.each([
+    ['of four bytes each', (text: string): string => JSON.stringify(text), '\u{1f58b}'],
+    ['of three bytes each', (text: string): string => JSON.stringify(text), '\u20ac'],
+    ['written as escapes', escaped, '\u{1f58b}'],
+    ['that look like base64, written as escapes', escaped, 'A'],
+  ])('sends a text of 100,000 characters %s by e-mail, and none of 100,001', async (_what, written, character) => {
+    const { mark, message } = marked();
+    const text = message + character.repeat(100_000 - message.length);
+    const body = (one: string): string => `{"message":${written(one)},"subscriber":${JSON.stringify(subscriber)}}`;
+    expect(codeOf(await call('app', operation, body(text)))).toBe('0/0');
+    expect(sentWith(mark)).toEqual([{ channel: 'email', to: 'zoe@example.org', text }]);
+    const refused = await call('app', operation, body(text + character));
+    expect([codeOf(refused), messageOf(refused)]).toEqual(['1/102', expect.stringMatching(/^\/message.*at most 100000 characters/)]);
+    const plain = await call('app', operation, body(character.repeat(100_001)));
+    expect([codeOf(plain), messageOf(plain)]).toEqual(['1/102', expect.stringMatching(/^\/message.*at most 100000 characters/)]);
+    expect(codeOf(await call('app', operation, body(character.repeat(1_000_000))))).toBe('1/102');
+    expect(sentWith(mark)).toHaveLength(1);
   });
 
   it('sends once for a request that is repeated with its Idempotency-Key, at the same moment too', async () => {

@@ -51,7 +51,7 @@ export const problemStatuses = {
   403: 'The client certificate is not registered, or lacks the role.',
   405: 'Another method than POST.',
   413: 'The body is too large.',
-  415: 'Another media type than application/json, or a Content-Encoding.',
+  415: 'Another media type than application/json, a charset other than utf-8, or a Content-Encoding.',
   422: 'The Idempotency-Key was used with another body.',
   429: 'This client sends more than it may.',
   503: 'The service is overloaded or stops. Nothing was done; try again after Retry-After seconds.',

@@ -5,26 +5,57 @@ import { Socket } from 'node:net';
 /** What tells of HTTP: the request comes first, or an error and its connection. */
 const httpEvents: ReadonlySet<unknown> = new Set(['request', 'checkContinue', 'checkExpectation', 'upgrade', 'connect', 'clientError']);
 
+/** Who is asked before a connection goes on. */
+export interface Guards {
+  /** Whether a new connection may stay; it is closed where not. */
+  mayEnter(socket: Socket): boolean;
+  /** Whether a connection may speak HTTP; it is ended where not. */
+  maySpeak(socket: Socket): boolean;
+  /** Told of a connection that has sent nothing for as long as its handshake might have taken. */
+  saysNothing(socket: Socket): void;
+}
+
 /**
- * An HTTPS server that asks before each request, whatever its kind, and before each answer to bytes that are none, whether the connection may still
- * speak. No listener hears of one that may not, so that none has to ask.
+ * An HTTPS server that asks for each new connection, before each request, whatever its kind, and before each answer to bytes that are none, whether it may
+ * go on. No listener hears of one that may not, so that none has to ask. TLS begins with the first byte: a connection that says nothing costs little more
+ * than its descriptor.
  */
 export class GuardedServer extends Server {
-  readonly #maySpeak: (socket: Socket) => boolean;
+  readonly #guards: Guards;
+  readonly #handshakeTimeoutMs: number;
 
-  /** `maySpeak` ends a connection that may not. */
-  constructor(options: ServerOptions, maySpeak: (socket: Socket) => boolean) {
+  constructor(options: ServerOptions & { readonly handshakeTimeout: number }, guards: Guards) {
     super(options);
-    this.#maySpeak = maySpeak;
+    this.#guards = guards;
+    this.#handshakeTimeoutMs = options.handshakeTimeout;
   }
 
   override emit(event: string, ...args: unknown[]): boolean {
+    const [first, second] = args;
+    if (event === 'connection' && first instanceof Socket) {
+      if (this.#guards.mayEnter(first)) this.#atFirstByte(first, () => super.emit(event, first));
+      return true;
+    }
     if (httpEvents.has(event)) {
-      const [first, second] = args;
       const socket = first instanceof IncomingMessage ? first.socket : second;
       // Handled, as far as Node is concerned.
-      if (!(socket instanceof Socket) || !this.#maySpeak(socket)) return true;
+      if (!(socket instanceof Socket) || !this.#guards.maySpeak(socket)) return true;
     }
     return super.emit(event, ...args);
+  }
+
+  #atFirstByte(socket: Socket, begin: () => void): void {
+    const ended = (): void => void socket.destroy();
+    const late = (): void => {
+      this.#guards.saysNothing(socket);
+      socket.destroy();
+    };
+    socket.setTimeout(this.#handshakeTimeoutMs, late).on('error', ended);
+    socket.once('readable', () => {
+      socket.setTimeout(0).off('timeout', late).off('error', ended);
+      // Nothing to read is the end.
+      if (socket.readableLength === 0) socket.destroy();
+      else begin();
+    });
   }
 }

@@ -3,8 +3,9 @@ import { parseKeyReferenceId } from '../../keys/key-record.ts';
 import { messageMaxCharacters } from '../../messages/messenger.ts';
 import { Refusal } from '../../result-codes.ts';
 import { exampleReference } from '../fields/key-reference.ts';
+import { longText } from '../fields/long-values.ts';
 import { SubscriberField } from '../fields/subscriber.ts';
-import { Sha1Hex, RequestId, Text } from '../fields/values.ts';
+import { Sha1Hex, RequestId } from '../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Line breaks and tabs are text; what else controls a terminal or a protocol is none. */
@@ -12,13 +13,13 @@ const controls = /[^\P{Cc}\t\n\r]/u;
 
 const { email: maxCharacters } = messageMaxCharacters;
 
-const Message = Text.min(1, 'a message is not empty')
+const Message = longText(maxCharacters)
   .superRefine((text, context) => {
-    // Code points, of which each has two units at most: a text that is far too long is not taken apart.
-    if (text.length > 2 * maxCharacters || Array.from(text).length > maxCharacters) context.addIssue(`at most ${maxCharacters} characters`);
+    if (text === '') context.addIssue('a message is not empty');
+    else if (!text.isWellFormed()) context.addIssue('text with a lone surrogate');
     else if (controls.test(text)) context.addIssue('text has no control characters but tabs and line breaks');
   })
-  .meta({ maxLength: maxCharacters })
+  .meta({ minLength: 1, maxLength: maxCharacters })
   .describe('the text; by SMS at most 1,600 characters');
 
 const SenderResponse = z.strictObject({

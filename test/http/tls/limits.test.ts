@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect as connectPlainly, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OpenConnection } from './open-connection.ts';
@@ -13,19 +12,56 @@ afterEach(() => {
 });
 
 /** A connection that says nothing, not even hello. */
-async function silent(): Promise<Socket> {
-  const socket = connectPlainly(listener.port, '127.0.0.1').on('error', () => undefined);
+function silent(localAddress = '127.0.0.1'): Socket {
+  const socket = connectPlainly({ port: listener.port, host: '127.0.0.1', localAddress }).on('error', () => undefined);
   sockets.push(socket);
-  await once(socket, 'connect');
   return socket;
 }
 
+/** However it ends. */
+const ended = async (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.once('close', resolve));
+
 describe('limits of the API listener', () => {
+  it('keeps a registered client its place while strangers come and go, and gives strangers places by address', async () => {
+    listener = await scratchListener({ connectionsMax: 8, connectionsMaxUnadmitted: 3, connectionsMaxUnadmittedPerAddress: 2 });
+    const known = await OpenConnection.open(listener.port, client);
+    expect(await known.send()).toContain('200 OK');
+    const strangers = Array.from({ length: 5 }, () => silent('127.0.0.2'));
+    await Promise.all(strangers.slice(0, 3).map(ended));
+    expect(listener.audited).toEqual(
+      Array.from({ length: 3 }, () => 'more connections without a registered client than limits.connectionsMaxUnadmittedPerAddress'),
+    );
+    expect(listener.unadmittedConnections()).toBe(2);
+    const another = await OpenConnection.open(listener.port, client);
+    for (const connection of [known, another]) expect(await connection.send()).toContain('200 OK');
+    expect(strangers.slice(3).map(({ destroyed }) => destroyed)).toEqual([false, false]);
+    for (const connection of [known, another]) connection.close();
+  });
+
+  it('a client that is not registered has its answer, and keeps no place', async () => {
+    const registered = new Set<boolean>();
+    listener = await scratchListener({ connectionsMaxUnadmittedPerAddress: 1, isRegistered: () => registered.has(true) });
+    const first = await OpenConnection.open(listener.port, client);
+    expect(await first.send()).toContain('200 OK');
+    expect(listener.unadmittedConnections()).toBe(1);
+    const second = await OpenConnection.open(listener.port, client);
+    await first.closed();
+    registered.add(true);
+    expect(await second.send()).toContain('200 OK');
+    expect(listener.unadmittedConnections()).toBe(0);
+    registered.clear();
+    expect(await second.send()).toContain('200 OK');
+    expect(listener.unadmittedConnections()).toBe(1);
+    second.close();
+  });
+
   it('closes connections beyond connectionsMax, and serves again when there is room', async () => {
     listener = await scratchListener({ connectionsMax: 2 });
     const first = await OpenConnection.open(listener.port, client);
+    expect(await first.send()).toContain('200 OK');
     const second = await OpenConnection.open(listener.port, client);
-    await once(await silent(), 'close');
+    expect(await second.send()).toContain('200 OK');
+    await ended(silent());
     expect(listener.audited).toEqual(['more connections than limits.connectionsMax']);
     expect(await first.send()).toContain('200 OK');
     second.close();
@@ -36,7 +72,7 @@ describe('limits of the API listener', () => {
 
   it('closes a connection whose handshake does not end', async () => {
     listener = await scratchListener({ handshakeTimeoutSeconds: 0.2 });
-    await once(await silent(), 'close');
+    await ended(silent());
     expect(listener.audited).toEqual(['TLS handshake: ERR_TLS_HANDSHAKE_TIMEOUT']);
   });
 

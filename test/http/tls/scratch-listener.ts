@@ -46,9 +46,13 @@ export interface ScratchListener extends ApiListener {
 
 /** The API listener with files of its own and a handler that answers 200. `list`: the CRL's PEM; undefined: revocation is not checked. */
 export async function scratchListener(
-  settings: Partial<Config['limits']> & { readonly list?: string | undefined; readonly authorities?: string } = {},
+  settings: Partial<Config['limits']> & {
+    readonly list?: string | undefined;
+    readonly authorities?: string;
+    readonly isRegistered?: (spki: string) => boolean;
+  } = {},
 ): Promise<ScratchListener> {
-  const { list, authorities, ...limits } = settings;
+  const { list, authorities, isRegistered = () => true, ...limits } = settings;
   const own = mkdtempSync(join(directory, 'listener-'));
   const files = { certificate: join(own, 'server.pem'), key: join(own, 'server.key'), clientCertificateAuthority: join(own, 'ca.pem') };
   const listFile = join(own, 'ca.crl');
@@ -80,7 +84,7 @@ export async function scratchListener(
       served.push(request.url ?? '');
       response.end('served');
     },
-    { log, malformed, audit: { refuseClient: (reason) => audited.push(reason) } },
+    { log, malformed, audit: { refuseClient: (reason) => audited.push(reason) }, isRegistered },
   );
   listener.server.listen(0, '127.0.0.1');
   await once(listener.server, 'listening');

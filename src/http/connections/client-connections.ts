@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { Places, type Place, type PlacesSettings } from './places.ts';
+
+/** The connections of a TLS listener: a place each from the first moment on, and one to keep once a registered client has shown itself. */
+export class ClientConnections {
+  readonly #places: Places;
+  /** Until its handshake is over, a connection is known by its two ends. */
+  readonly #entered = new Map<string, Place>();
+  readonly #placeOf = new WeakMap<Socket, Place>();
+
+  constructor(settings: PlacesSettings) {
+    this.#places = new Places(settings);
+  }
+
+  get unadmitted(): number {
+    return this.#places.unadmitted;
+  }
+
+  /** Whether a new connection may stay; it is closed where not. */
+  enter(socket: Socket): boolean {
+    const place = this.#places.enter(socket);
+    if (place === undefined) return false;
+    const ends = endsOf(socket);
+    this.#entered.set(ends, place);
+    socket.once('close', () => {
+      // Its ends may be those of a later one already.
+      if (this.#entered.get(ends) === place) this.#entered.delete(ends);
+    });
+    return true;
+  }
+
+  /** Its handshake is over. */
+  handshaken(socket: TLSSocket): void {
+    const place = this.#entered.get(endsOf(socket));
+    if (place !== undefined) this.#placeOf.set(socket, place);
+  }
+
+  /** At the end of the handshake and at each request: registrations come and go. */
+  settle(socket: Socket, isRegistered: boolean): void {
+    const place = this.#placeOf.get(socket);
+    if (place === undefined) return;
+    if (isRegistered) this.#places.admit(place);
+    else this.#places.withdraw(place);
+  }
+}
+
+function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
+}
