@@ -102,7 +102,8 @@ export function ageInWords({ known, last, lacking, absent }: StateComparison): s
   const place = known === 0 ? 'it names no place in it' : `it is at record ${known}`;
   const lost =
     absent === undefined ? '' : `, and cannot be compared with records ${absent.from} to ${absent.to}, whose files are not there`;
-  return `the state store is older than the audit log: ${place}, and the log has ${last} records; it lacks ${lacking.length} changes${lost}`;
+  const lacks = lacking.length === 0 ? 'no change is lacking' : `it lacks ${lacking.length} of the changes that the log tells of`;
+  return `the state store is older than the audit log: ${place}, and the log has ${last} records; ${lacks}${lost}`;
 }
 
 function commitsByRequest(rows: readonly AuditOutboxRow[]): ReadonlyMap<string, number> {
