@@ -38,25 +38,20 @@ export async function runInStandBy(context: StandByContext, request: AdminReques
 
 async function carryOut(context: StandByContext, request: AdminRequest, uid: number): Promise<Done> {
   const { store, config, comparison, log } = context;
-  switch (request.command) {
-    case 'status':
-      return { result: await standByStatus(context) };
-    case 'state compare':
-      return { result: await comparisonView(store, comparison) };
-    case 'state confirm': {
-      const done = await confirmState(store, config.audit, {
-        kind: 'administration',
-        request: randomUUID(),
-        uid,
-        command: request.command,
-      });
-      log.warn('the operator has confirmed the state store that is older than the audit log', { uid, ...Object(done.result) });
-      context.confirmed();
-      return done;
-    }
-    default:
-      throw new CommandRefused(`signetd waits for a decision and does nothing else: ${ageInWords(comparison)}; ${whatToDo}`);
+  if (request.command === 'status') return { result: await standByStatus(context) };
+  if (request.command === 'state compare') return { result: await comparisonView(store, comparison) };
+  if (request.command === 'state confirm') {
+    const done = await confirmState(store, config.audit, {
+      kind: 'administration',
+      request: randomUUID(),
+      uid,
+      command: request.command,
+    });
+    log.warn('the operator has confirmed the state store that is older than the audit log', { uid, records: comparison.last });
+    context.confirmed();
+    return done;
   }
+  throw new CommandRefused(`signetd waits for a decision and does nothing else: ${ageInWords(comparison)}; ${whatToDo}`);
 }
 
 async function standByStatus({ store, config, configPath, startedAt, comparison }: StandByContext): Promise<StatusView> {
