@@ -19,6 +19,7 @@ import { openKeys } from './daemon/open-keys.ts';
 import { otpDelivery } from './daemon/otp-delivery.ts';
 import { PublishedServices } from './daemon/published-services.ts';
 import { readinessFaults } from './daemon/readiness.ts';
+import { standByWhileOlder } from './daemon/stand-by.ts';
 import { stopService } from './daemon/stopping.ts';
 import { StagedNames } from './documents/paths/staged-names.ts';
 import { Publications } from './documents/publications.ts';
@@ -71,6 +72,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   const sockets = listenFds(process.env, process.pid, Object.keys(config.listeners));
   manager.status('starting: waiting for the token and the state store');
   const store = await openStateStore(config.state, log);
+  await standByWhileOlder({ config, configPath, startedAt, store, log, manager, sockets });
   const metrics = new Metrics();
   const tokenMetrics = metrics.token({ ready: () => token.ready, waiting: () => token.waiting });
   const token = new TokenClient(config.token, configPath, log, (operation, status, waitedMs, tokenMs) => {

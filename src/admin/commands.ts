@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AdministrationEntry } from '../audit/record.ts';
+import { compareState } from '../audit/compare-state.ts';
 import { ConfigError } from '../config/config.ts';
 import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
@@ -10,6 +11,7 @@ import { findKeyView, keyPage } from './key-view.ts';
 import type { AdminAnswer, AdminRequest } from './protocol.ts';
 import { CommandRefused, type Done } from './refused.ts';
 import { reloadConfiguration, sayNotReloaded } from './reload.ts';
+import { comparisonView } from './state-commands.ts';
 import { statusView, type StatusSources } from './status.ts';
 
 export interface AdminContext extends ClientCommands, KeyCommands, StatusSources {
@@ -48,6 +50,13 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return unlockKey(context, request, entry);
     case 'key remove':
       return removeKey(context, request, entry);
+    case 'state compare':
+      return looked(context, entry, async () => comparisonView(context.store, await compareState(context.store, context.config().audit)));
+    case 'state confirm':
+      return context.audit.administer(entry, async () => {
+        // It is looked at before anything is served, and goes on with the log from then on.
+        throw new CommandRefused('the state store is not older than the audit log: there is nothing to confirm');
+      });
     // Monitoring asks for it again and again, and it must answer where nothing can be recorded.
     case 'status':
       return { result: await statusView(context) };

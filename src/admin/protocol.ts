@@ -47,6 +47,8 @@ export const AdminRequest = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('key show'), reference: Fingerprint }),
   z.strictObject({ command: z.literal('key unlock'), reference: Fingerprint }),
   z.strictObject({ command: z.literal('key remove'), reference: Fingerprint }),
+  z.strictObject({ command: z.literal('state compare') }),
+  z.strictObject({ command: z.literal('state confirm') }),
   z.strictObject({ command: z.literal('status') }),
   z.strictObject({ command: z.literal('reload') }),
 ]);

@@ -34,6 +34,52 @@ export type KeyView = z.output<typeof KeyView>;
 /** A page of keys. `more`: there are some after the last one. */
 export const KeyPage = z.strictObject({ keys: z.array(KeyView), more: z.boolean() });
 
+/** How the state store stands to the audit log. */
+export const ComparisonView = z.strictObject({
+  /** Name of the log. */
+  log: z.string(),
+  isOlder: z.boolean(),
+  /** Number of the record that the state store names as its place in the log; 0: none. */
+  knownRecord: z.int(),
+  lastRecord: z.int(),
+  /** Changes that the log tells of and the state store lacks: the first ones. */
+  lacking: z.array(
+    z.strictObject({
+      record: z.int(),
+      time: z.string(),
+      /** The operation of a request, or an operator's command. */
+      by: z.string(),
+      client: z.string().nullable(),
+      tenant: z.string().nullable(),
+      /** `keyReference.reference`. */
+      key: z.string().nullable(),
+      effect: z.string(),
+      /** What a confirmation does about it. */
+      remedy: z.string(),
+      isLost: z.boolean(),
+    }),
+  ),
+  /** All of them. */
+  lackingCount: z.int(),
+  /** Records whose files are not there. */
+  absent: z.strictObject({ from: z.int(), to: z.int() }).nullable(),
+  /** Requests of an earlier version, whose records do not say what they changed. */
+  untold: z.int(),
+});
+export type ComparisonView = z.output<typeof ComparisonView>;
+
+/** A state store that was confirmed. */
+export const ConfirmedView = z.strictObject({
+  /** Records that it had not known. */
+  from: z.int(),
+  to: z.int(),
+  /** Changes that were made again. */
+  applied: z.int(),
+  /** Those that could not be. */
+  lost: z.int(),
+});
+export type ConfirmedView = z.output<typeof ConfirmedView>;
+
 export const StatusView = z.strictObject({
   version: z.string(),
   pid: z.int(),

@@ -3,11 +3,13 @@ import { mkdir } from 'node:fs/promises';
 import { DirectoryLock } from '../service/directory-lock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AccountHead } from '../token/account-files.ts';
+import { whenCommitted } from '../state/step.ts';
 import type { AdministrationWork, Audit, Outcome } from './audit.ts';
 import { tellingUses, UseTeller } from './told-uses.ts';
 import { administrationStep, AuditedRequest, carriedOut, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
 import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
+import type { Effect } from './effect.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
 import { requestsInChain, type Outbox } from './outbox.ts';
@@ -62,14 +64,17 @@ export class AuditLog implements Audit {
   readonly #unrecorded = new Set<string>();
   #usesOutside: string[] = [];
   #replaying = false;
+  /** Number of the last record that the state store has named as its place. */
+  #kept: number;
   #lastCheckpoint: Place | undefined;
   #lastCheckpointAt: number | undefined;
   #checkpointing: Promise<void> | undefined;
   /** After a failure: when the next checkpoint may be tried. */
   #notBefore = 0;
 
-  private constructor(options: AuditLogOptions, lock: DirectoryLock, chain: Chain) {
+  private constructor(options: AuditLogOptions, lock: DirectoryLock, chain: Chain, kept: number) {
     this.#options = options;
+    this.#kept = kept;
     this.#lock = lock;
     this.#chain = chain;
     this.#writer = new GroupWriter(chain, options.log, () => {
@@ -82,11 +87,12 @@ export class AuditLog implements Audit {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });
     const lock = new DirectoryLock(options.directory, 'the audit log');
     try {
-      const found = await findTail(options.directory, await options.memory.head());
+      const head = await options.memory.head();
+      const found = await findTail(options.directory, head);
       if (found.gap !== undefined) options.log.error('the audit log is not what it was; it goes on in a new file', { reason: found.gap });
       const { directory, name, rotateBytes, signer } = options;
       const chain = new Chain({ directory, log: name, publicKey: signer.publicKey, rotateBytes }, found);
-      const audit = new AuditLog(options, lock, chain);
+      const audit = new AuditLog(options, lock, chain, head?.n ?? 0);
       await audit.#start(found.cutBytes);
       return audit;
     } catch (error) {
@@ -114,15 +120,15 @@ export class AuditLog implements Audit {
   }
 
   async finish(
-    { requester, key, digests, uses, identityToken, tampered, isRepeated, outboxIds }: AuditedRequest,
+    { requester, key, digests, uses, identityToken, tampered, isRepeated, outboxIds, effects }: AuditedRequest,
     outcome: Outcome,
   ): Promise<void> {
     const what = { key, digests: digests.length === 0 ? undefined : digests, uses: uses.record() };
-    const details = { ...what, identityToken, repeated: isRepeated ? true : undefined };
+    const details = { ...what, identityToken, repeated: isRepeated ? true : undefined, effects: effects.length === 0 ? undefined : effects };
     const entry = { kind: 'request' as const, ...requester, ...details, tampered, ...outcome };
     try {
-      await this.record(entry);
-      this.#options.outbox?.done(outboxIds);
+      const place = await this.record(entry);
+      this.#options.outbox?.done(outboxIds, place);
     } catch (error) {
       if (outboxIds.length > 0) this.#unrecorded.add(requester.request);
       throw error;
@@ -133,6 +139,7 @@ export class AuditLog implements Audit {
     this.#writer.checkWritable();
     const ids: string[] = [];
     const uses = new UseTeller();
+    const effects: Effect[] = [];
     let said: Partial<AdministrationEntry> = {};
     try {
       const done = await tellingUses(uses, async () =>
@@ -140,7 +147,7 @@ export class AuditLog implements Audit {
           said = known;
           const { id, step } = administrationStep(this.#options.name, { ...entry, ...known, uses: uses.sofar() });
           ids.push(id);
-          return [step];
+          return [whenCommitted(step, () => effects.push({ effect: entry.command }))];
         }),
       );
       said = { ...said, ...done.said };
@@ -149,24 +156,25 @@ export class AuditLog implements Audit {
       said = { ...said, fault: reasonOf(error).replaceAll('\n', '; ') };
       throw error;
     } finally {
-      await this.#administered({ ...entry, ...said, uses: uses.record() }, ids);
+      await this.#administered({ ...entry, ...said, uses: uses.record(), effects: effects.length === 0 ? undefined : effects }, ids);
     }
   }
 
   async #administered(entry: AdministrationEntry, ids: readonly string[]): Promise<void> {
     try {
-      await this.record(entry);
-      this.#options.outbox?.done(ids);
+      const place = await this.record(entry);
+      this.#options.outbox?.done(ids, place);
     } catch (error) {
       if (ids.length > 0) this.#unrecorded.add(entry.request);
       throw error;
     }
   }
 
-  /** Returns once the record is on the disk. @throws {Refusal} STORE_FULL */
-  async record(entry: RequestEntry | AdministrationEntry): Promise<void> {
-    await this.#writer.append(entry);
+  /** Returns its place once the record is on the disk. @throws {Refusal} STORE_FULL */
+  async record(entry: RequestEntry | AdministrationEntry): Promise<FilePlace> {
+    const place = await this.#writer.append(entry);
     if (this.#recordsSinceCheckpoint >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.#checkpoint();
+    return place;
   }
 
   isRecorded(request: string): boolean {
@@ -191,6 +199,8 @@ export class AuditLog implements Audit {
     await this.#checkpointing;
     await this.#checkpoint();
     await this.#sweep();
+    // Says that the state store has named the one before it: one that is restored from before it is found to be older, whatever happened since.
+    await this.#checkpoint();
     await this.#writer.close();
     this.#lock.release();
   }
@@ -227,8 +237,9 @@ export class AuditLog implements Audit {
     const settled = (await outbox?.settled()) ?? [];
     if (settled.length === 0) return;
     const inChain = await requestsInChain(directory, settled);
+    const place = { ...this.#chain.tail, file: this.#chain.file };
     for (const { entry, ids } of settled) {
-      if (inChain.has(entry.request)) outbox?.done(ids);
+      if (inChain.has(entry.request)) outbox?.done(ids, place);
       else this.#unrecorded.add(entry.request);
     }
   }
@@ -241,9 +252,9 @@ export class AuditLog implements Audit {
     try {
       for (const { entry, ids } of await outbox.settled()) {
         if (!this.#unrecorded.has(entry.request)) continue;
-        await this.#writer.append(entry);
+        const place = await this.#writer.append(entry);
         this.#unrecorded.delete(entry.request);
-        outbox.done(ids);
+        outbox.done(ids, place);
       }
     } catch (error) {
       log.error('audit records wait in the state store', { requests: this.#unrecorded.size, reason: reasonOf(error) });
@@ -275,11 +286,12 @@ export class AuditLog implements Audit {
       if (!isIntact) log.error('somebody else changed the audit log; it goes on in a new file');
       const { n, hash } = this.#chain.tail;
       const account = await accountHeads?.();
-      const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, signer);
+      const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, this.#kept, signer);
       const place = await this.#writer.append({ ...entry, account });
       this.#lastCheckpoint = place;
       this.#lastCheckpointAt = Date.now();
       await memory.keepHead(place);
+      this.#kept = place.n;
       // The log of the service is a second place for it, which an operator sends elsewhere.
       log.info('audit checkpoint', { log: name, record: place.n, hash: place.hash });
     } catch (error) {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { step, type Step } from '../state/step.ts';
+import { step, whenCommitted, type Step } from '../state/step.ts';
+import type { Effect, StateChange } from './effect.ts';
 import { tellingUses, UseTeller } from './told-uses.ts';
 import type { AdministrationEntry, IdentityTokenDetails, RequestEntry } from './record.ts';
 
@@ -19,11 +20,10 @@ export interface AuditDetails {
 }
 
 /** What the outbox holds until the request's own record is in the chain. */
-export interface OutboxRecord extends Requester {
+export interface OutboxRecord extends Requester, Effect {
   readonly requestID?: string | undefined;
   readonly key?: string | undefined;
   readonly uses?: readonly string[] | undefined;
-  readonly effect: string;
 }
 
 /** A request on its way through an operation. */
@@ -39,6 +39,7 @@ export class AuditedRequest implements AuditDetails {
   readonly digests: string[] = [];
   identityToken: IdentityTokenDetails | undefined;
   tampered: string | undefined;
+  readonly #effects: Effect[] = [];
   #isRepeated = false;
 
   constructor(log: string, requester: Requester) {
@@ -63,12 +64,19 @@ export class AuditedRequest implements AuditDetails {
     return this.#outboxIds;
   }
 
-  settlement(effect: string): Step<'addAuditRecord'> {
+  /** What is known to be committed for it. */
+  get effects(): readonly Effect[] {
+    return this.#effects;
+  }
+
+  settlement(effect: string, change?: StateChange): Step<'addAuditRecord'> {
     const id = `${this.#log}:${this.requester.request}:${this.#outboxIds.length}`;
     this.#outboxIds.push(id);
-    const record: OutboxRecord = { ...this.requester, requestID: this.requestID, key: this.key, uses: this.uses.sofar(), effect };
+    const record: OutboxRecord = { ...this.requester, requestID: this.requestID, key: this.key, uses: this.uses.sofar(), effect, change };
     // By this machine's clock, which the times of the log are of: they are compared.
-    return step('addAuditRecord', { id, created_at: Date.now(), record: JSON.stringify(record) });
+    return whenCommitted(step('addAuditRecord', { id, created_at: Date.now(), record: JSON.stringify(record) }), () => {
+      this.#effects.push({ effect, change });
+    });
   }
 }
 
@@ -88,10 +96,13 @@ export function noteTampering(fault: string): void {
   if (request !== undefined) request.tampered = fault;
 }
 
-/** The record of a settlement, for the same commit; none outside of a request. `effect` says what the commit does, such as `a key was made`. */
-export function auditSteps(effect: string): readonly Step<'addAuditRecord'>[] {
+/**
+ * The record of a settlement, for the same commit; none outside of a request. `effect` says what the commit does, such as `a key was made`; `change` what an
+ * older state store is to be told of it.
+ */
+export function auditSteps(effect: string, change?: StateChange): readonly Step<'addAuditRecord'>[] {
   const request = currentRequest.getStore();
-  return request === undefined ? [] : [request.settlement(effect)];
+  return request === undefined ? [] : [request.settlement(effect, change)];
 }
 
 /** The same for an operator's command. Its identifier is that of the log and the command, since it changes the state store once. */

@@ -16,14 +16,18 @@ export function checkpointText({ log, records, hash: head, time }: Checkpoint): 
   return `signetd audit checkpoint v1\nlog: ${log}\nrecords: ${records}\nhash: ${head}\ntime: ${time}\n`;
 }
 
-export async function signCheckpoint(checkpoint: Checkpoint, signer: CheckpointSigner): Promise<CheckpointEntry> {
+/** `kept`: as in the entry. */
+export async function signCheckpoint(checkpoint: Checkpoint, kept: number, signer: CheckpointSigner): Promise<CheckpointEntry> {
   const value = await signer.sign(Buffer.from(checkpointText(checkpoint)));
   if (value.length !== 64) throw new RangeError('a P-256 signature value has 64 bytes');
   const signature = der.sequence(der.integer(value.subarray(0, 32)), der.integer(value.subarray(32)));
-  return { kind: 'checkpoint', checkpoint, signature: Buffer.from(signature).toString('base64') };
+  return { kind: 'checkpoint', checkpoint, kept, signature: Buffer.from(signature).toString('base64') };
 }
 
-export function checkpointVerifies({ checkpoint, signature }: CheckpointEntry, publicKey: KeyObject): boolean {
+export function checkpointVerifies(
+  { checkpoint, signature }: Pick<CheckpointEntry, 'checkpoint' | 'signature'>,
+  publicKey: KeyObject,
+): boolean {
   return dataVerifies(
     publicKey,
     { scheme: 'ECDSA', hash: 'sha256' },

@@ -22,7 +22,7 @@ interface Scan {
 }
 
 /**
- * Where the log goes on after a start; `known` is its last checkpoint, as the state store keeps it. A half-written line at the end is what a crash
+ * Where the log goes on after a start; `known` is the place in it that the state store names. A half-written line at the end is what a crash
  * leaves, and is cut. What a crash cannot leave (records that the state store knows of are missing, or the newest file breaks the chain) is left as it
  * is, and a new file says so: its gap stays for all to see.
  */
@@ -53,11 +53,12 @@ export async function findTail(directory: string, known: FilePlace | undefined):
 }
 
 function gapOf(scan: Scan | undefined, known: FilePlace | undefined): string | undefined {
-  if (scan === undefined) return known === undefined ? undefined : `the log is gone; its last checkpoint was record ${known.n}`;
+  if (scan === undefined) return known === undefined ? undefined : `the log is gone; the state store knows it up to record ${known.n}`;
   if (scan.damagedLine !== undefined) return `line ${scan.damagedLine} of the newest file breaks the chain`;
   if (known === undefined) return undefined;
-  if (known.n > scan.tail.n) return `the log ended at record ${scan.tail.n}; its last checkpoint was record ${known.n}`;
-  if (scan.hashOfKnown !== undefined && scan.hashOfKnown !== known.hash) return `record ${known.n} is not the checkpoint that was written`;
+  if (known.n > scan.tail.n) return `the log ended at record ${scan.tail.n}; the state store knows it up to record ${known.n}`;
+  if (scan.hashOfKnown !== undefined && scan.hashOfKnown !== known.hash)
+    return `record ${known.n} is not the one that the state store knows`;
   return undefined;
 }
 

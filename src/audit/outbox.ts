@@ -1,8 +1,9 @@
 import type { StateStore } from '../state/state-store.ts';
+import { step } from '../state/step.ts';
 import type { OutboxRecord } from './audited-request.ts';
 import { auditFiles } from './file-names.ts';
 import { readLines } from './read-lines.ts';
-import type { AdministrationEntry, RequestEntry } from './record.ts';
+import type { AdministrationEntry, FilePlace, RequestEntry } from './record.ts';
 
 /** Far more than can be on their way at once. */
 const maxRows = 100_000;
@@ -23,6 +24,8 @@ export class Outbox {
   readonly #store: StateStore;
   readonly #log: string;
   #done: string[] = [];
+  /** No record that is done is after it. */
+  #upTo: FilePlace | undefined;
   #sweeping: Promise<void> | undefined;
 
   constructor(store: StateStore, log: string) {
@@ -37,19 +40,22 @@ export class Outbox {
     return [...requests.values()].map((group) => {
       // Written by `AuditedRequest.settlement`, or by `administrationStep`, which gives the kind too.
       const records = group.map(({ record }) => JSON.parse(record) as OutboxRecord);
-      const { effect: _effect, ...last } = records.at(-1) ?? {};
+      const { effect: _effect, change: _change, ...last } = records.at(-1) ?? {};
+      const effects = records.map(({ effect, change }) => ({ effect, change }));
       const replayed = records.map(({ effect }) => effect).join('; ');
       return {
-        entry: { kind: 'request', ...last, replayed } as Settled['entry'],
+        entry: { kind: 'request', ...last, effects, replayed } as Settled['entry'],
         ids: group.map(({ id }) => id),
         since: Math.min(...group.map(({ created_at: createdAt }) => createdAt)),
       };
     });
   }
 
-  /** Their records are in the chain: they go with the next `sweep`. */
-  done(ids: readonly string[]): void {
-    if (ids.length > 0) this.#done.push(...ids);
+  /** Their records are in the chain, none after `place`: they go with the next `sweep`. */
+  done(ids: readonly string[], place: FilePlace): void {
+    if (ids.length === 0) return;
+    this.#done.push(...ids);
+    if (place.n > (this.#upTo?.n ?? 0)) this.#upTo = place;
   }
 
   /** One at a time: two would take the same records, and forget others. */
@@ -60,10 +66,15 @@ export class Outbox {
     return this.#sweeping;
   }
 
+  /**
+   * The store names its place in the log in the commit that forgets what it has told the log: of any record behind that place it has the changes, of any
+   * after it the outbox has what was committed. So a store that is older than the log is known by a record that it has nothing of.
+   */
   async #deleteDone(): Promise<void> {
-    while (this.#done.length > 0) {
+    while (this.#done.length > 0 && this.#upTo !== undefined) {
       const ids = this.#done.slice(0, deletedAtOnce);
-      await this.#store.run('deleteAuditRecords', ids);
+      const { n: records, hash, file } = this.#upTo;
+      await this.#store.commit([step('keepAuditHead', { log: this.#log, records, hash, file }), step('deleteAuditRecords', ids)]);
       this.#done = this.#done.slice(ids.length);
     }
   }

@@ -1,4 +1,5 @@
 import type { AccountHead } from '../token/account-files.ts';
+import type { Effect } from './effect.ts';
 
 /** What a record of the audit log says, apart from its place in the chain. Never content, never a secret. */
 export type Entry = RequestEntry | AdministrationEntry | RefusedEntry | CheckpointEntry | OpenEntry | CloseEntry | StartEntry | OutageEntry;
@@ -34,6 +35,8 @@ export interface RequestEntry {
   readonly minor?: number | undefined;
   /** Status of the HTTP problem that was answered. */
   readonly status?: number | undefined;
+  /** What the state store has committed for it: one that lacks it is older than the log. */
+  readonly effects?: readonly Effect[] | undefined;
   /** What the state store had committed for a request whose own record a crash or a full disk prevented. */
   readonly replayed?: string | undefined;
 }
@@ -46,6 +49,8 @@ export interface IdentityTokenDetails {
   readonly issuer?: string;
   /** `jti`, cut to 128 characters. */
   readonly id?: string;
+  /** Where it makes one certificate alone: what the state store knows it by from then on, and until when, milliseconds since epoch. */
+  readonly used?: { readonly id: string; readonly until: number };
 }
 
 /** What an operator did, by signetctl or by a signal, or the service for its authorities by itself. */
@@ -73,6 +78,10 @@ export interface AdministrationEntry {
   readonly uses?: readonly string[] | undefined;
   /** Members of the configuration that have other values now. */
   readonly changed?: readonly string[] | undefined;
+  /** Of `state confirm`: the records that the state store had not known, and how many of their changes were made again, or are lost. */
+  readonly confirmed?: { readonly from: number; readonly to: number; readonly applied: number; readonly lost: number } | undefined;
+  /** As of a request. */
+  readonly effects?: readonly Effect[] | undefined;
   /** Why it was not done, or how it failed. */
   readonly fault?: string | undefined;
   /** What the state store had committed for it, where a crash or a full disk prevented its own record. */
@@ -92,6 +101,8 @@ export interface RefusedEntry {
 export interface CheckpointEntry {
   readonly kind: 'checkpoint';
   readonly checkpoint: Checkpoint;
+  /** Number of the last record that the state store is known to name as its own place in the log; 0: none. */
+  readonly kept: number;
   /** ECDSA-Sig-Value (RFC 3279 §2.2.3), base64. */
   readonly signature: string;
   /** Where the chains of the token host's account of uses ended, or were later. The next checkpoint covers it. */

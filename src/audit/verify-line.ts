@@ -26,6 +26,8 @@ const Line = z.discriminatedUnion('kind', [
     ...place,
     kind: z.literal('checkpoint'),
     checkpoint: z.strictObject({ log: z.string(), records: Count, hash: Hash, time: Time }),
+    /** Absent in logs of earlier versions. */
+    kept: Count.optional(),
     signature: z.base64(),
     account: z.array(z.strictObject({ chain: Count, n: Count, hash: Hash })).optional(),
   }),

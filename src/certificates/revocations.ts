@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { auditSteps } from '../audit/audited-request.ts';
+import type { StateChange } from '../audit/effect.ts';
 import type { TenantId } from '../clients/caller.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
@@ -19,6 +20,7 @@ export interface RevocationChange {
   readonly steps: readonly Step[];
   /** For the audit log. */
   readonly effect: string;
+  readonly change: StateChange;
   readonly answer: object;
 }
 
@@ -77,8 +79,8 @@ export class Revocations {
     return date;
   }
 
-  async #commit({ steps, effect, answer }: RevocationChange): Promise<void> {
-    await this.#store.commit([...steps, ...auditSteps(effect), ...(await outcomeSteps({ answer }))]);
+  async #commit({ steps, effect, change, answer }: RevocationChange): Promise<void> {
+    await this.#store.commit([...steps, ...auditSteps(effect, change), ...(await outcomeSteps({ answer }))]);
   }
 }
 
@@ -86,18 +88,21 @@ function changeOf(
   { sha1, authority, serial_number: serialNumber, not_after: notAfter, ...certificate }: CertificateWithRevocation,
   asked: RevocationReason,
   now: number,
-): Pick<RevocationChange, 'steps' | 'effect'> & { readonly date: Date } {
+): Pick<RevocationChange, 'steps' | 'effect' | 'change'> & { readonly date: Date } {
   const heldSince = certificate.reason === holdReason ? certificate.revoked_at : null;
   // CRLs and OCSP answers tell seconds.
   const moment = Math.floor(now / 1000) * 1000;
   const reason = reasonCode(asked);
   if (reason === undefined) {
     const release = step('releaseHold', { sha1, authority, serialNumber });
-    return { date: new Date(moment), steps: [release], effect: 'the certificate is released from hold' };
+    const change = { kind: 'revocation' as const, authority, serialNumber, reason: null, date: moment, notAfter };
+    return { date: new Date(moment), steps: [release], effect: 'the certificate is released from hold', change };
   }
   const revocation = { sha1, heldSince, authority, serial_number: serialNumber, reason, revoked_at: moment, not_after: notAfter };
   const effect = reason === holdReason ? 'the certificate is on hold' : 'the certificate is revoked';
-  return { date: new Date(heldSince ?? moment), steps: [step('revoke', revocation)], effect };
+  const date = heldSince ?? moment;
+  const change = { kind: 'revocation' as const, authority, serialNumber, reason, date, notAfter };
+  return { date: new Date(date), steps: [step('revoke', revocation)], effect, change };
 }
 
 function refused(message: string): Refusal {

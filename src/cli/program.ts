@@ -19,6 +19,8 @@ import { keyShow } from './key/show.ts';
 import { keyRemove, keyUnlock } from './key/unlock-remove.ts';
 import { complain, tell, type Outcome } from './outcome.ts';
 import { reload } from './reload.ts';
+import { stateCompare } from './state/compare.ts';
+import { stateConfirm } from './state/confirm.ts';
 import { status } from './status.ts';
 import { InitOptions, tokenInit } from './token/init.ts';
 import { tokenInventory } from './token/inventory.ts';
@@ -121,6 +123,16 @@ function programOf(end: (exitCode: number) => void): Command {
       .description('destroy a private key for good, without its secret')
       .argument('<reference>', 'its keyReference.reference'),
     keyRemove,
+  );
+
+  const state = program.command('state').description('the state store and the audit log');
+  runs(state.command('compare').description('whether the state store has all that the audit log tells of'), NoOptions, stateCompare);
+  runs(
+    state
+      .command('confirm')
+      .description('go on with a state store that is older than the audit log: what was revoked and removed since is so again'),
+    NoOptions,
+    stateConfirm,
   );
 
   const token = program.command('token').description('the PKCS#11 token');

@@ -49,7 +49,11 @@ export class KeyCreation {
       const insert = step('insertKey', { certificate: row, key, issuers, keysMax });
       const created = { reference: parseKeyReferenceId(row.sha1), secret };
       const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
-      await store.commit([insert, ...(request.steps ?? []), ...auditSteps('the key and its certificate exist'), ...outcome]);
+      const told = auditSteps('the key and its certificate exist', {
+        kind: 'creation',
+        ...{ authority: row.authority, serialNumber: row.serial_number, tokenKey: id },
+      });
+      await store.commit([insert, ...(request.steps ?? []), ...told, ...outcome]);
       return created;
     } catch (error) {
       await destruction.undoCreation(id);

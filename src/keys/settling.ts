@@ -1,4 +1,5 @@
 import { auditSteps } from '../audit/audited-request.ts';
+import type { Effect, StateChange } from '../audit/effect.ts';
 import { Refusal } from '../result-codes.ts';
 import type { Holding } from '../state/repositories/attempts.ts';
 import { claimIsLost } from '../state/repositories/kept-answers.ts';
@@ -25,6 +26,7 @@ export interface CommittedPurpose {
   readonly steps: readonly Step[];
   /** For the audit log. */
   readonly effect: string;
+  readonly change: StateChange;
   /** What the caller is answered. */
   readonly answer: object;
 }
@@ -67,7 +69,11 @@ export class Settling {
     const work = step('settleUse', this.#settlement(key, reservation, 'wrong', 'failed'));
     const outcome = await outcomeSteps({ refusal: new Refusal('ACTIVATION_FAILED') });
     try {
-      const [counters] = await this.#store.commit([work, ...auditSteps('a failed attempt is counted'), ...outcome]);
+      const [counters] = await this.#store.commit([
+        work,
+        ...auditSteps('a failed attempt is counted', { kind: 'failed attempt' }),
+        ...outcome,
+      ]);
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
       // Who has the request by now counts its failure. Otherwise nobody is told of it, and it counts as soon as the store answers.
@@ -91,13 +97,9 @@ export class Settling {
     const fate = usesUpOtp ? 'used' : 'kept';
     const work = step('settleUse', { ...this.#settlement(key, reservation, 'right', fate), change, holding, setsBack });
     const kept = outcome === undefined ? [] : await outcomeSteps(outcome);
+    const told = effectOf(change, purpose, usesUpOtp);
     try {
-      const [counters] = await this.#store.commit([
-        work,
-        ...(purpose?.steps ?? []),
-        ...auditSteps(effectOf(change, purpose, usesUpOtp)),
-        ...kept,
-      ]);
+      const [counters] = await this.#store.commit([work, ...(purpose?.steps ?? []), ...auditSteps(told.effect, told.change), ...kept]);
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
       if (reservation !== undefined) {
@@ -160,14 +162,13 @@ function isOf(error: unknown, text: string): boolean {
   return error instanceof Error && error.message.includes(text);
 }
 
-function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): string {
-  const what =
-    purpose !== undefined
-      ? purpose.effect
-      : change === undefined
-        ? 'the secret was right'
-        : change.kind === 'end'
-          ? 'the key is out of use'
-          : 'the key has another password';
-  return usesUpOtp ? `${what}; the one-time password is used up` : what;
+function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): Effect {
+  const { effect, change: told } = purpose ?? effectOfKey(change);
+  return { effect: usesUpOtp ? `${effect}; the one-time password is used up` : effect, change: told };
+}
+
+function effectOfKey(change: KeyChange | undefined): Effect {
+  if (change === undefined) return { effect: 'the secret was right' };
+  if (change.kind === 'end') return { effect: 'the key is out of use', change: { kind: 'key end', state: change.to } };
+  return { effect: 'the key has another password', change: { kind: 'password' } };
 }

@@ -21,5 +21,18 @@ export function deciding<N extends RepositoryName>(one: Step<N>): Step<N> {
   return { ...one, decides: true };
 }
 
+const listeners = new WeakMap<Step, () => void>();
+
+/** Has somebody told when the commit that the step belongs to is known to be done, before whoever asked for it goes on. */
+export function whenCommitted<N extends RepositoryName>(one: Step<N>, told: () => void): Step<N> {
+  listeners.set(one, told);
+  return one;
+}
+
+/** For stores: these steps are done, for good. */
+export function tellCommitted(steps: readonly Step[]): void {
+  for (const one of steps) listeners.get(one)?.();
+}
+
 /** The answers of steps, in their order. */
 export type StepResults<S extends readonly Step[]> = { [I in keyof S]: S[I] extends Step<infer N> ? RepositoryResult<N> : never };

@@ -8,7 +8,7 @@ import type { FromDatabase, Opening, ToDatabase } from './database-thread.ts';
 import type { Change, FaultKind } from './database.ts';
 import type { RepositoryArgument, RepositoryName, RepositoryResult } from './operations.ts';
 import type { StateStore } from './state-store.ts';
-import { step, type Step, type StepResults } from './step.ts';
+import { step, tellCommitted, type Step, type StepResults } from './step.ts';
 import { StoreUnavailable } from './store-unavailable.ts';
 
 interface Pending {
@@ -69,6 +69,8 @@ export class ThreadedStore implements StateStore {
 
   async commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>> {
     const values = await this.#ask((id) => ({ kind: 'work', id, steps }));
+    // Those after a step that decided against them were not done.
+    tellCommitted(Array.isArray(values) ? steps.slice(0, values.length) : steps);
     // The thread ran exactly the functions that the steps name.
     return values as StepResults<S>;
   }

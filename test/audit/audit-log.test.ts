@@ -48,12 +48,12 @@ describe('the audit log', () => {
     expect((await scratch.verify()).bad).toBeUndefined();
   });
 
-  it('signs a checkpoint at the start, every so many records, and at the stop', async () => {
+  it('signs a checkpoint at the start, every so many records, and two at the stop', async () => {
     audit = await scratch.open({ checkpointRecords: 10 });
     for (let number = 0; number < 25; number += 1) await audit.record(requestEntry(number));
     await stopped(audit);
     const covered = ofKind('checkpoint').map(({ checkpoint }) => (checkpoint as { records: number }).records);
-    expect(covered).toHaveLength(4);
+    expect(covered).toHaveLength(5);
     expect(covered.at(-1)).toBe(written().length - 1);
     expect(scratch.memory.kept?.n).toBe(written().length);
   });
@@ -152,7 +152,7 @@ describe('an audit log that is opened again', () => {
     await audit.record(requestEntry(1));
     expect((await scratch.verify()).bad).toEqual({
       file: firstFile,
-      line: 15,
+      line: 16,
       why: 'the file ends without its last record',
     });
   });

@@ -1,12 +1,16 @@
 import { spawn } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomInt } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { compareState } from '../../src/audit/compare-state.ts';
 import { verifyAuditLog, type VerifyResult } from '../../src/audit/verify.ts';
 import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+
+/** `SIGNETD_KILLS=300` is what a release is tried with. */
+const crashes = Number(process.env['SIGNETD_KILLS'] ?? 20);
 
 let directory: string;
 let logDirectory: string;
@@ -87,6 +91,15 @@ describe('a crash', () => {
     // What the last kill cut short may be half a line.
     expect(bad === undefined || bad.why === 'it is cut off').toBe(true);
   });
+
+  it('never makes the state store look older than the log, wherever it comes', async () => {
+    for (let round = 0; round < crashes; round += 1) {
+      await killedAfter(randomInt(1, 100) * (round % 4 === 3 ? 10 : 1));
+      const comparison = await withStore(async (store) => compareState(store, { directory: logDirectory, name: 'signetd' }));
+      expect(comparison).toMatchObject({ isOlder: false, lacking: [], untold: 0 });
+      expect(comparison.last).toBeGreaterThan(round);
+    }
+  }, 300_000);
 
   it('between a commit and its record is made good at the next start, once', async () => {
     await killedAfter(1000, 'die-between');

@@ -32,14 +32,14 @@ test('a sweep that begins while the one before it waits for the store forgets no
   const [early, late] = ['signetd:early:0', 'signetd:late:0'] as const;
   for (const id of [early, late]) await store.run('addAuditRecord', { id, created_at: 1, record: '{}' });
   const outbox = new Outbox(store, 'signetd');
-  outbox.done([early]);
+  outbox.done([early], { n: 1, hash: 'a', file: 1 });
   const sweeps = [outbox.sweep(), outbox.sweep()];
   await expect.poll(() => store.waiting.length).toBeGreaterThan(0);
   // Time for the second one to ask the store as well, if it does.
   await store.answer();
   store.waiting.shift()?.resolve();
   await sweeps[0];
-  outbox.done([late]);
+  outbox.done([late], { n: 2, hash: 'b', file: 1 });
   for (const answer of store.waiting.splice(0)) answer.resolve();
   await sweeps[1];
   const last = outbox.sweep();

@@ -52,20 +52,36 @@ export class DaemonProcess {
 
   /** Starts it and waits until it is ready. */
   async start(): Promise<void> {
-    const log = openSync(logFile(), 'a');
-    this.#child = spawn(process.execPath, ['dist/main.js', '--config', this.#configFile], { stdio: ['ignore', log, log] });
-    closeSync(log);
+    this.#spawn();
     await this.ready();
+  }
+
+  /** Starts it and answers the first thing that it says of its readiness: status and body. */
+  async startAndAsk(): Promise<{ readonly status: number; readonly text: string }> {
+    this.#spawn();
+    const deadline = Date.now() + readySeconds * 1000;
+    for (;;) {
+      const said = await this.#readiness();
+      if (said !== undefined) return said;
+      this.#checkAlive(deadline);
+      await delay(readyPollMs);
+    }
+  }
+
+  /** Waits until it has ended by itself. Answers its exit status. */
+  async ended(): Promise<number | null> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined) return null;
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    return child.exitCode;
   }
 
   /** Waits until it answers ready, which takes a signature of the token. */
   async ready(): Promise<void> {
     const deadline = Date.now() + readySeconds * 1000;
-    while (!(await this.#isReady())) {
-      // Between a kill and the next start there is none; who waits then waits for the next.
-      if (this.#child !== undefined && this.#child.exitCode !== null)
-        throw new Error(`the service ended with status ${this.#child.exitCode}`);
-      if (Date.now() > deadline) throw new Error('the service is not ready');
+    while ((await this.#readiness())?.status !== 200) {
+      this.#checkAlive(deadline);
       await delay(readyPollMs);
     }
   }
@@ -93,12 +109,27 @@ export class DaemonProcess {
     }
   }
 
-  async #isReady(): Promise<boolean> {
+  #spawn(): void {
+    const log = openSync(logFile(), 'a');
+    this.#child = spawn(process.execPath, ['dist/main.js', '--config', this.#configFile], { stdio: ['ignore', log, log] });
+    closeSync(log);
+  }
+
+  #checkAlive(deadline: number): void {
+    // Between a kill and the next start there is none; who waits then waits for the next.
+    if (this.#child !== undefined && this.#child.exitCode !== null)
+      throw new Error(`the service ended with status ${this.#child.exitCode}`);
+    if (Date.now() > deadline) throw new Error('the service is not ready');
+  }
+
+  /** Undefined where it does not answer, or somebody else does. */
+  async #readiness(): Promise<{ readonly status: number; readonly text: string } | undefined> {
     try {
       const response = await fetch(`${this.#opsUrl}/health/ready`);
-      return response.ok && (await response.text()).includes(`"pid":${this.#child?.pid}`);
+      const body = await response.text();
+      return body.includes(`"pid":${this.#child?.pid}`) ? { status: response.status, text: body } : undefined;
     } catch {
-      return false;
+      return undefined;
     }
   }
 

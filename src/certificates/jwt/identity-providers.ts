@@ -9,7 +9,7 @@ import { claimsOf, parseCompact, refusedToken, type CompactToken, type ParseJson
 import { requestedBy, type RequestedSubject } from './claim-mapping.ts';
 import { decryptToken, passwordIterations, passwordWithout } from './decrypt.ts';
 import { readProvider, type Provider } from './configured-providers.ts';
-import { UsedTokens } from './used-tokens.ts';
+import { usedToken, UsedTokens } from './used-tokens.ts';
 import { verifyToken } from './verify-token.ts';
 
 /** What the audit log keeps of a token's identifier, which its issuer chooses. */
@@ -85,11 +85,13 @@ export class IdentityProviders {
     }
     const { claims, id, endsAtSeconds } = await verifyToken(token, provider.keys, config);
     const shownId = id?.slice(0, auditedIdCharacters).toWellFormed();
-    audit.identityToken = { digest, issuer: config.issuer, ...(shownId === undefined ? {} : { id: shownId }) };
+    const shown = { digest, issuer: config.issuer, ...(shownId === undefined ? {} : { id: shownId }) };
+    audit.identityToken = shown;
     const requested = requestedBy(claims, config.claims, tenant.defaultCountry);
     if (!config.oneTime || id === undefined) return { requested, steps: [] };
     const unique = { issuer: config.issuer, id, endsAtSeconds: endsAtSeconds + config.clockToleranceSeconds };
     await this.#used.check(unique);
+    audit.identityToken = { ...shown, used: usedToken(unique) };
     return { requested, steps: [this.#used.use(unique)] };
   }
 

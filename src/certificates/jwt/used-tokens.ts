@@ -34,7 +34,8 @@ export class UsedTokens {
 
   /** Uses the token up, in the commit of what was made for it. Where it is used already, nothing of the commit is done. */
   use(token: UniqueToken): Step {
-    return step('useIdentityToken', { id: idOf(token), ends_at: Math.ceil((token.endsAtSeconds + marginSeconds) * 1000) });
+    const { id, until } = usedToken(token);
+    return step('useIdentityToken', { id, ends_at: until });
   }
 
   async #prune(): Promise<void> {
@@ -52,6 +53,11 @@ export function refusalOfUse(error: unknown): unknown {
 
 function alreadyUsed() {
   return refusedToken('the token has been used before, and it is for one certificate');
+}
+
+/** What it is known by once it is used up, and until when, milliseconds since epoch. */
+export function usedToken(token: UniqueToken): { readonly id: string; readonly until: number } {
+  return { id: idOf(token), until: Math.ceil((token.endsAtSeconds + marginSeconds) * 1000) };
 }
 
 /** No table tells who was issued what. */

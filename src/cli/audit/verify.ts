@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { ageInWords, compareState } from '../../audit/compare-state.ts';
 import type { Place } from '../../audit/record.ts';
 import { AccountComparison } from '../../audit/compare-account.ts';
 import { verifyAuditLog } from '../../audit/verify.ts';
@@ -30,11 +31,13 @@ interface Expected {
   readonly directory: string;
   readonly publicKeys: readonly Uint8Array[];
   readonly heads: readonly Place[];
+  /** Why the state store is no judge of the log's end: it is older than the log. */
+  readonly olderState?: string | undefined;
 }
 
 /** `audit verify`: reads the whole log. It may be written meanwhile. */
 export async function auditVerify(configPath: string, options: VerifyOptions): Promise<Outcome> {
-  const { directory, publicKeys, heads } = await expectedOf(configPath, options);
+  const { directory, publicKeys, heads, olderState } = await expectedOf(configPath, options);
   if (!existsSync(directory)) throw new CommandError(exitCodes.refused, `there is no directory ${directory}`);
   const comparison = comparisonOf(configPath, options);
   const result = await verifyAuditLog(directory, {
@@ -58,6 +61,7 @@ export async function auditVerify(configPath: string, options: VerifyOptions): P
     ]),
     faults: [
       ...(bad === undefined ? [] : [`${bad.file}, line ${bad.line}: ${bad.why}`]),
+      ...(olderState === undefined ? [] : [olderState]),
       // Where the log was not read to its end, records are missing for that alone.
       ...(account === undefined ? [] : accountFaults(account, bad === undefined)),
     ],
@@ -108,7 +112,10 @@ async function expectedOf(configPath: string, { directory, publicKey }: VerifyOp
   try {
     const publicKeys = (await store.run('auditKeys')).map((row) => row.public_key);
     const head = await store.run('auditHead', audit.name);
-    return { directory: directory ?? audit.directory, publicKeys, heads: head === undefined ? [] : [{ n: head.records, hash: head.hash }] };
+    const heads = head === undefined ? [] : [{ n: head.records, hash: head.hash }];
+    const comparison = directory === undefined && audit.enabled ? await compareState(store, audit) : undefined;
+    const olderState = comparison?.isOlder === true ? ageInWords(comparison) : undefined;
+    return { directory: directory ?? audit.directory, publicKeys, heads, olderState };
   } finally {
     await store.close();
   }

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
+import { whatToDo } from '../../admin/stand-by-commands.ts';
 import { ClientView, StatusView } from '../../admin/views.ts';
+import { ageInWords, compareState } from '../../audit/compare-state.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { readStateStore } from '../../state/state-store.ts';
 import { configCheck } from '../config/check.ts';
@@ -61,11 +63,13 @@ async function serviceOrStore(configPath: string, config: Config): Promise<Diagn
   }
 }
 
-async function store({ state }: Config): Promise<Diagnosis> {
+async function store({ state, audit }: Config): Promise<Diagnosis> {
   try {
     const opened = await readStateStore(state);
     try {
       const { length } = await opened.run('listClients');
+      const comparison = audit.enabled ? await compareState(opened, audit) : undefined;
+      if (comparison?.isOlder === true) return fault('state store', `${ageInWords(comparison)}; ${whatToDo}`);
       return good('state store', `it can be read; ${length} clients are registered`);
     } finally {
       await opened.close();

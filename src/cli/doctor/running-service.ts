@@ -5,6 +5,9 @@ const lateCheckpointMs = 10 * 60 * 1000;
 
 /** What the service says of itself: it has asked its token for a signature and its state store for a write. */
 export function runningService(status: StatusView, clients: readonly ClientView[]): Diagnosis[] {
+  // It waits for the operator, and has asked nobody anything.
+  const { stateAge: age } = status.faults;
+  if (age !== undefined) return [service(status), fault('state store', age)];
   return [
     service(status),
     token(status),

@@ -2,6 +2,17 @@
 export { unlockKey } from './attempts.ts';
 export { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 export { auditHead, auditKeys, findAuditKey, keepAuditHead, takeAuditKey } from './audit.ts';
+export {
+  countFailuresAgain,
+  dropOtps,
+  endKeyAgain,
+  leaveKeyAlone,
+  lockForOperator,
+  releaseAgain,
+  revokeAgain,
+  useIdentityTokenAgain,
+  withdrawCrls,
+} from './catching-up.ts';
 export { addClient, listClients, registerClient, revokeClient } from './clients.ts';
 export { claimCrl, crlState, giveUpCrl, publishCrl, publishedCrl } from './crls.ts';
 export { isIdentityTokenUsed, pruneIdentityTokens, useIdentityToken } from './identity-tokens.ts';

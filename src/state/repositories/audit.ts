@@ -30,11 +30,12 @@ export async function auditHead(db: Transaction<Schema>, log: string): Promise<A
   return db.selectFrom('audit_heads').selectAll().where('log', '=', log).executeTakeFirst();
 }
 
+/** Names the store's place in a log. It goes on, and never back. */
 export async function keepAuditHead(db: Transaction<Schema>, head: AuditHeadRow): Promise<void> {
   const { records, hash, file } = head;
   await db
     .insertInto('audit_heads')
     .values(head)
-    .onConflict((conflict) => conflict.column('log').doUpdateSet({ records, hash, file }))
+    .onConflict((conflict) => conflict.column('log').doUpdateSet({ records, hash, file }).where('audit_heads.records', '<', records))
     .execute();
 }

@@ -79,7 +79,7 @@ export async function releaseHold(
 }
 
 /** What the next CRL will say differs from what the last one says. */
-async function noteRevision(db: Transaction<Schema>, authority: string): Promise<void> {
+export async function noteRevision(db: Transaction<Schema>, authority: string): Promise<void> {
   await db
     .insertInto('crl_states')
     .values({ authority, revision: 1 })

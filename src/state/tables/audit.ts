@@ -7,11 +7,14 @@ export interface AuditKeyRow {
   created_at: number;
 }
 
-/** The last checkpoint of an audit log: what a log that was cut or rolled back is compared with. */
+/**
+ * The store's place in an audit log, its last checkpoint or a record after that: what a log that was cut or rolled back is compared with, and by which a store
+ * that is older than its log is known.
+ */
 export interface AuditHeadRow {
   /** Name of the log. */
   log: string;
-  /** Number of the checkpoint's own record. */
+  /** Number of the record. */
   records: number;
   /** Hash of its line, hexadecimal. */
   hash: string;

@@ -1,0 +1,134 @@
+import type { StateComparison, Lacking } from '../audit/compare-state.ts';
+import { lockRule } from '../keys/key-record.ts';
+import type { ClientRow } from '../state/tables/clients.ts';
+import { step, type Step } from '../state/step.ts';
+
+/** CRL numbers are never below the seconds since 1970, and leave out as many here: the clock of who published last may have been so far ahead. */
+const crlNumbersLeftOut = 3600;
+
+/** What a confirmation does about a change that the state store lacks. */
+export interface Remedy {
+  readonly lacking: Lacking;
+  /** In words. */
+  readonly remedy: string;
+  /** The state store cannot be told of it. */
+  readonly isLost: boolean;
+  /** None where a later change of the same thing counts. */
+  readonly steps: readonly Step[];
+}
+
+/** What the state store is told again, for one commit, and what it cannot be. */
+export interface CatchUp {
+  readonly remedies: readonly Remedy[];
+  readonly steps: readonly Step[];
+}
+
+/**
+ * Brings a state store that is older than the audit log to what the log has since: revocations, holds and their ends, keys that were removed or used up, failed
+ * attempts, clients that were revoked or changed. `now`: of the store, milliseconds since epoch.
+ */
+export function catchUp({ lacking }: StateComparison, clients: readonly ClientRow[], now: number): CatchUp {
+  const last = lastOfEach(lacking);
+  const rule = { ...lockRule, now };
+  const remedies = lacking.map((one): Remedy => {
+    const subject = subjectOf(one);
+    const isLast = subject === undefined || last.get(subject) === one;
+    const { remedy, isLost = false, steps } = remedyOf(one, { clients, now });
+    return { lacking: one, remedy, isLost, steps: isLast ? steps : [] };
+  });
+  const failures = Object.entries(failuresByKey(lacking)).map(([reference, count]) =>
+    step('countFailuresAgain', { reference, failures: count, rule }),
+  );
+  const always = [step('dropOtps'), step('withdrawCrls', Math.floor(now / 1000) + crlNumbersLeftOut)];
+  return { remedies, steps: [...remedies.flatMap(({ steps }) => steps), ...failures, ...always] };
+}
+
+interface Done {
+  readonly remedy: string;
+  readonly isLost?: boolean;
+  readonly steps: readonly Step[];
+}
+
+function remedyOf(one: Lacking, { clients, now }: { readonly clients: readonly ClientRow[]; readonly now: number }): Done {
+  const { key, effect, usedToken } = one;
+  const { change } = effect;
+  switch (change?.kind) {
+    case 'revocation': {
+      const { authority, serialNumber, reason, date, notAfter } = change;
+      if (reason === null) return { remedy: 'released again', steps: [step('releaseAgain', { sha1: key, authority, serialNumber })] };
+      const revocation = { authority, serial_number: serialNumber, reason, revoked_at: date, not_after: notAfter };
+      return { remedy: 'revoked or held again', steps: [step('revokeAgain', { sha1: key, ...revocation })] };
+    }
+    case 'key end':
+      return {
+        remedy: 'out of use again',
+        steps: key === undefined ? [] : [step('endKeyAgain', { reference: key, state: change.state, now })],
+      };
+    case 'password': {
+      const { failuresSinceSuccess } = lockRule;
+      const steps = key === undefined ? [] : [step('lockForOperator', { reference: key, failuresSinceSuccess })];
+      return { remedy: 'locked, since the old password would be good again, until signetctl key unlock', steps };
+    }
+    case 'failed attempt':
+      return { remedy: 'counted again', steps: [] };
+    case 'creation': {
+      const { tokenKey, authority, serialNumber } = change;
+      const token = usedToken === undefined ? [] : [step('useIdentityTokenAgain', { id: usedToken.id, ends_at: usedToken.until })];
+      return {
+        remedy: `lost: certificate ${serialNumber} of ${authority} is unknown from now on, its private key ${tokenKey} stays on the token`,
+        isLost: true,
+        steps: [step('leaveKeyAlone', tokenKey), ...token],
+      };
+    }
+    case undefined:
+      return one.by === effect.effect ? ofCommand(one, { clients, now }) : { remedy: 'not needed', steps: [] };
+  }
+}
+
+/** What an operator did. */
+function ofCommand(
+  { by, key, client, tenant, roles, spki }: Lacking,
+  { clients, now }: { readonly clients: readonly ClientRow[]; readonly now: number },
+): Done {
+  const row = clients.find(({ spki_sha256: known }) => spki !== undefined && known.startsWith(spki));
+  switch (by) {
+    case 'key remove':
+      return {
+        remedy: 'out of use again',
+        steps: key === undefined ? [] : [step('endKeyAgain', { reference: key, state: 'REMOVED', now })],
+      };
+    case 'client revoke':
+      return { remedy: 'revoked again', steps: row === undefined ? [] : [step('revokeClient', row.spki_sha256)] };
+    case 'client add': {
+      if (row === undefined || client === undefined || tenant === undefined || roles === undefined)
+        return { remedy: `lost: register ${client ?? 'the client'} again`, isLost: true, steps: [] };
+      return { remedy: 'changed again', steps: [step('registerClient', { ...row, name: client, tenant, roles: JSON.stringify(roles) })] };
+    }
+    default:
+      return { remedy: 'not needed', steps: [] };
+  }
+}
+
+/** What a change is about, where of several about the same the last one counts. */
+function subjectOf({ by, key, spki, effect: { change } }: Lacking): string | undefined {
+  if (change?.kind === 'revocation') return `certificate ${change.authority} ${change.serialNumber}`;
+  if (change?.kind === 'key end' || by === 'key remove') return `key ${key ?? ''}`;
+  if (change?.kind === 'password') return `password ${key ?? ''}`;
+  if (by === 'client add' || by === 'client revoke') return `client ${spki ?? ''}`;
+  return undefined;
+}
+
+function lastOfEach(lacking: readonly Lacking[]): ReadonlyMap<string | undefined, Lacking> {
+  return new Map(lacking.map((one) => [subjectOf(one), one]));
+}
+
+/** Failed attempts since the key was unlocked for the last time. */
+function failuresByKey(lacking: readonly Lacking[]): Record<string, number> {
+  const failures: Record<string, number> = {};
+  for (const { key, by, effect } of lacking) {
+    if (key === undefined) continue;
+    if (by === 'key unlock') failures[key] = 0;
+    if (effect.change?.kind === 'failed attempt') failures[key] = (failures[key] ?? 0) + 1;
+  }
+  return failures;
+}

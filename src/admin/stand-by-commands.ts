@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { ageInWords, type StateComparison } from '../audit/compare-state.ts';
+import type { Config } from '../config/config.ts';
+import type { StateStore } from '../state/state-store.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { version } from '../telemetry/version.ts';
+import type { AdminAnswer, AdminRequest } from './protocol.ts';
+import { CommandRefused, type Done } from './refused.ts';
+import { comparisonView, confirmState } from './state-commands.ts';
+import type { StatusView } from './views.ts';
+
+export interface StandByContext {
+  readonly store: StateStore;
+  readonly config: Config;
+  readonly configPath: string;
+  readonly startedAt: Date;
+  readonly comparison: StateComparison;
+  readonly log: Logger;
+  /** Told once the operator has confirmed. */
+  readonly confirmed: () => void;
+}
+
+/** What to do about a state store that is older than the audit log, after the sentence that says so. */
+export const whatToDo = 'see signetctl state compare, then bring back the right store, or go on with this one: signetctl state confirm';
+
+/** Commands while the state store is older than the audit log: what looks at that, and what decides. Nothing else is done. */
+export async function runInStandBy(context: StandByContext, request: AdminRequest, uid: number): Promise<AdminAnswer> {
+  try {
+    const { result, notes = [] } = await carryOut(context, request, uid);
+    return { outcome: 'done', result, notes: [...notes] };
+  } catch (error) {
+    if (error instanceof CommandRefused) return { outcome: 'refused', faults: [...error.faults] };
+    const reason = error instanceof Error ? error.message : String(error);
+    context.log.error('a command of signetctl was not carried out', { command: request.command, reason });
+    return { outcome: 'failed', faults: [`${reason}; nothing was changed, or it is not known to be: look before you repeat it`] };
+  }
+}
+
+async function carryOut(context: StandByContext, request: AdminRequest, uid: number): Promise<Done> {
+  const { store, config, comparison, log } = context;
+  if (request.command === 'status') return { result: await standByStatus(context) };
+  if (request.command === 'state compare') return { result: await comparisonView(store, comparison) };
+  if (request.command === 'state confirm') {
+    const done = await confirmState(store, config.audit, {
+      kind: 'administration',
+      request: randomUUID(),
+      uid,
+      command: request.command,
+    });
+    log.warn('the operator has confirmed the state store that is older than the audit log', { uid, records: comparison.last });
+    context.confirmed();
+    return done;
+  }
+  throw new CommandRefused(`signetd waits for a decision and does nothing else: ${ageInWords(comparison)}; ${whatToDo}`);
+}
+
+async function standByStatus({ store, config, configPath, startedAt, comparison }: StandByContext): Promise<StatusView> {
+  const { api } = config.listeners;
+  return {
+    ...{ version: version(), pid: process.pid, started: startedAt.toISOString(), configuration: configPath },
+    ...{ notLoaded: [], lastReload: null, api: `https://${api.host}:${api.port}` },
+    tenants: Object.keys(config.tenants).toSorted(),
+    clients: (await store.run('listClients')).length,
+    state: config.state.kind === 'sqlite' ? config.state.path : `PostgreSQL at ${config.state.host}, database ${config.state.database}`,
+    audit: { enabled: true, writable: true, lastCheckpoint: null, recordsSinceCheckpoint: 0 },
+    ...{ tokenWaitingRequests: 0, keysLeft: [] },
+    faults: { stateAge: `${ageInWords(comparison)}; ${whatToDo}` },
+    warnings: {},
+  };
+}

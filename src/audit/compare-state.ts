@@ -1,0 +1,198 @@
+import { z } from 'zod';
+import type { AuditOutboxRow } from '../state/tables/audit.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { step } from '../state/step.ts';
+import { Effect } from './effect.ts';
+import { auditFiles } from './file-names.ts';
+import { readLines } from './read-lines.ts';
+
+/** What the log says was committed, and the state store has not. */
+export interface Lacking {
+  /** Number of the record that tells of it. */
+  readonly record: number;
+  readonly time: string;
+  /** The operation of a request, or an operator's command. */
+  readonly by: string;
+  /** Of the client that asked; of a command, the client that it was about. */
+  readonly client: string | undefined;
+  readonly tenant: string | undefined;
+  readonly spki: string | undefined;
+  readonly roles: readonly string[] | undefined;
+  /** `keyReference.reference`. */
+  readonly key: string | undefined;
+  readonly usedToken: { readonly id: string; readonly until: number } | undefined;
+  readonly effect: Effect;
+}
+
+/** How a state store stands to its audit log. */
+export interface StateComparison {
+  readonly log: string;
+  /** Something that the log tells of is not in the state store. */
+  readonly isOlder: boolean;
+  /** Number of the record that the state store names as its place; 0: none. */
+  readonly known: number;
+  /** Number of the last record that it is known to have named. */
+  readonly kept: number;
+  /** Number of the last record; 0: there is none. */
+  readonly last: number;
+  readonly lacking: readonly Lacking[];
+  /** Records after `known` whose files are not there: nobody can tell what they changed. */
+  readonly absent: { readonly from: number; readonly to: number } | undefined;
+  /** Requests after `known` that a version recorded which did not say what they changed. */
+  readonly untold: number;
+}
+
+const Line = z.looseObject({
+  n: z.int(),
+  time: z.string(),
+  kind: z.string(),
+  log: z.string().optional(),
+  checkpoint: z.looseObject({ log: z.string() }).optional(),
+  kept: z.int().optional(),
+  request: z.string().optional(),
+  operation: z.string().optional(),
+  command: z.string().optional(),
+  client: z.string().optional(),
+  tenant: z.string().optional(),
+  spki: z.string().optional(),
+  roles: z.array(z.string()).optional(),
+  key: z.string().optional(),
+  identityToken: z.looseObject({ used: z.object({ id: z.string(), until: z.number() }).optional() }).optional(),
+  effects: z.array(Effect).optional(),
+});
+type Line = z.output<typeof Line>;
+
+interface Changes {
+  readonly record: number;
+  readonly request: string;
+  readonly lacking: readonly Lacking[];
+}
+
+/**
+ * Compares a state store with the audit log that it belongs to, from the place on that the store names: of what is behind that place it has all, and of
+ * what comes after, its outbox holds what it has. So no more is read than was written since, and a crash is never taken for an older store. May be called
+ * while both are written.
+ * @throws {StoreUnavailable} @throws {Error} where the log cannot be read
+ */
+export async function compareState(
+  store: Pick<StateStore, 'run' | 'commit'>,
+  { directory, name }: { readonly directory: string; readonly name: string },
+): Promise<StateComparison> {
+  const begin = await store.run('auditHead', name);
+  const log = new LogSince(name, begin?.records ?? 0);
+  await log.read(directory, begin?.file ?? 0);
+  // After the log: what it tells of was committed before. Both in one commit, since a record leaves the outbox as the place goes past it.
+  const outbox = step('listAuditRecords', { limit: Number.MAX_SAFE_INTEGER, idPrefix: `${name}:` });
+  const [head, rows] = await store.commit([step('auditHead', name), outbox]);
+  const known = head?.records ?? 0;
+  const committed = commitsByRequest(rows);
+  const lacking = log.changes
+    .filter(({ record, request, lacking: told }) => record > known && (committed.get(request) ?? 0) < told.length)
+    .flatMap((one) => one.lacking);
+  // Two checkpoints of a version that did not say whether the store had named the first: a store that names none is not theirs.
+  const isNew = head === undefined && log.untoldCheckpoints > 1;
+  return {
+    ...{ log: name, known, kept: log.kept, last: log.last, lacking, absent: log.absent, untold: log.untold },
+    isOlder: lacking.length > 0 || log.kept > known || isNew,
+  };
+}
+
+/** In a sentence, for those who ask why the service is not ready. */
+export function ageInWords({ known, last, lacking, absent }: StateComparison): string {
+  const place = known === 0 ? 'it names no place in it' : `it is at record ${known}`;
+  const lost =
+    absent === undefined ? '' : `, and cannot be compared with records ${absent.from} to ${absent.to}, whose files are not there`;
+  const lacks = lacking.length === 0 ? 'no change is lacking' : `it lacks ${lacking.length} of the changes that the log tells of`;
+  return `the state store is older than the audit log: ${place}, and the log has ${last} records; ${lacks}${lost}`;
+}
+
+function commitsByRequest(rows: readonly AuditOutboxRow[]): ReadonlyMap<string, number> {
+  const commits = new Map<string, number>();
+  for (const { id } of rows) {
+    const request = id.split(':')[1] ?? '';
+    commits.set(request, (commits.get(request) ?? 0) + 1);
+  }
+  return commits;
+}
+
+/** The records of one log after a place. */
+class LogSince {
+  readonly #name: string;
+  readonly #known: number;
+  readonly changes: Changes[] = [];
+  kept = 0;
+  last = 0;
+  untold = 0;
+  untoldCheckpoints = 0;
+  absent: { from: number; to: number } | undefined;
+  /** The log that the records are of: one that was given another name goes on in its files. */
+  #log: string | undefined;
+  /** Requests since the last checkpoint, which says what version wrote them. */
+  #requests = 0;
+
+  constructor(name: string, known: number) {
+    this.#name = name;
+    this.#known = known;
+    this.#log = known === 0 ? undefined : name;
+  }
+
+  async read(directory: string, fromFile: number): Promise<void> {
+    const files = await auditFiles(directory).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    for (const { number, path } of files) {
+      if (number < fromFile) continue;
+      for await (const { bytes, isWhole } of readLines(path)) if (isWhole) this.#take(bytes);
+    }
+  }
+
+  #take(bytes: Buffer): void {
+    const n = numberOf(bytes);
+    // A line that is none breaks the chain, which those who follow it see.
+    if (n === undefined) return;
+    if (n <= this.#known) {
+      this.last = Math.max(this.last, n);
+      return;
+    }
+    if (n > Math.max(this.last, this.#known) + 1) this.absent ??= { from: Math.max(this.last, this.#known) + 1, to: n - 1 };
+    this.last = Math.max(this.last, n);
+    const line = lineOf(bytes);
+    if (line === undefined) return;
+    this.#log = line.kind === 'open' ? line.log : line.kind === 'checkpoint' ? line.checkpoint?.log : this.#log;
+    if (this.#log !== this.#name) return;
+    if (line.kind === 'checkpoint') this.#checkpoint(line);
+    if (line.kind === 'request') this.#requests += 1;
+    const { request, effects = [] } = line;
+    if (request !== undefined && effects.length > 0) this.changes.push({ record: n, request, lacking: effects.map(lackingOf(line)) });
+  }
+
+  #checkpoint({ kept }: Line): void {
+    if (kept === undefined) {
+      this.untold += this.#requests;
+      this.untoldCheckpoints += 1;
+    } else {
+      this.kept = Math.max(this.kept, kept);
+    }
+    this.#requests = 0;
+  }
+}
+
+function lackingOf({ n, time, operation, command, client, tenant, spki, roles, key, identityToken }: Line): (effect: Effect) => Lacking {
+  const by = operation ?? command ?? 'unknown';
+  return (effect) => ({ record: n, time, by, client, tenant, spki, roles, key, usedToken: identityToken?.used, effect });
+}
+
+/** Every line begins with its number: those before the place need not be read as JSON. */
+function numberOf(line: Buffer): number | undefined {
+  const digits = /^\{"n":(\d{1,15}),/.exec(line.toString('latin1', 0, 24))?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function lineOf(bytes: Buffer): Line | undefined {
+  try {
+    return Line.safeParse(JSON.parse(bytes.toString('utf8'))).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,134 @@
+import { sql, type Transaction } from 'kysely';
+import type { Schema } from '../schema.ts';
+import type { IdentityTokenRow } from '../tables/certificates.ts';
+import type { RevocationRow } from '../tables/revocation.ts';
+import type { LockRule } from './attempts.ts';
+import { noteDestruction } from './key-journal.ts';
+import { holdReason, noteRevision } from './revocations.ts';
+
+/*
+ * What a store that was restored from before is told again (docs/audit.md, "A state store that is older"). Each of these may be done where it was done
+ * already, and none gives back what is gone for good.
+ */
+
+/** A certificate is revoked or on hold, whether the store knows the certificate or not; its key goes with it. */
+export async function revokeAgain(
+  db: Transaction<Schema>,
+  { sha1, ...revocation }: RevocationRow & { readonly sha1: string | undefined },
+): Promise<void> {
+  const { authority, reason, revoked_at: revokedAt } = revocation;
+  await db
+    .insertInto('revocations')
+    .values(revocation)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['authority', 'serial_number'])
+        .doUpdateSet({ reason, revoked_at: revokedAt })
+        .where('revocations.reason', '=', holdReason),
+    )
+    .execute();
+  if (sha1 !== undefined) {
+    await db
+      .updateTable('keys')
+      .set({ state: reason === holdReason ? 'ON_HOLD' : 'REVOKED' })
+      .where('reference', '=', sha1)
+      .where('state', 'in', ['ACTIVE', 'ON_HOLD'])
+      .execute();
+  }
+  await noteRevision(db, authority);
+}
+
+/** A certificate was released from hold. */
+export async function releaseAgain(
+  db: Transaction<Schema>,
+  { sha1, authority, serialNumber }: { sha1: string | undefined; authority: string; serialNumber: string },
+): Promise<void> {
+  const row = await db
+    .deleteFrom('revocations')
+    .where('authority', '=', authority)
+    .where('serial_number', '=', serialNumber)
+    .where('reason', '=', holdReason)
+    .returning('authority')
+    .executeTakeFirst();
+  if (row === undefined) return;
+  if (sha1 !== undefined)
+    await db.updateTable('keys').set({ state: 'ACTIVE' }).where('reference', '=', sha1).where('state', '=', 'ON_HOLD').execute();
+  await noteRevision(db, authority);
+}
+
+/** A key was removed or used up: the next start destroys its private key, if it is there. */
+export async function endKeyAgain(
+  db: Transaction<Schema>,
+  { reference, state, now }: { reference: string; state: 'CONSUMED' | 'REMOVED'; now: number },
+): Promise<void> {
+  const row = await db
+    .updateTable('keys')
+    .set({ state })
+    .where('reference', '=', reference)
+    .where('state', 'not in', ['CONSUMED', 'REMOVED'])
+    .returning('key_id')
+    .executeTakeFirst();
+  if (row !== undefined) await noteDestruction(db, row.key_id, now);
+}
+
+/** Failed attempts on a key. */
+export async function countFailuresAgain(
+  db: Transaction<Schema>,
+  { reference, failures, rule: { failuresInRow, lockMs, now } }: { reference: string; failures: number; rule: LockRule },
+): Promise<void> {
+  await db
+    .updateTable('keys')
+    .set({
+      failures_in_row: sql<number>`failures_in_row + ${sql.lit(failures)}`,
+      failures_since_success: sql<number>`failures_since_success + ${sql.lit(failures)}`,
+      locked_until: sql<number | null>`(case
+        when failures_in_row + ${sql.lit(failures)} >= ${sql.lit(failuresInRow)} then cast(${sql.lit(now + lockMs)} as bigint)
+        else locked_until end)`,
+    })
+    .where('reference', '=', reference)
+    .execute();
+}
+
+/** Nobody uses the key until an operator unlocks it. */
+export async function lockForOperator(
+  db: Transaction<Schema>,
+  { reference, failuresSinceSuccess }: { reference: string; failuresSinceSuccess: number },
+): Promise<void> {
+  await db
+    .updateTable('keys')
+    .set({ failures_since_success: failuresSinceSuccess })
+    .where('reference', '=', reference)
+    .where('failures_since_success', '<', failuresSinceSuccess)
+    .execute();
+}
+
+/** A private key that a lost record has: nobody gives it to another one, nor takes it for one whose creation was cut short. */
+export async function leaveKeyAlone(db: Transaction<Schema>, keyId: string): Promise<void> {
+  await db.deleteFrom('key_pool').where('key_id', '=', keyId).execute();
+  await db.deleteFrom('key_journal').where('key_id', '=', keyId).where('intent', '=', 'CREATE').execute();
+}
+
+export async function useIdentityTokenAgain(db: Transaction<Schema>, token: IdentityTokenRow): Promise<void> {
+  await db
+    .insertInto('identity_tokens')
+    .values(token)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute();
+}
+
+/** No one-time password of before is good for anything. */
+export async function dropOtps(db: Transaction<Schema>): Promise<void> {
+  await db.deleteFrom('otps').execute();
+}
+
+/** The published CRLs may be older than those that were published since: none is served before the next one, whose number is at least `least`. */
+export async function withdrawCrls(db: Transaction<Schema>, least: number): Promise<void> {
+  await db.deleteFrom('crls').execute();
+  await db
+    .updateTable('crl_states')
+    .set({
+      revision: sql<number>`revision + 1`,
+      number: sql<number>`case when number < ${sql.lit(least)} then ${sql.lit(least)} else number end`,
+    })
+    .execute();
+}

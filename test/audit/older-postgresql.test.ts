@@ -1,0 +1,62 @@
+import { request } from 'node:https';
+import { text as textOf } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { agentOf, newCertificate } from '../support/own-service.ts';
+import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { signetctl } from '../support/signetctl.ts';
+import { TwoDaemons } from '../support/two-daemons.ts';
+
+const environment = quickstartEnvironment();
+let two: TwoDaemons;
+
+beforeAll(async () => {
+  two = await TwoDaemons.start(environment);
+}, 300_000);
+
+afterAll(async () => {
+  await two.stop();
+  environment.remove();
+});
+
+const Created = z.object({ keyReference: z.object({ reference: z.string(), password: z.string() }), certificate: z.string() });
+
+it('a PostgreSQL database that is restored is older for both instances, for the one that did nothing since as well', async () => {
+  const [a, b] = two.instances;
+  const agent = agentOf(environment.description(), 'other');
+  const post = async (operation: string, body: object): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const sent = request(`${a.baseUrl}/sign/${operation}`, { agent, method: 'POST', headers: { 'Content-Type': 'application/json' } });
+      sent.on('response', (response) => {
+        textOf(response).then((answer) => {
+          resolve(JSON.parse(answer));
+        }, reject);
+      });
+      sent.on('error', reject).end(JSON.stringify(body));
+    });
+  const { keyReference } = Created.parse(await post('pki/createCertificate', newCertificate()));
+  const { reference } = keyReference;
+  const { database, postgresql } = two;
+  for (const { daemon } of two.instances) await daemon.stop();
+  await postgresql.query('postgres', `create database copy template ${database}`);
+
+  for (const { daemon } of two.instances) await daemon.start();
+  expect(await post('pki/removeKey', { keyReference })).toMatchObject({ result: { majorCode: 0 } });
+  for (const { daemon } of two.instances) await daemon.stop();
+  await postgresql.query('postgres', `drop database ${database}`);
+  await postgresql.query('postgres', `create database ${database} template copy`);
+
+  for (const [name, { daemon }] of Object.entries({ a, b })) {
+    const { status, text } = await daemon.startAndAsk();
+    expect([name, status, text]).toEqual([name, 503, expect.stringContaining('older than the audit log')]);
+  }
+  for (const [name, { daemon }] of Object.entries({ a, b })) {
+    const config = `${environment.directory}/${name}.yaml`;
+    const confirmed = await signetctl(['--config', config, 'state', 'confirm']);
+    expect([name, confirmed.status, confirmed.stderr]).toEqual([name, 0, '']);
+    expect(await daemon.ended()).toBe(0);
+    await daemon.start();
+  }
+  expect(await post('pki/checkKey', { keyReference: { reference } })).toMatchObject({ state: 'REMOVED' });
+  agent.destroy();
+}, 600_000);
