@@ -69,8 +69,8 @@ describe('a SignerInfo', () => {
     check({});
     check({ attributes: [contentType, messageDigest] });
     check({ attributes: [] });
-    const own_ = joined(signedBy(signer, content));
-    const { signerInfos, certificates } = readSignedData(bytesInMemory(own_));
+    const written = joined(signedBy(signer, content));
+    const { signerInfos, certificates } = readSignedData(bytesInMemory(written));
     checkSignerInfos(signerInfos, certificates, covered());
   });
 
