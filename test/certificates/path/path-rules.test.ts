@@ -21,7 +21,11 @@ const lifetime = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Da
 
 function entity(commonName: string): Entity {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return { name: subjectName({ country: 'FR', commonName }), privateKey, subjectPublicKeyInfo: publicKey.export({ type: 'spki', format: 'der' }) };
+  return {
+    name: subjectName({ country: 'FR', commonName }),
+    privateKey,
+    subjectPublicKeyInfo: publicKey.export({ type: 'spki', format: 'der' }),
+  };
 }
 
 async function certified(subject: Entity, issuer: Entity, extensions: readonly Extension[], validity = lifetime): Promise<PathCertificate> {
@@ -37,7 +41,8 @@ async function certified(subject: Entity, issuer: Entity, extensions: readonly E
 const [root, upper, middle, person] = ['Root', 'Upper', 'Middle', 'Person'].map(entity) as [Entity, Entity, Entity, Entity];
 const usage = keyUsage(['keyCertSign', 'cRLSign']);
 const ca = (pathLength?: number): readonly Extension[] => [basicConstraints(pathLength), usage];
-const policies = (...list: string[]): Extension => extension(oids.certificatePolicies, der.sequence(...list.map((one) => der.sequence(der.oid(one)))));
+const policies = (...list: string[]): Extension =>
+  extension(oids.certificatePolicies, der.sequence(...list.map((one) => der.sequence(der.oid(one)))));
 const inhibitAnyPolicy = (skip: number): Extension => extension(oids.inhibitAnyPolicy, der.integer(skip), true);
 const number = (tag: number, value: number): Uint8Array => der.implicitPrimitive(tag, Uint8Array.of(value));
 const policyConstraints = (explicit: number | undefined, mapping: number | undefined): Extension =>
@@ -211,7 +216,9 @@ describe('the policies that a path has to have', () => {
     expect(await outcome({ person: [policyConstraints(0, undefined)] })).toBe(noPolicy);
     expect(await outcome({ person: [policyConstraints(1, undefined)] })).toBe('valid');
     // A lower one may not take back what one above has required.
-    expect(await outcome({ upper: [...ca(), policyConstraints(1, undefined)], middle: [...ca(), policyConstraints(9, undefined)] })).toBe(noPolicy);
+    expect(await outcome({ upper: [...ca(), policyConstraints(1, undefined)], middle: [...ca(), policyConstraints(9, undefined)] })).toBe(
+      noPolicy,
+    );
   });
 
   it('have to be one of those of who asks', async () => {
@@ -248,7 +255,10 @@ describe('the policies that a path has to have', () => {
     expect(await outcome(mapped([policyConstraints(undefined, 1)]), required)).toBe('valid');
     expect(await outcome(mapped([policyConstraints(undefined, 0)]), required)).toBe(noPolicy);
     expect(await outcome(mapped([]), { ...required, policyMappingInhibited: true })).toBe(noPolicy);
-    for (const mapping of [['1.1', oids.anyPolicy], [oids.anyPolicy, '1.1']] as const)
+    for (const mapping of [
+      ['1.1', oids.anyPolicy],
+      [oids.anyPolicy, '1.1'],
+    ] as const)
       expect(await outcome({ middle: [...ca(), mappings(mapping)] })).toBe('it maps any-policy');
   });
 });

@@ -22,7 +22,12 @@ describe('the policies of a path', () => {
   });
 
   it('are those that every certificate has', () => {
-    expect(valid([['1.1', '1.2'], ['1.2', '1.3']])).toEqual(['1.2']);
+    expect(
+      valid([
+        ['1.1', '1.2'],
+        ['1.2', '1.3'],
+      ]),
+    ).toEqual(['1.2']);
     expect(valid([['1.1'], ['1.1']])).toEqual(['1.1']);
     expect(valid([['1.1'], ['1.2']])).toEqual([]);
   });
@@ -76,7 +81,12 @@ describe('the policies of a path', () => {
 });
 
 describe('a policy that is mapped', () => {
-  const mapped = (mappings: readonly (readonly [string, string])[], below: readonly string[], mayMap = true, above = ['1.1', '1.2']): string[] => {
+  const mapped = (
+    mappings: readonly (readonly [string, string])[],
+    below: readonly string[],
+    mayMap = true,
+    above = ['1.1', '1.2'],
+  ): string[] => {
     const graph = new PolicyGraph();
     graph.descend(new Set(above), allowed);
     graph.map(
@@ -94,8 +104,24 @@ describe('a policy that is mapped', () => {
   });
 
   it('may be several, and several may be one', () => {
-    expect(mapped([['1.1', '2.1'], ['1.1', '2.2']], ['2.2'])).toEqual(['1.1']);
-    expect(mapped([['1.1', '2.1'], ['1.2', '2.1']], ['2.1'])).toEqual(['1.1', '1.2']);
+    expect(
+      mapped(
+        [
+          ['1.1', '2.1'],
+          ['1.1', '2.2'],
+        ],
+        ['2.2'],
+      ),
+    ).toEqual(['1.1']);
+    expect(
+      mapped(
+        [
+          ['1.1', '2.1'],
+          ['1.2', '2.1'],
+        ],
+        ['2.1'],
+      ),
+    ).toEqual(['1.1', '1.2']);
   });
 
   it('is kept under any-policy below', () => {
