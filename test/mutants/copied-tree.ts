@@ -22,6 +22,8 @@ export interface TestRunOutcome {
 export class CopiedTree {
   readonly directory = mkdtempSync(join(tmpdir(), 'signetd-mutants-'));
   readonly #template: string;
+  /** Process group of what runs. */
+  #running: number | undefined;
 
   /** @param templateToken the token that tests copy, see `ScratchToken` */
   constructor(root: string, templateToken: string) {
@@ -65,7 +67,9 @@ export class CopiedTree {
     return (await this.#node(['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noEmit'], 300_000)) === 0;
   }
 
+  /** Ends what runs in it, and takes it away. */
   remove(): void {
+    this.#endRunning();
     rmSync(this.directory, { recursive: true, force: true });
   }
 
@@ -80,25 +84,29 @@ export class CopiedTree {
       env: { ...process.env, CI: 'true', SIGNETD_TEMPLATE_TOKEN: this.#template },
     });
     closeSync(log);
+    this.#running = child.pid;
     return new Promise((resolve, reject) => {
       let isLate = false;
-      const endAll = (): void => {
-        try {
-          if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-        } catch {
-          // Nothing of it is left.
-        }
-      };
       const timer = setTimeout(() => {
         isLate = true;
-        endAll();
+        this.#endRunning();
       }, limitMs);
       child.once('error', reject);
       child.once('exit', (code) => {
         clearTimeout(timer);
-        endAll();
+        this.#endRunning();
         resolve(isLate ? 'timed out' : (code ?? 1));
       });
     });
+  }
+
+  #endRunning(): void {
+    if (this.#running === undefined) return;
+    try {
+      process.kill(-this.#running, 'SIGKILL');
+    } catch {
+      // Nothing of it is left.
+    }
+    this.#running = undefined;
   }
 }

@@ -120,6 +120,16 @@ function selections(): Selection[] {
 async function run(chosen: readonly Selection[], outcomes: Outcomes): Promise<void> {
   const templateToken = mkdtempSync(join(tmpdir(), 'signetd-template-token-'));
   const tree = new CopiedTree(root, templateToken);
+  const removeAll = (): void => {
+    tree.remove();
+    rmSync(templateToken, { recursive: true, force: true });
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      removeAll();
+      process.exit(130);
+    });
+  }
   try {
     process.chdir(root);
     await makeTemplateToken(templateToken);
@@ -135,8 +145,7 @@ async function run(chosen: readonly Selection[], outcomes: Outcomes): Promise<vo
       }
     }
   } finally {
-    tree.remove();
-    rmSync(templateToken, { recursive: true, force: true });
+    removeAll();
   }
 }
 

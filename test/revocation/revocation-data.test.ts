@@ -59,6 +59,16 @@ describe('revocation data', () => {
     expect(await all.of(question(revoked, { choice }))).toMatchObject({ status: { kind: 'revoked' } });
   });
 
+  test('that nobody has chosen is by OCSP where the certificate names a responder, else by CRL; never by both', async () => {
+    const named = { ...read(good), ocspUrls: [`${base}/ocsp`] };
+    const byOcsp = await sources().of({ ...question(good), certificate: named });
+    expect([byOcsp.status, byOcsp.ocspAnswers.length, byOcsp.crls.length]).toEqual([{ kind: 'good' }, 1, 0]);
+    expect(asked).toEqual(['/ocsp']);
+    const byCrl = await sources().of({ ...question(good), certificate: { ...read(good), ocspUrls: [] } });
+    expect([byCrl.status, byCrl.ocspAnswers.length, byCrl.crls.length]).toEqual([{ kind: 'good' }, 0, 1]);
+    expect(asked).toEqual(['/ocsp', '/crl']);
+  });
+
   test('is asked for once while it is good, by many at once too', async () => {
     const all = sources();
     await Promise.all(Array.from({ length: 5 }, async () => all.of(question(good, { choice: 'BOTH' }))));
