@@ -1,5 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -42,12 +43,20 @@ export class CopiedTree {
   async while<T>({ file, start, end, replacement }: Mutant, work: () => Promise<T>): Promise<T> {
     const path = join(this.directory, file);
     const source = readFileSync(path, 'utf8');
-    writeFileSync(path, source.slice(0, start) + replacement + source.slice(end));
+    this.#write(file, source.slice(0, start) + replacement + source.slice(end));
     try {
       return await work();
     } finally {
-      writeFileSync(path, source);
+      this.#write(file, source);
     }
+  }
+
+  /** Also as the build would make it: some tests run the programs that were built. */
+  #write(file: string, source: string): void {
+    writeFileSync(join(this.directory, file), source);
+    const built = join(this.directory, 'dist', file.replace(/^src\//, '').replace(/\.ts$/, '.js'));
+    const script = stripTypeScriptTypes(source).replaceAll(/((?:from|import)\s*\(?\s*'\.[^'\n]*)\.ts'/g, "$1.js'");
+    writeFileSync(built, script);
   }
 
   async run(tests: readonly string[], limitMs: number): Promise<TestRunOutcome> {
@@ -77,7 +86,7 @@ export class CopiedTree {
   async #node(args: readonly string[], limitMs: number): Promise<number | 'timed out'> {
     mkdirSync(join(this.directory, 'var'), { recursive: true });
     const log = openSync(join(this.directory, 'var', 'mutant.log'), 'w');
-    const child = spawn(process.execPath, args, {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
       cwd: this.directory,
       detached: true,
       stdio: ['ignore', log, log],

@@ -7,6 +7,8 @@ const serviceSupport = ['test/support/quickstart-environment.ts', 'test/support/
 const asksForService = "inject('quickstartDirectory')";
 /** Modules that are started as threads or processes. */
 const startedModule = /moduleFile\('([^']+)'/g;
+/** Programs that a test runs as they were built. */
+const builtProgram = /\bdist\/([\w/-]+)\.js\b/g;
 /** They look at the sources, or at what was built of them: no rule of the product. */
 const aboutSources = /^test\/(?:house|docs|mutants)\//;
 
@@ -31,8 +33,9 @@ export class ImportGraph {
     }
   }
 
-  /** The test files that import a source file, directly or not; nearest first. */
+  /** The test files that import a source file, directly or not, or run it: those of its room first, then the nearest. */
   testsOf(source: string): RelatedTest[] {
+    const isOfRoom = (path: string): boolean => roomOf(path) === roomOf(source);
     const tests: RelatedTest[] = [];
     for (const path of this.#imports.keys()) {
       if (!path.endsWith('.test.ts') || aboutSources.test(path)) continue;
@@ -41,7 +44,10 @@ export class ImportGraph {
       if (distance === undefined || [...this.#service].some((support) => distances.has(support))) continue;
       tests.push({ path, distance });
     }
-    return tests.toSorted((one, other) => one.distance - other.distance || (one.path < other.path ? -1 : 1));
+    return tests.toSorted(
+      (one, other) =>
+        Number(isOfRoom(other.path)) - Number(isOfRoom(one.path)) || one.distance - other.distance || (one.path < other.path ? -1 : 1),
+    );
   }
 
   #distancesFrom(path: string): ReadonlyMap<string, number> {
@@ -64,11 +70,15 @@ export class ImportGraph {
       ...staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? [])),
       ...Array.from(source.matchAll(startedModule), ([, specifier = '']) => `${specifier}.ts`),
     ];
-    return specifiers.filter((specifier) => specifier.startsWith('.')).flatMap((specifier) => this.#resolved(path, specifier));
+    const built = Array.from(source.matchAll(builtProgram), ([, program = '']) => join('src', `${program}.ts`));
+    return [
+      ...specifiers.filter((specifier) => specifier.startsWith('.')).map((specifier) => join(dirname(path), specifier)),
+      ...(path.startsWith('test/') ? built : []),
+    ].filter((imported) => existsSync(join(this.#root, imported)));
   }
+}
 
-  #resolved(path: string, specifier: string): string[] {
-    const target = join(dirname(path), specifier);
-    return existsSync(join(this.#root, target)) ? [target] : [];
-  }
+/** The first folder in `src/` or `test/`. */
+function roomOf(path: string): string | undefined {
+  return path.split('/')[1];
 }
