@@ -154,7 +154,7 @@ describe('the last lines of a log', () => {
 });
 
 describe('the records of requests in the chain', () => {
-  const settled = (n: number, second: number) => ({ entry: requestEntry(n), since: Date.parse(at(second)), id: 'x' }) as const;
+  const settled = (n: number, second: number) => ({ entry: requestEntry(n), since: Date.parse(at(second)), ids: [] }) as const;
   const day = 86_400;
 
   it('are found in all files that can have them, newest first', async () => {

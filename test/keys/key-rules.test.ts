@@ -24,10 +24,13 @@ let active: KeyRecord;
 let now: number;
 
 beforeAll(() => {
-  const row = { ...keyRows().key, ...certificateRow() };
-  active = recordOf({ ...keyRows().certificate, ...row }, tenant, undefined);
+  active = recordOf(storedRow(), tenant, undefined);
   now = active.certificate.notBefore.getTime() + 1000;
 });
+
+function storedRow(): Parameters<typeof recordOf>[0] {
+  return { ...keyRows().certificate, ...keyRows().key, issuing_chain: null, ...certificateRow() };
+}
 
 const key = (changes: Partial<KeyRecord>): KeyRecord => ({ ...active, ...changes });
 
@@ -45,8 +48,7 @@ describe('a record of the store', () => {
     ['protocol', { protocol: 'NONE' }],
     ['state', { state: 'LOST' }],
   ])('with a %s that nobody knows is refused', (_name, changes) => {
-    const row = { ...keyRows().certificate, ...keyRows().key, ...certificateRow(), ...changes };
-    expect(() => recordOf(row as typeof row & { protocol: 'OTP'; state: 'ACTIVE' }, tenant, undefined)).toThrow('unknown');
+    expect(() => recordOf({ ...storedRow(), ...changes }, tenant, undefined)).toThrow('unknown');
   });
 });
 
@@ -119,10 +121,10 @@ describe('the state of a key', () => {
       if ((allowed as readonly string[]).includes(state)) {
         expect(() => checkUsable(one, use, moment)).not.toThrow();
         // A lock keeps from all of it.
-        expect(() => checkUsable({ ...one, failuresSinceSuccess: 20 }, use, moment)).toThrow(refused('KEY_LOCKED') as Error);
+        expect(() => checkUsable({ ...one, failuresSinceSuccess: 20 }, use, moment)).toThrow(refused('KEY_LOCKED'));
       } else {
-        expect(() => checkUsable(one, use, moment), `${use} ${state}`).toThrow(refused('KEY_STATE') as Error);
-        expect(() => checkUsable({ ...one, failuresSinceSuccess: 20 }, use, moment)).toThrow(refused('KEY_STATE') as Error);
+        expect(() => checkUsable(one, use, moment), `${use} ${state}`).toThrow(refused('KEY_STATE'));
+        expect(() => checkUsable({ ...one, failuresSinceSuccess: 20 }, use, moment)).toThrow(refused('KEY_STATE'));
       }
     }
   });
