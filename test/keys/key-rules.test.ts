@@ -15,8 +15,7 @@ import {
   type KeyRecord,
 } from '../../src/keys/key-record.ts';
 import { keyStates, storedStates, storedStatesFor, uses, type Use } from '../../src/keys/states.ts';
-import { certificateRow } from '../support/certificate-row.ts';
-import { keyRows } from '../state/rows.ts';
+import { activeKey, storedRow } from '../support/active-key.ts';
 
 const tenant = tenantId('demo');
 const refused = (code: string): unknown => expect.objectContaining({ code });
@@ -24,13 +23,9 @@ let active: KeyRecord;
 let now: number;
 
 beforeAll(() => {
-  active = recordOf(storedRow(), tenant, undefined);
+  active = activeKey();
   now = active.certificate.notBefore.getTime() + 1000;
 });
-
-function storedRow(): Parameters<typeof recordOf>[0] {
-  return { ...keyRows().certificate, ...keyRows().key, issuing_chain: null, ...certificateRow() };
-}
 
 const key = (changes: Partial<KeyRecord>): KeyRecord => ({ ...active, ...changes });
 

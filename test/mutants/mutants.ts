@@ -28,6 +28,9 @@ const root = join(import.meta.dirname, '..', '..');
 const results = join(root, 'var', 'mutants');
 /** Processes start slowly where a machine has other work. */
 const startMs = 30_000;
+/** No test file takes less. */
+const leastMs = 1000;
+const tooLongMax = 2;
 
 const Equivalent = z.array(z.strictObject({ id: z.string(), file: z.string(), line: z.string(), change: z.string(), why: z.string() }));
 const Durations = z.record(z.string(), z.number().nullable());
@@ -79,12 +82,18 @@ async function chosenTests(file: string, graph: ImportGraph, durations: TestDura
   const budget = Number(options.seconds) * 1000;
   const chosen: { path: string; duration: number }[] = [];
   let milliseconds = 0;
+  let tooLong = 0;
   for (const { path } of graph.testsOf(file)) {
     const duration = await durations.of(path);
-    if (duration === null || milliseconds + duration > budget) continue;
-    chosen.push({ path, duration });
-    milliseconds += duration;
-    if (budget - milliseconds < 2000) break;
+    if (duration === null) continue;
+    if (milliseconds + duration <= budget) {
+      chosen.push({ path, duration });
+      milliseconds += duration;
+    } else {
+      tooLong += 1;
+    }
+    // Farther ones are rarely faster, and each has to be measured once.
+    if (tooLong === tooLongMax || budget - milliseconds < leastMs) break;
   }
   return { tests: chosen.toSorted((one, other) => one.duration - other.duration).map(({ path }) => path), milliseconds };
 }
@@ -125,7 +134,7 @@ async function run(chosen: readonly Selection[], outcomes: Outcomes): Promise<vo
     rmSync(templateToken, { recursive: true, force: true });
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
+    process.on(signal, () => {
       removeAll();
       process.exit(130);
     });
