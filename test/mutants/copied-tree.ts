@@ -7,15 +7,13 @@ import { z } from 'zod';
 import type { Mutant } from './mutations.ts';
 
 const TestRun = z.object({
-  testResults: z.array(z.object({ name: z.string(), status: z.string(), startTime: z.number(), endTime: z.number() })),
+  testResults: z.array(z.object({ name: z.string(), message: z.string(), assertionResults: z.array(z.object({ status: z.string() })) })),
 });
 
 /** What a run of test files came to. */
 export interface TestRunOutcome {
   readonly outcome: 'passed' | 'failed' | 'timed out';
-  /** Milliseconds by file, of those that ran. */
-  readonly durations: ReadonlyMap<string, number>;
-  /** The first file that failed. */
+  /** The file that failed; those after it were not run. */
   readonly failed: string | undefined;
 }
 
@@ -65,10 +63,10 @@ export class CopiedTree {
     const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/mutants/vitest.config.ts', `--outputFile=${report}`];
     const end = await this.#node([...vitest, ...tests], limitMs);
     const { testResults } = existsSync(report) ? TestRun.parse(JSON.parse(readFileSync(report, 'utf8'))) : { testResults: [] };
-    const results = testResults.map((one) => ({ ...one, path: one.name.slice(this.directory.length + 1) }));
-    const durations = new Map(results.map(({ path, startTime, endTime }) => [path, endTime - startTime]));
-    const failed = results.find(({ status }) => status === 'failed')?.path;
-    return { outcome: end === 'timed out' ? end : end === 0 ? 'passed' : 'failed', durations, failed };
+    const failed = testResults.find(
+      ({ message, assertionResults }) => message !== '' || assertionResults.some((one) => one.status === 'failed'),
+    );
+    return { outcome: end === 'timed out' ? end : end === 0 ? 'passed' : 'failed', failed: failed?.name.slice(this.directory.length + 1) };
   }
 
   /** Whether the compiler takes the tree as it is. */
