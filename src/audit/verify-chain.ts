@@ -19,6 +19,7 @@ export interface Expected {
 export class ChainCheck {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   readonly #heads: ReadonlyMap<number, string>;
+  readonly #fromBeginning: boolean;
   #last: Place | undefined;
   #log: string | undefined;
   #key: KeyObject | undefined;
@@ -30,6 +31,7 @@ export class ChainCheck {
   constructor({ publicKeys, heads, fromBeginning }: Expected) {
     this.#keys = new Map(publicKeys.map((key) => [Buffer.from(key).toString('base64'), keyOf(key)]));
     this.#heads = new Map(heads.map(({ n, hash }) => [n, hash]));
+    this.#fromBeginning = fromBeginning;
     this.#last = fromBeginning ? beginning : undefined;
   }
 
@@ -88,7 +90,7 @@ export class ChainCheck {
     if (!this.#isSigned(record)) return 'its signature is wrong';
     const covered = this.#uncovered.get(checkpoint.records);
     // Where older files are archived, the first checkpoint may cover a record of theirs.
-    const isOlder = this.covered === undefined && checkpoint.records < (this.#uncovered.keys().next().value ?? 0);
+    const isOlder = !this.#fromBeginning && this.covered === undefined && checkpoint.records < (this.#uncovered.keys().next().value ?? 0);
     if (covered !== checkpoint.hash && !isOlder) return `it covers another record ${checkpoint.records} than the one that is there`;
     this.checkpoints += 1;
     this.covered = checkpoint;

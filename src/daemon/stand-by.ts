@@ -72,7 +72,7 @@ async function standBy(
               return true;
             },
           ],
-          () => undefined,
+          { closed: () => undefined },
         );
   const metrics = new Metrics();
   processMetrics(metrics.registry);

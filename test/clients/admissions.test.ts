@@ -117,4 +117,22 @@ describe.each(Object.entries(databases))('admissions, %s', (kind, make) => {
     await expect(signing.confirm()).rejects.toThrow(RegistrationEnded);
     await keys.confirm();
   });
+
+  it('a client that is moved to another tenant ends the requests that it has in the old one, whatever its roles', async () => {
+    const certificate = newCertificate();
+    const caller = await registered(['signature', 'keys'], certificate);
+    const old = other.admit(caller, 'signature', noCut);
+    await old.enter();
+    old.leave();
+    const moved = { certificate, name: 'app', tenant: 'other', roles: ['signature', 'keys'] } as const;
+    expect(await registry.register(moved, true, [])).toBe(true);
+    await expect(old.confirm()).rejects.toThrow(RegistrationEnded);
+    await expect(other.admit(caller, 'signature', noCut).enter()).rejects.toThrow(RegistrationEnded);
+    const now = await other.find(caller.spkiSha256);
+    if (now === undefined) throw new Error('it is registered');
+    const admission = other.admit(now, 'signature', noCut);
+    await admission.enter();
+    await admission.confirm();
+    admission.leave();
+  });
 });

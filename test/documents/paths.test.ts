@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -172,6 +173,38 @@ describe('a path that is read', () => {
     outcomes.delete('');
     expect([...outcomes].filter((outcome) => !['inside', 'FILE_ACCESS_DENIED', 'FILE_NOT_FOUND'].includes(outcome))).toEqual([]);
     expect(outcomes.has('inside')).toBe(true);
+  });
+
+  it('is refused where a directory on the way was moved out meanwhile, though each step was inside', async () => {
+    mkdirSync(join(allowed, 'below', 'turn'));
+    const below = realpathSync(join(allowed, 'below'));
+    const isEntered = (): boolean =>
+      readdirSync('/proc/self/fd').some((descriptor) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${descriptor}`) === below;
+        } catch {
+          return false;
+        }
+      });
+    for (const end of ['deep', '']) {
+      // Long enough that the directory is moved while it is walked in.
+      const path = `${allowed}/below/${'turn/../'.repeat(1500)}${end}`;
+      const reading = end === '' ? openDirectory(path) : read(path);
+      while (!isEntered()) await new Promise(setImmediate);
+      renameSync(below, join(outside, 'moved'));
+      expect(await reading).toBe('FILE_ACCESS_DENIED');
+      renameSync(join(outside, 'moved'), below);
+    }
+
+    async function openDirectory(path: string): Promise<string> {
+      try {
+        const directory = await OutputDirectory.open(path, [allowed], { names: new StagedNames('test'), at: '/x', mode: 0o640 });
+        await directory.close();
+        return 'opened';
+      } catch (error) {
+        return error instanceof Refusal ? error.code : String(error);
+      }
+    }
   });
 
   it('leaves no descriptor open, whatever the path', async () => {

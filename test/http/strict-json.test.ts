@@ -12,6 +12,10 @@ describe('strict JSON', () => {
   it.each([
     ['{"a":1,"a":2}', 'twice', 7],
     ['{"a":{"b":1,"\\u0062":2}}', 'twice', 12],
+    ['{"\\u0061":1,"a":2}', 'twice', 12],
+    ['{"\\u0061":1,"\\u0061":2}', 'twice', 12],
+    ['{"":1,"":2}', 'twice', 6],
+    ['{"a":[{"b":1,"b":2}]}', 'twice', 13],
     ['{"a":9007199254740992}', '2^53', 5],
     ['{"a":-9007199254740992}', '2^53', 5],
     ['{"a":1e400}', 'double', 5],
@@ -56,6 +60,11 @@ describe('strict JSON', () => {
     expect(parse(nested(64))).toBeTypeOf('object');
     expect(() => parse(nested(65))).toThrow('deeper than 64');
     expect(() => parse(`{"a":${'['.repeat(10_000_000)}`)).toThrow('deeper than 64');
+  });
+
+  it('lets objects beside, in and around each other have the same names', () => {
+    const text = '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}],"\\u0063":{"c":1}}';
+    expect(parse(text)).toEqual(JSON.parse(text));
   });
 
   it('takes no more values than the limit', () => {

@@ -23,6 +23,7 @@ beforeAll(async () => {
     asked.push(request.url ?? '');
     if (request.url === fault) response.writeHead(500).end();
     else if (request.url === '/crl') response.end(authority.revocationList());
+    else if (request.url === '/der') response.end(Buffer.from(authority.revocationList().replaceAll(/-----[^\n]*/g, ''), 'base64'));
     else if (request.url === '/ocsp') void buffer(request).then((body) => response.end(authority.ocspAnswer(body)));
     else response.end('nonsense');
   });
@@ -57,6 +58,30 @@ describe('revocation data', () => {
     expect(ofGood.status).toEqual({ kind: 'good' });
     expect([ofGood.ocspAnswers.length, ofGood.crls.length]).toEqual([choice === 'CRL' ? 0 : 1, choice === 'OCSP' ? 0 : 1]);
     expect(await all.of(question(revoked, { choice }))).toMatchObject({ status: { kind: 'revoked' } });
+  });
+
+  test('that nobody has chosen is by OCSP where the certificate names a responder, else by CRL; never by both', async () => {
+    const named = { ...read(good), ocspUrls: [`${base}/ocsp`] };
+    const byOcsp = await sources().of({ ...question(good), certificate: named });
+    expect([byOcsp.status, byOcsp.ocspAnswers.length, byOcsp.crls.length]).toEqual([{ kind: 'good' }, 1, 0]);
+    expect(asked).toEqual(['/ocsp']);
+    const byCrl = await sources().of({ ...question(good), certificate: { ...read(good), ocspUrls: [] } });
+    expect([byCrl.status, byCrl.ocspAnswers.length, byCrl.crls.length]).toEqual([{ kind: 'good' }, 0, 1]);
+    expect(asked).toEqual(['/ocsp', '/crl']);
+  });
+
+  test('by CRL comes in DER or in PEM, and nothing else is a CRL', async () => {
+    for (const path of ['/der', '/crl']) {
+      const given = await sources().of(question(good, { choice: 'CRL', crl: from(path) }));
+      expect(given.status).toEqual({ kind: 'good' });
+      expect(given.crls[0]?.[0]).toBe(0x30);
+      expect(await sources().of(question(revoked, { choice: 'CRL', crl: from(path) }))).toMatchObject({ status: { kind: 'revoked' } });
+    }
+    const nonsense = await sources().of(question(good, { choice: 'CRL', crl: from('/nonsense') }));
+    expect(nonsense).toMatchObject({
+      status: { kind: 'undetermined', why: expect.stringContaining('neither a CRL') as unknown },
+      crls: [],
+    });
   });
 
   test('is asked for once while it is good, by many at once too', async () => {

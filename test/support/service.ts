@@ -1,13 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { loadTokenConfig } from '../../src/config/config.ts';
-import { TokenClient } from '../../src/token/client/token-client.ts';
 import { quickstartEnvironment } from './quickstart-environment.ts';
-import { recordingLog } from './silent-log.ts';
 import { finishCollecting, startCollecting } from './suite-logs.ts';
+import { makeTemplateToken } from './template-token.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -27,10 +24,7 @@ export async function setup(project: TestProject): Promise<void> {
   startCollecting();
   // The suite starts the service a thousand times: what was compiled once need not be again.
   process.env['NODE_COMPILE_CACHE'] = compileCache;
-  const pin = join(templateToken, 'pin');
-  writeFileSync(pin, '123456\n', { mode: 0o600 });
-  execFileSync('sh', ['softhsm/make-token.sh', templateToken, 'test', pin]);
-  await makeMacKey(pin);
+  await makeTemplateToken(templateToken);
   project.provide('templateToken', templateToken);
   environment.start();
   sayMore(environment.directory);
@@ -42,29 +36,6 @@ export function teardown(): void {
   rmSync(templateToken, { recursive: true, force: true });
   rmSync(compileCache, { recursive: true, force: true });
   finishCollecting();
-}
-
-async function makeMacKey(pin: string): Promise<void> {
-  const configPath = join(templateToken, 'template.yaml');
-  const variables = { SOFTHSM2_CONF: join(templateToken, 'softhsm2.conf') };
-  const token = {
-    label: 'test',
-    pin: `file:${pin}`,
-    threads: 1,
-    host: 'spawn',
-    socketPath: join(templateToken, 'token.sock'),
-    environment: variables,
-  };
-  writeFileSync(configPath, JSON.stringify({ token }));
-  const client = new TokenClient(loadTokenConfig(configPath), configPath, recordingLog());
-  try {
-    await client.start();
-    await client.macKey.make();
-  } finally {
-    await client.stop();
-  }
-  // A copy has its own.
-  for (const name of readdirSync(templateToken)) if (name.startsWith('token.sock')) rmSync(join(templateToken, name), { recursive: true });
 }
 
 /** The log of the suite says all that a log can say. */

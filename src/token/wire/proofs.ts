@@ -72,5 +72,6 @@ export function readProofs(body: Buffer, start: number): Proofs {
     offset = end;
   }
   if (anyOf.length === 0) throw new WireError('no candidate');
+  if (anyOf.length > maxProofs) throw new WireError('more proofs than there may be');
   return { anyOf, also };
 }

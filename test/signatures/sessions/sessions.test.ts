@@ -233,6 +233,28 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
     if (other !== store) await other.close();
   });
 
+  it('is completed by one request at a time, in the order in which they came; another session waits for none of them', async () => {
+    const threadId = await open();
+    const events: string[] = [];
+    const gate = Promise.withResolvers<undefined>();
+    const begun = Promise.withResolvers<undefined>();
+    const first = sessions.whileOpen('demo', threadId, options, async () => {
+      events.push('first begins');
+      begun.resolve(undefined);
+      await gate.promise;
+      events.push('first ends');
+    });
+    await begun.promise;
+    const second = sessions.whileOpen('demo', threadId, options, async () => Promise.resolve(events.push('second')));
+    // By then the second one would have begun as well.
+    expect(await ids(await open())).toEqual([]);
+    expect(await ids(await open())).toEqual([]);
+    expect(events).toEqual(['first begins']);
+    gate.resolve(undefined);
+    await Promise.all([first, second]);
+    expect(events).toEqual(['first begins', 'first ends', 'second']);
+  });
+
   it('stays open where completing it fails, for the next one who waits', async () => {
     const threadId = await open();
     const first = sessions.whileOpen('demo', threadId, options, async () => Promise.reject(new Error('first')));

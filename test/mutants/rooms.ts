@@ -1,0 +1,22 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The rooms whose rules matter most: keys, the token, what verifies, and the account of it all. */
+export const rooms: Readonly<Record<string, string>> = {
+  keys: 'src/keys',
+  token: 'src/token',
+  cms: 'src/cms',
+  path: 'src/certificates/path',
+  revocation: 'src/revocation',
+  audit: 'src/audit',
+};
+
+/** The source files of a room. */
+export function filesOf(root: string, room: string): string[] {
+  const directory = rooms[room];
+  if (directory === undefined) throw new Error(`the rooms are ${Object.keys(rooms).join(', ')}`);
+  return readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(directory, name))
+    .toSorted();
+}

@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { DerError } from '../../src/asn1/reader.ts';
+import type { PathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import { crlFault, crlStatus, type CrlQuestion } from '../../src/revocation/crl-status.ts';
+import { readCrl, type Crl } from '../../src/revocation/crl.ts';
+import { ocspRequest, readOcspAnswer, type OcspAnswer, type SingleAnswer } from '../../src/revocation/ocsp-answer.ts';
+import { ocspStatus, type OcspQuestion } from '../../src/revocation/ocsp-status.ts';
+import { toleranceMs } from '../../src/revocation/status.ts';
+import { authorityWithTwo, read } from './authority-with-two.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'signetd-status-'));
+afterAll(() => {
+  rmSync(directory, { recursive: true });
+});
+const made = authorityWithTwo(directory);
+const [issuer, good, revoked] = [read(made.authority), read(made.good), read(made.revoked)];
+const crlOf = (pem: string): Crl => readCrl(Buffer.from(pem.replaceAll(/-----[^\n]*/g, ''), 'base64'));
+/** Another key with another name. */
+const stranger = good;
+const throwing = (): never => {
+  throw new DerError('cut off', 0);
+};
+const shifted = (date: Date, ms: number): Date => new Date(date.getTime() + ms);
+
+describe('what a CRL says', () => {
+  const crl = crlOf(made.authority.revocationList());
+  const at = crl.thisUpdate;
+  const end = crl.nextUpdate ?? at;
+  const status = (changes: Partial<Crl> = {}, over: Partial<CrlQuestion> = {}): string => {
+    const found = crlStatus({ ...crl, ...changes }, { certificate: good, issuers: [issuer], at, ...over });
+    return found.kind === 'undetermined' ? found.why : found.kind;
+  };
+
+  it('is good or revoked', () => {
+    expect(status()).toBe('good');
+    expect(crlStatus(crl, { certificate: revoked, issuers: [issuer], at })).toMatchObject({
+      kind: 'revoked',
+      revokedAt: expect.any(Date) as Date,
+    });
+  });
+
+  it('counts from its thisUpdate, with the tolerance of clocks, to its nextUpdate', () => {
+    expect(status({}, { at: shifted(at, -toleranceMs) })).toBe('good');
+    expect(status({}, { at: shifted(at, -toleranceMs - 1) })).toBe('the CRL is of the future');
+    expect(status({}, { at: end })).toBe('good');
+    expect(status({}, { at: shifted(end, 1) })).toBe('the CRL is too old');
+    expect(status({ nextUpdate: undefined })).toBe('the CRL is too old');
+  });
+
+  it("counts by the issuer's name, signed by a key of the issuer that may sign CRLs", () => {
+    expect(status({ issuer: stranger.subject })).toBe('the CRL is of another issuer');
+    expect(status({}, { issuers: [] })).toBe('the CRL is of another issuer');
+    expect(status({}, { issuers: [stranger] })).toBe('the CRL is of another issuer');
+    const otherKey = { ...stranger, subject: issuer.subject };
+    expect(status({}, { issuers: [otherKey] })).toBe('the CRL is not signed by the issuer');
+    expect(status({}, { issuers: [otherKey, issuer] })).toBe('good');
+    const using = (...bits: readonly number[]): PathCertificate => ({ ...issuer, keyUsage: new Set(bits) });
+    expect(status({}, { issuers: [using(5)] })).toBe('the CRL is not signed by the issuer');
+    expect(status({}, { issuers: [using(6)] })).toBe('good');
+    expect(status({}, { issuers: [{ ...issuer, keyUsage: undefined }] })).toBe('good');
+    // The right to sign is that of the key that did.
+    expect(status({}, { issuers: [using(5), otherKey] })).toBe('the CRL is not signed by the issuer');
+  });
+
+  it('counts for the certificates that it is about', () => {
+    const scope = { userCertificates: true, authorityCertificates: true, distributionPoint: undefined };
+    const ofCa = { certificate: { ...good, isCa: true } };
+    expect(status({ scope: { ...scope, userCertificates: false } })).toBe('the CRL speaks about other certificates');
+    expect(status({ scope: { ...scope, authorityCertificates: false } })).toBe('good');
+    expect(status({ scope: { ...scope, authorityCertificates: false } }, ofCa)).toBe('the CRL speaks about other certificates');
+    expect(status({ scope: { ...scope, userCertificates: false } }, ofCa)).toBe('good');
+  });
+
+  it('counts for the distribution point that the certificate names', () => {
+    const uri = (text: string) => ({ kind: 'uri', text }) as const;
+    const scope = { userCertificates: true, authorityCertificates: true };
+    const point = [uri('http://a/'), uri('http://b/')];
+    const named = (...texts: readonly string[]) => ({ certificate: { ...good, distributionPoints: texts.map(uri) } });
+    expect(status({ scope: { ...scope, distributionPoint: point } }, named('http://c/', 'http://b/'))).toBe('good');
+    for (const names of [[], ['http://c/'], ['http://A/x']])
+      expect(status({ scope: { ...scope, distributionPoint: point } }, named(...names))).toBe('the CRL is of another distribution point');
+    expect(status({ scope: { ...scope, distributionPoint: [] } }, named('http://a/'))).toBe('the CRL is of another distribution point');
+    expect(status({ scope: { ...scope, distributionPoint: undefined } }, named())).toBe('good');
+  });
+
+  it('does not count where a part of it is not understood or cannot be read; a fault of ours is none of the CRL', () => {
+    expect(status({ limit: 'it is a delta CRL' })).toBe('the CRL cannot be used: it is a delta CRL');
+    expect(status({ find: throwing })).toContain('the CRL cannot be read: cut off');
+    expect(status({ isSignedBy: throwing })).toContain('the CRL cannot be read: cut off');
+    const broken = (): never => {
+      throw new TypeError('ours');
+    };
+    expect(() => status({ find: broken })).toThrow('ours');
+    expect(() => status({ isSignedBy: broken })).toThrow('ours');
+    expect(crlFault(crl, { issuers: [issuer], at })).toBeUndefined();
+  });
+});
+
+describe('what an OCSP answer says', () => {
+  const nonce = Buffer.alloc(16, 7);
+  const whole = readOcspAnswer(made.authority.ocspAnswer(ocspRequest(good, issuer, nonce)));
+  const single: SingleAnswer = whole.answers[0] ?? throwing();
+  const at = whole.producedAt;
+  const status = (changes: Partial<OcspAnswer> = {}, one: Partial<SingleAnswer> = {}, over: Partial<OcspQuestion> = {}): string => {
+    const answer = { ...whole, answers: [{ ...single, ...one }], ...changes };
+    const found = ocspStatus(answer, { certificate: good, issuer, at, nonce, ...over });
+    return found.kind === 'undetermined' ? found.why : found.kind;
+  };
+
+  it('is good, revoked or open', () => {
+    expect(status()).toBe('good');
+    expect(status({}, { status: { kind: 'revoked', revokedAt: at, reason: 1 } })).toBe('revoked');
+    expect(status({}, { status: { kind: 'unknown' } })).toBe('the OCSP responder does not know the certificate');
+  });
+
+  it('counts with the nonce that was sent, or without any', () => {
+    expect(status({ nonce: undefined })).toBe('good');
+    expect(status({}, {}, { nonce: undefined })).toBe('good');
+    expect(status({ nonce: Buffer.alloc(16, 8) })).toBe('the OCSP answer has another nonce');
+    expect(status({ nonce: Buffer.alloc(0) })).toBe('the OCSP answer has another nonce');
+  });
+
+  it('counts for the certificate and the issuer that it names, wherever it stands in it', () => {
+    const octets = (bytes: Uint8Array): Buffer => Buffer.from(bytes.map((octet, index) => (index === 0 ? octet ^ 1 : octet)));
+    const others = [
+      { ...single, serialNumber: octets(single.serialNumber) },
+      { ...single, issuerNameHash: octets(single.issuerNameHash) },
+      { ...single, issuerKeyHash: octets(single.issuerKeyHash) },
+    ];
+    for (const other of others) expect(status({ answers: [other] })).toBe('the OCSP answer is about other certificates');
+    expect(status({ answers: [] })).toBe('the OCSP answer is about other certificates');
+    expect(status({ answers: [...others, single] })).toBe('good');
+  });
+
+  it('counts while it is fresh, with the tolerance of clocks', () => {
+    const times = { thisUpdate: at, nextUpdate: shifted(at, 1000) };
+    expect(status({}, times, { at: shifted(at, -toleranceMs) })).toBe('good');
+    expect(status({}, times, { at: shifted(at, -toleranceMs - 1) })).toBe('the OCSP answer is of the future');
+    expect(status({}, times, { at: shifted(at, 1000 + toleranceMs) })).toBe('good');
+    expect(status({}, times, { at: shifted(at, 1001 + toleranceMs) })).toBe('the OCSP answer is too old');
+    const hour = 3_600_000;
+    const open = { thisUpdate: at, nextUpdate: undefined };
+    expect(status({}, open, { at: shifted(at, hour + toleranceMs) })).toBe('good');
+    expect(status({}, open, { at: shifted(at, hour + toleranceMs + 1) })).toBe('the OCSP answer is too old');
+    const ahead = (ms: number) => ({ thisUpdate: shifted(at, ms), nextUpdate: shifted(at, 3 * hour) });
+    expect(status({}, ahead(toleranceMs), { at: shifted(at, hour) })).toBe('good');
+    expect(status({}, ahead(toleranceMs + 1), { at: shifted(at, hour) })).toBe('the OCSP answer speaks about a time after it was made');
+  });
+
+  it('counts signed by the issuer, or by whom it delegates', () => {
+    expect(status({ isSignedBy: () => false })).toBe('the OCSP answer is not signed by its responder');
+    expect(status({ isSignedBy: throwing })).toContain('cut off');
+    expect(() =>
+      status({
+        isSignedBy: () => {
+          throw new TypeError('ours');
+        },
+      }),
+    ).toThrow('ours');
+    expect(status({ responder: { keyHash: Buffer.alloc(20) }, certificates: [] })).toBe(
+      'the OCSP answer has no certificate of its responder',
+    );
+    // A certificate of the issuer that is for something else delegates nothing.
+    expect(status({ responder: { name: good.subject }, certificates: [good] })).toContain('the OCSP responder has no right to answer');
+  });
+
+  it('does not count with a critical extension that is not understood', () => {
+    expect(status({ unknownCritical: '1.2.3' })).toBe('the OCSP answer has the extension 1.2.3, which is not understood');
+  });
+});

@@ -1,0 +1,46 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ckr } from '../../src/token/pkcs11-faults.ts';
+import { FaultyToken } from './faulty-token.ts';
+
+let faulty: FaultyToken;
+
+beforeAll(async () => {
+  faulty = await new FaultyToken({ clientSeconds: 20 }).start();
+});
+afterAll(async () => {
+  await faulty.remove();
+});
+afterEach(() => {
+  faulty.module.disarm();
+});
+
+describe.each([
+  ['KEY_HANDLE_INVALID', ckr.KEY_HANDLE_INVALID],
+  ['OBJECT_HANDLE_INVALID', ckr.OBJECT_HANDLE_INVALID],
+])('a handle of which the token says %s', (_name, code) => {
+  it('is looked for once more, for signatures and for secrets', async () => {
+    for (const [call, work] of [
+      ['C_SignInit', async () => faulty.sign()],
+      ['C_SignInit', async () => faulty.signAsCaller()],
+      ['C_VerifyInit', async () => faulty.signAsCaller()],
+    ] as const) {
+      faulty.module.arm(`${call} error ${code}`);
+      expect([1, true]).toContain(await work());
+      expect(faulty.module.armed).toBe(false);
+    }
+  });
+
+  it('is not looked for without end: the request fails with what the token says, and the host serves on', async () => {
+    const { hostPid } = faulty.client;
+    for (const [call, work] of [
+      ['C_SignInit', async () => faulty.sign()],
+      ['C_VerifyInit', async () => faulty.signAsCaller()],
+    ] as const) {
+      faulty.module.arm(`always ${call} error ${code}`);
+      await expect(work()).rejects.toThrow(new RegExp(`0x${code.toString(16)}|:${code}`));
+      faulty.module.disarm();
+      expect([1, true]).toContain(await work());
+    }
+    expect(faulty.client.hostPid).toBe(hostPid);
+  });
+});

@@ -1,0 +1,263 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import * as der from '../../src/asn1/der.ts';
+import { keyIdBytes, keyIdOf, keyOwner, macKeyId, newKeyId, parseKeyId } from '../../src/token/key-id.ts';
+import { signing } from '../../src/token/host/mechanisms.ts';
+import { algorithmsOf } from '../../src/token/host/probe-trials.ts';
+import { ecPublicKeyInfo, ed25519PublicKeyInfo } from '../../src/token/host/public-key-info.ts';
+import { changeIsRefused, ckr, handleIsStale, hostIsFaultyAfter, mechanismIsRefused, pinIsRefused } from '../../src/token/pkcs11-faults.ts';
+import { secretKinds, type Proof, type SecretKind } from '../../src/token/token.ts';
+import { FieldReader, FieldWriter, WireError, writeList } from '../../src/token/wire/fields.ts';
+import { answerOf, encodeAnswer, encodeFrame, FrameSplitter, maxFrameBytes } from '../../src/token/wire/frames.ts';
+import { keysInAnswerMax, macInput, readClaimKey, readListKeys, writeClaimKey, writeListKeys } from '../../src/token/wire/messages.ts';
+import { readProofs, writeProofs } from '../../src/token/wire/proofs.ts';
+
+const u32 = (value: number): Buffer => new FieldWriter().u32(value).finish();
+
+describe('a frame', () => {
+  it('has 5 bytes after its length at least, and a mebibyte at most', () => {
+    const [empty] = new FrameSplitter().push(encodeFrame(7, 3, Buffer.alloc(0)));
+    expect(empty).toEqual({ id: 7, code: 3, body: Buffer.alloc(0) });
+    const [full] = new FrameSplitter().push(encodeFrame(7, 3, Buffer.alloc(maxFrameBytes - 5, 1)));
+    expect(full?.body.length).toBe(maxFrameBytes - 5);
+    for (const length of [0, 4, maxFrameBytes + 1, 0xffffffff]) expect(() => new FrameSplitter().push(u32(length))).toThrow(WireError);
+    // A length is judged before the rest has come.
+    for (const length of [5, maxFrameBytes]) expect(new FrameSplitter().push(u32(length))).toEqual([]);
+  });
+
+  it('of an answer begins with the time that the token took', () => {
+    const [frame] = new FrameSplitter().push(encodeAnswer(7, 2, 1234, Buffer.from('body')));
+    if (frame === undefined) throw new Error('one frame');
+    expect(answerOf(frame)).toEqual({ id: 7, status: 2, tokenMicroseconds: 1234, body: Buffer.from('body') });
+    const [long] = new FrameSplitter().push(encodeAnswer(7, 2, 2 ** 40, Buffer.alloc(0)));
+    expect(long === undefined ? undefined : answerOf(long).tokenMicroseconds).toBe(0xffffffff);
+    expect(() => answerOf({ id: 1, code: 0, body: Buffer.alloc(3) })).toThrow(WireError);
+    expect(answerOf({ id: 1, code: 0, body: Buffer.alloc(4) }).body.length).toBe(0);
+  });
+});
+
+describe('fields', () => {
+  it('are read to the last byte, and not beyond', () => {
+    const bytes = new FieldWriter().u8(1).u32(2).bytes(Buffer.from('three')).finish();
+    const reader = new FieldReader(bytes);
+    expect([reader.u8(), reader.u32()]).toEqual([1, 2]);
+    expect(() => reader.end()).toThrow(WireError);
+    expect(reader.bytes().toString()).toBe('three');
+    reader.end();
+    expect(() => reader.u8()).toThrow(WireError);
+    expect(() => new FieldReader(bytes.subarray(0, -1)).list()).toThrow(WireError);
+  });
+
+  it('of a list are as many as it says, and fit into their frame', () => {
+    const list = writeList([Buffer.from('a'), Buffer.alloc(0)], [9]);
+    const reader = new FieldReader(list);
+    expect(reader.u8()).toBe(9);
+    expect(reader.list()).toEqual([Buffer.from('a'), Buffer.alloc(0)]);
+    reader.end();
+    expect(() => new FieldReader(u32(5)).list()).toThrow('longer than its frame');
+    expect(() => new FieldReader(u32(4)).list()).toThrow('ends early');
+  });
+});
+
+describe('proofs', () => {
+  const proof = (kind: SecretKind = 'PASSWORD'): Proof => ({
+    kind,
+    salt: Buffer.alloc(16, 1),
+    secret: Buffer.from('secret'),
+    scope: Buffer.alloc(32, 3),
+    mac: Buffer.alloc(32, 2),
+  });
+  const candidates = (count: number) => Array.from({ length: count }, () => ({ ...proof(), signs: true }));
+
+  it('are one candidate to eight', () => {
+    expect(() => writeProofs({ anyOf: [] })).toThrow(RangeError);
+    expect(() => writeProofs({ anyOf: candidates(9) })).toThrow(RangeError);
+    expect(readProofs(writeProofs({ anyOf: candidates(8) }), 0).anyOf).toHaveLength(8);
+    expect(readProofs(writeProofs({ anyOf: candidates(8), also: proof('TRANSACTION') }), 0).anyOf).toHaveLength(8);
+    const nine = Buffer.concat([writeProofs({ anyOf: candidates(8) }), writeProofs({ anyOf: candidates(1) })]);
+    expect(() => readProofs(nine, 0)).toThrow('more proofs than there may be');
+    expect(() => readProofs(Buffer.alloc(0), 0)).toThrow(WireError);
+    expect(() => readProofs(Buffer.concat([writeProofs({ anyOf: candidates(8) }), writeProofs({ anyOf: candidates(8) })]), 0)).toThrow(
+      WireError,
+    );
+    // What has to be right as well is no candidate.
+    const also = writeProofs({ anyOf: candidates(1), also: proof('TRANSACTION') }).subarray(writeProofs({ anyOf: candidates(1) }).length);
+    expect(() => readProofs(also, 0)).toThrow('no candidate');
+  });
+
+  it('have what must be right as well once, at their end', () => {
+    const one = writeProofs({ anyOf: candidates(1) });
+    const both = writeProofs({ anyOf: candidates(1), also: proof('TRANSACTION') });
+    const also = both.subarray(one.length);
+    expect(readProofs(both, 0).also).toEqual(proof('TRANSACTION'));
+    expect(() => readProofs(Buffer.concat([both, also]), 0)).toThrow(WireError);
+    expect(() => readProofs(Buffer.concat([both, one]), 0)).toThrow(WireError);
+  });
+
+  it('are read after what stands before them, to the last byte', () => {
+    const bytes = writeProofs({ anyOf: [{ ...proof('OTP_SIGN'), signs: false }] });
+    expect(readProofs(Buffer.concat([Buffer.alloc(17), bytes]), 17).anyOf).toEqual([{ ...proof('OTP_SIGN'), signs: false }]);
+    for (let end = 1; end < bytes.length; end += 1) expect(() => readProofs(bytes.subarray(0, end), 0)).toThrow(WireError);
+    expect(() => readProofs(Buffer.concat([bytes, Buffer.of(0)]), 0)).toThrow(WireError);
+  });
+
+  it('have a role and a kind that are known, a salt of 16 bytes and a secret of 65,535 at most', () => {
+    const bytes = writeProofs({ anyOf: candidates(1) });
+    for (const [at, value] of [
+      [0, 3],
+      [1, 0xff],
+    ] as const)
+      expect(() => readProofs(Buffer.from(bytes.map((byte, index) => (index === at ? value : byte))), 0)).toThrow(WireError);
+    const one = { ...proof(), signs: true };
+    for (const length of [0, 15, 17]) expect(() => writeProofs({ anyOf: [{ ...one, salt: Buffer.alloc(length) }] })).toThrow(RangeError);
+    expect(() => writeProofs({ anyOf: [{ ...one, secret: Buffer.alloc(65_536) }] })).toThrow(RangeError);
+    expect(readProofs(writeProofs({ anyOf: [{ ...one, secret: Buffer.alloc(65_535) }] }), 0).anyOf[0]?.secret.length).toBe(65_535);
+  });
+
+  it('are over other bytes for another key, another kind, another salt and another scope', () => {
+    const id = newKeyId('caller');
+    const salt = Buffer.alloc(16);
+    const scope = Buffer.alloc(32);
+    const inputs = [
+      macInput(id, 'PASSWORD', salt, Buffer.from('x'), Buffer.alloc(32, 1)),
+      macInput(id, 'PASSWORD', salt, Buffer.from('x'), scope),
+      macInput(newKeyId('caller'), 'PASSWORD', salt, Buffer.from('x'), scope),
+      macInput(id, 'PASSWORD', Buffer.alloc(16, 1), Buffer.from('x'), scope),
+      macInput(id, 'PASSWORD', salt, Buffer.from('y'), scope),
+      ...(Object.keys(secretKinds) as SecretKind[])
+        .filter((kind) => kind !== 'PASSWORD')
+        .map((kind) => macInput(id, kind, salt, Buffer.from('x'), scope)),
+    ].map((input) => input.toString('hex'));
+    expect(new Set(inputs).size).toBe(inputs.length);
+    for (const length of [15, 17]) expect(() => macInput(id, 'PASSWORD', Buffer.alloc(length), Buffer.from('x'), scope)).toThrow(WireError);
+  });
+});
+
+describe('the identifier of a key', () => {
+  it('says whose it is, has 16 random bytes, and is no other bytes', () => {
+    expect([keyOwner(newKeyId('caller')), keyOwner(newKeyId('general')), keyOwner(macKeyId)]).toEqual(['caller', 'service', 'service']);
+    expect(new Set(Array.from({ length: 100 }, () => newKeyId('caller').slice(2, 10))).size).toBe(100);
+    const bytes = keyIdBytes(newKeyId('caller'));
+    expect(keyIdBytes(keyIdOf(bytes))).toEqual(bytes);
+    for (const wrong of [
+      bytes.subarray(1),
+      Buffer.concat([bytes, Buffer.of(0)]),
+      Buffer.concat([Buffer.of(0x44), bytes.subarray(1)]),
+      Buffer.alloc(0),
+    ])
+      expect(() => keyIdOf(wrong)).toThrow(RangeError);
+    expect(() => parseKeyId('43zz')).toThrow(RangeError);
+  });
+
+  it('comes in pages', () => {
+    const after = newKeyId('general');
+    expect(readListKeys(writeListKeys({ after, limit: 1 }))).toEqual({ after, limit: 1 });
+    expect(readListKeys(writeListKeys({ after: undefined, limit: keysInAnswerMax }))).toEqual({ after: undefined, limit: keysInAnswerMax });
+    for (const limit of [0, keysInAnswerMax + 1]) expect(() => readListKeys(writeListKeys({ after, limit }))).toThrow(WireError);
+    expect(() => readListKeys(Buffer.concat([writeListKeys({ after, limit: 1 }), Buffer.of(0)]))).toThrow(WireError);
+  });
+
+  it('is claimed by 32 hexadecimal digits', () => {
+    const id = newKeyId('caller');
+    expect(readClaimKey(writeClaimKey(id, '0f'.repeat(16)))).toEqual({ id, claim: '0f'.repeat(16) });
+    for (const claim of ['', '0f'.repeat(15), '0f'.repeat(17), '0F'.repeat(16)])
+      expect(() => readClaimKey(writeClaimKey(id, claim))).toThrow(WireError);
+  });
+});
+
+describe('what the token is asked to sign', () => {
+  it.each([
+    ['sha1', 20, '1.3.14.3.2.26'],
+    ['sha256', 32, '2.16.840.1.101.3.4.2.1'],
+    ['sha384', 48, '2.16.840.1.101.3.4.2.2'],
+    ['sha512', 64, '2.16.840.1.101.3.4.2.3'],
+  ] as const)('is the DigestInfo of %s with PKCS #1 v1.5, the digest with the others', (hash, bytes, oid) => {
+    const digest = Buffer.alloc(bytes, 7);
+    const info = der.sequence(der.sequence(der.oid(oid), der.nullValue()), der.octetString(digest));
+    expect(signing({ scheme: 'RSA_PKCS1', hash }, digest).input).toEqual(Buffer.from(info));
+    expect(signing({ scheme: 'ECDSA', hash }, digest).input).toEqual(digest);
+    const pss = signing({ scheme: 'RSA_PSS', hash, mgfHash: 'sha384', saltBytes: 9 }, digest);
+    expect(pss.input).toEqual(digest);
+    expect(pss.mechanism.parameter).toMatchObject({ saltLen: 9 });
+    for (const length of [bytes - 1, bytes + 1])
+      for (const algorithm of [
+        { scheme: 'RSA_PKCS1', hash },
+        { scheme: 'ECDSA', hash },
+      ] as const)
+        expect(() => signing(algorithm, Buffer.alloc(length))).toThrow(WireError);
+  });
+
+  it('has the numbers of PKCS #11 for its hashes', () => {
+    const numbers = (['sha1', 'sha256', 'sha384', 'sha512'] as const).map((hash) => {
+      const digest = Buffer.alloc({ sha1: 20, sha256: 32, sha384: 48, sha512: 64 }[hash]);
+      const own = signing({ scheme: 'RSA_PSS', hash, mgfHash: hash, saltBytes: 1 }, digest).mechanism.parameter;
+      return own;
+    });
+    expect(numbers).toMatchObject([
+      { hashAlg: 0x220, mgf: 1 },
+      { hashAlg: 0x250, mgf: 2 },
+      { hashAlg: 0x260, mgf: 3 },
+      { hashAlg: 0x270, mgf: 4 },
+    ]);
+  });
+
+  it('is tried by every algorithm that a type of key has', () => {
+    const short = algorithmsOf('RSA-3072', false).map((one) => one.scheme);
+    expect(short).toEqual(['RSA_PKCS1', 'RSA_PSS']);
+    expect(algorithmsOf('P-384', false)).toEqual([{ scheme: 'ECDSA', hash: 'sha256' }]);
+    expect(algorithmsOf('P-384', true)).toHaveLength(3);
+    expect(algorithmsOf('RSA-3072', true)).toHaveLength(6);
+    expect(algorithmsOf('RSA-2048', true)).toHaveLength(12);
+  });
+});
+
+describe('the public key that a token gives', () => {
+  it.each(['P-256', 'P-384', 'P-521'])('of %s may be bare or in an OCTET STRING', (namedCurve) => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve });
+    const spki = publicKey.export({ type: 'spki', format: 'der' });
+    const point = spki.subarray(-{ 'P-256': 65, 'P-384': 97, 'P-521': 133 }[namedCurve as 'P-256']);
+    const curve = Buffer.from(
+      { 'P-256': '06082a8648ce3d030107', 'P-384': '06052b81040022', 'P-521': '06052b81040023' }[namedCurve as 'P-256'],
+      'hex',
+    );
+    expect(ecPublicKeyInfo(curve, point)).toEqual(spki);
+    expect(ecPublicKeyInfo(curve, Buffer.from(der.octetString(point)))).toEqual(spki);
+  });
+
+  it('of Ed25519 may be bare or in an OCTET STRING, also where it begins like one; other lengths are none', () => {
+    const { publicKey } = generateKeyPairSync('ed25519');
+    const spki = publicKey.export({ type: 'spki', format: 'der' });
+    expect(ed25519PublicKeyInfo(spki.subarray(-32))).toEqual(spki);
+    expect(ed25519PublicKeyInfo(Buffer.from(der.octetString(spki.subarray(-32))))).toEqual(spki);
+    const alike = Buffer.concat([Buffer.of(0x04, 0x20), Buffer.alloc(30, 9)]);
+    expect(ed25519PublicKeyInfo(alike).subarray(-32)).toEqual(alike);
+    for (const wrong of [
+      Buffer.alloc(31),
+      Buffer.alloc(33),
+      Buffer.concat([Buffer.of(0x04, 0x21), Buffer.alloc(32)]),
+      Buffer.concat([Buffer.of(0x05, 0x20), Buffer.alloc(32)]),
+    ])
+      expect(() => ed25519PublicKeyInfo(wrong)).toThrow('an Ed25519 public key');
+    expect(createPublicKey({ key: ed25519PublicKeyInfo(spki.subarray(-32)), format: 'der', type: 'spki' }).asymmetricKeyType).toBe(
+      'ed25519',
+    );
+  });
+});
+
+describe('what a code of PKCS #11 means', () => {
+  const codes = Object.values(ckr);
+  const where = (test: (code: number) => boolean): number[] => codes.filter(test).toSorted((one, other) => one - other);
+
+  it('the host is to be replaced', () => {
+    expect(where(hostIsFaultyAfter)).toEqual([0x02, 0x05, 0x06, 0x30, 0x31, 0x32, 0xb0, 0xb3, 0xe0, 0xe1, 0x101, 0x190]);
+  });
+
+  it('the handle is to be looked for, the PIN not to be tried again, the mechanism not there, the key as it is', () => {
+    expect(where(handleIsStale)).toEqual([0x60, 0x82]);
+    expect(where(pinIsRefused)).toEqual([0xa0, 0xa1, 0xa2, 0xa3, 0xa4]);
+    expect([0x9f, 0xa5, undefined].map(pinIsRefused)).toEqual([false, false, false]);
+    expect([0x07, 0x70, 0x71, 0x72, 0x05].map(mechanismIsRefused)).toEqual([true, true, true, false, false]);
+    expect([0x10, 0x1b, 0x54, 0xd1, 0x05, undefined].map(changeIsRefused)).toEqual([true, true, true, true, false, false]);
+    expect(handleIsStale(undefined)).toBe(false);
+  });
+});
