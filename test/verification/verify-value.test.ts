@@ -113,8 +113,8 @@ describe('verification of a signature value', () => {
 
 /** By Node, which has one hash for both places of PSS. */
 function nodeVerifies(key: KeyObject, algorithm: SignatureAlgorithm, data: Buffer, value: Uint8Array): boolean {
-  const pss = algorithm.scheme === 'RSA_PSS' ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes } : {};
-  return verify(algorithm.hash, data, { key, ...pss }, value);
+  const padding = algorithm.scheme === 'RSA_PSS' ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes } : {};
+  return verify(algorithm.hash, data, { key, ...padding }, value);
 }
 
 /** Node has one hash for both places of PSS. */
