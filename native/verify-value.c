@@ -158,8 +158,13 @@ static bool set_rule(EVP_PKEY_CTX *context, const struct rule *rule) {
   return EVP_PKEY_CTX_set_rsa_mgf1_md(context, rule->mgf_hash) == 1 && EVP_PKEY_CTX_set_rsa_pss_saltlen(context, rule->salt_bytes) == 1;
 }
 
+/* RFC 8017 §8.1.2 and §8.2.2, step 1. For RSASSA-PSS OpenSSL takes a value without its leading zeros too. */
+static bool has_length_of(const EVP_PKEY *key, enum scheme scheme, struct bytes value) {
+  return (scheme != RSA_PKCS1 && scheme != RSA_PSS) || value.length == (size_t)EVP_PKEY_get_size(key);
+}
+
 static bool digest_verifies(EVP_PKEY *key, const struct rule *rule, struct bytes digest, struct bytes value) {
-  if (!is_for(key, rule->scheme) || digest.length != (size_t)EVP_MD_get_size(rule->hash)) return false;
+  if (!is_for(key, rule->scheme) || !has_length_of(key, rule->scheme, value) || digest.length != (size_t)EVP_MD_get_size(rule->hash)) return false;
   ERR_set_mark();
   EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
   bool holds = context != NULL && EVP_PKEY_verify_init(context) == 1 && set_rule(context, rule) &&

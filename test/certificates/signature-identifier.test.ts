@@ -68,9 +68,9 @@ describe('the AlgorithmIdentifier of a signature', () => {
   });
 
   it('may name two hashes for RSASSA-PSS', () => {
-    const named = { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha512', saltBytes: 32 } as const;
-    const two = readAll(signatureAlgorithmIdentifier(named));
-    expect(readSignatureAlgorithm(two, 'sha256')).toEqual(named);
-    expect(verificationRule(two)).toEqual(named);
+    const written = { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha512', saltBytes: 32 } as const;
+    const two = readAll(signatureAlgorithmIdentifier(written));
+    expect(readSignatureAlgorithm(two, 'sha256')).toEqual(written);
+    expect(verificationRule(two)).toEqual(written);
   });
 });

@@ -110,8 +110,8 @@ const edwardsOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
 export function badEd25519Values(key: KeyObject, message: Uint8Array): Values {
   const right = sign(null, message, key);
   const [R, S] = [right.subarray(0, 32), right.subarray(32)];
-  const s = BigInt(`0x${Buffer.from(S).reverse().toString('hex')}`);
-  const withS = (value: bigint): Buffer => Buffer.concat([R, Buffer.from(value.toString(16).padStart(64, '0'), 'hex').reverse()]);
+  const s = BigInt(`0x${Buffer.from(S.toReversed()).toString('hex')}`);
+  const withS = (value: bigint): Buffer => Buffer.concat([R, Buffer.from(value.toString(16).padStart(64, '0'), 'hex').toReversed()]);
   const multiples = Array.from({ length: 14 }, (_, index) => s + BigInt(index + 1) * edwardsOrder).filter((one) => one < 2n ** 256n);
   return {
     ...Object.fromEntries(multiples.map((one, index) => [`S with the order added ${index + 1} times`, withS(one)])),

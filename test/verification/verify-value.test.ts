@@ -92,6 +92,20 @@ describe('verification of a signature value', () => {
     },
   );
 
+  it('fails for PSS where the zeros at the begin of the value are left out', () => {
+    const algorithm = pss('sha256', 32);
+    // One value of 256 begins with zero.
+    for (let count = 0; ; count += 1) {
+      const data = Buffer.from(`document ${count}`);
+      const value = signed(rsa, algorithm, data);
+      if (value[0] !== 0) continue;
+      expect(dataVerifies(rsa.publicKey, algorithm, data, value)).toBe(true);
+      expect(dataVerifies(rsa.publicKey, algorithm, data, value.subarray(1))).toBe(false);
+      expect(dataVerifies(rsa.publicKey, algorithm, data, Buffer.concat([Buffer.of(0), value]))).toBe(false);
+      return;
+    }
+  });
+
   it('fails for PSS with another salt length or MGF1 hash than was asked for', () => {
     const digest = createHash('sha256').update('document').digest();
     const value = signed(rsa, pss('sha256', 20), Buffer.from('document'));
@@ -111,10 +125,12 @@ describe('verification of a signature value', () => {
   });
 });
 
-/** By Node, which has one hash for both places of PSS. */
+/** By Node, which has one hash for both places of PSS, and takes values of PSS without their leading zeros. */
 function nodeVerifies(key: KeyObject, algorithm: SignatureAlgorithm, data: Buffer, value: Uint8Array): boolean {
-  const pss = algorithm.scheme === 'RSA_PSS' ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes } : {};
-  return verify(algorithm.hash, data, { key, ...pss }, value);
+  const padding = algorithm.scheme === 'RSA_PSS' ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: algorithm.saltBytes } : {};
+  const bytes = Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
+  if (bytes > 0 && value.length !== bytes) return false;
+  return verify(algorithm.hash, data, { key, ...padding }, value);
 }
 
 /** Node has one hash for both places of PSS. */
