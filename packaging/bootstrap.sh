@@ -147,10 +147,9 @@ install_modules() {
   : >var/bootstrap-npm.log
   rm -f "$stamp"
   # --include: NODE_ENV=production and the like must not leave out the compiler or the runtime.
-  npm_quietly ci --include=dev --include=optional || fail 'npm ci failed'
-  if [ ! -f "$native_module" ]; then
-    npm_quietly rebuild --ignore-scripts=false pkcs11js || fail 'compiling pkcs11js failed'
-  fi
+  # --ignore-scripts: npm 11 runs the install scripts of all packages, whatever allowScripts says. One is needed, and it alone is run.
+  npm_quietly ci --ignore-scripts --include=dev --include=optional || fail 'npm ci failed'
+  npm_quietly rebuild --ignore-scripts=false pkcs11js || fail 'compiling pkcs11js failed'
   [ -x "$runtime" ] || fail "npm did not install the package $runtime_package, which holds the Node 24 runtime"
   "$runtime" --version >/dev/null || fail "the Node 24 runtime of $runtime_package does not run on this system"
   [ -f "$native_module" ] || fail "npm did not compile pkcs11js ($native_module is missing); its output is in var/bootstrap-npm.log"

@@ -15,7 +15,11 @@ export interface ListenAddress {
 const backlog = 4096;
 
 /** Listens on the socket that the service manager holds, else at the address. @throws {Error} where it cannot */
-export async function listen(server: Server, { host, port, socketPath, socketGroup }: ListenAddress, fd: number | undefined): Promise<void> {
+export async function listen(
+  server: Server,
+  { host, port, socketPath, socketGroup }: ListenAddress,
+  fd: number | undefined,
+): Promise<void> {
   if (fd === undefined && socketPath !== undefined) {
     const group = socketGroup === undefined ? undefined : groupNumber(socketGroup);
     await listenAtPath(server, socketPath, permissionsFor(group));

@@ -177,6 +177,27 @@ describe.skipIf(reason !== undefined)('the units on a booted systemd', () => {
     );
   });
 
+  it('hold the operations listener at a Unix socket where a drop-in says so', () => {
+    const dropIn = '/etc/systemd/system/signetd-operations.socket.d';
+    const path = '/run/signetd-operations.sock';
+    const lines = ['[Socket]', 'ListenStream=', `ListenStream=${path}`, 'SocketGroup=adm', 'SocketMode=0660', 'NoDelay=no'];
+    machine.run('mkdir', '-p', dropIn);
+    machine.run('sh', '-c', `printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')} >${dropIn}/address.conf`);
+    machine.run('systemctl', 'daemon-reload');
+    machine.run('systemctl', 'stop', 'signetd.service', 'signetd-operations.socket');
+    machine.run('systemctl', 'start', 'signetd-operations.socket', 'signetd.service');
+    const ask = ['curl', '--silent', '--unix-socket', path, 'http://signetd/health/ready'];
+    expect(machine.run(...ask)).toContain('"ready"');
+    expect(machine.run('setpriv', '--reuid=64001', '--regid=adm', '--clear-groups', ...ask)).toContain('"ready"');
+    expect(machine.try('setpriv', '--reuid=64001', '--regid=64001', '--clear-groups', ...ask)).toMatchObject({ status: 7 });
+    machine.run('systemctl', 'restart', 'signetd.service');
+    expect(machine.run(...ask)).toContain('"ready"');
+    machine.run('rm', '-r', dropIn);
+    machine.run('systemctl', 'daemon-reload');
+    machine.run('systemctl', 'stop', 'signetd.service', 'signetd-operations.socket');
+    machine.run('systemctl', 'start', 'signetd-operations.socket', 'signetd.service');
+  });
+
   it('stop within a moment, and let the sockets start the daemon again', async () => {
     machine.run('systemctl', 'stop', 'signetd.service');
     expect(machine.property('signetd.service', 'Result')).toBe('success');

@@ -104,9 +104,9 @@ function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer, { pin: re
   for (let index = 0; index < slots.length; index += 1) {
     const candidate = slots.items(index);
     if (!candidate.handle.equals(slot)) continue;
-    const session = { module: module.lib, handle: candidate.open(SessionFlag.SERIAL_SESSION | SessionFlag.RW_SESSION).handle };
-    logInWith(session, path, pin);
-    return session;
+    const opened = { module: module.lib, handle: candidate.open(SessionFlag.SERIAL_SESSION | SessionFlag.RW_SESSION).handle };
+    logInWith(opened, path, pin);
+    return opened;
   }
   throw new TokenFailure('unreachable', 'the token is gone');
 }
