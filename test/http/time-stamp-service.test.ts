@@ -142,7 +142,8 @@ describe('the time-stamp authority of a service', () => {
     const { issuing } = certificateAuthorities;
     for (const [changes, fault] of [
       [{ certificate: issuing?.certificate }, 'the one purpose of its key is not time-stamping'],
-      [{ keyId: issuing?.keyId }, 'timeStampAuthority: the key on the token is not that of the certificate'],
+      [{ keyId: issuing?.keyId }, 'timeStampAuthority.keyId: the CKA_ID of a time-stamp authority, which begins with 54'],
+      [{ keyId: `54${'0'.repeat(32)}` }, `no key 54${'0'.repeat(32)} on the token`],
       [{ chain: [issuing?.certificate] }, 'did not issue'],
       [{ certificate: '/nowhere.pem' }, 'timeStampAuthority: ENOENT'],
       [{ policy: '1.2.9' }, 'token.threads: this cannot change'],
