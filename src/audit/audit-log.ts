@@ -124,7 +124,12 @@ export class AuditLog implements Audit {
     outcome: Outcome,
   ): Promise<void> {
     const what = { key, digests: digests.length === 0 ? undefined : digests, uses: uses.record() };
-    const details = { ...what, identityToken, repeated: isRepeated ? true : undefined, effects: effects.length === 0 ? undefined : effects };
+    const details = {
+      ...what,
+      identityToken,
+      repeated: isRepeated ? true : undefined,
+      effects: effects.length === 0 ? undefined : effects,
+    };
     const entry = { kind: 'request' as const, ...requester, ...details, tampered, ...outcome };
     try {
       const place = await this.record(entry);

@@ -57,7 +57,8 @@ export async function checkAuthorityKey(
 ): Promise<void> {
   const value = await sign(keyTrial);
   const key = readPublicKey(certificate.subjectPublicKeyInfo);
-  if (!dataVerifies(key, algorithmOf(key), keyTrial, value)) throw new Error(`${member}: the key on the token is not that of the certificate`);
+  if (!dataVerifies(key, algorithmOf(key), keyTrial, value))
+    throw new Error(`${member}: the key on the token is not that of the certificate`);
 }
 
 /** An issuer whose key is on the token. `chain` starts with its own certificate. */
