@@ -90,6 +90,20 @@ describe('the pool of keys', () => {
     await store.close();
   });
 
+  it('is filled again once the callers who found it empty have their keys', async () => {
+    const store = await openSqliteStore(newPath());
+    const one = pooled(store, 1);
+    await full(one, 1);
+    // Twice, since a key that was being made for the pool when they came is finished.
+    for (let round = 0; round < 2; round += 1) {
+      await Promise.all(Array.from({ length: 4 }, async () => create(one.keys)));
+      await expect.poll(() => one.levels.get('P-256'), { timeout: 20_000 }).toBe(1);
+    }
+    expect(one.wanted).toContain(false);
+    one.keys.stopPool();
+    await store.close();
+  });
+
   it('is there after a restart, whose recovery leaves it alone', async () => {
     const path = newPath();
     let store = await openSqliteStore(path);

@@ -117,4 +117,26 @@ describe('the secret of revokeCertificate', () => {
     expect((await store.run('findKey', given.key.reference))?.failures_in_row).toBe(1);
     expect(await outcome(given)).toEqual({ state: 'ACTIVE', isOtpGood: true });
   });
+
+  it('revokes where it is a password that is known already: what needs no attempt counted is committed all the same', async () => {
+    const keys = keyring();
+    const row = certificateRow();
+    const { reference, secret } = await keys.create({
+      ...{ tenant, type: 'P-256', protocol: 'PASSWORD', subscriber: {} },
+      issue: async () => Promise.resolve({ row }),
+    });
+    const record = await keys.find(tenant, reference);
+    const password = { member: 'password', bytes: Buffer.from(secret.password ?? ''), transactionId: undefined } as const;
+    for (const change of ['CERTIFICATE_HOLD', 'REMOVE_FROM_CRL', 'KEY_COMPROMISE'] as const) {
+      const revocations = new Revocations(store, nobody);
+      const certificate = await revocations.find(tenant, row.der);
+      await revocations.change(
+        certificate,
+        change,
+        (date) => ({ date: date.getTime() }),
+        async (purpose) => keys.authoriseRevocation(record, password, purpose),
+      );
+    }
+    expect((await keyring().find(tenant, reference)).state).toBe('REVOKED');
+  });
 });
