@@ -151,6 +151,10 @@ describe('a state store that is restored from before', () => {
     expect(told(kept)).toEqual(['the secret was right']);
     expect(told(since)).toEqual(['the key and its certificate exist']);
 
+    const verified = await ctl('audit', 'verify');
+    expect([verified.status, verified.stderr]).toEqual([1, expect.stringContaining('the state store is older')]);
+    expect(verified.stderr).not.toContain('.jsonl');
+
     // A restart finds it again: nothing has hidden it.
     await service.daemon.kill();
     expect((await service.daemon.startAndAsk()).status).toBe(503);
