@@ -1,4 +1,5 @@
 import type { AccountHead } from '../token/account-files.ts';
+import { keyOwner, type KeyId } from '../token/key-id.ts';
 import { accountChains, BadAccount, type AccountEntry } from './account-chain.ts';
 import type { BadPlace } from './verify.ts';
 import type { Line } from './verify-line.ts';
@@ -165,7 +166,8 @@ export class AccountComparison {
     const [kind, key = ''] = use.split(' ', 2);
     if (kind === 'wrong') this.#wrongSecrets += Number(use.split(' ')[2] ?? 0);
     if (kind !== 'sign' && kind !== 'mac' && kind !== 'message') return;
-    if (kind !== 'mac' && key.startsWith('53') && !this.#options.authorityKeys.has(key)) {
+    // The host writes identifiers alone there.
+    if (kind !== 'mac' && keyOwner(key as KeyId) === 'service' && !this.#options.authorityKeys.has(key)) {
       this.#services[key] = (this.#services[key] ?? 0) + 1;
       return;
     }

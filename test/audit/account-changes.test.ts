@@ -7,8 +7,8 @@ import { AccountComparison, type AccountVerdict } from '../../src/audit/compare-
 import type { Line } from '../../src/audit/verify-line.ts';
 import { accountHeads, type AccountHead } from '../../src/token/account-files.ts';
 import { UseAccount } from '../../src/token/host/use-account.ts';
-import { newKeyId } from '../../src/token/key-id.ts';
-import { signUse } from '../../src/token/uses.ts';
+import { newKeyId, type KeyPurpose } from '../../src/token/key-id.ts';
+import { macUse, messageUse, signUse } from '../../src/token/uses.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-account-'));
 const original = join(directory, 'original');
@@ -40,9 +40,14 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function judged(account: string, recorded: readonly string[] = uses, pins = heads): Promise<AccountVerdict> {
+async function judged(
+  account: string,
+  recorded: readonly string[] = uses,
+  pins = heads,
+  authorityKeys: ReadonlySet<string> = new Set(),
+): Promise<AccountVerdict> {
   const comparison = new AccountComparison(account, {
-    authorityKeys: new Set(),
+    authorityKeys,
     explained: new Set(),
     recentFrom: Date.now() + 1000,
     isFromBeginning: true,
@@ -144,5 +149,42 @@ describe('an account that was changed', () => {
     account.add(uses[0] ?? '');
     account.flush();
     expect((await judged(changed)).bad).toEqual([expect.objectContaining({ file: newest, why: 'it is not JSON' })]);
+  });
+});
+
+describe('uses of keys of the service that no record has', () => {
+  const purposes: readonly KeyPurpose[] = ['audit', 'root', 'authority', 'ocsp', 'timeStamps', 'mac', 'general'];
+  const keys = purposes.map(newKeyId);
+  const [, root = id, authority = id] = keys;
+  const digest = Buffer.alloc(32, 7);
+  const signatures = keys.map((key) => signUse(key, { scheme: 'ECDSA', hash: 'sha256' }, digest));
+  const messages = keys.map((key) => messageUse(key, { scheme: 'HMAC', hash: 'sha256' }, digest));
+
+  /** An account of its own with these uses, each in a line. */
+  function accountOf(all: readonly string[]): string {
+    const own = mkdtempSync(join(directory, 'service-'));
+    const account = new UseAccount({ directory: own, chain: 0, rotateBytes: 1 << 20, failed });
+    for (const use of all) {
+      account.add(use);
+      account.flush();
+    }
+    return own;
+  }
+
+  it('are counted, whatever the key is for; those of authorities are named', async () => {
+    const account = accountOf([...signatures, ...messages]);
+    const all = await judged(account, [], []);
+    expect(all.unrecorded).toEqual([]);
+    expect(all.services).toEqual(Object.fromEntries(keys.map((key) => [key, 2])));
+    const verdict = await judged(account, [], [], new Set([root, authority]));
+    const named = [signatures, messages].flatMap((list) => list.slice(1, 3)).toSorted();
+    expect(verdict.unrecorded.map(({ use }) => use).toSorted()).toEqual(named);
+    expect(Object.keys(verdict.services).toSorted()).toEqual(keys.filter((key) => key !== root && key !== authority).toSorted());
+  });
+
+  it('are named where they are MACs of secrets: no key of the service has one', async () => {
+    const macs = keys.map((key) => macUse(key, 'PASSWORD', digest.subarray(16)));
+    const verdict = await judged(accountOf(macs), [], []);
+    expect(verdict.unrecorded.map(({ use }) => use).toSorted()).toEqual(macs.toSorted());
   });
 });

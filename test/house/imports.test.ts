@@ -109,3 +109,37 @@ test('an import from outside the rooms is found', () => {
   const sources = new Map([['keys/activation.ts', "import { stub } from '../../test/stub.ts';\n"]]);
   expect(forbiddenImports(sources)).toEqual(['keys/activation.ts must not import ../test/stub.ts: it is in no room']);
 });
+
+/** All that a module loads, by its imports and by the threads that it starts. */
+function loadedBy(sources: Sources, entry: string): ReadonlySet<string> {
+  const loaded = new Set([entry]);
+  for (const path of loaded) {
+    const source = sources.get(path) ?? '';
+    const threads = Array.from(source.matchAll(/moduleFile\('([^']+)'/g), (match) => `${match[1]}.ts`);
+    for (const specifier of [...specifiersOf(source.replace(/^import type [^;]*;/gm, '')), ...threads])
+      if (specifier.startsWith('.')) loaded.add(posix.join(posix.dirname(path), specifier));
+  }
+  return loaded;
+}
+
+test('the token host loads none of the parsers of documents, and nothing that speaks to the network', () => {
+  const loaded = [...loadedBy(readSources(), 'token-host.ts')];
+  for (const path of ['token/host/thread.ts', 'token/host/purposes/certificate.ts']) expect(loaded).toContain(path);
+  const allowed = ['token-host.ts', 'token/', 'config/', 'service/', 'telemetry/', 'asn1/'];
+  expect(loaded.filter((path) => !allowed.some((room) => path.startsWith(room)))).toEqual([]);
+});
+
+test('the token host calls no function of PKCS #11 that lets a key out or reads what it encrypts', () => {
+  const calls = [...readSources()].flatMap(([path, source]) =>
+    Array.from(source.matchAll(/\bC_(?:WrapKey|UnwrapKey|DeriveKey|Decrypt\w*|Encrypt\w*|CopyObject)\b/g), ([name]) => `${path}: ${name}`),
+  );
+  expect(calls).toEqual([]);
+});
+
+test('values are verified by the native module alone, but where Node makes the value or the key itself', () => {
+  const others = [...readSources()]
+    .filter(([, source]) => /\b(?:createVerify|publicDecrypt)\b|import \{[^}]*\bverify\b[^}]*\} from 'node:crypto'/.test(source))
+    .map(([path]) => path);
+  // What a new token can do, tried by the host.
+  expect(others).toEqual(['token/host/probe-trials.ts']);
+});

@@ -63,6 +63,30 @@ test('the sockets of the token host have a group that the daemon alone is in, an
   for (const unit of ['signetd.service', 'signetd-token.service']) expect(linesOf(unit)).toContain('PrivateUsers=no');
 });
 
+test('the token host has no network, no device and no compiler; its PIN is a credential, and a refused one is not tried again', () => {
+  const lines = readFileSync(new URL('../../systemd/signetd-token.service', import.meta.url), 'utf8').split('\n');
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      ...['PrivateNetwork=yes', 'IPAddressDeny=any', 'RestrictAddressFamilies=AF_UNIX', 'PrivateDevices=yes', 'DevicePolicy=closed'],
+      ...['MemoryDenyWriteExecute=yes', 'InaccessiblePaths=-/var/lib/signetd -/var/log/signetd', 'StateDirectoryMode=0700'],
+      ...['LoadCredentialEncrypted=pin:signetd.pin', 'RestartPreventExitStatus=69 77 78'],
+    ]),
+  );
+  expect(lines.find((line) => line.startsWith('ExecStart='))).toMatch(/^ExecStart=\S+ --jitless dist\/token-host\.js /);
+});
+
+test('neither service leaves what it has in memory behind, nor reaches what the other one has', () => {
+  for (const [unit, other] of [
+    ['signetd.service', '/var/lib/signetd-token'],
+    ['signetd-token.service', '/var/lib/signetd'],
+  ] as const) {
+    const lines = readFileSync(new URL(`../../systemd/${unit}`, import.meta.url), 'utf8').split('\n');
+    expect(lines).toContain('LimitCORE=0');
+    const hidden = lines.filter((line) => line.startsWith('InaccessiblePaths=')).flatMap((line) => line.replace(/^.*?=/, '').split(' '));
+    expect(hidden).toContain(`-${other}`);
+  }
+});
+
 /** Tenths of a point: 15 is an exposure of 1.5. */
 test.each([
   ['signetd.service', 17],
