@@ -1,12 +1,10 @@
 import type { AccountHead } from '../token/account-files.ts';
-import { keyOwner, type KeyId } from '../token/key-id.ts';
+import { keyOwner, keyPurpose, type KeyId } from '../token/key-id.ts';
 import { accountChains, BadAccount, type AccountEntry } from './account-chain.ts';
 import type { BadPlace } from './verify.ts';
 import type { Line } from './verify-line.ts';
 
 export interface CompareOptions {
-  /** CKA_IDs of authorities' keys: each of their signatures has a record. */
-  readonly authorityKeys: ReadonlySet<string>;
   /** Uses that an operator has looked into: the line of the chain that has them, as `<chain>:<line>`. */
   readonly explained: ReadonlySet<string>;
   /** Uses of this moment and later may be on their way to their record: milliseconds since epoch. */
@@ -167,7 +165,7 @@ export class AccountComparison {
     if (kind === 'wrong') this.#wrongSecrets += Number(use.split(' ')[2] ?? 0);
     if (kind !== 'sign' && kind !== 'mac' && kind !== 'message') return;
     // The host writes identifiers alone there.
-    if (kind !== 'mac' && keyOwner(key as KeyId) === 'service' && !this.#options.authorityKeys.has(key)) {
+    if (kind !== 'mac' && !hasRecords(key as KeyId)) {
       this.#services[key] = (this.#services[key] ?? 0) + 1;
       return;
     }
@@ -223,4 +221,9 @@ export class AccountComparison {
       state.hashes.delete(older);
     }
   }
+}
+
+/** Whether each signature of a key has a record: callers' keys, and those of authorities, whether the configuration names them still or not. */
+function hasRecords(id: KeyId): boolean {
+  return keyOwner(id) === 'caller' || keyPurpose(id) === 'authority' || keyPurpose(id) === 'root';
 }

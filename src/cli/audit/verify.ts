@@ -82,10 +82,8 @@ function comparisonOf(configPath: string, options: VerifyOptions): AccountCompar
   const config = loadConfig(configPath);
   if (!config.audit.enabled) return undefined;
   const directory = typeof options.account === 'string' ? options.account : accountDirectoryOf(config.token);
-  const authorityKeys = new Set(Object.values(config.certificateAuthorities).map(({ keyId }) => keyId));
   try {
     return new AccountComparison(directory, {
-      authorityKeys,
       explained: new Set(options.explained),
       recentFrom: Date.now() - Number(options.recentSeconds) * 1000,
       isFromBeginning: options.from === undefined,
