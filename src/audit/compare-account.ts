@@ -1,4 +1,5 @@
 import type { AccountHead } from '../token/account-files.ts';
+import { keyOwner, keyPurpose, parseKeyId } from '../token/key-id.ts';
 import { accountChains, BadAccount, type AccountEntry } from './account-chain.ts';
 import type { BadPlace } from './verify.ts';
 import type { Line } from './verify-line.ts';
@@ -165,7 +166,7 @@ export class AccountComparison {
     const [kind, key = ''] = use.split(' ', 2);
     if (kind === 'wrong') this.#wrongSecrets += Number(use.split(' ')[2] ?? 0);
     if (kind !== 'sign' && kind !== 'mac' && kind !== 'message') return;
-    if (kind !== 'mac' && key.startsWith('53') && !this.#options.authorityKeys.has(key)) {
+    if (kind !== 'mac' && !this.#hasRecords(key)) {
       this.#services[key] = (this.#services[key] ?? 0) + 1;
       return;
     }
@@ -173,6 +174,17 @@ export class AccountComparison {
     else if (this.#recent.has(use)) this.#recorded += 1;
     else if (Date.parse(entry.said.time) >= (this.#beginMs ?? 0))
       this.#pending.set(use, [...(this.#pending.get(use) ?? []), { entry, use }]);
+  }
+
+  /** Whether each signature of the key has a record: of callers' keys, and of authorities', also of one that the configuration does not name. */
+  #hasRecords(key: string): boolean {
+    if (this.#options.authorityKeys.has(key)) return true;
+    try {
+      const id = parseKeyId(key);
+      return keyOwner(id) === 'caller' || keyPurpose(id) === 'authority' || keyPurpose(id) === 'root';
+    } catch {
+      return true;
+    }
   }
 
   #record(use: string, timeMs: number): void {
