@@ -1,11 +1,11 @@
 import {
-  chownSync,
   closeSync,
   constants,
   fdatasync,
   fdatasyncSync,
   fsyncSync,
   ftruncateSync,
+  lchownSync,
   openSync,
   statSync,
   writeSync,
@@ -110,7 +110,7 @@ export class UseAccount {
   #open(goodBytes: number): number {
     const { directory, chain } = this.#options;
     const { path } = accountFile(directory, chain, this.#number);
-    const fd = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600);
+    const fd = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
     ftruncateSync(fd, goodBytes);
     giveToOwnerOf(directory, path);
     fsyncSync(fd);
@@ -146,7 +146,8 @@ export class UseAccount {
 export function giveToOwnerOf(directory: string, path: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(directory);
-  chownSync(path, uid, gid);
+  // Whose directory it is must not choose by a link what root gives away.
+  lchownSync(path, uid, gid);
 }
 
 function reasonOf(error: unknown): string {
