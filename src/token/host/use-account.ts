@@ -40,7 +40,10 @@ export class UseAccount {
   #previous: string;
   #pending: string[] = [];
   #pendingCharacters = 0;
+  /** One at a time, so that each file is closed once. */
   #isSyncAhead = false;
+  /** Something was written since the last sync began. */
+  #isUnsynced = false;
   /** The file that is being synced, which is not closed meanwhile. */
   #syncing: number | undefined;
   #isBroken = false;
@@ -121,17 +124,20 @@ export class UseAccount {
   }
 
   #syncSoon(): void {
+    this.#isUnsynced = true;
     if (this.#isSyncAhead) return;
     this.#isSyncAhead = true;
     setTimeout(() => {
       const fd = this.#fd;
       this.#syncing = fd;
+      this.#isUnsynced = false;
       fdatasync(fd, (error) => {
         this.#syncing = undefined;
+        this.#isSyncAhead = false;
         if (fd !== this.#fd) closeSync(fd);
         if (error !== null) this.#break(error);
+        else if (this.#isUnsynced) this.#syncSoon();
       });
-      this.#isSyncAhead = false;
     }, syncMs).unref();
   }
 
