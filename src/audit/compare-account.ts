@@ -172,8 +172,11 @@ export class AccountComparison {
     }
     if (this.#options.explained.has(`${entry.chain}:${entry.said.n}`)) this.#explainedCount += 1;
     else if (this.#recent.has(use)) this.#recorded += 1;
-    else if (Date.parse(entry.said.time) >= (this.#beginMs ?? 0))
-      this.#pending.set(use, [...(this.#pending.get(use) ?? []), { entry, use }]);
+    else if (Date.parse(entry.said.time) >= (this.#beginMs ?? 0)) {
+      const same = this.#pending.get(use) ?? [];
+      same.push({ entry, use });
+      this.#pending.set(use, same);
+    }
   }
 
   /** Whether each signature of the key has a record: of callers' keys, and of authorities', also of one that the configuration does not name. */
