@@ -13,7 +13,7 @@ vi.mock('node:fs', async (original) => {
   const fs = await original<{ closeSync: typeof closeSync; fdatasync: typeof fdatasync }>();
   return {
     ...fs,
-    fdatasync: (fd: number, told: (error: null) => void) => {
+    fdatasync: (_fd: number, told: (error: null) => void) => {
       seen.syncs += 1;
       setTimeout(() => {
         told(null);
