@@ -1,5 +1,5 @@
 import type { AccountHead } from '../token/account-files.ts';
-import { keyOwner, keyPurpose, type KeyId } from '../token/key-id.ts';
+import { keyOwner, keyPurpose, parseKeyId } from '../token/key-id.ts';
 import { accountChains, BadAccount, type AccountEntry } from './account-chain.ts';
 import type { BadPlace } from './verify.ts';
 import type { Line } from './verify-line.ts';
@@ -164,15 +164,17 @@ export class AccountComparison {
     const [kind, key = ''] = use.split(' ', 2);
     if (kind === 'wrong') this.#wrongSecrets += Number(use.split(' ')[2] ?? 0);
     if (kind !== 'sign' && kind !== 'mac' && kind !== 'message') return;
-    // The host writes identifiers alone there.
-    if (kind !== 'mac' && !hasRecords(key as KeyId)) {
+    if (kind !== 'mac' && !hasRecords(key)) {
       this.#services[key] = (this.#services[key] ?? 0) + 1;
       return;
     }
     if (this.#options.explained.has(`${entry.chain}:${entry.said.n}`)) this.#explainedCount += 1;
     else if (this.#recent.has(use)) this.#recorded += 1;
-    else if (Date.parse(entry.said.time) >= (this.#beginMs ?? 0))
-      this.#pending.set(use, [...(this.#pending.get(use) ?? []), { entry, use }]);
+    else if (Date.parse(entry.said.time) >= (this.#beginMs ?? 0)) {
+      const same = this.#pending.get(use) ?? [];
+      same.push({ entry, use });
+      this.#pending.set(use, same);
+    }
   }
 
   #record(use: string, timeMs: number): void {
@@ -223,7 +225,12 @@ export class AccountComparison {
   }
 }
 
-/** Whether each signature of a key has a record: callers' keys, and those of authorities, whether the configuration names them still or not. */
-function hasRecords(id: KeyId): boolean {
-  return keyOwner(id) === 'caller' || keyPurpose(id) === 'authority' || keyPurpose(id) === 'root';
+/** Whether each signature of a key has a record: callers' keys, those of authorities, whether the configuration names them still or not, and what is no key. */
+function hasRecords(key: string): boolean {
+  try {
+    const id = parseKeyId(key);
+    return keyOwner(id) === 'caller' || keyPurpose(id) === 'authority' || keyPurpose(id) === 'root';
+  } catch {
+    return true;
+  }
 }

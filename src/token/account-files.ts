@@ -79,13 +79,17 @@ export function accountTail(files: readonly AccountFile[]): AccountTail {
   if (newest === undefined) return { file: 0, n: 0, hash: noLine, goodBytes: 0, cutBytes: 0, isSound: true };
   const own = endOf(newest.path);
   // A file that a crash left without a line goes on where the one before it ended.
-  const found = files.toReversed().flatMap(({ path }) => endOf(path).lines.toReversed());
+  const found: Buffer[] = [];
+  let numbered = -1;
+  // No more files are read than that takes: there may be thousands.
+  for (const { path } of files.toReversed()) {
+    found.push(...(path === newest.path ? own : endOf(path)).lines.toReversed());
+    numbered = found.findIndex((line) => numberOf(line) !== undefined);
+    if (numbered !== -1) break;
+  }
   const [last] = found;
   if (last === undefined) return { file: newest.number, n: 0, hash: noLine, ...own, isSound: true };
-  const unsound = Math.max(
-    0,
-    found.findIndex((line) => numberOf(line) !== undefined),
-  );
+  const unsound = Math.max(0, numbered);
   return {
     file: newest.number,
     n: (numberOf(found[unsound]) ?? 0) + unsound,

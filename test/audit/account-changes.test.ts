@@ -1,11 +1,11 @@
 import { assert, asyncProperty, constantFrom, nat, subarray } from 'fast-check';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccountComparison, type AccountVerdict } from '../../src/audit/compare-account.ts';
 import type { Line } from '../../src/audit/verify-line.ts';
-import { accountHeads, type AccountHead } from '../../src/token/account-files.ts';
+import { accountHash, accountHeads, type AccountHead } from '../../src/token/account-files.ts';
 import { UseAccount } from '../../src/token/host/use-account.ts';
 import { newKeyId, type KeyPurpose } from '../../src/token/key-id.ts';
 import { macUse, messageUse, signUse } from '../../src/token/uses.ts';
@@ -67,6 +67,22 @@ describe('an account that was changed', () => {
     expect(readdirSync(original).length).toBeGreaterThan(6);
     const verdict = await judged(original);
     expect(verdict).toMatchObject({ bad: [], recorded: 60, unrecordedCount: 0, lines: 60 + 6 });
+  });
+
+  it('counts the signatures of keys of the service that have no record each, and names those of authorities and of whoever else', async () => {
+    const account = mkdtempSync(join(directory, 'purposes-'));
+    const kinds = ['audit', 'ocsp', 'timeStamps', 'mac', 'general', 'authority', 'root', 'caller'] as const;
+    const ids = new Map(kinds.map((kind) => [kind, newKeyId(kind)]));
+    const host = new UseAccount({ directory: account, chain: 0, rotateBytes: 1500, failed });
+    for (const key of ids.values()) host.add(signUse(key, { scheme: 'ECDSA', hash: 'sha256' }, Buffer.alloc(32)));
+    host.add(`sign 53${'01'.repeat(16)} ECDSA sha256:00`);
+    host.add('sign nothing ECDSA sha256:00');
+    host.flush();
+    const { services, unrecorded } = await judged(account, [], accountHeads(account));
+    const counted = kinds.slice(0, 5).map((kind) => ids.get(kind) ?? '');
+    expect(services).toEqual(Object.fromEntries([...counted, `53${'01'.repeat(16)}`].map((key) => [key, 1])));
+    const named = [...kinds.slice(5).map((kind) => ids.get(kind) ?? ''), 'nothing'];
+    expect(unrecorded.map(({ use }) => use.split(' ')[1]).toSorted()).toEqual(named.toSorted());
   });
 
   it('names exactly the uses that no record has', async () => {
@@ -131,6 +147,25 @@ describe('an account that was changed', () => {
       }),
       { numRuns: 30 },
     );
+  });
+
+  it('is not read further back than to its last line, however many files it has', () => {
+    const account = mkdtempSync(join(directory, 'many-'));
+    // What is no file cannot be read.
+    mkdirSync(join(account, 'account-0-00000001.jsonl'));
+    const [line = ''] = readFileSync(join(original, 'account-0-00000001.jsonl'), 'utf8').split('\n');
+    writeFileSync(join(account, 'account-0-00000002.jsonl'), `${line}\n`);
+    writeFileSync(join(account, 'account-0-00000003.jsonl'), '');
+    expect(accountHeads(account)).toEqual([{ chain: 0, n: 1, hash: accountHash(line) }]);
+  });
+
+  it('is not written through a link', () => {
+    const account = mkdtempSync(join(directory, 'link-'));
+    const other = join(directory, 'of somebody else');
+    writeFileSync(other, '');
+    symlinkSync(other, join(account, 'account-0-00000001.jsonl'));
+    expect(() => new UseAccount({ directory: account, chain: 0, rotateBytes: 1500, failed })).toThrow('ELOOP');
+    expect(readFileSync(other, 'utf8')).toBe('');
   });
 
   it('begins a new file behind a last line that is none of its own, and the gap stays', async () => {

@@ -406,6 +406,10 @@ describe('a directory that evidence is written into', () => {
     await expect(directory.publish()).rejects.toThrow(EvidenceGone);
     writeFileSync(join(allowed, staged), 'of somebody else');
     await expect(directory.publish()).rejects.toThrow(EvidenceGone);
+    // Nothing waits for who would write into it.
+    unlinkSync(join(allowed, staged));
+    execFileSync('mkfifo', [join(allowed, staged)]);
+    await expect(directory.publish()).rejects.toThrow(EvidenceGone);
     await directory.close();
   });
 

@@ -3,7 +3,7 @@ import { createConnection } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
-import { KeyHeldBack, type Candidate, type SecretKind } from '../../src/token/token.ts';
+import { KeyHeldBack, signingKinds, type Candidate, type SecretKind } from '../../src/token/token.ts';
 import { FieldWriter } from '../../src/token/wire/fields.ts';
 import { encodeFrame, FrameSplitter, operations, statuses, type Frame } from '../../src/token/wire/frames.ts';
 import { writeVerifyProof } from '../../src/token/wire/messages.ts';
@@ -32,7 +32,7 @@ async function started(settings: Record<string, number> = {}): Promise<{ scratch
 async function secretOf(token: TokenClient, id: KeyId, text: string, kind: SecretKind = 'PASSWORD'): Promise<Candidate> {
   const secret = Buffer.from(text);
   const scope = Buffer.alloc(32);
-  return { kind, secret, scope, ...(await token.makeMac(id, kind, secret, scope)), signs: true };
+  return { kind, secret, scope, ...(await token.makeMac(id, kind, secret, scope)), signs: signingKinds.has(kind) };
 }
 
 const guess = (right: Candidate, text: string): Candidate => ({ ...right, secret: Buffer.from(text) });
@@ -170,6 +170,21 @@ describe('the count of wrong secrets that the token host keeps itself', () => {
     for (let n = 0; n < 3; n += 1)
       expect(await token.verifyProof(id, { anyOf: [guess(right, `${n}`), own] })).toEqual({ verified: true, by: 1 });
     expect(await said(token, id, own)).toBe('held back');
+  });
+
+  it('neither counts seals nor keeps them from being looked at, unless a secret is compared beside', async () => {
+    const { token, id } = await started({ wrongSecretsMax: 2 });
+    const seal = await secretOf(token, id, 'what the row says', 'RECORD');
+    const changed = guess(seal, 'something else');
+    const right = await secretOf(token, id, 'right');
+    for (let n = 0; n < 5; n += 1) expect(await said(token, id, changed)).toBe('wrong');
+    expect(await token.verifyProof(id, { anyOf: [seal], also: guess(right, 'x') })).toEqual({ verified: false });
+    expect(await token.verifyProof(id, { anyOf: [guess(right, 'y'), seal] })).toEqual({ verified: true, by: 1 });
+    expect(await said(token, id, right)).toBe('held back');
+    expect(await said(token, id, seal)).toBe('right');
+    expect(await said(token, id, changed)).toBe('wrong');
+    await expect(token.verifyProof(id, { anyOf: [seal], also: right })).rejects.toBeInstanceOf(KeyHeldBack);
+    expect(await said(token, id, seal, right)).toBe('held back');
   });
 
   it('counts a wrong transaction under a right secret', async () => {

@@ -58,7 +58,9 @@ async function withHostOfOwn<T>(
   const { audit } = loadFoundations(configPath);
   const directory = mkdtempSync(join(tmpdir(), 'signetd-operator-'));
   // The account of the service's host is that host's alone; what an operator does is in the audit log.
-  const own = { socketPath: join(directory, 'token.sock'), accountDirectory: join(directory, 'account') };
+  const ownFiles = { socketPath: join(directory, 'token.sock'), accountDirectory: join(directory, 'account') };
+  // It serves its own user: not that of the daemon, which the configuration may name.
+  const own = { ...ownFiles, clientUser: undefined };
   const config = { ...configured, host: 'spawn', ...own } as const;
   const ownConfigPath = join(directory, 'token.json');
   // It holds references to secrets, and no secret.

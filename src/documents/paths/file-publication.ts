@@ -92,9 +92,10 @@ export async function syncNames(place: FileHandle): Promise<void> {
 async function isPrepared(place: FileHandle, staged: string, inode: string, mode: number): Promise<boolean> {
   let handle: FileHandle;
   try {
-    handle = await open(pathOfEntry(place, staged), constants.O_RDONLY | constants.O_NOFOLLOW);
+    // Whoever may write there may have put a FIFO in its place, whose other end nobody opens, or a socket (ENXIO).
+    handle = await open(pathOfEntry(place, staged), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
+    if (['ENOENT', 'ENXIO'].includes(errorCode(error) ?? '')) return false;
     throw error;
   }
   return closing(handle, async () => {

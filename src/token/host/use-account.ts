@@ -1,11 +1,11 @@
 import {
-  chownSync,
   closeSync,
   constants,
   fdatasync,
   fdatasyncSync,
   fsyncSync,
   ftruncateSync,
+  lchownSync,
   openSync,
   statSync,
   writeSync,
@@ -40,7 +40,10 @@ export class UseAccount {
   #previous: string;
   #pending: string[] = [];
   #pendingCharacters = 0;
+  /** One at a time, so that each file is closed once. */
   #isSyncAhead = false;
+  /** Something was written since the last sync began. */
+  #isUnsynced = false;
   /** The file that is being synced, which is not closed meanwhile. */
   #syncing: number | undefined;
   #isBroken = false;
@@ -110,7 +113,7 @@ export class UseAccount {
   #open(goodBytes: number): number {
     const { directory, chain } = this.#options;
     const { path } = accountFile(directory, chain, this.#number);
-    const fd = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600);
+    const fd = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
     ftruncateSync(fd, goodBytes);
     giveToOwnerOf(directory, path);
     fsyncSync(fd);
@@ -121,17 +124,20 @@ export class UseAccount {
   }
 
   #syncSoon(): void {
+    this.#isUnsynced = true;
     if (this.#isSyncAhead) return;
     this.#isSyncAhead = true;
     setTimeout(() => {
       const fd = this.#fd;
       this.#syncing = fd;
+      this.#isUnsynced = false;
       fdatasync(fd, (error) => {
         this.#syncing = undefined;
+        this.#isSyncAhead = false;
         if (fd !== this.#fd) closeSync(fd);
         if (error !== null) this.#break(error);
+        else if (this.#isUnsynced) this.#syncSoon();
       });
-      this.#isSyncAhead = false;
     }, syncMs).unref();
   }
 
@@ -146,7 +152,8 @@ export class UseAccount {
 export function giveToOwnerOf(directory: string, path: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(directory);
-  chownSync(path, uid, gid);
+  // Whose directory it is must not choose by a link what root gives away.
+  lchownSync(path, uid, gid);
 }
 
 function reasonOf(error: unknown): string {
