@@ -40,5 +40,6 @@ export function wrongUse(id: KeyId, count: number): string {
 }
 
 function hex(bytes: Uint8Array): string {
+  if (Buffer.isBuffer(bytes)) return bytes.toString('hex');
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
 }

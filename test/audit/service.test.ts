@@ -162,7 +162,10 @@ describe('what the service records', () => {
     await call('pki/nowhere', {});
     const before = records().length;
     environment.stop();
-    const added = records().slice(before);
+    // CRLs may be signed meanwhile.
+    const added = records()
+      .slice(before)
+      .filter(({ command }) => command !== 'sign for an authority');
     expect(added.map(({ kind, reason, count }) => [kind, reason, count])).toEqual([
       ['refused-clients', 'not registered', 3],
       ['refused-clients', 'the role keys is missing', 3],

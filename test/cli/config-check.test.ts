@@ -208,7 +208,7 @@ describe('config check', () => {
     });
     expect([status, stderr]).toEqual([
       1,
-      expect.stringContaining('timeStampAuthority: the key on the token is not that of the certificate'),
+      expect.stringContaining('timeStampAuthority.keyId: the CKA_ID of a time-stamp authority, which begins with 54'),
     ]);
   });
 

@@ -167,7 +167,11 @@ describe('signetctl status and doctor', () => {
 describe('what signetctl leaves in the audit log', () => {
   it('is each command but status, with who gave it, and the log verifies', async () => {
     const tail = jsonOf(await signetctl('--json', 'audit', 'tail', '--lines', '1000')) as Record<string, unknown>[];
-    const commands = tail.filter(({ kind, authority }) => kind === 'administration' && authority === undefined);
+    // What the token did for an authority, or for the set-up of the quickstart, was asked for by no command of this test.
+    const others = new Set(['sign for an authority', 'signetctl']);
+    const commands = tail.filter(
+      ({ kind, authority, command }) => kind === 'administration' && authority === undefined && !others.has(String(command)),
+    );
     expect(new Set(commands.map(({ command }) => command))).toEqual(
       new Set(['client add', 'client list', 'client revoke', 'client reload', 'key list', 'key show']),
     );

@@ -13,9 +13,10 @@ export interface TokenAndStore {
   end(): Promise<void>;
 }
 
-export async function tokenAndStore(): Promise<TokenAndStore> {
+/** `servesOperator`: the host signs certificates of authorities. */
+export async function tokenAndStore({ servesOperator = false } = {}): Promise<TokenAndStore> {
   const scratch = scratchToken();
-  const token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
+  const token = new TokenClient(scratch.config, scratch.configPath, recordingLog(), () => undefined, { servesOperator });
   await token.start();
   const store = await openSqliteStore(join(scratch.directory, 'state.sqlite'));
   return {

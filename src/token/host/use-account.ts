@@ -38,9 +38,9 @@ export class UseAccount {
   #size: number;
   #n: number;
   #previous: string;
-  #pending: string[] = [];
-  #pendingCharacters = 0;
-  /** One at a time, so that each file is closed once. */
+  /** As they stand in the line. The host runs without a compiler: one string costs less than a list. */
+  #pending = '';
+  /** One sync at a time, so that each file is closed once. */
   #isSyncAhead = false;
   /** Something was written since the last sync began. */
   #isUnsynced = false;
@@ -70,19 +70,17 @@ export class UseAccount {
 
   /** Takes a use in, which `flush` writes. */
   add(use: string): void {
-    this.#pending.push(use);
-    this.#pendingCharacters += use.length;
-    if (this.#pendingCharacters > pendingMaxCharacters) this.flush();
+    // No word of a use has a character that JSON escapes.
+    this.#pending += this.#pending === '' ? `"${use}"` : `,"${use}"`;
+    if (this.#pending.length > pendingMaxCharacters) this.flush();
   }
 
   /** Before an answer leaves: all that was added is in the file. @throws {Error} where it is not; then nothing is answered any more */
   flush(): void {
     if (this.#isBroken) throw new Error('the account of uses cannot be written');
-    if (this.#pending.length === 0) return;
-    // No word of a use has a character that JSON escapes.
-    const uses = `"uses":["${this.#pending.join('","')}"]`;
-    this.#pending = [];
-    this.#pendingCharacters = 0;
+    if (this.#pending === '') return;
+    const uses = `"uses":[${this.#pending}]`;
+    this.#pending = '';
     try {
       this.#append(uses);
       if (this.#size >= this.#options.rotateBytes) this.#rotate();
@@ -98,7 +96,7 @@ export class UseAccount {
     const bytes = Buffer.from(`${line}\n`, 'latin1');
     for (let written = 0; written < bytes.length;) written += writeSync(this.#fd, bytes, written);
     this.#n += 1;
-    this.#previous = accountHash(line);
+    this.#previous = accountHash(bytes.subarray(0, -1));
     this.#size += bytes.length;
   }
 
