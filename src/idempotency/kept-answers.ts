@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { settlingWith, type SettledOutcome } from '../state/settlement.ts';
+import { keepingOutcome, type SettledOutcome } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { KeptBytes } from '../state/repositories/kept-bytes.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
@@ -149,7 +149,7 @@ export class KeptAnswers {
     );
     let value: T;
     try {
-      value = await settlingWith(settlement, async () => repeatable.run());
+      value = await keepingOutcome(settlement, async () => repeatable.run());
     } catch (error) {
       await this.#claims.release(secrets.id, claim).catch(() => undefined);
       throw error;

@@ -22,7 +22,12 @@ export interface SettlementParty {
 
 const currentParties = new AsyncLocalStorage<readonly SettlementParty[]>();
 
-/** Does a request's work; the commits in it that settle the request contain the party's steps. */
+/** Begins a request's work with the keeper of its outcome as the first party. */
+export async function keepingOutcome<T>(keeper: SettlementParty, work: () => Promise<T>): Promise<T> {
+  return currentParties.run([keeper], work);
+}
+
+/** Does a request's work; the commits in it that settle the request contain the steps of this party too. */
 export async function settlingWith<T>(party: SettlementParty, work: () => Promise<T>): Promise<T> {
   return currentParties.run([...(currentParties.getStore() ?? []), party], work);
 }

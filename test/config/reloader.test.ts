@@ -12,7 +12,7 @@ const text = (documentsMax: number, more = ''): string => `
 listeners: { api: { certificate: server.pem, key: server.key, clientCertificateAuthority: clients.pem } }
 token: { label: prod, pin: "credential:pin" }
 limits: { documentsMax: ${documentsMax} }
-certificateAuthorities: { issuing: { certificate: ca.pem, keyId: "53${'0'.repeat(32)}" } }
+certificateAuthorities: { issuing: { certificate: ca.pem, keyId: "49${'0'.repeat(32)}" } }
 tenants: { bank: { certificateAuthority: issuing, profile: { keyType: P-256 } } }
 ${more}`;
 

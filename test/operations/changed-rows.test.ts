@@ -83,8 +83,6 @@ describe('a row that was changed in the state store', () => {
     changePassword: async (client, key) =>
       call(client, 'pki/changePassword', { keyReference: secretOf(key), password: 'another password' }),
     removeKey: async (client, key) => call(client, 'pki/removeKey', { keyReference: secretOf(key) }),
-    revokeCertificate: async (client, { certificate }) =>
-      call(client, 'pki/revokeCertificate', { certificate: certificate.toString('base64'), reason: 'CERTIFICATE_HOLD' }),
     'revokeCertificate with the secret': async (client, { certificate, password }) =>
       call(client, 'pki/revokeCertificate', { certificate: certificate.toString('base64'), password }),
     sendMessage: async (client, { reference }) => call(client, 'pki/sendMessage', { message: 'hello', keyReferenceId: reference }),
@@ -101,6 +99,22 @@ describe('a row that was changed in the state store', () => {
     const [row] = queryState('select state, failures_since_success from keys where reference = ?', key.reference);
     expect(row).toEqual({ state: 'ACTIVE', failures_since_success: 0 });
     expect(queryState('select * from otps where reference = ?', key.reference)).toEqual([]);
+  });
+
+  it('does not keep the certificate good: the role puts it on hold and revokes it, but does not release it', async () => {
+    const key = await newKey('other');
+    queryState("update keys set subscriber_phone = '+33700000000' where reference = ?", key.reference);
+    const certificate = key.certificate.toString('base64');
+    for (const [reason, code] of [
+      ['CERTIFICATE_HOLD', '0/0'],
+      ['REMOVE_FROM_CRL', '2/202'],
+      ['KEY_COMPROMISE', '0/0'],
+    ]) {
+      const answer = await call('other', 'pki/revokeCertificate', { certificate, reason });
+      expect([reason, codeOf(answer)]).toEqual([reason, code]);
+      expect(recordOf(answer)?.tampered).toBeDefined();
+    }
+    expect(queryState('select state from keys where reference = ?', key.reference)).toEqual([{ state: 'REVOKED' }]);
   });
 
   it('is a one-time password for documents that its owner did not see: it signs nothing', async () => {

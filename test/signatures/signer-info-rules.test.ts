@@ -168,22 +168,9 @@ describe('a SignerInfo', () => {
     expect(() => checkSignerInfos([good, bad], certificates, covered())).toThrow(SignatureBroken);
   });
 
-  it('without signed attributes is verified for 20 signers, and not for 21; with them for as many as there are', () => {
-    const bare = signerInfo({ attributes: [] });
+  it('is verified for as many signers as there are, with signed attributes and without', () => {
+    const [bare, usual] = [signerInfo({ attributes: [] }), signerInfo({})];
     const certificates = [signer.certificate.der];
-    checkSignerInfos(
-      Array.from({ length: 20 }, () => bare),
-      certificates,
-      covered(),
-    );
-    expect(() =>
-      checkSignerInfos(
-        Array.from({ length: 21 }, () => bare),
-        certificates,
-        covered(),
-      ),
-    ).toThrow('signature 21 of 21 is one of more signatures without signed attributes than are verified');
-    const usual = signerInfo({});
-    checkSignerInfos([...Array.from({ length: 20 }, () => bare), usual, usual], certificates, covered());
+    checkSignerInfos([...Array.from({ length: 21 }, () => bare), usual, usual], certificates, covered());
   });
 });

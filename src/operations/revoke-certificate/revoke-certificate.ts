@@ -5,7 +5,7 @@ import { revocationReasons } from '../../certificates/revocation-reasons.ts';
 import type { RevocationChange } from '../../certificates/revocations.ts';
 import { parseCertificateText } from '../../certificates/x509.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
-import { parseKeyReferenceId, type KeyRecord } from '../../keys/key-record.ts';
+import { parseKeyReferenceId, type KeyRecord, type KeyReferenceId } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
 import { Base64, Secret, RequestId } from '../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
@@ -43,9 +43,10 @@ export const revokeCertificate = operation({
     audit.key = certificate.sha1;
     audit.digests.push(`sha256:${createHash('sha256').update(der).digest('hex')}`);
     revocations.check(certificate, request.reason);
-    const key = await keys.find(caller.tenant, parseKeyReferenceId(certificate.sha1));
-    const given = await authorise(key, request, context);
     const answer = (date: Date) => ({ date: date.getTime() });
+    const key = await keyOf(parseKeyReferenceId(certificate.sha1), request, context);
+    if (key === undefined) return answer(await revocations.change(certificate, request.reason, answer));
+    const given = await authorise(key, request, context);
     // A secret is used up in the commit that revokes: a crash leaves both done, or neither.
     const commit = given === undefined ? undefined : async (change: RevocationChange) => keys.authoriseRevocation(key, given, change);
     const date = await revocations.change(certificate, request.reason, answer, commit);
@@ -53,6 +54,30 @@ export const revokeCertificate = operation({
     return answer(date);
   },
 });
+
+/**
+ * The key of the certificate. Undefined where the role alone is to stop a key whose row is not as the service wrote it: what somebody changed there must not
+ * keep its certificate good. The record of the request tells of the row all the same.
+ * @throws {Refusal} ACTIVATION_FAILED for such a row where a secret is to be verified, or a hold to be lifted
+ */
+async function keyOf(
+  reference: KeyReferenceId,
+  request: RevokeCertificateRequest,
+  { caller, config, keys }: Context,
+): Promise<KeyRecord | undefined> {
+  try {
+    return await keys.find(caller.tenant, reference);
+  } catch (error) {
+    const isTampered = error instanceof Refusal && error.code === 'ACTIVATION_FAILED';
+    const needsKey = needsSecret(request, caller.tenant, config) || request.reason === 'REMOVE_FROM_CRL';
+    if (!isTampered || needsKey) throw error;
+    return undefined;
+  }
+}
+
+function needsSecret({ password, authToken }: RevokeCertificateRequest, tenant: string, { tenants }: Context['config']): boolean {
+  return password !== undefined || authToken !== undefined || tenants[tenant]?.revocationNeedsSecret === true;
+}
 
 /** @throws {Refusal} FIELD_INVALID */
 function certificateIn({ certificate }: RevokeCertificateRequest): Uint8Array {
@@ -83,8 +108,7 @@ async function authorise(
   request: RevokeCertificateRequest,
   { caller, config, keys }: Context,
 ): Promise<GivenSecret | undefined> {
-  const isSent = request.password !== undefined || request.authToken !== undefined;
-  if (isSent || config.tenants[caller.tenant]?.revocationNeedsSecret === true) {
+  if (needsSecret(request, caller.tenant, config)) {
     keys.checkUsable(key, 'revoke');
     return requiredSecret(key, 'REVOKE', request, '');
   }

@@ -144,8 +144,10 @@ describe('a client that takes much', () => {
       ),
     );
     const opened = outcomes.filter((connection) => connection !== undefined);
-    expect(opened.length).toBeLessThanOrEqual(40);
-    expect(opened.length).toBeGreaterThan(0);
+    // One that is not admitted yet may lose its place to a later one, after the client's end of the handshake.
+    const open = (): number => opened.filter(({ isClosed }) => !isClosed).length;
+    await expect.poll(open, { timeout: 10_000 }).toBeLessThanOrEqual(40);
+    expect(open()).toBeGreaterThan(0);
     for (const connection of opened) connection.close();
   });
 });
