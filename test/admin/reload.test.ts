@@ -272,9 +272,16 @@ describe('a reload', () => {
 
   it('changes limits at once', async () => {
     change((settings) => {
-      settings.limits = { jsonBodyMaxBytes: 1000, otpsPerMinute: 1, messagesPerMinute: 1, keptAnswersMaxBytesPerClient: 1000 };
+      settings.limits = {
+        ...settings.limits,
+        jsonBodyMaxBytes: 1000,
+        otpsPerMinute: 1,
+        messagesPerMinute: 1,
+        keptAnswersMaxBytesPerClient: 1000,
+      };
     });
-    const { stdout } = await signetctl('reload');
+    const { stdout, stderr } = await signetctl('reload');
+    expect(stderr).toBe('');
     for (const limit of ['jsonBodyMaxBytes', 'otpsPerMinute', 'messagesPerMinute', 'keptAnswersMaxBytesPerClient'])
       expect(stdout).toContain(`limits.${limit}`);
     expect((await post('other', JSON.stringify({ requestID: 'x'.repeat(1000) }))).status).toBe(413);
