@@ -82,7 +82,7 @@ describe('an account that was changed', () => {
     const counted = kinds.slice(0, 5).map((kind) => ids.get(kind) ?? '');
     expect(services).toEqual(Object.fromEntries([...counted, `53${'01'.repeat(16)}`].map((key) => [key, 1])));
     const named = [...kinds.slice(5).map((kind) => ids.get(kind) ?? ''), 'nothing'];
-    expect(unrecorded.map(({ use }) => use.split(' ')[1]).toSorted()).toEqual(named.toSorted());
+    expect(unrecorded.map(({ use }) => use.split(' ')[1] ?? '').toSorted()).toEqual(named.toSorted());
   });
 
   it('names exactly the uses that no record has', async () => {
