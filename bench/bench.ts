@@ -95,37 +95,31 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   compiled('load');
   const token = createScratchToken(directory);
   if (token === undefined) say('SoftHSM (package softhsm2) is not installed: nothing is compared with C');
-  const tokenLayer = token === undefined ? [] : await reportTokenLayer(token, directory, say);
+  if (token !== undefined) print(await reportTokenLayer(token, directory, say));
   const bodyFile = join(directory, 'request.json');
   const measured: WithSize[] = [];
   for (const type of keyTypes) measured.push(await measureType(type, quickstart, token, bodyFile));
   // The request of the last type, P-256, and an answer of its size: that is what the bare server is compared with.
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);
-  const twoSteps = await twoStepLines(quickstart, directory, say);
+  print(report(measured, bare));
+  print(await twoStepLines(quickstart, directory, say));
   say('with the audit log and without it, in turns');
-  const auditCosts = await measureAuditCost(auditConnectionCounts, signRequest);
+  print((await measureAuditCost(auditConnectionCounts, signRequest)).map(auditCostLine));
   say('the state store on both databases');
-  const commits = await stateCommitLines();
-  const keys = await reportKeys(quickstart, say);
-  const cades = await reportCades(quickstart, say);
+  print(await stateCommitLines());
+  print(jsonCostLines());
+  print(await reportKeys(quickstart, say));
+  print(await reportCades(quickstart, say));
   say('the transfer store');
-  const transfers = await transferLines(quickstart, directory);
-  const levels = await levelLines(quickstart, directory, say);
+  print(await transferLines(quickstart, directory));
+  print(await levelLines(quickstart, directory, say));
   say('a long CRL');
-  const parts = [
-    tokenLayer,
-    report(measured, bare),
-    twoSteps,
-    auditCosts.map(auditCostLine),
-    commits,
-    jsonCostLines(),
-    keys,
-    cades,
-    transfers,
-    levels,
-    [measureCrl()],
-  ];
-  for (const line of parts.flatMap((part) => [...part, ''])) console.log(line);
+  print([measureCrl()]);
+}
+
+/** As soon as it is measured: a later part that fails takes nothing with it. */
+function print(part: readonly string[]): void {
+  for (const line of [...part, '']) console.log(line);
 }
 
 const quickstart = readQuickstart();
