@@ -60,8 +60,10 @@ export class AuditLog implements Audit {
   readonly #writer: GroupWriter;
   readonly #refused = new RefusedClients();
   readonly #timers: NodeJS.Timeout[] = [];
-  /** Requests that changed the state and have no record yet. */
-  readonly #unrecorded = new Set<string>();
+  /** Requests that changed the state and have no record yet, each with what the token did for it, which the state store may know in part. */
+  readonly #unrecorded = new Map<string, readonly string[] | undefined>();
+  /** Records of what changed nothing, for which the token did something, and which the disk did not take. */
+  #late: (RequestEntry | AdministrationEntry)[] = [];
   #usesOutside: string[] = [];
   #replaying = false;
   /** Number of the last record that the state store has named as its place. */
@@ -131,13 +133,7 @@ export class AuditLog implements Audit {
       effects: effects.length === 0 ? undefined : effects,
     };
     const entry = { kind: 'request' as const, ...requester, ...details, tampered, ...outcome };
-    try {
-      const place = await this.record(entry);
-      this.#options.outbox?.done(outboxIds, place);
-    } catch (error) {
-      if (outboxIds.length > 0) this.#unrecorded.add(requester.request);
-      throw error;
-    }
+    await this.#recordOrKeep(entry, { kind: 'request', ...requester, ...what }, outboxIds);
   }
 
   async administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T> {
@@ -166,11 +162,25 @@ export class AuditLog implements Audit {
   }
 
   async #administered(entry: AdministrationEntry, ids: readonly string[]): Promise<void> {
+    await this.#recordOrKeep(entry, entry, ids);
+  }
+
+  /**
+   * Where the disk does not take the record, what was done does not stay without one: it is written when the disk takes records again. `late`: what it says
+   * then, where the state store has nothing of it, and nothing of the outcome, which the caller was not told.
+   * @throws {Refusal} STORE_FULL
+   */
+  async #recordOrKeep(
+    entry: RequestEntry | AdministrationEntry,
+    late: RequestEntry | AdministrationEntry,
+    ids: readonly string[],
+  ): Promise<void> {
     try {
       const place = await this.record(entry);
       this.#options.outbox?.done(ids, place);
     } catch (error) {
-      if (ids.length > 0) this.#unrecorded.add(entry.request);
+      if (ids.length > 0) this.#unrecorded.set(entry.request, entry.uses);
+      else if (entry.uses !== undefined) this.#late.push({ ...late, replayed: 'nothing; the token was used' });
       throw error;
     }
   }
@@ -201,6 +211,7 @@ export class AuditLog implements Audit {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#writeRefused();
     await this.#writeUsesOutside();
+    await this.#replay();
     await this.#checkpointing;
     await this.#checkpoint();
     await this.#sweep();
@@ -245,24 +256,29 @@ export class AuditLog implements Audit {
     const place = { ...this.#chain.tail, file: this.#chain.file };
     for (const { entry, ids } of settled) {
       if (inChain.has(entry.request)) outbox?.done(ids, place);
-      else this.#unrecorded.add(entry.request);
+      else this.#unrecorded.set(entry.request, entry.uses);
     }
   }
 
   /** Writes the records that are missing. What cannot be written now is tried again. */
   async #replay(): Promise<void> {
     const { outbox, log } = this.#options;
-    if (outbox === undefined || this.#unrecorded.size === 0 || !this.#writer.writable || this.#replaying) return;
+    if (!this.#writer.writable || this.#replaying) return;
     this.#replaying = true;
     try {
+      for (let entry = this.#late[0]; entry !== undefined; entry = this.#late[0]) {
+        await this.#writer.append(entry);
+        this.#late.shift();
+      }
+      if (outbox === undefined || this.#unrecorded.size === 0) return;
       for (const { entry, ids } of await outbox.settled()) {
         if (!this.#unrecorded.has(entry.request)) continue;
-        const place = await this.#writer.append(entry);
+        const place = await this.#writer.append({ ...entry, uses: this.#unrecorded.get(entry.request) });
         this.#unrecorded.delete(entry.request);
         outbox.done(ids, place);
       }
     } catch (error) {
-      log.error('audit records wait in the state store', { requests: this.#unrecorded.size, reason: reasonOf(error) });
+      log.error('audit records wait', { requests: this.#late.length + this.#unrecorded.size, reason: reasonOf(error) });
     } finally {
       this.#replaying = false;
     }

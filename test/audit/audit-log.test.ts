@@ -2,6 +2,8 @@ import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync } from '
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AuditLog } from '../../src/audit/audit-log.ts';
+import { tellingToken } from '../../src/audit/told-uses.ts';
+import { newKeyId } from '../../src/token/key-id.ts';
 import { openssl } from '../support/openssl.ts';
 import { requestEntry, ScratchLog } from './scratch-log.ts';
 import { noSmallDisk, SmallDisk } from './small-disk.ts';
@@ -235,6 +237,52 @@ describe.skipIf(noSmallDisk !== undefined)(`a full disk${noSmallDisk === undefin
       ]);
       expect(ofKind('request')).toHaveLength(42 - refused);
       await stopped(audit);
+      expect((await scratch.verify()).bad).toBeUndefined();
+    } finally {
+      await audit?.stop();
+      audit = undefined;
+      disk.remove();
+    }
+  });
+
+  it('keeps what the token did for a request and a command until there is room, and says that their outcome is not known', async () => {
+    const disk = new SmallDisk(256 * 1024);
+    try {
+      scratch.remove();
+      scratch = new ScratchLog(disk.directory);
+      const log = await scratch.open();
+      audit = log;
+      const { request, client, tenant, spki, address, operation } = requestEntry(1);
+      const used = log.begin({ request, client, tenant, spki, address, operation });
+      const idle = log.begin({ request: 'idle', client, tenant, spki, address, operation });
+      used.uses.take('sign 43 ECDSA sha256:00');
+      const command = log.administer({ kind: 'administration', request: 'command', command: 'client add' }, async () => {
+        const token = tellingToken(
+          { makeMac: async () => Promise.resolve({ salt: Buffer.alloc(16), mac: Buffer.alloc(32) }) } as never,
+          () => {
+            throw new Error('it belongs to the command');
+          },
+        );
+        await token.makeMac(newKeyId('caller'), 'PASSWORD', Buffer.of(1), Buffer.alloc(32));
+        disk.fill();
+        while (log.status.writable) await log.record(requestEntry(2)).catch(() => undefined);
+        return { value: undefined };
+      });
+      await expect(command).rejects.toMatchObject({ code: 'STORE_FULL' });
+      for (const one of [used, idle]) await expect(log.finish(one, { major: 0, minor: 0 })).rejects.toMatchObject({ code: 'STORE_FULL' });
+      disk.empty();
+      await vi.waitUntil(() => log.status.writable, { timeout: 10_000 });
+      await vi.waitUntil(() => ofKind('administration').length > 0, { timeout: 10_000 });
+      await stopped(log);
+      const replayed = written().filter((record) => 'replayed' in record);
+      expect(replayed).toHaveLength(2);
+      expect(replayed).toContainEqual(
+        expect.objectContaining({ request, client, operation, uses: ['sign 43 ECDSA sha256:00'], replayed: 'nothing; the token was used' }),
+      );
+      expect(replayed).toContainEqual(
+        expect.objectContaining({ request: 'command', command: 'client add', uses: [expect.stringMatching(/^mac /)] }),
+      );
+      for (const record of replayed) expect(record).not.toHaveProperty('major');
       expect((await scratch.verify()).bad).toBeUndefined();
     } finally {
       await audit?.stop();
