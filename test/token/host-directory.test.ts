@@ -1,8 +1,9 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { loadTokenConfig } from '../../src/config/config.ts';
 import { accountDirectoryOf } from '../../src/config/token-config.ts';
+import { takeHostDirectory } from '../../src/token/host/host-directory.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { noSmallDisk, SmallDisk } from '../audit/small-disk.ts';
@@ -48,6 +49,19 @@ it('keeps a host from serving where it cannot be made', async () => {
   void token.start().catch(() => undefined);
   await vi.waitUntil(() => log.lines.some((line) => /token\.accountDirectory: .* cannot be used/.test(line)), { timeout: 30_000 });
   expect(token.ready).toBe(false);
+});
+
+const isRoot = process.getuid?.() === 0;
+
+it.skipIf(!isRoot)(`is no place for root where it is another user's${isRoot ? '' : ' (skipped: only root is asked)'}`, () => {
+  const scratch = scratchWith({});
+  const directory = join(scratch.directory, 'account');
+  const config = { ...scratch.config, host: 'external', accountDirectory: directory } as const;
+  mkdirSync(directory);
+  symlinkSync(join(scratch.directory, 'elsewhere'), join(directory, 'lock'));
+  chownSync(directory, 64_001, 64_001);
+  expect(() => takeHostDirectory(config)).toThrow('it belongs to user 64001: run the token host as that user, not as root');
+  expect(readdirSync(scratch.directory)).not.toContain('elsewhere');
 });
 
 it('belongs to one host at a time', async () => {

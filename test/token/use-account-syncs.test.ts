@@ -1,11 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync, type closeSync, type fdatasync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, type closeSync, type fdatasync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, it, vi } from 'vitest';
 import { UseAccount } from '../../src/token/host/use-account.ts';
 
-const seen = vi.hoisted(() => ({ closed: [] as number[], faults: [] as unknown[], syncs: 0 }));
+const seen = vi.hoisted(() => ({ closed: [] as number[], faults: [] as unknown[], syncs: 0, synced: [] as string[] }));
 /** A disk that takes longer for a sync than it is until the next one. */
 const slowMs = 350;
 
@@ -13,8 +13,9 @@ vi.mock('node:fs', async (original) => {
   const fs = await original<{ closeSync: typeof closeSync; fdatasync: typeof fdatasync }>();
   return {
     ...fs,
-    fdatasync: (_fd: number, told: (error: null) => void) => {
+    fdatasync: (fd: number, told: (error: null) => void) => {
       seen.syncs += 1;
+      seen.synced.push(readFileSync(`/proc/self/fd/${fd}`, 'utf8'));
       setTimeout(() => {
         told(null);
       }, slowMs);
@@ -29,6 +30,9 @@ vi.mock('node:fs', async (original) => {
     },
   };
 });
+
+/** 100 ms, ten times. */
+const soonMs = 1000;
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-account-syncs-'));
 
@@ -49,4 +53,16 @@ it('closes each file of the account once, however long its syncs take', async ()
   expect(seen.syncs).toBeGreaterThan(3);
   expect(seen.faults).toEqual([]);
   expect(failed).not.toHaveBeenCalled();
+});
+
+it('sends each line on its way to the disk soon after it is written, also one that comes while the one before is on its way', async () => {
+  const account = new UseAccount({ directory, chain: 1, rotateBytes: 1 << 20, failed: vi.fn<(reason: string) => void>() });
+  const hasSynced = (use: string): boolean => seen.synced.some((content) => content.includes(use));
+  account.add('sign 43 ECDSA sha256:first');
+  account.flush();
+  await vi.waitUntil(() => hasSynced('sha256:first'), { timeout: soonMs, interval: 5 });
+  // The disk has not answered yet.
+  account.add('sign 43 ECDSA sha256:second');
+  account.flush();
+  await vi.waitUntil(() => hasSynced('sha256:second'), { timeout: slowMs + soonMs, interval: 5 });
 });

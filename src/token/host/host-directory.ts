@@ -1,8 +1,6 @@
-import { mkdirSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
 import { accountDirectoryOf, type TokenConfig } from '../../config/token-config.ts';
 import { DirectoryLock } from '../../service/directory-lock.ts';
-import { giveToOwnerOf } from './use-account.ts';
 import { prepareWrongSecrets, type WrongSecretLimit } from './wrong-secrets.ts';
 
 export function wrongSecretLimit({ wrongSecretsMax, wrongSecretSeconds }: TokenConfig): WrongSecretLimit {
@@ -16,15 +14,21 @@ export function wrongSecretLimit({ wrongSecretsMax, wrongSecretSeconds }: TokenC
 export function takeHostDirectory(config: TokenConfig): DirectoryLock {
   const directory = accountDirectoryOf(config);
   try {
-    const made = mkdirSync(directory, { recursive: true, mode: 0o700 });
-    if (made !== undefined) giveToOwnerOf(dirname(directory), directory);
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    // One that the daemon starts is for development, as whoever starts it.
+    if (config.host === 'external') checkOwner(directory);
     const lock = new DirectoryLock(directory, 'the account of uses');
     prepareWrongSecrets(directory, wrongSecretLimit(config));
-    for (const name of readdirSync(directory)) giveToOwnerOf(directory, join(directory, name));
     return lock;
   } catch (error) {
     throw new Error(`token.accountDirectory: ${directory} cannot be used: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
   }
+}
+
+/** Whose directory it is could have root follow links in it, and could not use what root leaves there. @throws {Error} */
+function checkOwner(directory: string): void {
+  const { uid } = statSync(directory);
+  if (process.getuid?.() === 0 && uid !== 0) throw new Error(`it belongs to user ${uid}: run the token host as that user, not as root`);
 }

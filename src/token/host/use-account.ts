@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fdatasync,
-  fdatasyncSync,
-  fsyncSync,
-  ftruncateSync,
-  lchownSync,
-  openSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fdatasync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { accountFile, accountFiles, accountHash, accountLine, accountTail, type AccountStart } from '../account-files.ts';
 
@@ -113,7 +102,6 @@ export class UseAccount {
     const { path } = accountFile(directory, chain, this.#number);
     const fd = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
     ftruncateSync(fd, goodBytes);
-    giveToOwnerOf(directory, path);
     fsyncSync(fd);
     const directoryFd = openSync(dirname(path), constants.O_RDONLY);
     fsyncSync(directoryFd);
@@ -144,14 +132,6 @@ export class UseAccount {
     this.#isBroken = true;
     this.#options.failed(`the account of uses in ${this.#options.directory} cannot be written: ${reasonOf(error)}`);
   }
-}
-
-/** An operator's command runs a host as root where none runs: what it makes is the next host's as well. */
-export function giveToOwnerOf(directory: string, path: string): void {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = statSync(directory);
-  // Whose directory it is must not choose by a link what root gives away.
-  lchownSync(path, uid, gid);
 }
 
 function reasonOf(error: unknown): string {
