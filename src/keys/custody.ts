@@ -5,6 +5,7 @@ import type { KeyId } from '../token/key-id.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { KeyGone, KeyHeldBack, type ClaimOutcome, type ProofOutcome, type SignOutcome, type Token } from '../token/token.ts';
 import type { OtpAction } from './credentials.ts';
+import type { KeyRecord } from './key-record.ts';
 import type { PossibleSecret, Reserved } from './reserved.ts';
 
 /** Where private keys live. */
@@ -35,13 +36,14 @@ export function tokenCustody(token: Token): KeyCustody {
     create: async (id, type) => token.createKey(id, type),
     sign: async ({ key, candidates, also }, algorithm, digests, allows) =>
       refusing(
+        key,
         token.signWithProof(key.id, algorithm, digests, {
           anyOf: candidates.map((candidate) => ({ ...candidate, signs: allows(candidate) })),
           also,
         }),
       ),
     verify: async ({ key, candidates, also }) =>
-      refusing(token.verifyProof(key.id, { anyOf: candidates.map((candidate) => ({ ...candidate, signs: false })), also })),
+      refusing(key, token.verifyProof(key.id, { anyOf: candidates.map((candidate) => ({ ...candidate, signs: false })), also })),
     claim: async (id) => token.claimKey(id, randomBytes(16).toString('hex')),
     destroy: async (id) => token.destroyKey(id),
   };
@@ -49,14 +51,17 @@ export function tokenCustody(token: Token): KeyCustody {
 
 /**
  * A record can be older than the token: the key was consumed or removed since, and no restart of the host brings it back. And the host counts wrong
- * secrets itself: where it compares no more of them, the key is locked. @throws {Refusal} KEY_STATE, KEY_LOCKED
+ * secrets itself: where it compares no more of them, the key is locked, and its record says so from then on. @throws {Refusal} KEY_STATE, KEY_LOCKED
  */
-export async function refusing<T>(work: Promise<T>): Promise<T> {
+export async function refusing<T>(key: Pick<KeyRecord, 'heldBackUntil'>, work: Promise<T>): Promise<T> {
   try {
-    return await work;
+    const answer = await work;
+    key.heldBackUntil = undefined;
+    return answer;
   } catch (cause) {
     if (cause instanceof KeyGone) throw new Refusal('KEY_STATE', { message: 'the private key is not on the token any more', cause });
     if (cause instanceof KeyHeldBack) {
+      key.heldBackUntil = cause.until.getTime();
       throw new Refusal('KEY_LOCKED', { message: `the key is locked until ${cause.until.toISOString()}`, cause });
     }
     throw cause;

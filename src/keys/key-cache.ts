@@ -4,7 +4,7 @@ import type { TenantId } from '../clients/caller.ts';
 import type { Change } from '../state/database.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { changeableFields, checkUntampered, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { changeableFields, checkUntampered, recordOf, tenantsOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { isSameSeal, keySeal, tampered, type Seals } from './seals.ts';
 
 /** Some 10,000 records of common size. */
@@ -67,6 +67,7 @@ export class KeyCache implements RecordReader {
     // The store may say by now that the key is this tenant's, which is told apart from a stranger; and a row may have been put right.
     if (record.tenant !== tenant || record.fault !== undefined) record.isStale = true;
     await this.#bringUpToDate(record);
+    if (record.tenant !== tenant && !record.rowTenants.includes(tenant)) throw new Refusal('KEY_UNKNOWN');
     checkUntampered(record);
     if (record.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
     this.#keep(record);
@@ -141,6 +142,7 @@ export class KeyCache implements RecordReader {
       const row = await this.#store.run('findKey', record.reference);
       const before = record.secret?.mac;
       record.fault = row === undefined ? undefined : await this.#faultSince(record, row);
+      record.rowTenants = row === undefined ? [] : tenantsOf(row);
       if (record.fault === undefined) {
         Object.assign(
           record,

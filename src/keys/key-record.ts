@@ -76,11 +76,15 @@ export interface KeyRecord {
   seal: Seal;
   /** Why the row is not as the service wrote it, where that was found since. */
   fault: string | undefined;
+  /** The tenants of the row and of its certificate when the row was last read, believed or not. */
+  rowTenants: readonly string[];
   state: StoredState;
   failuresInRow: number;
   failuresSinceSuccess: number;
   /** Milliseconds since epoch. */
   lockedUntil: number | undefined;
+  /** Until when the token host compares no secret of the key, as it last said. Milliseconds since epoch. */
+  heldBackUntil: number | undefined;
   /** What it takes in memory, roughly: bytes. */
   readonly weight: number;
   /** Another instance changed the row since this was read. */
@@ -110,15 +114,22 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
     issuers,
     protocol,
     binding: bindingOf(row.bound_digests),
+    // Tied by the MAC, as the scope has it. A row that lost the salt alone lets nobody in: without it no transaction fits.
     transaction:
-      row.transaction_salt === null || row.transaction_mac === null ? undefined : { salt: row.transaction_salt, mac: row.transaction_mac },
+      row.transaction_mac === null ? undefined : { salt: row.transaction_salt ?? Buffer.alloc(macSaltBytes), mac: row.transaction_mac },
     subscriber: { emailAddress: row.subscriber_email ?? undefined, phoneNumber: row.subscriber_phone ?? undefined },
     weight: recordBytes + 2 * row.der.length + 3 * (row.bound_digests?.length ?? 0),
     isStale: false,
     seal: keySeal(row),
     fault: undefined,
+    rowTenants: tenantsOf(row),
+    heldBackUntil: undefined,
     ...changeableFields(row),
   };
+}
+
+export function tenantsOf(row: KeyWithCertificate): readonly string[] {
+  return [row.tenant, row.certificate_tenant];
 }
 
 /** What of a record changes in its life. */
@@ -161,7 +172,13 @@ function stateButLock({ state, certificate }: KeyRecord, now: number): Exclude<K
 }
 
 export function isLocked(key: KeyRecord, now: number): boolean {
-  return isLockedForGood(key) || (key.lockedUntil !== undefined && key.lockedUntil > now);
+  return isLockedForGood(key) || endOfLock(key, now) !== undefined;
+}
+
+/** When a key that is locked for a time is free again: the later end of the lock after failures and of what the token host said. Milliseconds since epoch. */
+export function endOfLock({ lockedUntil, heldBackUntil }: KeyRecord, now: number): number | undefined {
+  const end = Math.max(lockedUntil ?? 0, heldBackUntil ?? 0);
+  return end > now ? end : undefined;
 }
 
 /** Failures that the key still takes before it locks. */

@@ -28,7 +28,7 @@ export async function passwordChange(
   const { scope } = key.seal;
   // The host counts it as a wrong secret, which it is in all honest changes: one of those that it compares at once.
   const old = { kind: 'PASSWORD', salt: ownSalt, mac: ownMac, secret: asOwn, scope, signs: false } as const;
-  const isOld = await refusing(token.verifyProof(key.id, { anyOf: [old] }));
+  const isOld = await refusing(key, token.verifyProof(key.id, { anyOf: [old] }));
   if (isOld.verified) return { refusal: samePassword() };
   const stretchSalt = randomBytes(16);
   const { salt: macSalt, mac } = await token.makeMac(key.id, 'PASSWORD', await stretch(bytes, stretchSalt), scope);

@@ -1,6 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tellingToken } from '../../src/audit/told-uses.ts';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
 import { tokenCustody, type KeyCustody } from '../../src/keys/custody.ts';
@@ -11,7 +12,7 @@ import { stateOf } from '../../src/keys/key-record.ts';
 import { Keyring, type KeyringOptions } from '../../src/keys/keyring.ts';
 import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
 import type { TokenClient } from '../../src/token/client/token-client.ts';
-import { TokenUnavailable } from '../../src/token/token.ts';
+import { TokenUnavailable, type Proofs, type Token } from '../../src/token/token.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
@@ -164,6 +165,42 @@ describe('a one-time password', () => {
     await expect.poll(left).toBeUndefined();
     await keyring().recover();
     expect(await left()).toBe(1);
+  });
+});
+
+describe('a wrong secret', () => {
+  it('asks the same of the token whether a one-time password is open or not, so that the time does not tell', async () => {
+    const asked: string[] = [];
+    const told = (name: string, { anyOf }: Proofs): void =>
+      void asked.push([name, ...anyOf.map(({ kind }) => kind === 'RECORD')].join(' '));
+    const listening: Pick<Token, 'signWithProof' | 'verifyProof' | 'makeMac'> = {
+      async signWithProof(id, algorithm, digests, proofs) {
+        told('sign', proofs);
+        return token.signWithProof(id, algorithm, digests, proofs);
+      },
+      async verifyProof(id, proofs) {
+        told('verify', proofs);
+        return token.verifyProof(id, proofs);
+      },
+      makeMac: async (...what) => token.makeMac(...what),
+    };
+    const whole: Token = { ...tellingToken(token, () => undefined), ...listening };
+    const keys = new Keyring(store, whole, tokenCustody(whole));
+    const seen: string[][] = [];
+    for (const protocol of ['PASSWORD', 'OTP'] as const) {
+      for (const isOpen of [false, true]) {
+        const { key } = await newKey(keys, protocol);
+        if (isOpen) await keys.makeOtp(key, { action: 'SIGN', digests: [] });
+        asked.length = 0;
+        await expect(sign(keys, key, given('password', 'wrong'))).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+        seen.push([...asked]);
+      }
+    }
+    const [password, passwordBesideOtp, none, otp] = seen;
+    expect(password).toEqual(['sign false false', 'verify true']);
+    expect(passwordBesideOtp).toEqual(password);
+    expect(none).toEqual(['sign false', 'verify true']);
+    expect(otp).toEqual(none);
   });
 });
 

@@ -191,10 +191,21 @@ describe.each([
     if (name === 'PostgreSQL') await expect(sign(keys, key)).rejects.toMatchObject(refused);
     await expect(keys.find(another, key.reference)).rejects.toMatchObject(refused);
     await expect(sign(keys, key)).rejects.toMatchObject(refused);
+    await expect(keys.find(tenantId('third'), key.reference)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
     expect(changedLines(lines)).toBeGreaterThan(0);
     await change("update keys set tenant = 'demo' where reference = $key", key.reference);
     expect(await sign(keys, key)).toBe(1);
     expect(await counters(key.reference)).toEqual([0, 0, 'ACTIVE']);
+  });
+
+  it('tells another tenant nothing: to them it is a key like any that is not theirs, also where it is in memory', async () => {
+    const key = await newKey('PASSWORD');
+    const { keys } = restarted();
+    expect(await sign(keys, key)).toBe(1);
+    await change(changes['the binding, to something else'], key.reference);
+    for (let time = 0; time < 2; time += 1) await expect(keys.find(another, key.reference)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
+    await expect(keys.find(tenant, key.reference)).rejects.toMatchObject(refused);
+    await expect(keys.find(another, key.reference)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
   });
 
   it('of the chain that the certificate was issued under is refused', async () => {

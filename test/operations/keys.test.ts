@@ -80,6 +80,26 @@ describe('wrong passwords', () => {
     expect(Number(body['lockedUntil']) - Date.now()).toBeGreaterThan(14 * 60_000);
   });
 
+  it('are compared thirty times, whatever is right in between; then the key is locked, and checkKey says until when', async () => {
+    const key = await newKey('other');
+    const wrong = { reference: key.reference, password: 'wrong' };
+    const compared: unknown[] = [];
+    const isCompared = async (): Promise<unknown> => (await check('other', secretOf(key))).body['secretVerified'];
+    while ((await isCompared()) === true) {
+      for (let guess = 0; guess < 3; guess += 1) {
+        const { body } = await check('other', wrong);
+        if (body['secretVerified'] !== undefined) compared.push(body['secretVerified']);
+      }
+    }
+    expect(compared).toEqual(Array.from({ length: 30 }, () => false));
+    expect(codeOf(await signWith('other', secretOf(key)))).toBe('2/203');
+    const { body } = await check('other', { reference: key.reference });
+    expect([body['state'], body['remainingAttempts']]).toEqual(['LOCKED', 0]);
+    // One more is compared after five minutes.
+    expect(Number(body['lockedUntil']) - Date.now()).toBeGreaterThan(2 * 60_000);
+    expect(Number(body['lockedUntil']) - Date.now()).toBeLessThanOrEqual(5 * 60_000);
+  });
+
   it('sent fifty at once are evaluated five times and no more', async () => {
     const key = await newKey('other');
     const answers = await Promise.all(

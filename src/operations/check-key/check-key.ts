@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { givenSecret } from '../../keys/credentials.ts';
-import { remainingAttempts, stateOf } from '../../keys/key-record.ts';
+import { endOfLock, remainingAttempts, stateOf } from '../../keys/key-record.ts';
 import { keyStates } from '../../keys/states.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { Secret, Sha1Hex, RequestId } from '../fields/values.ts';
@@ -35,7 +35,7 @@ export const checkKey = operation({
     const given = givenSecret(key, 'SIGN', keyReference);
     const secretVerified = given === undefined ? undefined : await keys.verifySecret(key, given);
     const now = keys.now();
-    const lockedUntil = key.lockedUntil !== undefined && key.lockedUntil > now ? key.lockedUntil : undefined;
+    const lockedUntil = endOfLock(key, now);
     return {
       keyReference: {
         reference: key.reference,
