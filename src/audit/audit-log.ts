@@ -12,8 +12,9 @@ import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
 import type { Effect } from './effect.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
-import { requestsInChain, type Outbox } from './outbox.ts';
-import type { AdministrationEntry, FilePlace, Place, RequestEntry } from './record.ts';
+import { LateRecords, type WorkEntry } from './late-records.ts';
+import type { Outbox } from './outbox.ts';
+import type { AdministrationEntry, FilePlace, Place } from './record.ts';
 import { RefusedClients } from './refused-clients.ts';
 
 const tickSeconds = 5;
@@ -60,12 +61,8 @@ export class AuditLog implements Audit {
   readonly #writer: GroupWriter;
   readonly #refused = new RefusedClients();
   readonly #timers: NodeJS.Timeout[] = [];
-  /** Requests that changed the state and have no record yet, each with what the token did for it, which the state store may know in part. */
-  readonly #unrecorded = new Map<string, readonly string[] | undefined>();
-  /** Records of what changed nothing, for which the token did something, and which the disk did not take. */
-  #late: (RequestEntry | AdministrationEntry)[] = [];
+  readonly #late: LateRecords;
   #usesOutside: string[] = [];
-  #replaying = false;
   /** Number of the last record that the state store has named as its place. */
   #kept: number;
   #lastCheckpoint: Place | undefined;
@@ -80,8 +77,9 @@ export class AuditLog implements Audit {
     this.#lock = lock;
     this.#chain = chain;
     this.#writer = new GroupWriter(chain, options.log, () => {
-      void this.#replay().then(async () => this.#checkpoint());
+      void this.#late.write().then(async () => this.#checkpoint());
     });
+    this.#late = new LateRecords(options.outbox, this.#writer, options.log);
   }
 
   /** Opens the log and finishes what a crash left. A full disk does not keep it from opening. @throws {Error} for a directory that cannot be used */
@@ -157,12 +155,9 @@ export class AuditLog implements Audit {
       said = { ...said, fault: reasonOf(error).replaceAll('\n', '; ') };
       throw error;
     } finally {
-      await this.#administered({ ...entry, ...said, uses: uses.record(), effects: effects.length === 0 ? undefined : effects }, ids);
+      const record = { ...entry, ...said, uses: uses.record(), effects: effects.length === 0 ? undefined : effects };
+      await this.#recordOrKeep(record, record, ids);
     }
-  }
-
-  async #administered(entry: AdministrationEntry, ids: readonly string[]): Promise<void> {
-    await this.#recordOrKeep(entry, entry, ids);
   }
 
   /**
@@ -170,30 +165,25 @@ export class AuditLog implements Audit {
    * then, where the state store has nothing of it, and nothing of the outcome, which the caller was not told.
    * @throws {Refusal} STORE_FULL
    */
-  async #recordOrKeep(
-    entry: RequestEntry | AdministrationEntry,
-    late: RequestEntry | AdministrationEntry,
-    ids: readonly string[],
-  ): Promise<void> {
+  async #recordOrKeep(entry: WorkEntry, late: WorkEntry, ids: readonly string[]): Promise<void> {
     try {
       const place = await this.record(entry);
       this.#options.outbox?.done(ids, place);
     } catch (error) {
-      if (ids.length > 0) this.#unrecorded.set(entry.request, entry.uses);
-      else if (entry.uses !== undefined) this.#late.push({ ...late, replayed: 'nothing; the token was used' });
+      this.#late.keep(late, ids.length > 0);
       throw error;
     }
   }
 
   /** Returns its place once the record is on the disk. @throws {Refusal} STORE_FULL */
-  async record(entry: RequestEntry | AdministrationEntry): Promise<FilePlace> {
+  async record(entry: WorkEntry): Promise<FilePlace> {
     const place = await this.#writer.append(entry);
     if (this.#recordsSinceCheckpoint >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.#checkpoint();
     return place;
   }
 
   isRecorded(request: string): boolean {
-    return !this.#unrecorded.has(request);
+    return !this.#late.lacks(request);
   }
 
   useOutside(use: string): void {
@@ -211,7 +201,7 @@ export class AuditLog implements Audit {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#writeRefused();
     await this.#writeUsesOutside();
-    await this.#replay();
+    await this.#late.write();
     await this.#checkpointing;
     await this.#checkpoint();
     await this.#sweep();
@@ -229,14 +219,14 @@ export class AuditLog implements Audit {
     const entry = { kind: 'start' as const, cutBytes: cutBytes === 0 ? undefined : cutBytes };
     // A full disk: the group writer has said so, and tries again.
     await this.#writer.append(entry).catch(() => undefined);
-    await this.#findUnrecorded();
-    await this.#replay();
+    await this.#late.find(this.#options.directory, { ...this.#chain.tail, file: this.#chain.file });
+    await this.#late.write();
     await this.#checkpoint();
     const every = (seconds: number, work: () => Promise<void>): void => {
       this.#timers.push(setInterval(() => void work(), seconds * 1000).unref());
     };
     every(Math.min(tickSeconds, this.#options.checkpointSeconds), async () => {
-      await this.#replay();
+      await this.#late.write();
       const isDue = Date.now() - (this.#lastCheckpointAt ?? 0) >= this.#options.checkpointSeconds * 1000;
       if (isDue && this.#recordsSinceCheckpoint > 0) await this.#checkpoint();
     });
@@ -245,43 +235,6 @@ export class AuditLog implements Audit {
       await this.#writeUsesOutside();
       await this.#sweep();
     });
-  }
-
-  /** At a start nothing is on its way: every settlement whose request is not in the chain lost its record to a crash or a full disk. */
-  async #findUnrecorded(): Promise<void> {
-    const { outbox, directory } = this.#options;
-    const settled = (await outbox?.settled()) ?? [];
-    if (settled.length === 0) return;
-    const inChain = await requestsInChain(directory, settled);
-    const place = { ...this.#chain.tail, file: this.#chain.file };
-    for (const { entry, ids } of settled) {
-      if (inChain.has(entry.request)) outbox?.done(ids, place);
-      else this.#unrecorded.set(entry.request, entry.uses);
-    }
-  }
-
-  /** Writes the records that are missing. What cannot be written now is tried again. */
-  async #replay(): Promise<void> {
-    const { outbox, log } = this.#options;
-    if (!this.#writer.writable || this.#replaying) return;
-    this.#replaying = true;
-    try {
-      for (let entry = this.#late[0]; entry !== undefined; entry = this.#late[0]) {
-        await this.#writer.append(entry);
-        this.#late.shift();
-      }
-      if (outbox === undefined || this.#unrecorded.size === 0) return;
-      for (const { entry, ids } of await outbox.settled()) {
-        if (!this.#unrecorded.has(entry.request)) continue;
-        const place = await this.#writer.append({ ...entry, uses: this.#unrecorded.get(entry.request) });
-        this.#unrecorded.delete(entry.request);
-        outbox.done(ids, place);
-      }
-    } catch (error) {
-      log.error('audit records wait', { requests: this.#late.length + this.#unrecorded.size, reason: reasonOf(error) });
-    } finally {
-      this.#replaying = false;
-    }
   }
 
   async #sweep(): Promise<void> {

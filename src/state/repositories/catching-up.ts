@@ -4,7 +4,7 @@ import type { IdentityTokenRow } from '../tables/certificates.ts';
 import type { RevocationRow } from '../tables/revocation.ts';
 import type { LockRule } from './attempts.ts';
 import { noteDestruction } from './key-journal.ts';
-import { holdReason, noteRevision } from './revocations.ts';
+import { holdReason, noteRevision, releaseKey, revokeKey } from './revocations.ts';
 
 /*
  * What a store that was restored from before is told again (docs/audit.md, "A state store that is older"). Each of these may be done where it was done
@@ -27,14 +27,7 @@ export async function revokeAgain(
         .where('revocations.reason', '=', holdReason),
     )
     .execute();
-  if (sha1 !== undefined) {
-    await db
-      .updateTable('keys')
-      .set({ state: reason === holdReason ? 'ON_HOLD' : 'REVOKED' })
-      .where('reference', '=', sha1)
-      .where('state', 'in', ['ACTIVE', 'ON_HOLD'])
-      .execute();
-  }
+  if (sha1 !== undefined) await revokeKey(db, sha1, reason);
   await noteRevision(db, authority);
 }
 
@@ -51,8 +44,7 @@ export async function releaseAgain(
     .returning('authority')
     .executeTakeFirst();
   if (row === undefined) return;
-  if (sha1 !== undefined)
-    await db.updateTable('keys').set({ state: 'ACTIVE' }).where('reference', '=', sha1).where('state', '=', 'ON_HOLD').execute();
+  if (sha1 !== undefined) await releaseKey(db, sha1);
   await noteRevision(db, authority);
 }
 

@@ -52,13 +52,18 @@ export async function revoke(
           .returning('reason')
           .executeTakeFirst();
   if (changed === undefined) throw new Error(changedMeanwhile);
+  await revokeKey(db, sha1, reason);
+  await noteRevision(db, authority);
+}
+
+/** The key of a certificate that is revoked or on hold is so too. `sha1`: of the certificate. */
+export async function revokeKey(db: Transaction<Schema>, sha1: string, reason: number): Promise<void> {
   await db
     .updateTable('keys')
     .set({ state: reason === holdReason ? 'ON_HOLD' : 'REVOKED' })
     .where('reference', '=', sha1)
     .where('state', 'in', ['ACTIVE', 'ON_HOLD'])
     .execute();
-  await noteRevision(db, authority);
 }
 
 /** Takes a hold back. @throws {Error} where the certificate is not on hold: nothing of the commit is done */
@@ -74,8 +79,13 @@ export async function releaseHold(
     .returning('authority')
     .executeTakeFirst();
   if (row === undefined) throw new Error(changedMeanwhile);
-  await db.updateTable('keys').set({ state: 'ACTIVE' }).where('reference', '=', sha1).where('state', '=', 'ON_HOLD').execute();
+  await releaseKey(db, sha1);
   await noteRevision(db, authority);
+}
+
+/** The key of a certificate that is not on hold any more is free again. */
+export async function releaseKey(db: Transaction<Schema>, sha1: string): Promise<void> {
+  await db.updateTable('keys').set({ state: 'ACTIVE' }).where('reference', '=', sha1).where('state', '=', 'ON_HOLD').execute();
 }
 
 /** What the next CRL will say differs from what the last one says. */
