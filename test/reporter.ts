@@ -55,8 +55,7 @@ export class FailuresOnlyReporter implements Reporter {
         return 'failed';
       case 'skipped':
         // Those that `-t` leaves out were not asked for.
-        if (result.note !== undefined || !this.#runsASelection())
-          print(`skipped: ${nameOf(test)}: ${result.note ?? reasonFromAround(test)}`);
+        if (result.note !== undefined || !this.#runsASelection()) print(`skipped: ${nameOf(test)}${reasonOf(test, result.note)}`);
         return 'skipped';
       case 'pending':
         print(`\nFAILED ${nameOf(test)}\ndid not finish`);
@@ -82,10 +81,13 @@ function nameOf(entity: Entity): string {
   return entity.type === 'module' ? entity.relativeModuleId : `${entity.module.relativeModuleId} > ${entity.fullName}`;
 }
 
-function reasonFromAround(test: TestCase): string {
+/** Empty where the name has it (`support/skip-note.ts`). */
+function reasonOf(test: TestCase, note: string | undefined): string {
+  if (note !== undefined) return `: ${note}`;
+  if (test.fullName.includes('(skipped: ')) return '';
   for (let around: TestSuite | TestModule = test.parent; ; around = around.parent) {
-    if (around.errors().length > 0) return 'what surrounds it failed';
-    if (around.type === 'module') return 'no reason given';
+    if (around.errors().length > 0) return ': what surrounds it failed';
+    if (around.type === 'module') return ': no reason given';
   }
 }
 

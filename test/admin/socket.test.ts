@@ -12,6 +12,7 @@ import { Connections } from '../../src/admin/connections.ts';
 import { AdminFailure, askService, NotRunning } from '../../src/admin/ask.ts';
 import { AdminRequest, requestMaxBytes, type AdminAnswer } from '../../src/admin/protocol.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { notRoot, skipNote } from '../support/skip-note.ts';
 
 let directory: string;
 let socketPath: string;
@@ -82,17 +83,14 @@ describe('the admin socket', () => {
     expect(readdirSync(directory)).toEqual(['admin.sock']);
   });
 
-  it.skipIf(process.getuid?.() !== 0)(
-    'tells another user of the group by their number (as root alone, who can be another user)',
-    async () => {
-      socket = await open('group');
-      chmodSync(directory, 0o755);
-      chmodSync(socketPath, 0o666);
-      const script = `require('node:net').connect(${JSON.stringify(socketPath)}).end('{"command":"status"}\\n').resume()`;
-      await promisify(execFile)(process.execPath, ['--eval', script], { uid: 65_534, gid: 65_534, cwd: '/' });
-      expect(carriedOut).toEqual([{ request: { command: 'status' }, uid: 65_534 }]);
-    },
-  );
+  it.skipIf(notRoot !== undefined)(`tells another user of the group by their number${skipNote(notRoot)}`, async () => {
+    socket = await open('group');
+    chmodSync(directory, 0o755);
+    chmodSync(socketPath, 0o666);
+    const script = `require('node:net').connect(${JSON.stringify(socketPath)}).end('{"command":"status"}\\n').resume()`;
+    await promisify(execFile)(process.execPath, ['--eval', script], { uid: 65_534, gid: 65_534, cwd: '/' });
+    expect(carriedOut).toEqual([{ request: { command: 'status' }, uid: 65_534 }]);
+  });
 
   it('has room for an operator, however many connections of another user say nothing', () => {
     const [service, nobody] = [1000, 65_534];

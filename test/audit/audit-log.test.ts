@@ -7,6 +7,7 @@ import { newKeyId } from '../../src/token/key-id.ts';
 import { openssl } from '../support/openssl.ts';
 import { requestEntry, ScratchLog } from './scratch-log.ts';
 import { noSmallDisk, SmallDisk } from './small-disk.ts';
+import { skipNote } from '../support/skip-note.ts';
 
 let scratch: ScratchLog;
 let audit: AuditLog | undefined;
@@ -206,7 +207,7 @@ describe('an audit log that is opened again', () => {
   });
 });
 
-describe.skipIf(noSmallDisk !== undefined)(`a full disk${noSmallDisk === undefined ? '' : ` (skipped: ${noSmallDisk})`}`, () => {
+describe.skipIf(noSmallDisk !== undefined)(`a full disk${skipNote(noSmallDisk)}`, () => {
   it('refuses every record with 2/243, keeps the chain whole, and recovers by itself', async () => {
     const disk = new SmallDisk(256 * 1024);
     try {

@@ -9,6 +9,7 @@ import type { Description } from '../../src/quickstart/configuration.ts';
 import { certificateRequest, contentDocument, subject, textOf, type Body } from '../support/api.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 import { noSmallDisk, SmallDisk } from './small-disk.ts';
+import { skipNote } from '../support/skip-note.ts';
 
 const environment = quickstartEnvironment();
 const logDirectory = join(environment.directory, 'audit');
@@ -219,48 +220,45 @@ describe('signetctl audit', () => {
   });
 });
 
-describe.skipIf(noSmallDisk !== undefined)(
-  `a service whose audit disk is full${noSmallDisk === undefined ? '' : ` (skipped: ${noSmallDisk})`}`,
-  () => {
-    it('stops what must be audited and nothing else, and recovers', async () => {
-      const key = await newKey();
-      const disk = new SmallDisk(256 * 1024);
-      try {
-        environment.stop();
-        writeFileSync(
-          description.configFile,
-          readFileSync(description.configFile, 'utf8').replace(logDirectory, join(disk.directory, 'audit')),
-        );
-        execFileSync('cp', ['-r', logDirectory, disk.directory]);
-        environment.start();
-        expect(codeOf(await call('signature/sign', signRequest(key)))).toBe('0/0');
-        disk.fill();
-        await vi.waitFor(async () => {
-          expect(codeOf(await call('signature/sign', signRequest(key, 'again')))).toBe('2/243');
-          // A short record may still fit into the last page, where a longer one did not.
-          await delay(longerThanARetryMs);
-          expect((await fetch(`${description.opsUrl}/health/ready`)).status).toBe(503);
-        }, 20_000);
-        const refused = await call('pki/createCertificate', certificateRequest());
-        expect([refused.status, codeOf(refused), refused.body['certificate']]).toEqual([200, '2/243', undefined]);
-        expect((await call('pki/createCertificate', certificateRequest(), 'unregistered')).status).toBe(403);
-        expect((await fetch(`${description.opsUrl}/health/live`)).status).toBe(200);
-        const ready = await fetch(`${description.opsUrl}/health/ready`);
-        expect([ready.status, await ready.json()]).toEqual([503, expect.objectContaining({ faults: { audit: 'it takes no records' } })]);
-        disk.empty();
-        await vi.waitFor(
-          async () => {
-            expect((await fetch(`${description.opsUrl}/health/ready`)).status).toBe(200);
-          },
-          { timeout: 10_000 },
-        );
-        expect(codeOf(await call('signature/sign', signRequest(key)))).toBe('0/0');
-        expect(signetctl('audit', 'verify').status).toBe(0);
-        expect(signetctl('audit', 'tail', '--lines', '10').stdout).toMatch(/outage .*ENOSPC.* requests refused/);
-      } finally {
-        environment.stop();
-        disk.remove();
-      }
-    });
-  },
-);
+describe.skipIf(noSmallDisk !== undefined)(`a service whose audit disk is full${skipNote(noSmallDisk)}`, () => {
+  it('stops what must be audited and nothing else, and recovers', async () => {
+    const key = await newKey();
+    const disk = new SmallDisk(256 * 1024);
+    try {
+      environment.stop();
+      writeFileSync(
+        description.configFile,
+        readFileSync(description.configFile, 'utf8').replace(logDirectory, join(disk.directory, 'audit')),
+      );
+      execFileSync('cp', ['-r', logDirectory, disk.directory]);
+      environment.start();
+      expect(codeOf(await call('signature/sign', signRequest(key)))).toBe('0/0');
+      disk.fill();
+      await vi.waitFor(async () => {
+        expect(codeOf(await call('signature/sign', signRequest(key, 'again')))).toBe('2/243');
+        // A short record may still fit into the last page, where a longer one did not.
+        await delay(longerThanARetryMs);
+        expect((await fetch(`${description.opsUrl}/health/ready`)).status).toBe(503);
+      }, 20_000);
+      const refused = await call('pki/createCertificate', certificateRequest());
+      expect([refused.status, codeOf(refused), refused.body['certificate']]).toEqual([200, '2/243', undefined]);
+      expect((await call('pki/createCertificate', certificateRequest(), 'unregistered')).status).toBe(403);
+      expect((await fetch(`${description.opsUrl}/health/live`)).status).toBe(200);
+      const ready = await fetch(`${description.opsUrl}/health/ready`);
+      expect([ready.status, await ready.json()]).toEqual([503, expect.objectContaining({ faults: { audit: 'it takes no records' } })]);
+      disk.empty();
+      await vi.waitFor(
+        async () => {
+          expect((await fetch(`${description.opsUrl}/health/ready`)).status).toBe(200);
+        },
+        { timeout: 10_000 },
+      );
+      expect(codeOf(await call('signature/sign', signRequest(key)))).toBe('0/0');
+      expect(signetctl('audit', 'verify').status).toBe(0);
+      expect(signetctl('audit', 'tail', '--lines', '10').stdout).toMatch(/outage .*ENOSPC.* requests refused/);
+    } finally {
+      environment.stop();
+      disk.remove();
+    }
+  });
+});

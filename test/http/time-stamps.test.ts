@@ -12,6 +12,7 @@ import { imprintDer, timeStampRequest, type MessageImprint } from '../../src/tim
 import { readTimeStampResponse } from '../../src/timestamp/response.ts';
 import { description, root } from '../support/api.ts';
 import { openssl } from '../support/openssl.ts';
+import { skipNote } from '../support/skip-note.ts';
 
 const { timestampUrl = '' } = description;
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -89,9 +90,8 @@ describe('/tsa, asked by OpenSSL', () => {
 
 describe('/tsa, asked by pyHanko', () => {
   const reason = existsSync(python) ? undefined : `there is no ${python}`;
-  if (reason !== undefined) process.stdout.write(`skipped: pyHanko as a client of /tsa: ${reason}\n`);
   it.skipIf(reason !== undefined).each(['sha256', 'sha384', 'sha512'])(
-    'gives tokens that it takes, %s',
+    `gives tokens that it takes, %s${skipNote(reason)}`,
     async (hash) => {
       const { stdout } = await promisify(execFile)(python, ['test/timestamp/pyhanko-client.py', timestampUrl, root, hash]);
       expect(stdout.trim()).toBe('intact valid None');

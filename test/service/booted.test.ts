@@ -6,6 +6,7 @@ import { parse, stringify } from 'yaml';
 import { BootedSystemd, whyNotBootable } from '../support/booted-systemd.ts';
 import { Load } from '../support/load.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { skipNote } from '../support/skip-note.ts';
 
 const restarts = 2;
 const reason = whyNotBootable();
@@ -72,7 +73,7 @@ function configured(text: string): string {
   });
 }
 
-describe.skipIf(reason !== undefined)('the units on a booted systemd', () => {
+describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(reason)}`, () => {
   it('start the token host and the daemon', async () => {
     machine.run('sh', '-c', installation);
     expect(machine.property('signetd.service', 'StatusText')).toBe('serving');

@@ -12,8 +12,8 @@ import { loadConfig } from '../../src/config/config.ts';
 import { createOperationsServer } from '../../src/http/operations-listener.ts';
 import { addressOf, listen } from '../../src/service/listen.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { notRoot, skipNote } from '../support/skip-note.ts';
 
-const isRoot = process.getuid?.() === 0;
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const loopback = { host: '127.0.0.1', port: 0 };
 
@@ -64,7 +64,7 @@ describe('the operations listener on a Unix socket', () => {
     expect(addressOf(server ?? createServer())).toBe(socketPath);
   });
 
-  it.skipIf(!isRoot)('keeps other users out, and lets the group in that is named (as root alone, who can be other users)', async () => {
+  it.skipIf(notRoot !== undefined)(`keeps other users out, and lets the group in that is named${skipNote(notRoot)}`, async () => {
     const monitoring = 64_030;
     await operations();
     expect(await get('/metrics', { uid: 64_001, gid: monitoring })).toBe(couldNotConnect);

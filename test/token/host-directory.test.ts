@@ -9,6 +9,7 @@ import { newKeyId } from '../../src/token/key-id.ts';
 import { noSmallDisk, SmallDisk } from '../audit/small-disk.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { notRoot, skipNote } from '../support/skip-note.ts';
 
 const ends: (() => Promise<void> | void)[] = [];
 
@@ -51,9 +52,7 @@ it('keeps a host from serving where it cannot be made', async () => {
   expect(token.ready).toBe(false);
 });
 
-const isRoot = process.getuid?.() === 0;
-
-it.skipIf(!isRoot)(`is no place for root where it is another user's${isRoot ? '' : ' (skipped: only root is asked)'}`, () => {
+it.skipIf(notRoot !== undefined)(`is no place for root where it is another user's${skipNote(notRoot)}`, () => {
   const scratch = scratchWith({});
   const directory = join(scratch.directory, 'account');
   const config = { ...scratch.config, host: 'external', accountDirectory: directory } as const;
@@ -83,34 +82,37 @@ it('belongs to one host at a time', async () => {
   expect(second.ready).toBe(false);
 });
 
-it.skipIf(noSmallDisk !== undefined)('lets no signature leave that it cannot take, and goes on when there is room', async () => {
-  const disk = new SmallDisk(1 << 20);
-  ends.push(() => {
-    disk.remove();
-  });
-  const scratch = scratchWith({ accountDirectory: join(disk.directory, 'account') });
-  const { token } = clientOf(scratch);
-  await token.start();
-  const id = newKeyId('general');
-  await token.createKey(id, 'P-256');
-  const sign = async (): Promise<unknown> => token.signDigests(id, { scheme: 'ECDSA', hash: 'sha256' }, [Buffer.alloc(32)]);
-  await sign();
-  disk.fill();
-  await vi.waitUntil(
-    async () =>
-      sign().then(
-        () => false,
-        () => true,
-      ),
-    { timeout: 60_000 },
-  );
-  disk.empty();
-  await vi.waitUntil(
-    async () =>
-      sign().then(
-        () => true,
-        () => false,
-      ),
-    { timeout: 60_000 },
-  );
-});
+it.skipIf(noSmallDisk !== undefined)(
+  `lets no signature leave that it cannot take, and goes on when there is room${skipNote(noSmallDisk)}`,
+  async () => {
+    const disk = new SmallDisk(1 << 20);
+    ends.push(() => {
+      disk.remove();
+    });
+    const scratch = scratchWith({ accountDirectory: join(disk.directory, 'account') });
+    const { token } = clientOf(scratch);
+    await token.start();
+    const id = newKeyId('general');
+    await token.createKey(id, 'P-256');
+    const sign = async (): Promise<unknown> => token.signDigests(id, { scheme: 'ECDSA', hash: 'sha256' }, [Buffer.alloc(32)]);
+    await sign();
+    disk.fill();
+    await vi.waitUntil(
+      async () =>
+        sign().then(
+          () => false,
+          () => true,
+        ),
+      { timeout: 60_000 },
+    );
+    disk.empty();
+    await vi.waitUntil(
+      async () =>
+        sign().then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 60_000 },
+    );
+  },
+);

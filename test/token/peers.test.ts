@@ -17,7 +17,6 @@ import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { signetctl } from '../support/signetctl.ts';
 import { recordingLog } from '../support/silent-log.ts';
 
-const isRoot = process.getuid?.() === 0;
 const [client, stranger, hostGroup, administrators] = [64_001, 64_002, 64_010, 64_020];
 const tokenHost = fileURLToPath(new URL('../../dist/token-host.js', import.meta.url));
 
@@ -36,6 +35,7 @@ try:
 except OSError as error:
     print(type(error).__name__)
 `;
+import { notRoot, skipNote } from '../support/skip-note.ts';
 
 /** A different user of the machine, in these groups, at a socket. */
 async function as(user: number, groups: readonly number[], path: string, request: Buffer = Buffer.alloc(0)): Promise<string> {
@@ -52,7 +52,7 @@ async function as(user: number, groups: readonly number[], path: string, request
 const random = (): Buffer => Buffer.from(encodeFrame(1, operations.random, new FieldWriter().u32(8).finish()));
 
 /** The sockets of a host that runs in a group of its own and serves `clientUser`. */
-describe.skipIf(!isRoot)('the sockets of a token host (as root alone, who can be other users)', () => {
+describe.skipIf(notRoot !== undefined)(`the sockets of a token host${skipNote(notRoot)}`, () => {
   let scratch: ScratchToken;
   let host: ChildProcess;
   let said = '';
