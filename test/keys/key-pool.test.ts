@@ -1,6 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { KeyType } from '../../src/config/profile.ts';
@@ -86,7 +87,38 @@ describe('the pool of keys', () => {
     expect(one.wanted.filter(Boolean)).toHaveLength(3);
     expect(one.levels.get('P-256')).toBe(0);
     expect(one.log.lines.filter((line) => line.includes('no key was ready'))).toHaveLength(1);
+    expect(one.log.lines.filter((line) => line.includes('not as the service wrote it'))).toEqual([]);
     expect(await store.run('journal')).toEqual([]);
+    await store.close();
+  });
+
+  it('waits while a key is made for a caller who found none', async () => {
+    const store = await openSqliteStore(newPath());
+    const custody = tokenCustody(token);
+    const released = Promise.withResolvers<undefined>();
+    let created = 0;
+    const one = pooled(
+      store,
+      1,
+      {},
+      {
+        ...custody,
+        async create(id, type) {
+          created += 1;
+          if (created === 1) await released.promise;
+          return custody.create(id, type);
+        },
+      },
+    );
+    const made = create(one.keys);
+    await expect.poll(() => created).toBe(1);
+    one.keys.startPool();
+    await delay(500);
+    expect(created).toBe(1);
+    released.resolve(undefined);
+    await made;
+    await expect.poll(() => one.levels.get('P-256'), { timeout: 20_000 }).toBe(1);
+    one.keys.stopPool();
     await store.close();
   });
 

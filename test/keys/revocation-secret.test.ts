@@ -118,6 +118,31 @@ describe('the secret of revokeCertificate', () => {
     expect(await outcome(given)).toEqual({ state: 'ACTIVE', isOtpGood: true });
   });
 
+  it.each([
+    ['right', 'T-1', 0],
+    ['wrong', 'T-2', 1],
+    ['lacking', undefined, 1],
+  ] as const)('is not needed beside a transaction: a %s one', async (_name, transactionId, failures) => {
+    const keys = keyring();
+    const { reference } = await keys.create({
+      ...{ tenant, type: 'P-256', protocol: 'OTP', transactionId: 'T-1', subscriber: {} },
+      issue: async () => Promise.resolve({ row: certificateRow() }),
+    });
+    const record = await keys.find(tenant, reference);
+    const authorised = keys.authoriseTransaction(record, transactionId);
+    if (failures === 0) await authorised;
+    else await expect(authorised).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+    expect((await store.run('findKey', reference))?.failures_in_row).toBe(failures);
+  });
+
+  it('is not needed for a key that is tied to no transaction; one that is given all the same is wrong', async () => {
+    const { key } = await newCase();
+    await keyring().authoriseTransaction(key, undefined);
+    expect((await store.run('findKey', key.reference))?.failures_in_row).toBe(0);
+    await expect(keyring().authoriseTransaction(key, 'T-1')).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+    expect((await store.run('findKey', key.reference))?.failures_in_row).toBe(1);
+  });
+
   it('revokes where it is a password that is known already: what needs no attempt counted is committed all the same', async () => {
     const keys = keyring();
     const row = certificateRow();
