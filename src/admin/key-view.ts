@@ -1,6 +1,6 @@
 import { distinguishedNameText } from '../certificates/distinguished-name.ts';
 import { tenantId } from '../clients/caller.ts';
-import { endOfLock, recordOf, remainingAttempts, stateOf } from '../keys/key-record.ts';
+import { recordOf, remainingAttempts, stateOf } from '../keys/key-record.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { keyPageSize } from './protocol.ts';
@@ -26,7 +26,6 @@ export async function findKeyView(store: StateStore, reference: string): Promise
 /** `now`: the time that locks and ends go by, milliseconds since epoch. */
 function keyView(row: KeyWithCertificate, now: number): KeyView {
   const record = recordOf(row, tenantId(row.tenant), undefined);
-  const lockedUntil = endOfLock(record, now);
   return {
     reference: row.reference,
     tenant: row.tenant,
@@ -39,6 +38,6 @@ function keyView(row: KeyWithCertificate, now: number): KeyView {
     notAfter: record.certificate.notAfter.toISOString(),
     remainingAttempts: remainingAttempts(record, now),
     failuresSinceSuccess: record.failuresSinceSuccess,
-    lockedUntil: lockedUntil === undefined ? null : new Date(lockedUntil).toISOString(),
+    lockedUntil: record.lockedUntil === undefined || record.lockedUntil <= now ? null : new Date(record.lockedUntil).toISOString(),
   };
 }

@@ -119,19 +119,16 @@ export class AuditLog implements Audit {
     return carriedOut(request, work);
   }
 
-  async finish(
-    { requester, key, digests, uses, identityToken, tampered, isRepeated, outboxIds, effects }: AuditedRequest,
-    outcome: Outcome,
-  ): Promise<void> {
-    const what = { key, digests: digests.length === 0 ? undefined : digests, uses: uses.record() };
-    const details = {
-      ...what,
-      identityToken,
-      repeated: isRepeated ? true : undefined,
-      effects: effects.length === 0 ? undefined : effects,
+  async finish(request: AuditedRequest, outcome: Outcome): Promise<void> {
+    const { requester, requestID, key, digests, uses, identityToken, tampered, isRepeated, outboxIds, effects } = request;
+    const what = {
+      ...{ kind: 'request' as const, ...requester, requestID, key, digests: digests.length === 0 ? undefined : [...digests] },
+      ...{ uses: uses.record(), identityToken, repeated: isRepeated ? true : undefined },
     };
-    const entry = { kind: 'request' as const, ...requester, ...details, tampered, ...outcome };
-    await this.#recordOrKeep(entry, { kind: 'request', ...requester, ...what }, outboxIds);
+    const entry = { ...what, effects: effects.length === 0 ? undefined : [...effects], tampered, ...outcome };
+    // The caller is not told the outcome where this fails, so a later record does not have it.
+    await this.#recordOrKeep(entry, { ...what, tampered }, [...outboxIds]);
+    request.isTold();
   }
 
   async administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T> {
@@ -161,9 +158,8 @@ export class AuditLog implements Audit {
   }
 
   /**
-   * Where the disk does not take the record, what was done does not stay without one: it is written when the disk takes records again. `late`: what it says
-   * then, where the state store has nothing of it, and nothing of the outcome, which the caller was not told.
-   * @throws {Refusal} STORE_FULL
+   * Where the disk does not take the record, `late` is written when it takes records again, of what was committed or what the token did. @throws {Refusal}
+   * STORE_FULL
    */
   async #recordOrKeep(entry: WorkEntry, late: WorkEntry, ids: readonly string[]): Promise<void> {
     try {
@@ -201,7 +197,7 @@ export class AuditLog implements Audit {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#writeRefused();
     await this.#writeUsesOutside();
-    await this.#late.write();
+    await this.#late.stop();
     await this.#checkpointing;
     await this.#checkpoint();
     await this.#sweep();

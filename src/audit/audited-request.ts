@@ -59,6 +59,13 @@ export class AuditedRequest implements AuditDetails {
     this.digests.splice(0, Infinity, ...digests);
   }
 
+  /** Its record is on the disk. Another one, of an ending that came after it, tells of nothing twice. */
+  isTold(): void {
+    this.uses.forget();
+    this.#effects.length = 0;
+    this.#outboxIds.length = 0;
+  }
+
   /** Identifiers of the records that this request put into the outbox. */
   get outboxIds(): readonly string[] {
     return this.#outboxIds;

@@ -1,9 +1,13 @@
+import { z } from 'zod';
 import type { StateStore } from '../state/state-store.ts';
 import { step } from '../state/step.ts';
 import type { OutboxRecord } from './audited-request.ts';
 import { auditFiles } from './file-names.ts';
 import { readLines } from './read-lines.ts';
 import type { AdministrationEntry, FilePlace, RequestEntry } from './record.ts';
+
+/** `replayed` of a record that tells what the token did, and of no commit. */
+export const onlyUses = 'no commit; the token was used';
 
 /** Far more than can be on their way at once. */
 const maxRows = 100_000;
@@ -91,18 +95,18 @@ export async function requestsInChain(directory: string, settled: readonly Settl
       const record = isWhole ? recordIn(bytes) : undefined;
       if (record === undefined) continue;
       begins ??= Date.parse(record.time);
-      if (record.request !== undefined && wanted.has(record.request)) found.add(record.request);
+      if (record.request !== undefined && wanted.has(record.request) && record.replayed !== onlyUses) found.add(record.request);
     }
     if (begins !== undefined && begins < since) break;
   }
   return found;
 }
 
-function recordIn(bytes: Buffer): { time: string; request: string | undefined } | undefined {
+const Recorded = z.looseObject({ time: z.string(), request: z.string().optional(), replayed: z.string().optional() });
+
+function recordIn(bytes: Buffer): z.output<typeof Recorded> | undefined {
   try {
-    const record: unknown = JSON.parse(bytes.toString('utf8'));
-    if (typeof record !== 'object' || record === null || !('time' in record) || typeof record.time !== 'string') return undefined;
-    return { time: record.time, request: 'request' in record && typeof record.request === 'string' ? record.request : undefined };
+    return Recorded.safeParse(JSON.parse(bytes.toString('utf8'))).data;
   } catch {
     return undefined;
   }

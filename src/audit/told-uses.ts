@@ -18,6 +18,11 @@ export class UseTeller {
     return this.#uses.length === 0 ? undefined : [...this.#uses];
   }
 
+  /** They are in a record. */
+  forget(): void {
+    this.#uses.length = 0;
+  }
+
   /** False where the record is written already: what goes on after it belongs to none. */
   take(use: string): boolean {
     if (!this.#isRecorded) this.#uses.push(use);

@@ -4,7 +4,7 @@ import type { TenantId } from '../clients/caller.ts';
 import type { Change } from '../state/database.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { changeableFields, checkUntampered, recordOf, tenantsOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { changeableFields, checkUntampered, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { isSameSeal, keySeal, tampered, type Seals } from './seals.ts';
 
 /** Some 10,000 records of common size. */
@@ -64,10 +64,10 @@ export class KeyCache implements RecordReader {
   async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     await this.#store.refresh();
     const record = this.#records.get(reference) ?? (await this.#load(tenant, reference));
-    // The store may say by now that the key is this tenant's, which is told apart from a stranger; and a row may have been put right.
+    if (record.tenant !== tenant) checkIsNamed(tenant, await this.#store.run('findKey', reference));
+    // The store says by now that the key is this tenant's; or a row may have been put right.
     if (record.tenant !== tenant || record.fault !== undefined) record.isStale = true;
     await this.#bringUpToDate(record);
-    if (record.tenant !== tenant && !record.rowTenants.includes(tenant)) throw new Refusal('KEY_UNKNOWN');
     checkUntampered(record);
     if (record.tenant !== tenant) throw new Refusal('KEY_UNKNOWN');
     this.#keep(record);
@@ -94,8 +94,7 @@ export class KeyCache implements RecordReader {
   async #load(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     const changes = this.#changes;
     const row = await this.#store.run('findKey', reference);
-    // Whose certificate it is may ask for the key, which somebody gave to another tenant.
-    if (row === undefined || (row.tenant !== tenant && row.certificate_tenant !== tenant)) throw new Refusal('KEY_UNKNOWN');
+    checkIsNamed(tenant, row);
     const fault = await this.#judge.keyFault(row);
     if (fault !== undefined) throw tampered(fault);
     const issuers = row.issuing_chain === null ? undefined : await this.#issuersOf(row.issuing_chain);
@@ -142,7 +141,6 @@ export class KeyCache implements RecordReader {
       const row = await this.#store.run('findKey', record.reference);
       const before = record.secret?.mac;
       record.fault = row === undefined ? undefined : await this.#faultSince(record, row);
-      record.rowTenants = row === undefined ? [] : tenantsOf(row);
       if (record.fault === undefined) {
         Object.assign(
           record,
@@ -201,4 +199,9 @@ export class KeyCache implements RecordReader {
   #byReference(reference: string): KeyRecord | undefined {
     return this.#records.get(reference as KeyReferenceId);
   }
+}
+
+/** Whose certificate it is may ask for a key that somebody gave to another tenant. Others are told nothing. @throws {Refusal} KEY_UNKNOWN */
+function checkIsNamed(tenant: TenantId, row: KeyWithCertificate | undefined): asserts row is KeyWithCertificate {
+  if (row === undefined || (row.tenant !== tenant && row.certificate_tenant !== tenant)) throw new Refusal('KEY_UNKNOWN');
 }

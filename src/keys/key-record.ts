@@ -76,8 +76,6 @@ export interface KeyRecord {
   seal: Seal;
   /** Why the row is not as the service wrote it, where that was found since. */
   fault: string | undefined;
-  /** The tenants of the row and of its certificate when the row was last read, believed or not. */
-  rowTenants: readonly string[];
   state: StoredState;
   failuresInRow: number;
   failuresSinceSuccess: number;
@@ -122,14 +120,9 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
     isStale: false,
     seal: keySeal(row),
     fault: undefined,
-    rowTenants: tenantsOf(row),
     heldBackUntil: undefined,
     ...changeableFields(row),
   };
-}
-
-export function tenantsOf(row: KeyWithCertificate): readonly string[] {
-  return [row.tenant, row.certificate_tenant];
 }
 
 /** What of a record changes in its life. */
@@ -172,13 +165,7 @@ function stateButLock({ state, certificate }: KeyRecord, now: number): Exclude<K
 }
 
 export function isLocked(key: KeyRecord, now: number): boolean {
-  return isLockedForGood(key) || endOfLock(key, now) !== undefined;
-}
-
-/** When a key that is locked for a time is free again: the later end of the lock after failures and of what the token host said. Milliseconds since epoch. */
-export function endOfLock({ lockedUntil, heldBackUntil }: KeyRecord, now: number): number | undefined {
-  const end = Math.max(lockedUntil ?? 0, heldBackUntil ?? 0);
-  return end > now ? end : undefined;
+  return isLockedForGood(key) || (key.lockedUntil !== undefined && key.lockedUntil > now);
 }
 
 /** Failures that the key still takes before it locks. */
@@ -186,6 +173,29 @@ export function remainingAttempts(key: KeyRecord, now: number): number {
   if (isLocked(key, now)) return 0;
   const inRow = key.lockedUntil === undefined ? key.failuresInRow : 0;
   return Math.min(lockRule.failuresInRow - inRow, lockRule.failuresSinceSuccess - key.failuresSinceSuccess);
+}
+
+/** How a key stands, as callers and operators are told. */
+export interface Standing {
+  readonly state: KeyState;
+  readonly remainingAttempts: number;
+  /** When a key that is locked for a time is free again; milliseconds since epoch. */
+  readonly lockedUntil: number | undefined;
+}
+
+/**
+ * What the token host said of the key is told and nothing goes by it: the host decides anew each time.
+ * @param now of the clock that locks and ends go by @param hostNow of the token host's, which is this machine's; both milliseconds since epoch
+ */
+export function standingOf(key: KeyRecord, now: number, hostNow = Date.now()): Standing {
+  const state = stateOf(key, now);
+  const lockEnd = key.lockedUntil !== undefined && key.lockedUntil > now ? key.lockedUntil : undefined;
+  const holdEnd = key.heldBackUntil !== undefined && key.heldBackUntil > hostNow ? key.heldBackUntil : undefined;
+  return {
+    state: state === 'ACTIVE' && holdEnd !== undefined ? 'LOCKED' : state,
+    remainingAttempts: holdEnd === undefined ? remainingAttempts(key, now) : 0,
+    lockedUntil: lockEnd === undefined || (holdEnd !== undefined && holdEnd > lockEnd) ? holdEnd : lockEnd,
+  };
 }
 
 /** @throws {Refusal} ACTIVATION_FAILED where the row of the key is not as the service wrote it. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AuditLog } from '../../src/audit/audit-log.ts';
 import { tellingToken } from '../../src/audit/told-uses.ts';
+import { tellCommitted } from '../../src/state/step.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { openssl } from '../support/openssl.ts';
 import { requestEntry, ScratchLog } from './scratch-log.ts';
@@ -49,6 +50,23 @@ describe('the audit log', () => {
     expect(ofKind('request')).toHaveLength(200);
     expect(written().map(({ n }) => n)).toEqual(Array.from({ length: 203 }, (_, index) => index + 1));
     expect((await scratch.verify()).bad).toBeUndefined();
+  });
+
+  it('tells once what was committed and what the token did, where a request ends twice', async () => {
+    audit = await scratch.open();
+    const { request, client, tenant, spki, address, operation } = requestEntry(1);
+    const asked = audit.begin({ request, client, tenant, spki, address, operation });
+    asked.uses.take('sign 43 ECDSA sha256:00');
+    tellCommitted([asked.settlement('the key is used up')]);
+    await audit.finish(asked, { major: 0, minor: 0 });
+    // What it made cannot be published.
+    await audit.finish(asked, { major: 2, minor: 243 });
+    const [first, second] = ofKind('request');
+    expect(first).toMatchObject({ minor: 0, uses: ['sign 43 ECDSA sha256:00'], effects: [{ effect: 'the key is used up' }] });
+    expect(second).toMatchObject({ request, minor: 243 });
+    expect(second).not.toHaveProperty('uses');
+    expect(second).not.toHaveProperty('effects');
+    expect(asked.outboxIds).toEqual([]);
   });
 
   it('signs a checkpoint at the start, every so many records, and two at the stop', async () => {
@@ -278,7 +296,13 @@ describe.skipIf(noSmallDisk !== undefined)(`a full disk${skipNote(noSmallDisk)}`
       const replayed = written().filter((record) => 'replayed' in record);
       expect(replayed).toHaveLength(2);
       expect(replayed).toContainEqual(
-        expect.objectContaining({ request, client, operation, uses: ['sign 43 ECDSA sha256:00'], replayed: 'nothing; the token was used' }),
+        expect.objectContaining({
+          request,
+          client,
+          operation,
+          uses: ['sign 43 ECDSA sha256:00'],
+          replayed: 'no commit; the token was used',
+        }),
       );
       expect(replayed).toContainEqual(
         expect.objectContaining({ request: 'command', command: 'client add', uses: [expect.stringMatching(/^mac /)] }),

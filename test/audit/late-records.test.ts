@@ -5,8 +5,14 @@ import type { Entry, FilePlace } from '../../src/audit/record.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { requestEntry } from './scratch-log.ts';
 
-/** A log on a disk that is full until the test says so, and a state store that has committed what the test says. */
-function lateRecords(committed: readonly Settled[]): { late: LateRecords; disk: { full: boolean }; written: Entry[]; done: string[] } {
+/** A log on a disk that is full until the test says so, and a state store that has committed what the test says; undefined: it does not answer. */
+function lateRecords(committed: readonly Settled[] | undefined): {
+  readonly late: LateRecords;
+  readonly disk: { full: boolean };
+  readonly written: Entry[];
+  readonly done: string[];
+  readonly lines: () => readonly string[];
+} {
   const [written, done, disk]: [Entry[], string[], { full: boolean }] = [[], [], { full: false }];
   const writer = {
     writable: true,
@@ -16,8 +22,15 @@ function lateRecords(committed: readonly Settled[]): { late: LateRecords; disk: 
       return Promise.resolve({ n: written.length, hash: '', file: 1 });
     },
   };
-  const outbox = { settled: async () => Promise.resolve([...committed]), done: (ids: readonly string[]) => void done.push(...ids) };
-  return { late: new LateRecords(outbox, writer, recordingLog()), disk, written, done };
+  const outbox = {
+    async settled(): Promise<Settled[]> {
+      if (committed === undefined) throw new Error('the state store does not answer');
+      return Promise.resolve([...committed]);
+    },
+    done: (ids: readonly string[]) => void done.push(...ids),
+  };
+  const log = recordingLog();
+  return { late: new LateRecords(outbox, writer, log), disk, written, done, lines: () => log.lines };
 }
 
 const use = (n: number): string => `sign 43 ECDSA sha256:${n}`;
@@ -39,16 +52,43 @@ it('says of a commit all that the token did for it, also after the commit', asyn
   expect(late.lacks(requestEntry(1).request)).toBe(false);
 });
 
-it('says what the token did for a request whose commit did not come about, and nothing of one for which it did nothing', async () => {
-  const { late, written } = lateRecords([]);
+it('says what the token did for a request whose commit is not seen, and the commit where it is seen after all', async () => {
+  const committed: Settled[] = [];
+  const { late, written, done } = lateRecords(committed);
   late.keep({ ...requestEntry(1), uses: [use(1)] }, true);
   late.keep(requestEntry(2), true);
   late.keep(requestEntry(3), false);
   await late.write();
-  expect(written).toEqual([{ ...requestEntry(1), uses: [use(1)], replayed: 'nothing; the token was used' }]);
-  expect(late.lacks(requestEntry(2).request)).toBe(false);
   await late.write();
-  expect(written).toHaveLength(1);
+  expect(written).toEqual([{ ...requestEntry(1), uses: [use(1)], replayed: 'no commit; the token was used' }]);
+  // It may be in doubt: nothing is published for it.
+  expect([1, 2, 3].map((n) => late.lacks(requestEntry(n).request))).toEqual([true, true, false]);
+  committed.push(settledOf(1));
+  await late.write();
+  expect(written.slice(1)).toEqual([
+    expect.objectContaining({ request: requestEntry(1).request, replayed: 'a key was made', uses: undefined }),
+  ]);
+  expect(done).toEqual(['log:1']);
+});
+
+it('writes what is left before the end, also while it is writing, and says what it could not write', async () => {
+  const { late, disk, written, lines } = lateRecords([]);
+  for (const n of [1, 2, 3]) late.keep({ ...requestEntry(n), uses: [use(n)] }, false);
+  void late.write();
+  await late.stop();
+  expect(written).toHaveLength(3);
+  late.keep({ ...requestEntry(4), uses: [use(4)] }, false);
+  disk.full = true;
+  await late.stop();
+  expect(lines().filter((line) => line.startsWith('an audit record is lost'))).toHaveLength(1);
+});
+
+it('writes what the memory alone has while the state store does not answer', async () => {
+  const { late, written } = lateRecords(undefined);
+  late.keep({ ...requestEntry(1), uses: [use(1)] }, true);
+  late.keep({ ...requestEntry(2), uses: [use(2)] }, false);
+  await late.write();
+  expect(written).toEqual([expect.objectContaining({ request: requestEntry(2).request })]);
 });
 
 it('tries again where the disk is full once more, and forgets none', async () => {

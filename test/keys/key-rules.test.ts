@@ -11,6 +11,7 @@ import {
   recordOf,
   remainingAttempts,
   setCounters,
+  standingOf,
   stateOf,
   type KeyRecord,
 } from '../../src/keys/key-record.ts';
@@ -44,6 +45,27 @@ describe('a record of the store', () => {
     ['state', { state: 'LOST' }],
   ])('with a %s that nobody knows is refused', (_name, changes) => {
     expect(() => recordOf({ ...storedRow(), ...changes }, tenant, undefined)).toThrow('unknown');
+  });
+});
+
+describe('what is told of a key that the token host holds back', () => {
+  const held = (changes: Partial<KeyRecord> = {}): KeyRecord => key({ heldBackUntil: now + 5000, ...changes });
+
+  it('is LOCKED until then, and nothing goes by it', () => {
+    expect(standingOf(held(), now, now)).toEqual({ state: 'LOCKED', remainingAttempts: 0, lockedUntil: now + 5000 });
+    expect(standingOf(held(), now, now + 5000)).toEqual({ state: 'ACTIVE', remainingAttempts: 5, lockedUntil: undefined });
+    expect([stateOf(held(), now), remainingAttempts(held(), now)]).toEqual(['ACTIVE', 5]);
+  });
+
+  it('is the later end where failures lock it too, each by its own clock', () => {
+    const both = (lockedUntil: number): KeyRecord => held({ failuresInRow: 5, lockedUntil });
+    expect(standingOf(both(now + 9000), now, now).lockedUntil).toBe(now + 9000);
+    expect(standingOf(both(now + 1000), now, now).lockedUntil).toBe(now + 5000);
+    expect(standingOf(both(now + 1000), now, now + 6000)).toEqual({ state: 'LOCKED', remainingAttempts: 0, lockedUntil: now + 1000 });
+  });
+
+  it('is its state where that says more', () => {
+    expect(standingOf(held({ state: 'REVOKED' }), now, now).state).toBe('REVOKED');
   });
 });
 

@@ -200,12 +200,15 @@ describe.each([
 
   it('tells another tenant nothing: to them it is a key like any that is not theirs, also where it is in memory', async () => {
     const key = await newKey('PASSWORD');
-    const { keys } = restarted();
+    const { keys, lines } = restarted();
     expect(await sign(keys, key)).toBe(1);
     await change(changes['the binding, to something else'], key.reference);
     for (let time = 0; time < 2; time += 1) await expect(keys.find(another, key.reference)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
-    await expect(keys.find(tenant, key.reference)).rejects.toMatchObject(refused);
-    await expect(keys.find(another, key.reference)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
+    // Nor is anything looked into for them.
+    expect(changedLines(lines)).toBe(0);
+    const next = restarted();
+    await expect(next.keys.find(tenant, key.reference)).rejects.toMatchObject(refused);
+    await expect(next.keys.find(another, key.reference)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
   });
 
   it('of the chain that the certificate was issued under is refused', async () => {

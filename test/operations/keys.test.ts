@@ -95,6 +95,13 @@ describe('wrong passwords', () => {
     expect(codeOf(await signWith('other', secretOf(key)))).toBe('2/203');
     const { body } = await check('other', { reference: key.reference });
     expect([body['state'], body['remainingAttempts']]).toEqual(['LOCKED', 0]);
+    // Other secrets are refused as fast: nobody waits for attempts that are not there.
+    for (const secret of [{ password: 'wrong' }, { password: '12345678' }, { ...secretOf(key), transactionId: 'T-9' }]) {
+      const began = performance.now();
+      expect(codeOf(await signWith('other', { reference: key.reference, ...secret }))).toBe('2/203');
+      expect((await check('other', { reference: key.reference, ...secret })).body).not.toHaveProperty('secretVerified');
+      expect(performance.now() - began).toBeLessThan(10_000);
+    }
     // One more is compared after five minutes.
     expect(Number(body['lockedUntil']) - Date.now()).toBeGreaterThan(2 * 60_000);
     expect(Number(body['lockedUntil']) - Date.now()).toBeLessThanOrEqual(5 * 60_000);

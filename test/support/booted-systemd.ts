@@ -15,6 +15,7 @@ const shared = '/run/systemd/nspawn';
 export function whyNotBootable(): string | undefined {
   if (process.getuid?.() !== 0) return 'booting systemd takes root';
   if (spawnSync('systemd-nspawn', ['--version']).error !== undefined) return 'systemd-nspawn (Debian: systemd-container) is not installed';
+  if (spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status !== 0) return 'nothing can be mounted here';
   if (realpathSync('/lib') !== '/usr/lib') return 'this system has programs outside /usr';
   return undefined;
 }

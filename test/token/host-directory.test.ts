@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { loadTokenConfig } from '../../src/config/config.ts';
@@ -54,13 +54,29 @@ it('keeps a host from serving where it cannot be made', async () => {
 
 it.skipIf(notRoot !== undefined)(`is no place for root where it is another user's${skipNote(notRoot)}`, () => {
   const scratch = scratchWith({});
-  const directory = join(scratch.directory, 'account');
+  const parent = join(scratch.directory, 'service');
+  const directory = join(parent, 'account');
   const config = { ...scratch.config, host: 'external', accountDirectory: directory } as const;
+  mkdirSync(parent);
+  // The parent may be swapped by whoever owns it.
+  chownSync(parent, 64_001, 64_001);
+  expect(() => takeHostDirectory(config)).toThrow(`${parent} belongs to user 64001: the token host does not run as root there`);
+  expect(readdirSync(parent)).toEqual([]);
+  chownSync(parent, 0, 0);
+  chmodSync(parent, 0o777);
+  expect(() => takeHostDirectory(config)).toThrow(`${parent} may be written by other users`);
+  chmodSync(parent, 0o755);
   mkdirSync(directory);
   symlinkSync(join(scratch.directory, 'elsewhere'), join(directory, 'lock'));
   chownSync(directory, 64_001, 64_001);
-  expect(() => takeHostDirectory(config)).toThrow('it belongs to user 64001: run the token host as that user, not as root');
+  expect(() => takeHostDirectory(config)).toThrow(
+    `${directory} belongs to user 64001: the token host does not run as root there; run it as the owner of ${directory}`,
+  );
   expect(readdirSync(scratch.directory)).not.toContain('elsewhere');
+  chownSync(directory, 0, 0);
+  rmSync(join(directory, 'lock'));
+  takeHostDirectory(config).release();
+  expect(readdirSync(directory)).toContain('wrong-secrets.sqlite');
 });
 
 it('belongs to one host at a time', async () => {

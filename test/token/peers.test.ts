@@ -16,6 +16,7 @@ import { FieldWriter } from '../../src/token/wire/fields.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { signetctl } from '../support/signetctl.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { notRoot, skipNote } from '../support/skip-note.ts';
 
 const [client, stranger, hostGroup, administrators] = [64_001, 64_002, 64_010, 64_020];
 const tokenHost = fileURLToPath(new URL('../../dist/token-host.js', import.meta.url));
@@ -35,7 +36,6 @@ try:
 except OSError as error:
     print(type(error).__name__)
 `;
-import { notRoot, skipNote } from '../support/skip-note.ts';
 
 /** A different user of the machine, in these groups, at a socket. */
 async function as(user: number, groups: readonly number[], path: string, request: Buffer = Buffer.alloc(0)): Promise<string> {

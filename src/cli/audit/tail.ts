@@ -78,7 +78,7 @@ function lineForPeople(line: string): string {
     data.count === undefined ? undefined : `${data.count} times`,
     data.refused === undefined ? undefined : `${data.refused} requests refused`,
     data.repeated === true ? '(a repetition)' : undefined,
-    data.replayed === undefined ? undefined : `(after a crash: ${data.replayed})`,
+    data.replayed === undefined ? undefined : `(recorded later: ${data.replayed})`,
     data.gap,
   ];
   return `${printable([time, String(n), ...words.filter((word) => word !== undefined)].join('  '))}\n`;

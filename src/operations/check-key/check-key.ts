@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { givenSecret } from '../../keys/credentials.ts';
-import { endOfLock, remainingAttempts, stateOf } from '../../keys/key-record.ts';
+import { standingOf } from '../../keys/key-record.ts';
 import { keyStates } from '../../keys/states.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { Secret, Sha1Hex, RequestId } from '../fields/values.ts';
@@ -34,17 +34,16 @@ export const checkKey = operation({
     const key = await keys.find(caller.tenant, keyReference.reference);
     const given = givenSecret(key, 'SIGN', keyReference);
     const secretVerified = given === undefined ? undefined : await keys.verifySecret(key, given);
-    const now = keys.now();
-    const lockedUntil = endOfLock(key, now);
+    const { state, remainingAttempts, lockedUntil } = standingOf(key, keys.now());
     return {
       keyReference: {
         reference: key.reference,
         ...(keyReference.transactionId === undefined ? {} : { transactionId: keyReference.transactionId }),
       },
-      state: stateOf(key, now),
+      state,
       certificate: Buffer.from(key.certificate.der).toString('base64'),
       notAfter: key.certificate.notAfter.getTime(),
-      remainingAttempts: remainingAttempts(key, now),
+      remainingAttempts,
       ...(lockedUntil === undefined ? {} : { lockedUntil }),
       boundDigests: [...new Set(key.binding?.map(({ id }) => id))],
       ...(secretVerified === undefined ? {} : { secretVerified }),

@@ -1,4 +1,6 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ConfigError } from '../../config/config.ts';
 import { accountDirectoryOf, type TokenConfig } from '../../config/token-config.ts';
 import { DirectoryLock } from '../../service/directory-lock.ts';
 import { prepareWrongSecrets, type WrongSecretLimit } from './wrong-secrets.ts';
@@ -9,14 +11,14 @@ export function wrongSecretLimit({ wrongSecretsMax, wrongSecretSeconds }: TokenC
 
 /**
  * Makes the directory of what the host itself remembers ready, before its threads use it. This host alone has it from then on, as long as the process lives.
- * @throws {Error} where it cannot be written, or another host has it
+ * @throws {Error} where it cannot be written, or another host has it; {ConfigError} where it is no place for root
  */
 export function takeHostDirectory(config: TokenConfig): DirectoryLock {
   const directory = accountDirectoryOf(config);
+  // A host that the daemon starts is for development, as whoever starts it.
+  if (config.host === 'external' && process.getuid?.() === 0) checkIsRoots(directory);
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    // One that the daemon starts is for development, as whoever starts it.
-    if (config.host === 'external') checkOwner(directory);
     const lock = new DirectoryLock(directory, 'the account of uses');
     prepareWrongSecrets(directory, wrongSecretLimit(config));
     return lock;
@@ -27,8 +29,26 @@ export function takeHostDirectory(config: TokenConfig): DirectoryLock {
   }
 }
 
-/** Whose directory it is could have root follow links in it, and could not use what root leaves there. @throws {Error} */
-function checkOwner(directory: string): void {
-  const { uid } = statSync(directory);
-  if (process.getuid?.() === 0 && uid !== 0) throw new Error(`it belongs to user ${uid}: run the token host as that user, not as root`);
+/**
+ * Root writes where nobody else can put a link, and where another user's host would not be kept out by what root leaves there.
+ * @throws {ConfigError} for a directory that another user owns or may write, or that lies in one
+ */
+function checkIsRoots(directory: string): void {
+  let existing = directory;
+  while (!existsSync(existing)) existing = dirname(existing);
+  for (const path of new Set([...pathsTo(existing), ...pathsTo(realpathSync(existing))])) {
+    const { mode } = statSync(path);
+    const isShared = (mode & 0o022) !== 0 && (mode & 0o1000) === 0;
+    const { uid } = lstatSync(path);
+    if (uid === 0 && !isShared) continue;
+    const whose = uid === 0 ? 'may be written by other users' : `belongs to user ${uid}`;
+    throw new ConfigError(
+      `token.accountDirectory: ${path} ${whose}: the token host does not run as root there; run it as the owner of ${directory}`,
+    );
+  }
+}
+
+/** A path and all that it lies in. */
+function pathsTo(path: string): string[] {
+  return path === dirname(path) ? [path] : [path, ...pathsTo(dirname(path))];
 }
