@@ -36,6 +36,9 @@ describe('the probe at the start', () => {
     const { client } = clientWithout();
     await client.start();
     expect(client.probe).toMatchObject({ vendor: 'SoftHSM', full: false, missing: [], limits: [], token: { label: 'test' } });
+    // PKCS#11 pads them with blanks.
+    const { label, manufacturer, model, serial } = client.probe?.token ?? {};
+    for (const text of [label, manufacturer, model, serial]) expect(text).toMatch(/^\S(.*\S)?$/);
     expect(client.probe?.keyTypes).toEqual(keyTypes.map((type) => ({ type, state: type === 'P-256' ? 'works' : 'offered' })));
     expect(client.probe?.mechanisms.find(({ name }) => name === 'CKM_SHA256_HMAC')).toMatchObject({ offered: true, hardware: false });
     await client.stop();

@@ -6,8 +6,9 @@ import { children, readAll } from '../../src/asn1/reader.ts';
 import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
 import { readTbsCertificate } from '../../src/certificates/tbs-certificate.ts';
 import { checkDer, DerWalk, NotFit } from '../../src/token/host/purposes/der-walk.ts';
+import { checkCertificateList } from '../../src/token/host/purposes/certificate-list.ts';
 import { purposeFault, type ServedBy } from '../../src/token/host/purposes/purposes.ts';
-import { readTime } from '../../src/token/host/purposes/times.ts';
+import { periodDays, readTime } from '../../src/token/host/purposes/times.ts';
 import { newKeyId, type KeyPurpose } from '../../src/token/key-id.ts';
 import { purposeMessages, type PurposeMessages } from './purpose-messages.ts';
 
@@ -131,6 +132,61 @@ describe('the look of the host at what it signs', () => {
     ['30 levels', () => Array.from({ length: 30 }).reduce<Uint8Array>((inner) => der.sequence(inner), der.nullValue())],
   ])('is no DER to it: %s', (_, bytes) => {
     expect(isDer(bytes())).toBe(false);
+  });
+
+  it.each([
+    ['a BOOLEAN of 0', Buffer.of(0x01, 0x01, 0x00)],
+    ['a BOOLEAN of 255', Buffer.of(0x01, 0x01, 0xff)],
+    ['an INTEGER of 128', Buffer.of(0x02, 0x02, 0x00, 0x80)],
+    ['an INTEGER of -129', Buffer.of(0x02, 0x02, 0xff, 0x7f)],
+    ['a BIT STRING of nothing', Buffer.of(0x03, 0x01, 0x00)],
+    ['a length of 128', Buffer.concat([Buffer.of(0x04, 0x81, 0x80), Buffer.alloc(128)])],
+  ])('is DER to it: %s', (_, bytes) => {
+    expect(isDer(bytes)).toBe(true);
+  });
+
+  it('takes entries of a CRL as what they are alone: a SEQUENCE whose length has one octet, with a number and a time (RFC 5280 5.1.2.6)', () => {
+    const number = der.integer(5);
+    const time = der.time(new Date('2026-03-02T10:00:00Z'));
+    const extension = der.sequence(der.oid('2.5.29.21'), der.octetString(Buffer.of(0x0a, 0x01, 0x01)));
+    const listOf = (...entries: Uint8Array[]): DerWalk =>
+      new DerWalk(
+        Buffer.concat([
+          ...[der.integer(1), der.sequence(), der.sequence(der.nullValue())],
+          ...[time, der.time(new Date('2026-03-03T10:00:00Z')), der.sequence(...entries)],
+          der.explicit(0, der.sequence(der.sequence())),
+        ]),
+      );
+    const good = [der.sequence(number, time), der.sequence(number, time, der.sequence(extension))];
+    checkCertificateList(listOf(...good));
+    for (const bad of [
+      der.set(number, time),
+      der.sequence(number, time, der.octetString(Buffer.alloc(128))),
+      der.sequence(number),
+      der.sequence(time, number),
+      der.sequence(number, number),
+      der.sequence(der.octetString(Buffer.of(5)), time),
+    ])
+      expect(() => {
+        checkCertificateList(listOf(...good, bad));
+      }).toThrow('an entry that is none');
+    expect(() => {
+      checkCertificateList(listOf());
+    }).toThrow('an empty list');
+  });
+
+  it('counts the days of a period from date to date', () => {
+    for (const [from, until, days] of [
+      ['19500101000000', '20491231235959', 36_524],
+      ['20260302100000', '20260303100000', 1],
+      ['20260228100000', '20260301100000', 1],
+      ['20240228100000', '20240301100000', 2],
+      ['20261231235959', '20270101000000', 1],
+      ['20260101000000', '20300101000000', 1461],
+      ['20260101000000', '30260101000000', 365_242],
+    ] as const)
+      expect(periodDays(from, until), `${from} to ${until}`).toBe(days);
+    expect(() => periodDays('20260302100000', '20260302100000')).toThrow('ends before it begins');
   });
 
   it('takes times in the one form that they have (RFC 5280 4.1.2.5)', () => {

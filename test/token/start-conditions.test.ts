@@ -53,6 +53,7 @@ describe('the limit that the token tells', () => {
     [2, 3, false],
     [3, 3, true],
     [64, 0, false],
+    [64, 1, true],
     [64, 0xffffffff, false],
     [64, -1, false],
   ])('%i threads, %i sessions: refused %s', (threads, sessions, refused) => {

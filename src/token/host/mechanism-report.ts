@@ -15,24 +15,22 @@ const purposes: ReadonlyMap<number, string> = new Map([
   [pkcs11js.CKM_SHA256_HMAC, 'checking passwords'],
 ]);
 
-/** CKF_ of CK_MECHANISM_INFO. */
 const abilityBits: Readonly<Record<MechanismAbility, number>> = {
-  encrypt: 0x100,
-  decrypt: 0x200,
-  digest: 0x400,
-  sign: 0x800,
-  signRecover: 0x1000,
-  verify: 0x2000,
-  verifyRecover: 0x4000,
-  generate: 0x8000,
-  generateKeyPair: 0x10000,
-  wrap: 0x20000,
-  unwrap: 0x40000,
-  derive: 0x80000,
+  encrypt: pkcs11js.CKF_ENCRYPT,
+  decrypt: pkcs11js.CKF_DECRYPT,
+  digest: pkcs11js.CKF_DIGEST,
+  sign: pkcs11js.CKF_SIGN,
+  signRecover: pkcs11js.CKF_SIGN_RECOVER,
+  verify: pkcs11js.CKF_VERIFY,
+  verifyRecover: pkcs11js.CKF_VERIFY_RECOVER,
+  generate: pkcs11js.CKF_GENERATE,
+  generateKeyPair: pkcs11js.CKF_GENERATE_KEY_PAIR,
+  wrap: pkcs11js.CKF_WRAP,
+  unwrap: pkcs11js.CKF_UNWRAP,
+  derive: pkcs11js.CKF_DERIVE,
 };
 /** Object.entries of a record loses the type of its keys. */
 const abilityList = Object.entries(abilityBits) as [MechanismAbility, number][];
-const inHardware = 0x1;
 const vendorDefined = 0x80000000;
 
 /** The first name that pkcs11t.h has for each code: some have two. */
@@ -52,7 +50,7 @@ export function reportMechanisms(module: PKCS11, slot: Handle, profile: ModulePr
       code: `0x${(code >>> 0).toString(16).padStart(8, '0')}`,
       name: mechanismName(code),
       abilities: abilityList.filter(([, bit]) => (info.flags & bit) !== 0).map(([name]) => name),
-      inHardware: (info.flags & inHardware) !== 0,
+      inHardware: (info.flags & pkcs11js.CKF_HW) !== 0,
       keySize: { min: info.minKeySize, max: info.maxKeySize },
       neededFor: purposeOf(code >>> 0, profile),
     };

@@ -145,6 +145,12 @@ describe('the token provider', () => {
     await refuses(subtle().importKey('raw', text, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']), 'NotSupportedError');
   });
 
+  it.each(['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'priv'])('takes no JWK with a member of a private key: %s', async (member) => {
+    const { publicKey } = await webcrypto.subtle.generateKey(ec, true, ['sign', 'verify']);
+    const jwk = { ...(await webcrypto.subtle.exportKey('jwk', publicKey)), [member]: 'AAAA' };
+    await refuses(subtle().importKey('jwk', jwk, ec, true, ['verify']), 'NotSupportedError');
+  });
+
   it('says a public key that is none with the errors of the standard', async () => {
     await refuses(subtle().importKey('spki', text, ec, true, ['verify']), 'DataError');
     await refuses(subtle().importKey('raw', text, ec, true, ['verify']), 'DataError');
