@@ -168,24 +168,27 @@ describe('a one-time password', () => {
   });
 });
 
+/** A service whose token says what it is asked about secrets: whether each candidate is the seal of a record. */
+function listening(): { readonly keys: Keyring; readonly asked: string[] } {
+  const asked: string[] = [];
+  const told = (name: string, { anyOf }: Proofs): void => void asked.push([name, ...anyOf.map(({ kind }) => kind === 'RECORD')].join(' '));
+  const whole: Token = {
+    ...tellingToken(token, () => undefined),
+    async signWithProof(id, algorithm, digests, proofs) {
+      told('sign', proofs);
+      return token.signWithProof(id, algorithm, digests, proofs);
+    },
+    async verifyProof(id, proofs) {
+      told('verify', proofs);
+      return token.verifyProof(id, proofs);
+    },
+  };
+  return { keys: new Keyring(store, whole, tokenCustody(whole)), asked };
+}
+
 describe('a wrong secret', () => {
   it('asks the same of the token whether a one-time password is open or not, so that the time does not tell', async () => {
-    const asked: string[] = [];
-    const told = (name: string, { anyOf }: Proofs): void =>
-      void asked.push([name, ...anyOf.map(({ kind }) => kind === 'RECORD')].join(' '));
-    const listening: Pick<Token, 'signWithProof' | 'verifyProof' | 'makeMac'> = {
-      async signWithProof(id, algorithm, digests, proofs) {
-        told('sign', proofs);
-        return token.signWithProof(id, algorithm, digests, proofs);
-      },
-      async verifyProof(id, proofs) {
-        told('verify', proofs);
-        return token.verifyProof(id, proofs);
-      },
-      makeMac: async (...what) => token.makeMac(...what),
-    };
-    const whole: Token = { ...tellingToken(token, () => undefined), ...listening };
-    const keys = new Keyring(store, whole, tokenCustody(whole));
+    const { keys, asked } = listening();
     const seen: string[][] = [];
     for (const protocol of ['PASSWORD', 'OTP'] as const) {
       for (const isOpen of [false, true]) {
@@ -201,6 +204,17 @@ describe('a wrong secret', () => {
     expect(passwordBesideOtp).toEqual(password);
     expect(none).toEqual(['sign false', 'verify true']);
     expect(otp).toEqual(none);
+  });
+
+  it('is compared once, and counted, where it is the password of before', async () => {
+    const { keys, asked } = listening();
+    const { key, own } = await newKey(keys, 'PASSWORD');
+    await sign(keys, key, own);
+    await keys.changePassword(key, own, 'another password');
+    asked.length = 0;
+    await expect(sign(keys, key, own)).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+    expect(asked).toEqual(['sign false false', 'verify true']);
+    expect((await store.run('findKey', key.reference))?.failures_in_row).toBe(1);
   });
 });
 
