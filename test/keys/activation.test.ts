@@ -112,6 +112,27 @@ describe('a one-time password', () => {
     await expect(sign(keys, key, otp)).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
   });
 
+  it('is used up where it is right and allows no such document', async () => {
+    const keys = keyring();
+    const { key } = await newKey(keys, 'OTP');
+    const otp = given('password', await keys.makeOtp(key, { action: 'SIGN', digests }));
+    const content = Buffer.from('another document');
+    const documents = [{ id: 'd', fileName: undefined, source: { content } }];
+    const another = keys.sign(key, otp, { ...toBeSigned, documents }, async (values) => Promise.resolve(values));
+    await expect(another).rejects.toMatchObject({ code: 'DIGEST_NOT_AUTHORISED' });
+    await expect(sign(keys, key, otp)).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
+  });
+
+  it('waits for attempts that are on their way, and is not refused for them', async () => {
+    const keys = keyring();
+    const { key } = await newKey(keys, 'OTP');
+    const otp = given('password', await keys.makeOtp(key, { action: 'SIGN', digests }));
+    const wrong = Array.from({ length: 2 }, async (_, n) => sign(keys, key, given('password', `wrong ${n}`)));
+    const codes = (await Promise.allSettled(wrong)).map((one) => (one.status === 'rejected' ? (one.reason as { code?: string }).code : 0));
+    expect(codes).toEqual(['ACTIVATION_FAILED', 'ACTIVATION_FAILED']);
+    expect(await sign(keys, key, otp)).toBe(1);
+  });
+
   it('goes to the owner where it is delivered; where nobody takes it, the one before it stays good', async () => {
     const keys = keyring();
     const { key } = await newKey(keys, 'OTP');
