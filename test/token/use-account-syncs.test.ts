@@ -1,6 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, type closeSync, type fdatasync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, type closeSync, type fdatasync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, it, vi } from 'vitest';
 import { UseAccount } from '../../src/token/host/use-account.ts';
@@ -50,7 +50,22 @@ it('closes each file of the account once, however long its syncs take', async ()
   expect(seen.syncs).toBeGreaterThan(3);
   expect(seen.faults).toEqual([]);
   expect(failed).not.toHaveBeenCalled();
+  // The newest alone is open.
+  expect(openFiles()).toEqual([readdirSync(directory).toSorted().at(-1)]);
 });
+
+/** Names of the files of the directory that this process has open. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return dirname(path) === directory ? [basename(path)] : [];
+    } catch {
+      // The descriptor that lists the directory is closed again.
+      return [];
+    }
+  });
+}
 
 it('sends each line on its way to the disk within 100 ms, also one that comes while the one before is on its way', () => {
   vi.useFakeTimers();
