@@ -28,6 +28,8 @@ export interface PublishedCrl {
 
 /** Revocations that come within this share a CRL. */
 const minGapMs = 1000;
+/** No CRL begins in the second that begins just now: validators may read a clock that is a little behind, such as that of the last tick (time(2)). */
+const sinceFullSecondMs = 50;
 const tickMs = 1000;
 /** Who wants a newer CRL waits so long for it, and looks so often. */
 const newerWithinMs = 10_000;
@@ -218,6 +220,7 @@ export class CrlPublisher {
 
   /** False where another instance makes it, or the last one is less than a second old. */
   async #issueNext(madeSince: number, ignoreNewer: boolean): Promise<boolean> {
+    await delay(Math.max(0, sinceFullSecondMs - (this.#store.now() % 1000)));
     const now = this.#store.now();
     const { keepExpired, renewBeforeSeconds } = this.#settings;
     const claim = await this.#store.run('claimCrl', {
