@@ -128,7 +128,7 @@ export class AuditLog implements Audit {
     const entry = { ...what, effects: effects.length === 0 ? undefined : [...effects], tampered, ...outcome };
     // The caller is not told the outcome where this fails, so a later record does not have it.
     await this.#recordOrKeep(entry, { ...what, tampered }, [...outboxIds]);
-    request.isTold();
+    request.noteTold();
   }
 
   async administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T> {

@@ -60,7 +60,7 @@ export class AuditedRequest implements AuditDetails {
   }
 
   /** Its record is on the disk. Another one, of an ending that came after it, tells of nothing twice. */
-  isTold(): void {
+  noteTold(): void {
     this.uses.forget();
     this.#effects.length = 0;
     this.#outboxIds.length = 0;
