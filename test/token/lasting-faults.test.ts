@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ckr } from '../../src/token/pkcs11-faults.ts';
 import { TokenUnavailable } from '../../src/token/token.ts';
+import { stopProcess } from '../support/stop-process.ts';
 import { FaultyToken } from './faulty-token.ts';
 
 let faulty: FaultyToken;
@@ -23,7 +24,7 @@ afterEach(() => {
 
 it('a host that is stopped has no deadline of its own: it is replaced', async () => {
   const hostPid = faulty.client.hostPid ?? 0;
-  process.kill(hostPid, 'SIGSTOP');
+  await stopProcess(hostPid);
   // Refused, or repeated once on the next host where that one serves soon enough: both are lawful, and neither is of the stopped host.
   const outcome = await faulty.sign().then(
     () => 'signed',
