@@ -117,7 +117,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   print([measureCrl()]);
 }
 
-/** As soon as it is measured: a later part that fails takes nothing with it. */
+/** Prints a part as soon as it is measured, so that a later failure does not lose it. */
 function print(part: readonly string[]): void {
   for (const line of [...part, '']) console.log(line);
 }

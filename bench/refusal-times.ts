@@ -3,7 +3,7 @@ import type { KeepAliveClient, KeyReference } from './keep-alive-client.ts';
 
 const calls = 400;
 const activationFailed = 202;
-/** Four wrong secrets each: the token host compares 30 of one key at once (token.wrongSecretsMax). */
+/** Each round has four wrong secrets, and the token host compares 30 of one key (token.wrongSecretsMax). */
 const roundsOfOneKey = 7;
 /** Beyond this, chance explains a difference once in a thousand times. */
 const notable = 3.3;
@@ -45,7 +45,7 @@ export async function refusalTimes(client: KeepAliveClient): Promise<string[]> {
 
 const kindNames = ['a wrong password', 'a superseded OTP', "another key's password", 'a wrong transaction'] as const;
 
-/** A new key, and for each kind what is wrong with it. */
+/** Creates a key, and returns it with one wrong reference to it for each kind. */
 async function keyWithReferences(client: KeepAliveClient, foreign: KeyReference): Promise<[KeyReference, readonly KeyReference[]]> {
   const key = await client.create('PASSWORD', { transactionId: 'T-1' });
   const superseded = await client.otp(key);

@@ -62,7 +62,7 @@ function keyStatesPage(): string {
     ...keyStates.map((state) => `| \`${state}\` | ${stateTexts[state]} | ${hasEnded(state) ? 'is destroyed' : 'is on the token'} |`),
     '',
     '`LOCKED` and `EXPIRED` are not stored: they follow from the failed attempts and from the end of the certificate. `EXPIRED` is told instead of `ACTIVE`, `LOCKED` and',
-    '`ON_HOLD`; `LOCKED` instead of `ACTIVE` alone, though failures lock a key in every state. `checkKey` also tells `LOCKED` while the token host holds the key back, as the instance last heard it.',
+    '`ON_HOLD`; `LOCKED` instead of `ACTIVE` alone, though failures lock a key in every state. `checkKey` also reports `LOCKED` while the token host refuses the key, as far as the instance knows.',
     '',
     '| from | to | by |',
     '|---|---|---|',

@@ -126,7 +126,7 @@ export class AuditLog implements Audit {
       ...{ uses: uses.record(), identityToken, repeated: isRepeated ? true : undefined },
     };
     const entry = { ...what, effects: effects.length === 0 ? undefined : [...effects], tampered, ...outcome };
-    // The caller is not told the outcome where this fails, so a later record does not have it.
+    // If this fails, the caller never learns the outcome: a later record leaves it out.
     await this.#recordOrKeep(entry, { ...what, tampered }, [...outboxIds]);
     request.noteTold();
   }
@@ -158,8 +158,8 @@ export class AuditLog implements Audit {
   }
 
   /**
-   * Where the disk does not take the record, `late` is written when it takes records again, of what was committed or what the token did. @throws {Refusal}
-   * STORE_FULL
+   * Writes the record. If the disk does not take it, keeps `late` to be written once there is room:
+   * what was committed, and what the token did. @throws {Refusal} STORE_FULL
    */
   async #recordOrKeep(entry: WorkEntry, late: WorkEntry, ids: readonly string[]): Promise<void> {
     try {

@@ -59,7 +59,7 @@ export class AuditedRequest implements AuditDetails {
     this.digests.splice(0, Infinity, ...digests);
   }
 
-  /** Its record is on the disk. Another one, of an ending that came after it, tells of nothing twice. */
+  /** Forgets what the record on the disk lists, so that a second record of this request does not repeat it. */
   noteTold(): void {
     this.uses.forget();
     this.#effects.length = 0;

@@ -7,14 +7,17 @@ import type { AdministrationEntry, FilePlace, RequestEntry } from './record.ts';
 export type WorkEntry = RequestEntry | AdministrationEntry;
 
 /**
- * Records that a crash or a full disk prevented, until they are written: of commits the state store has them (the outbox), of what the token did besides the
- * memory alone.
+ * Records that a crash or a full disk prevented, kept until they are written. Those of commits are
+ * in the state store too (the outbox); those of other uses of the token are in memory only.
  */
 export class LateRecords {
   readonly #outbox: Pick<Outbox, 'settled' | 'done'> | undefined;
   readonly #writer: Pick<GroupWriter, 'writable' | 'append'>;
   readonly #log: Logger;
-  /** By request. A commit that is in doubt may be seen later, so one without a row stays for as long as the process lives. */
+  /**
+   * By request. Whether an entry was committed may be unknown, and its row may appear later: an entry
+   * without a row is kept until the process ends.
+   */
   readonly #committed = new Map<string, WorkEntry>();
   #inMemory: WorkEntry[] = [];
   #writing: Promise<void> | undefined;
@@ -25,18 +28,18 @@ export class LateRecords {
     this.#log = log;
   }
 
-  /** Whether a record is missing that a commit of the request has promised. */
+  /** Whether the request may have a commit whose record is not written yet. */
   lacks(request: string): boolean {
     return this.#committed.has(request);
   }
 
-  /** The disk did not take the record of the work. `mayBeCommitted`: the outbox may have what it committed. */
+  /** Keeps a record that the disk did not take. `mayBeCommitted`: the outbox may hold it too. */
   keep(entry: WorkEntry, mayBeCommitted: boolean): void {
     if (mayBeCommitted) this.#committed.set(entry.request, entry);
     else this.#keepUses(entry);
   }
 
-  /** At a start nothing is on its way: every commit whose request is not in the chain lost its record to a crash or a full disk. */
+  /** Finds, at the start, the commits whose record a crash or a full disk prevented: no request is running yet. */
   async find(directory: string, place: FilePlace): Promise<void> {
     const settled = (await this.#outbox?.settled()) ?? [];
     if (settled.length === 0) return;
@@ -47,7 +50,7 @@ export class LateRecords {
     }
   }
 
-  /** Writes what is missing. What cannot be written now is tried again with the next call. */
+  /** Writes the missing records. Those that cannot be written now stay for the next call. */
   async write(): Promise<void> {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
@@ -55,12 +58,12 @@ export class LateRecords {
     return this.#writing;
   }
 
-  /** Writes what is missing for the last time. What the outbox has is found by the next start. */
+  /** Writes the missing records for the last time. The next start finds those in the outbox. */
   async stop(): Promise<void> {
     await this.#writing;
     await this.write();
     for (const { request, uses } of this.#inMemory)
-      this.#log.error('an audit record is lost with the end of the service', { request, uses });
+      this.#log.error('an audit record is lost: the service stops before it could be written', { request, uses });
   }
 
   async #writeAll(): Promise<void> {
@@ -71,7 +74,7 @@ export class LateRecords {
       await this.#writeFromMemory();
     } catch (error) {
       const requests = this.#inMemory.length + this.#committed.size;
-      this.#log.error('audit records wait', { requests, reason: error instanceof Error ? error.message : String(error) });
+      this.#log.error('audit records cannot be written yet', { requests, reason: error instanceof Error ? error.message : String(error) });
     }
   }
 

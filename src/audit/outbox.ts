@@ -6,7 +6,7 @@ import { auditFiles } from './file-names.ts';
 import { readLines } from './read-lines.ts';
 import type { AdministrationEntry, FilePlace, RequestEntry } from './record.ts';
 
-/** `replayed` of a record that tells what the token did, and of no commit. */
+/** Value of `replayed` in a record of uses of the token without a commit. */
 export const onlyUses = 'no commit; the token was used';
 
 /** Far more than can be on their way at once. */

@@ -37,7 +37,10 @@ export interface RequestEntry {
   readonly status?: number | undefined;
   /** What the state store has committed for it: one that lacks it is older than the log. */
   readonly effects?: readonly Effect[] | undefined;
-  /** What the state store had committed for a request whose own record a crash or a full disk prevented; without the outcome, which the caller was not told. */
+  /**
+   * What the state store had committed for a request whose own record a crash or a full disk prevented.
+   * Such a record has no outcome: the caller was not told one.
+   */
   readonly replayed?: string | undefined;
 }
 

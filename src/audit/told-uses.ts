@@ -18,7 +18,7 @@ export class UseTeller {
     return this.#uses.length === 0 ? undefined : [...this.#uses];
   }
 
-  /** They are in a record. */
+  /** Forgets the uses that a record lists. */
   forget(): void {
     this.#uses.length = 0;
   }

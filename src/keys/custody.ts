@@ -51,7 +51,7 @@ export function tokenCustody(token: Token): KeyCustody {
 
 /**
  * A record can be older than the token: the key was consumed or removed since, and no restart of the host brings it back. And the host counts wrong
- * secrets itself: where it compares no more of them, the key is locked, and its record says so from then on. @throws {Refusal} KEY_STATE, KEY_LOCKED
+ * secrets itself: where it compares no more of them, the key is locked, and its record notes until when. @throws {Refusal} KEY_STATE, KEY_LOCKED
  */
 export async function refusing<T>(key: Pick<KeyRecord, 'heldBackUntil'>, work: Promise<T>): Promise<T> {
   try {

@@ -65,7 +65,7 @@ export class KeyCache implements RecordReader {
     await this.#store.refresh();
     const record = this.#records.get(reference) ?? (await this.#load(tenant, reference));
     if (record.tenant !== tenant) checkIsNamed(tenant, await this.#store.run('findKey', reference));
-    // The store says by now that the key is this tenant's; or a row may have been put right.
+    // The store now names this tenant, or the row may have been repaired: read it again.
     if (record.tenant !== tenant || record.fault !== undefined) record.isStale = true;
     await this.#bringUpToDate(record);
     checkUntampered(record);
@@ -201,7 +201,10 @@ export class KeyCache implements RecordReader {
   }
 }
 
-/** Whose certificate it is may ask for a key that somebody gave to another tenant. Others are told nothing. @throws {Refusal} KEY_UNKNOWN */
+/**
+ * Checks that the row names the tenant. The tenant of the certificate also finds a key whose row names
+ * another one, which is then refused as tampered with. @throws {Refusal} KEY_UNKNOWN
+ */
 function checkIsNamed(tenant: TenantId, row: KeyWithCertificate | undefined): asserts row is KeyWithCertificate {
   if (row === undefined || (row.tenant !== tenant && row.certificate_tenant !== tenant)) throw new Refusal('KEY_UNKNOWN');
 }

@@ -81,7 +81,7 @@ export interface KeyRecord {
   failuresSinceSuccess: number;
   /** Milliseconds since epoch. */
   lockedUntil: number | undefined;
-  /** Until when the token host compares no secret of the key, as it last said. Milliseconds since epoch. */
+  /** End of the token host's refusal to compare secrets of the key, as last reported; milliseconds since epoch. */
   heldBackUntil: number | undefined;
   /** What it takes in memory, roughly: bytes. */
   readonly weight: number;
@@ -112,7 +112,7 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
     issuers,
     protocol,
     binding: bindingOf(row.bound_digests),
-    // Tied by the MAC, as the scope has it. A row that lost the salt alone lets nobody in: without it no transaction fits.
+    // The MAC decides, as in the scope. A row that has lost only its salt matches no transaction.
     transaction:
       row.transaction_mac === null ? undefined : { salt: row.transaction_salt ?? Buffer.alloc(macSaltBytes), mac: row.transaction_mac },
     subscriber: { emailAddress: row.subscriber_email ?? undefined, phoneNumber: row.subscriber_phone ?? undefined },
@@ -175,17 +175,19 @@ export function remainingAttempts(key: KeyRecord, now: number): number {
   return Math.min(lockRule.failuresInRow - inRow, lockRule.failuresSinceSuccess - key.failuresSinceSuccess);
 }
 
-/** How a key stands, as callers and operators are told. */
+/** State of a key as callers and operators see it. */
 export interface Standing {
   readonly state: KeyState;
   readonly remainingAttempts: number;
-  /** When a key that is locked for a time is free again; milliseconds since epoch. */
+  /** End of a temporary lock; milliseconds since epoch. */
   readonly lockedUntil: number | undefined;
 }
 
 /**
- * What the token host said of the key is told and nothing goes by it: the host decides anew each time.
- * @param now of the clock that locks and ends go by @param hostNow of the token host's, which is this machine's; both milliseconds since epoch
+ * Returns the state of a key for display, including what the token host last reported. Nothing is
+ * decided by that report: the host decides each time.
+ * @param now time of the state store, which locks use; milliseconds since epoch
+ * @param hostNow time of the token host, which is this machine's; milliseconds since epoch
  */
 export function standingOf(key: KeyRecord, now: number, hostNow = Date.now()): Standing {
   const state = stateOf(key, now);

@@ -28,7 +28,10 @@ export interface PublishedCrl {
 
 /** Revocations that come within this share a CRL. */
 const minGapMs = 1000;
-/** No CRL begins in the second that begins just now: validators may read a clock that is a little behind, such as that of the last tick (time(2)). */
+/**
+ * Wait after a full second, so that no CRL is younger than this. Validators may read a clock that is a
+ * few milliseconds behind: time(2) returns the time of the last tick.
+ */
 const sinceFullSecondMs = 50;
 const tickMs = 1000;
 /** Who wants a newer CRL waits so long for it, and looks so often. */

@@ -56,7 +56,7 @@ export async function revoke(
   await noteRevision(db, authority);
 }
 
-/** The key of a certificate that is revoked or on hold is so too. `sha1`: of the certificate. */
+/** Sets the key of a certificate to revoked or on hold, as the certificate is. `sha1`: of the certificate. */
 export async function revokeKey(db: Transaction<Schema>, sha1: string, reason: number): Promise<void> {
   await db
     .updateTable('keys')
@@ -83,7 +83,7 @@ export async function releaseHold(
   await noteRevision(db, authority);
 }
 
-/** The key of a certificate that is not on hold any more is free again. */
+/** Makes the key of a certificate that is no longer on hold active again. */
 export async function releaseKey(db: Transaction<Schema>, sha1: string): Promise<void> {
   await db.updateTable('keys').set({ state: 'ACTIVE' }).where('reference', '=', sha1).where('state', '=', 'ON_HOLD').execute();
 }

@@ -11,11 +11,11 @@ export function wrongSecretLimit({ wrongSecretsMax, wrongSecretSeconds }: TokenC
 
 /**
  * Makes the directory of what the host itself remembers ready, before its threads use it. This host alone has it from then on, as long as the process lives.
- * @throws {Error} where it cannot be written, or another host has it; {ConfigError} where it is no place for root
+ * @throws {Error} where it cannot be written, or another host has it; {ConfigError} where root must not write
  */
 export function takeHostDirectory(config: TokenConfig): DirectoryLock {
   const directory = accountDirectoryOf(config);
-  // A host that the daemon starts is for development, as whoever starts it.
+  // A host that the daemon starts runs as the same user, for development.
   if (config.host === 'external' && process.getuid?.() === 0) checkIsRoots(directory);
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -30,8 +30,9 @@ export function takeHostDirectory(config: TokenConfig): DirectoryLock {
 }
 
 /**
- * Root writes where nobody else can put a link, and where another user's host would not be kept out by what root leaves there.
- * @throws {ConfigError} for a directory that another user owns or may write, or that lies in one
+ * Checks that nobody else can place a link where root will write, and that root leaves no files that
+ * would keep another user's host out.
+ * @throws {ConfigError} if another user owns or can write the directory or one above it
  */
 function checkIsRoots(directory: string): void {
   let existing = directory;
