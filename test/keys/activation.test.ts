@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tellingToken } from '../../src/audit/told-uses.ts';
 import { tenantId } from '../../src/clients/caller.ts';
+import { Activation } from '../../src/keys/activation.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
 import { tokenCustody, type KeyCustody } from '../../src/keys/custody.ts';
 import { resultOf } from '../../src/http/answer.ts';
@@ -10,6 +11,7 @@ import { KeyInUse } from '../../src/keys/key-in-use.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { stateOf } from '../../src/keys/key-record.ts';
 import { Keyring, type KeyringOptions } from '../../src/keys/keyring.ts';
+import { Seals } from '../../src/keys/seals.ts';
 import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
 import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { TokenUnavailable, type Proofs, type Token } from '../../src/token/token.ts';
@@ -236,6 +238,37 @@ describe('a wrong secret', () => {
     await expect(sign(keys, key, own)).rejects.toMatchObject({ code: 'ACTIVATION_FAILED' });
     expect(asked).toEqual(['sign false false', 'verify true']);
     expect((await store.run('findKey', key.reference))?.failures_in_row).toBe(1);
+  });
+
+  it('that was right until another instance changed it is compared without a reservation once, and no more', async () => {
+    const { key, own } = await newKey(keyring(), 'PASSWORD');
+    const custody = tokenCustody(token);
+    const log = recordingLog();
+    const nothing = async (): Promise<void> => Promise.resolve();
+    const activation = new Activation(store, { reread: nothing, bringUpToDate: nothing }, new Seals(token, log), {
+      attemptMaxMs: 60_000,
+      waitMs: 1000,
+    });
+    let compared = 0;
+    const attempt = async (record: KeyRecord): Promise<boolean> => {
+      const asked = { use: 'check', action: 'SIGN', given: own } as const;
+      const { verified } = await activation.attempt(record, asked, async (reserved) => {
+        compared += 1;
+        const outcome = await custody.verify(reserved);
+        return outcome.verified ? { ...outcome, usesUp: false, finish: nothing } : outcome;
+      });
+      return verified;
+    };
+    expect(await attempt(key)).toBe(true);
+    await keyring().changePassword(key, own, 'another password');
+    // The record had left the memory meanwhile, and is read with the other secret.
+    const changed = await keyring().find(tenant, key.reference);
+    compared = 0;
+    expect(await attempt(changed)).toBe(false);
+    expect(compared).toBe(2);
+    expect(await attempt(changed)).toBe(false);
+    expect(compared).toBe(3);
+    expect((await store.run('findKey', key.reference))?.failures_in_row).toBe(2);
   });
 });
 

@@ -201,6 +201,21 @@ describe('the pool of keys', () => {
     await store.close();
   });
 
+  it('is given up where the token lets no key be marked: its key is destroyed, and the caller gets a new one', async () => {
+    const store = await openSqliteStore(newPath());
+    const one = pooled(store, 1, {}, { ...tokenCustody(token), claim: async () => Promise.resolve('unmarkable') });
+    await full(one, 1);
+    one.keys.stopPool();
+    const before = await onToken();
+    const made = await create(one.keys);
+    expect(before).not.toContain(made);
+    const after = await onToken();
+    expect(before.filter((id) => !after.includes(id))).toHaveLength(1);
+    expect(await store.run('journal')).toEqual([]);
+    expect(one.log.lines.filter((line) => line.includes('lets no key be marked'))).toHaveLength(1);
+    await store.close();
+  });
+
   it('hands no key out again when yesterday’s copy of the store is restored', async () => {
     const path = newPath();
     let store = await openSqliteStore(path);
