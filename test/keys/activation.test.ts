@@ -229,6 +229,17 @@ describe('a wrong secret', () => {
     expect(otp).toEqual(none);
   });
 
+  it('changes no password: nothing is made of the new one, and the old one is still right', async () => {
+    const { keys, asked } = listening();
+    const { key, own } = await newKey(keys, 'PASSWORD');
+    asked.length = 0;
+    await expect(keys.changePassword(key, given('password', 'wrong'), 'another password')).rejects.toMatchObject({
+      code: 'ACTIVATION_FAILED',
+    });
+    expect(asked).toEqual(['verify false false', 'verify true']);
+    expect(await sign(keys, key, own)).toBe(1);
+  });
+
   it('is compared once, and counted, where it is the password of before', async () => {
     const { keys, asked } = listening();
     const { key, own } = await newKey(keys, 'PASSWORD');
