@@ -41,8 +41,8 @@ const onToken = async (): Promise<KeyId[]> => (await token.listKeys()).map(({ id
 const request = { tenant: tenantId('demo'), type: 'P-256', protocol: 'OTP', subscriber: {} } as const;
 
 /** Makes a key whose certificate nobody looks at; answers its CKA_ID. */
-async function create(keys: Keyring): Promise<KeyId> {
-  const { reference } = await keys.create({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
+async function create(keys: Keyring, type: KeyType = request.type): Promise<KeyId> {
+  const { reference } = await keys.create({ ...request, type, issue: async () => Promise.resolve({ row: certificateRow() }) });
   return (await keys.find(request.tenant, reference)).id;
 }
 
@@ -240,6 +240,7 @@ describe('the pool of keys', () => {
     'has the public key of somebody else': "update key_pool set public_key = x'3000'",
     'has the identifier of a key in use': "update key_pool set key_id = '$victim'",
     'has lost its seal': 'update key_pool set seal_salt = null, seal_mac = null',
+    'has another type of key': "update key_pool set key_type = 'P-384'",
   } as const;
 
   it.each(Object.entries(changes))('hands out no key whose row %s, and leaves the token alone', async (_name, sql) => {
@@ -253,11 +254,13 @@ describe('the pool of keys', () => {
     database.exec(sql.replace('$victim', victim));
     database.close();
     const before = await onToken();
-    const made = await create(one.keys);
+    const type = sql.includes('P-384') ? 'P-384' : 'P-256';
+    const asking = pooled(store, 1, { targets: () => new Map([[type, 1]]) });
+    const made = await create(asking.keys, type);
     expect(before).not.toContain(made);
     expect(await onToken()).toEqual(expect.arrayContaining([...before, made]));
     expect(await store.run('journal')).toEqual([]);
-    expect(one.log.lines.filter((line) => line.startsWith('the state store was changed'))).toHaveLength(1);
+    expect(asking.log.lines.filter((line) => line.startsWith('the state store was changed'))).toHaveLength(1);
     await store.close();
   });
 

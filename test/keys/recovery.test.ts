@@ -3,11 +3,13 @@ import { tenantId } from '../../src/clients/caller.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { checkUsable, stateOf } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
+import { lockRule } from '../../src/keys/key-record.ts';
 import { Refusal } from '../../src/result-codes.ts';
-import type { StateStore } from '../../src/state/state-store.ts';
+import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
 import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { TokenUnavailable } from '../../src/token/token.ts';
+import { databases } from '../state/databases.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
 import { certificateRow } from '../support/certificate-row.ts';
@@ -46,6 +48,26 @@ describe('key life cycle', () => {
     const before = await onToken();
     await expect(keys.create({ ...request, issue: async () => Promise.resolve({ row }) })).rejects.toThrow('UNIQUE');
     expect(await onToken()).toEqual(before);
+  });
+
+  it('ends no attempt of another instance on the same database', async () => {
+    const database = databases.PostgreSQL();
+    await database.start();
+    const shared = await openStateStore(await database.fresh(), recordingLog());
+    try {
+      const { reference } = await new Keyring(shared, token, tokenCustody(token)).create({
+        ...request,
+        issue: async () => Promise.resolve({ row: certificateRow() }),
+      });
+      const rule = { ...lockRule, now: Date.now() };
+      const attempt = { reference, rule, until: rule.now + 60_000, states: ['ACTIVE'] as const, atOnce: 1, otpAction: undefined };
+      expect(await shared.run('reserveUse', attempt)).toBeDefined();
+      await new Keyring(shared, token, tokenCustody(token)).recover();
+      expect(await shared.run('reserveUse', attempt)).toBeUndefined();
+    } finally {
+      await shared.close();
+      await database.stop();
+    }
   });
 
   it('undoes at the next start what a crash left between token and record', async () => {
