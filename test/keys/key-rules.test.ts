@@ -48,6 +48,16 @@ describe('a record of the store', () => {
   });
 });
 
+it('a key whose row was found changed is of no use, whatever its state and its failures are', () => {
+  expect(() => {
+    checkUsable(key({}), 'sign', now);
+  }).not.toThrow();
+  for (const changes of [{}, { state: 'REVOKED', lockedUntil: now + 1000 }] as const)
+    expect(() => {
+      checkUsable(key({ fault: 'changed', ...changes }), 'sign', now);
+    }).toThrow(refused('ACTIVATION_FAILED') as Error);
+});
+
 describe('what is told of a key that the token host holds back', () => {
   const held = (changes: Partial<KeyRecord> = {}): KeyRecord => key({ heldBackUntil: now + 5000, ...changes });
 
