@@ -26,18 +26,23 @@ export function pkcs11Error(code: number): Error {
 export class DirectToken {
   readonly scratch: ScratchToken;
   readonly module: PKCS11;
+  /** Of the module's file. */
+  readonly path: string;
   readonly slot: Handle;
-  readonly session: Session;
+  session: Session;
 
   constructor() {
     this.scratch = scratchToken();
     process.env['SOFTHSM2_CONF'] = this.scratch.environment.SOFTHSM2_CONF;
     const path = softhsmPaths.find((candidate) => existsSync(candidate));
     if (path === undefined) throw new Error('SoftHSM is not installed');
+    this.path = path;
     this.module = loadModule(path);
     this.slot = slotOf(this.module, 'test');
     this.session = openSession(this.module, this.slot);
-    this.module.C_Login(this.session.handle, pkcs11js.CKU_USER, this.scratch.pin);
+    // The login lives as long as one session does: this one stays.
+    const anchor = openSession(this.module, this.slot);
+    this.module.C_Login(anchor.handle, pkcs11js.CKU_USER, this.scratch.pin);
   }
 
   /** The next call of this function is answered with the code. */
@@ -45,6 +50,12 @@ export class DirectToken {
     vi.spyOn(this.module, name).mockImplementationOnce(() => {
       throw pkcs11Error(code);
     });
+  }
+
+  /** Another session, which has no operation that was begun. */
+  renewSession(): void {
+    this.module.C_CloseSession(this.session.handle);
+    this.session = openSession(this.module, this.slot);
   }
 
   /** Objects that have these attributes. */

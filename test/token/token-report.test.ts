@@ -1,8 +1,7 @@
 import type { PKCS11, TokenInfo } from 'pkcs11js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { loadModule, openSession, pkcs11Code, pkcs11js, slotOf } from '../../src/token/host/session.ts';
+import { pkcs11js } from '../../src/token/host/session.ts';
 import { reportModule, reportSlots, reportToken, slotNumber } from '../../src/token/host/token-report.ts';
-import { ckr } from '../../src/token/pkcs11-faults.ts';
 import { tokenFlags } from '../../src/token/wire/token-report.ts';
 import { pkcs11Error } from './direct-token.ts';
 
@@ -83,6 +82,8 @@ describe('what a token says of itself', () => {
     const flagOf = (name: string): number => new Map(Object.entries(pkcs11js)).get(name) as number;
     for (const [name, flag] of table) expect([name, reported({ flags: flagOf(name) }).flags]).toEqual([name, [flag]]);
     expect(reported({ flags: 0xffffffff }).flags).toEqual(tokenFlags);
+    const known = table.reduce((sum, [name]) => sum | flagOf(name), 0);
+    expect(reported({ flags: ~known }).flags).toEqual([]);
   });
 
   it.each([
@@ -150,56 +151,5 @@ describe('what a module says', () => {
     // Slots without tokens are there as well.
     expect(list).toHaveBeenCalledWith(false);
     expect(slotNumber(slot(0xfedcba9876543210n))).toBe('18364758544493064720');
-  });
-});
-
-describe('the slot of the token', () => {
-  it('is the one whose token has the label, whole, of those that have a token', () => {
-    const module = moduleOf({ label: 'test 2   ' }, { label: 'test   ' }, { label: 'tes    ' });
-    const list = vi.spyOn(module, 'C_GetSlotList');
-    expect(slotNumber(slotOf(module, 'test'))).toBe('1');
-    expect(list).toHaveBeenCalledWith(true);
-  });
-
-  it('is none where no token has the label, or several have', () => {
-    expect(() => slotOf(moduleOf({ label: 'other' }), 'test')).toThrow('no token with the label "test"');
-    expect(() => slotOf(moduleOf({}, {}), 'test')).toThrow('2 tokens with the label "test"');
-  });
-
-  it('gets a session in which keys can be made', () => {
-    const module = moduleOf({});
-    const open = vi.spyOn(module, 'C_OpenSession').mockReturnValue(slot(9n));
-    expect(openSession(module, slot(0n))).toEqual({ module, handle: slot(9n) });
-    expect(open).toHaveBeenCalledWith(slot(0n), 0x4 | 0x2);
-  });
-});
-
-describe('a module that is loaded', () => {
-  it('is told that threads share it; that another thread did so before is no fault, and every other answer is one', () => {
-    const load = vi.spyOn(pkcs11js.PKCS11.prototype, 'load').mockReturnValue();
-    const initialise = vi.spyOn(pkcs11js.PKCS11.prototype, 'C_Initialize').mockReturnValue();
-    expect(loadModule('/module.so')).toBeInstanceOf(pkcs11js.PKCS11);
-    expect(load).toHaveBeenCalledWith('/module.so');
-    expect(initialise).toHaveBeenCalledWith({ flags: 0x2 });
-    initialise.mockImplementation(() => {
-      throw pkcs11Error(ckr.CRYPTOKI_ALREADY_INITIALIZED);
-    });
-    expect(loadModule('/module.so')).toBeInstanceOf(pkcs11js.PKCS11);
-    initialise.mockImplementation(() => {
-      throw pkcs11Error(ckr.GENERAL_ERROR);
-    });
-    expect(() => loadModule('/module.so')).toThrow('CKR_SOMETHING');
-  });
-});
-
-describe('the code of an error', () => {
-  it.each([
-    ['its own', Object.assign(new Error('anything'), { code: 0x30 }), 0x30],
-    ['that in its text', new Error('CKR_DEVICE_ERROR:48\n    at C_Sign'), 48],
-    ['that in its text where its own is a word', Object.assign(new Error('CKR_DEVICE_ERROR:48'), { code: 'ENOENT' }), 48],
-    ['none', new Error('another fault: 48'), undefined],
-    ['none, where it is no error', 'CKR_DEVICE_ERROR:48', undefined],
-  ])('is %s', (_which, error, code) => {
-    expect(pkcs11Code(error)).toBe(code);
   });
 });
