@@ -4,8 +4,10 @@ import { keyTypes } from '../../src/config/profile.ts';
 import { capabilitiesOf, verdict, type Capabilities } from '../../src/token/host/capabilities.ts';
 import { missingMechanisms, reportMechanisms } from '../../src/token/host/mechanism-report.ts';
 import { OfferedMechanisms } from '../../src/token/host/offered-mechanisms.ts';
+import { makeReport } from '../../src/token/host/reports.ts';
 import { pkcs11js } from '../../src/token/host/session.ts';
 import { ckr } from '../../src/token/pkcs11-faults.ts';
+import { WireError } from '../../src/token/wire/fields.ts';
 import { mechanismAbilities } from '../../src/token/wire/reports.ts';
 import { pkcs11Error, profileWith } from './direct-token.ts';
 
@@ -199,6 +201,26 @@ describe('the mechanisms that a token offers', () => {
 });
 
 describe('the report of mechanisms', () => {
+  it('is of the slot that is named, also where no token is known to be in it, else of that of the configured token', () => {
+    const module = moduleOf(full);
+    const slots = [0, 1, 2].map((number) => Buffer.of(number, 0, 0, 0, 0, 0, 0, 0));
+    const listed = vi.spyOn(module, 'C_GetSlotList').mockReturnValue(slots);
+    const asked = vi.spyOn(module, 'C_GetMechanismList');
+    const none = (): never => {
+      throw new Error('not to be opened');
+    };
+    const [first = slot, , last = slot] = slots;
+    const outlook = { module, profile: profileWith(), slot: () => first, session: none, probe: none };
+    makeReport('reportMechanisms', { slot: '2' }, outlook);
+    expect(asked.mock.calls).toEqual([[last], [last]]);
+    expect(listed.mock.calls).toEqual([[false]]);
+    asked.mockClear();
+    makeReport('reportMechanisms', {}, outlook);
+    expect(asked.mock.calls).toEqual([[first], [first]]);
+    expect(() => makeReport('reportMechanisms', { slot: '3' }, outlook)).toThrow(new RangeError('there is no slot 3'));
+    expect(() => makeReport('reportSlots', { slot: '2' }, outlook)).toThrow(WireError);
+  });
+
   it('has each by its code, with its name, what it can do, and what it is needed for', () => {
     const offers = new Map<number, Offer>([
       // Codes above 2^31 come as negative numbers as well.
@@ -258,6 +280,8 @@ describe('the report of mechanisms', () => {
   it('says what is missing: a fault of its own, and of both families only where no type of key is left', () => {
     const missing = (offers: ReadonlyMap<number, Offer>): string[] => missingMechanisms(moduleOf(offers), slot, profileWith());
     expect(missing(full)).toEqual([]);
+    const oneType = new Map<number, Offer>([...without(rsaPkcs), [ecdsa, { flags: sign, minKeySize: 256, maxKeySize: 256 }]]);
+    expect(missing(oneType)).toEqual([]);
     expect(missing(without(hmac, ecdsa))).toEqual([
       'the token cannot make and verify HMAC-SHA256 (CKM_SHA256_HMAC): passwords cannot be checked',
     ]);
