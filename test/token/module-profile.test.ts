@@ -75,6 +75,13 @@ describe('a profile of the operator', () => {
     expect(() => loadProfile(path)).toThrow(named);
   });
 
+  it('is refused with a line for each fault', () => {
+    const path = write({ ...plain, vendor: '', modulePaths: ['module.so'] });
+    expect(() => loadProfile(path)).toThrow(/^token\.profile: .*: vendor: .+\ntoken\.profile: .*: modulePaths\.0: .+$/);
+    writeFileSync(path, 'a text');
+    expect(() => loadProfile(path)).toThrow(`token.profile: ${path}: (file): `);
+  });
+
   it('is missed by name and by path', () => {
     expect(() => loadProfile('nowhere')).toThrow('there is no profile "nowhere" in native-config/');
     expect(() => loadProfile(join(directory, 'absent.yaml'))).toThrow('absent.yaml');

@@ -226,6 +226,22 @@ describe('the public key that a token gives', () => {
     expect(ecPublicKeyInfo(curve, Buffer.from(der.octetString(point)))).toEqual(spki);
   });
 
+  it.each([
+    ['P-256', [0x04, 0x41, 0x04], 67],
+    ['P-384', [0x04, 0x61, 0x04], 99],
+    ['P-521', [0x04, 0x81, 0x85, 0x04], 136],
+  ])('of %s is taken as it is where it only looks like an OCTET STRING', (_curve, head, length) => {
+    const wrapped = Buffer.concat([Buffer.from(head), Buffer.alloc(length - head.length, 9)]);
+    const isWhole = (point: Buffer): boolean => ecPublicKeyInfo(Buffer.alloc(0), point).subarray(-point.length).equals(point);
+    const bare = (point: Buffer): Buffer => ecPublicKeyInfo(Buffer.alloc(0), point);
+    expect(bare(wrapped)).toEqual(bare(wrapped.subarray(head.length - 1)));
+    for (const place of head.keys()) {
+      const other = Buffer.from(wrapped);
+      other[place] = (other[place] ?? 0) + 1;
+      expect([place, isWhole(other), bare(other).equals(bare(other.subarray(head.length - 1)))]).toEqual([place, true, false]);
+    }
+  });
+
   it('of Ed25519 may be bare or in an OCTET STRING, also where it begins like one; other lengths are none', () => {
     const { publicKey } = generateKeyPairSync('ed25519');
     const spki = publicKey.export({ type: 'spki', format: 'der' });
