@@ -167,10 +167,10 @@ describe('the answer of the token host to a question', () => {
       leaves(thread);
       thread.write(encodeAnswer(id, statuses.ok, 5, Buffer.from('{}')));
     };
-    const { ask, close } = await connect();
-    await ask('reportSlots', {});
-    close();
+    const connection = await connect();
+    await connection.ask('reportSlots', {});
+    connection.close();
     expect((await Promise.all(left)).length).toBe(2);
-    await expect(ask('reportSlots', {})).rejects.toThrow('ended while it was asked');
+    await expect(connection.ask('reportSlots', {})).rejects.toThrow('ended while it was asked');
   });
 });

@@ -45,7 +45,7 @@ function refuses(check: Check, elements: Elements): void {
 /**
  * Each element has to be there, as what it is, and nothing may follow the last one; what is wrong is said. `whole`: what they stand in.
  */
-function needsEach(check: Check, name: string, elements: Elements, whole: (elements: Elements) => Elements = (same) => same): void {
+function needsEach(check: Check, structure: string, elements: Elements, whole: (elements: Elements) => Elements = (same) => same): void {
   look(check, whole(elements));
   for (const key of Object.keys(elements)) {
     refuses(check, whole({ ...elements, [key]: undefined }));
@@ -56,7 +56,7 @@ function needsEach(check: Check, name: string, elements: Elements, whole: (eleme
   }
   expect(() => {
     look(check, whole({ ...elements, more: something }));
-  }).toThrow(`${name} has more than it may have`);
+  }).toThrow(`${structure} has more than it may have`);
 }
 
 const extensionOf = (oid: string, value: Uint8Array, ...between: Uint8Array[]): Uint8Array =>
