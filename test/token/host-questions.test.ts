@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connectToHost, type HostQuestions } from '../../src/token/operator/host-questions.ts';
 import { TokenFailure } from '../../src/token/operator/token-failure.ts';
 import { FieldWriter } from '../../src/token/wire/fields.ts';
@@ -16,6 +16,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   questions?.close();
   await host.remove();
 });
@@ -102,7 +103,16 @@ describe('the connection of a command to the token host that runs', () => {
     await expect(connect()).rejects.toEqual(unreachable('the token host is about to end; try again'));
   });
 
-  it('is refused where the host says nothing', async () => {
+  it('is refused where the host does not greet within five seconds', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    host.greet = () => undefined;
+    const refused = expect(connect()).rejects.toEqual(unreachable('the token host does not greet within 5 s'));
+    while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(5000);
+    await refused;
+  });
+
+  it('is refused where the host closes its socket without a word', async () => {
     host.greet = (socket) => socket.destroy();
     await expect(connect()).rejects.toThrow('it serves token.clientUser and root alone');
   });
