@@ -1,16 +1,41 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
-import { keyIdBytes, keyIdOf, keyOwner, macKeyId, newKeyId, parseKeyId } from '../../src/token/key-id.ts';
+import {
+  keyIdBytes,
+  keyIdLength,
+  keyIdOf,
+  keyOwner,
+  keyPurpose,
+  keyTrial,
+  lacksPurpose,
+  macKeyId,
+  newKeyId,
+  parseKeyId,
+  withPurpose,
+} from '../../src/token/key-id.ts';
 import { signing } from '../../src/token/host/mechanisms.ts';
 import { algorithmsOf } from '../../src/token/host/probe-trials.ts';
 import { ecPublicKeyInfo, ed25519PublicKeyInfo } from '../../src/token/host/public-key-info.ts';
 import { changeIsRefused, ckr, handleIsStale, hostIsFaultyAfter, mechanismIsRefused, pinIsRefused } from '../../src/token/pkcs11-faults.ts';
-import { secretKinds, type Proof, type SecretKind } from '../../src/token/token.ts';
+import { claimOutcomes, secretKinds, type Proof, type SecretKind } from '../../src/token/token.ts';
 import { FieldReader, FieldWriter, WireError, writeList } from '../../src/token/wire/fields.ts';
-import { answerOf, encodeAnswer, encodeFrame, FrameSplitter, maxFrameBytes } from '../../src/token/wire/frames.ts';
+import {
+  answerOf,
+  encodeAnswer,
+  encodeFrame,
+  FrameSplitter,
+  maxFrameBytes,
+  maxLongRequestBytes,
+  maxRequestBytes,
+  operations,
+  statuses,
+} from '../../src/token/wire/frames.ts';
+import * as messages from '../../src/token/wire/messages.ts';
 import { keysInAnswerMax, macInput, readClaimKey, readListKeys, writeClaimKey, writeListKeys } from '../../src/token/wire/messages.ts';
-import { readProofs, writeProofs } from '../../src/token/wire/proofs.ts';
+import * as provider from '../../src/token/wire/provider-messages.ts';
+import { readProofs, secretKindOf, writeProofs } from '../../src/token/wire/proofs.ts';
+import { readServiceSign, readSign, writeServiceSign, writeSign } from '../../src/token/wire/sign-message.ts';
 
 const u32 = (value: number): Buffer => new FieldWriter().u32(value).finish();
 /** Of a frame whose body comes later. */
@@ -35,6 +60,33 @@ describe('a frame', () => {
     expect(long === undefined ? undefined : answerOf(long).tokenMicroseconds).toBe(0xffffffff);
     expect(() => answerOf({ id: 1, code: 0, body: Buffer.alloc(3) })).toThrow(WireError);
     expect(answerOf({ id: 1, code: 0, body: Buffer.alloc(4) }).body.length).toBe(0);
+  });
+});
+
+describe('the numbers of the protocol', () => {
+  it('are those of its version 7, by which a daemon and a host of another release understand each other', () => {
+    expect(operations).toEqual({
+      ...{ createKey: 1, destroyKey: 2, sign: 3, verifyProof: 4, makeMac: 5, random: 6, listKeys: 7, claimKey: 8, checkMacKey: 9 },
+      ...{ makeMacKey: 10, accountHeads: 11, signAsService: 16, assignPurpose: 17, createMessageKey: 32, signMessage: 33, verifyMac: 34 },
+      ...{ reportSlots: 48, reportMechanisms: 49, reportInventory: 50, reportProbe: 51 },
+    });
+    expect(statuses).toEqual({ ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4, noSuchKey: 5, noMacKey: 6, heldBack: 7 });
+  });
+
+  it('leave room in a frame for what stands around a body', () => {
+    expect([maxFrameBytes, maxRequestBytes, maxLongRequestBytes]).toEqual([1 << 20, (1 << 20) - 64, (64 << 20) - 64]);
+    expect(provider.maxMessageBytes).toBe((1 << 20) - 1024);
+    const longest = header((64 << 20) - 64 + 5);
+    longest[8] = operations.signAsService;
+    expect(new FrameSplitter(operations.signAsService).push(longest)).toEqual([]);
+    for (const [code, length] of [
+      [operations.signAsService, (64 << 20) + 1],
+      [operations.sign, maxFrameBytes + 1],
+    ] as const) {
+      const long = header(length);
+      long[8] = code;
+      expect(() => new FrameSplitter(operations.signAsService).push(long)).toThrow(WireError);
+    }
   });
 });
 
@@ -135,6 +187,134 @@ describe('proofs', () => {
   });
 });
 
+describe('the body of a request', () => {
+  const id = newKeyId('general');
+  const caller = newKeyId('caller');
+  const one = Buffer.of(0);
+  const ecdsa = { scheme: 'ECDSA', hash: 'sha256' } as const;
+  const pss = { scheme: 'RSA_PSS', hash: 'sha512', mgfHash: 'sha384', saltBytes: 300 } as const;
+  const changed = (body: Buffer, at: number, value: number): Buffer => {
+    const copy = Buffer.from(body);
+    copy[at] = value;
+    return copy;
+  };
+
+  it.each<[string, Buffer, (body: Buffer) => unknown]>([
+    ['a key', messages.writeCreateKey(id, 'P-256'), messages.readCreateKey],
+    ['a MAC', messages.writeMakeMac(caller, 'PASSWORD', Buffer.from('secret'), Buffer.alloc(32)), messages.readMakeMac],
+    ['a claim', writeClaimKey(caller, '0f'.repeat(16)), readClaimKey],
+    ['a purpose', messages.writeAssignPurpose(parseKeyId(`53${'01'.repeat(16)}`), 'root'), messages.readAssignPurpose],
+    ['a page of keys', writeListKeys({ after: id, limit: 5 }), readListKeys],
+    ['a signature', writeSign(id, ecdsa, [Buffer.alloc(32)]), readSign],
+    ['a message key', provider.writeCreateMessageKey(id, { scheme: 'Ed25519' }), provider.readCreateMessageKey],
+    ['a signed message', provider.writeSignMessage(id, { scheme: 'Ed25519' }, one), provider.readSignMessage],
+    ['a MAC that is verified', provider.writeVerifyMac(id, 'sha256', one, one), provider.readVerifyMac],
+  ])('for %s is read to its last byte, and no further', (_, body, read) => {
+    read(body);
+    expect(() => read(Buffer.concat([body, one]))).toThrow();
+    expect(() => read(body.subarray(0, -1))).toThrow();
+  });
+
+  it('for a key, a MAC or a claim is read as it was written', () => {
+    expect(messages.readCreateKey(messages.writeCreateKey(id, 'P-384'))).toEqual({ id, type: 'P-384' });
+    const mac = { id: caller, kind: 'AUTH_TOKEN', secret: Buffer.from('secret'), scope: Buffer.alloc(32, 5) } as const;
+    expect(messages.readMakeMac(messages.writeMakeMac(caller, mac.kind, mac.secret, mac.scope))).toEqual(mac);
+    expect(() => messages.readCreateKey(changed(messages.writeCreateKey(id, 'P-256'), 4 + keyIdLength, 99))).toThrow(WireError);
+    expect(() => messages.readClaimOutcome(Buffer.of(99))).toThrow(WireError);
+    expect(() => secretKindOf(0xff)).toThrow('an unknown kind of secret');
+  });
+
+  it('for a purpose names a key that has none, and one of the purposes that may be given', () => {
+    const legacy = parseKeyId(`53${'01'.repeat(16)}`);
+    for (const purpose of ['root', 'authority', 'timeStamps'] as const)
+      expect(messages.readAssignPurpose(messages.writeAssignPurpose(legacy, purpose))).toEqual({ id: legacy, purpose });
+    for (const other of [id, caller, macKeyId])
+      expect(() => messages.readAssignPurpose(messages.writeAssignPurpose(other, 'root'))).toThrow('keeps the purpose');
+    expect(() => messages.readAssignPurpose(changed(messages.writeAssignPurpose(legacy, 'root'), 4 + keyIdLength, 3))).toThrow(WireError);
+  });
+
+  it('for a signature has an algorithm that is known, and as many digests as it says', () => {
+    for (const algorithm of [ecdsa, pss, { scheme: 'RSA_PKCS1', hash: 'sha384' }] as const) {
+      const digests = [1, 2].map((value) => Buffer.alloc({ sha256: 32, sha384: 48, sha512: 64 }[algorithm.hash], value));
+      expect(readSign(writeSign(id, algorithm, digests))).toEqual({ id, algorithm, digests, proofs: undefined });
+      expect(readServiceSign(writeServiceSign(id, algorithm, one))).toEqual({ id, algorithm, message: one });
+    }
+    const body = writeSign(id, pss, [Buffer.alloc(64)]);
+    for (const [at, text] of [
+      [keyIdLength, 'an unknown scheme'],
+      [keyIdLength + 1, 'an unknown hash'],
+      [keyIdLength + 2, 'an unknown hash'],
+    ] as const)
+      for (const value of [4, 0xff]) expect(() => readSign(changed(body, at, value)), `${at}: ${value}`).toThrow(text);
+    for (const length of [31, 33]) expect(() => writeSign(id, ecdsa, [Buffer.alloc(length)])).toThrow(RangeError);
+    const [none, two] = [
+      writeSign(id, ecdsa, []),
+      writeSign(
+        id,
+        ecdsa,
+        [one, one].map(() => Buffer.alloc(32)),
+      ),
+    ];
+    expect(readSign(none).digests).toEqual([]);
+    expect(() => readSign(none.subarray(0, -1))).toThrow('ends early');
+    for (const count of [0, 1, 3])
+      expect(() => readSign(changed(two, keyIdLength + 5 + 2, count))).toThrow('another length than its digests');
+    const empty = writeServiceSign(id, ecdsa, new Uint8Array());
+    expect(readServiceSign(empty).message.length).toBe(0);
+    expect(() => readServiceSign(empty.subarray(0, -1))).toThrow('ends early');
+  });
+
+  it('for a message names a key that signs messages by this algorithm', () => {
+    const [ed25519, hmac] = [{ scheme: 'Ed25519' }, { scheme: 'HMAC', hash: 'sha384' }] as const;
+    const legacy = parseKeyId(`53${'01'.repeat(16)}`);
+    const mac = newKeyId('mac');
+    for (const [key, algorithm] of [...[ed25519, hmac].map((each) => [id, each] as const), [mac, hmac] as const, [legacy, hmac] as const])
+      expect(provider.readSignMessage(provider.writeSignMessage(key, algorithm, one))).toEqual({ id: key, algorithm, message: one });
+    for (const [key, algorithm] of [
+      ...[mac, legacy, newKeyId('audit'), caller, macKeyId].map((each) => [each, ed25519] as const),
+      ...[newKeyId('audit'), newKeyId('ocsp'), caller, macKeyId].map((each) => [each, hmac] as const),
+    ])
+      expect(() => provider.readSignMessage(provider.writeSignMessage(key, algorithm, one)), key).toThrow(WireError);
+    for (const key of [newKeyId('audit'), caller, macKeyId])
+      expect(() => provider.readVerifyMac(provider.writeVerifyMac(key, 'sha256', one, one)), key).toThrow(WireError);
+    expect(() => provider.readVerifyMac(changed(provider.writeVerifyMac(id, 'sha256', one, one), 4 + keyIdLength, 0))).toThrow(
+      'an algorithm that makes none',
+    );
+    for (const code of [4, 0xff])
+      expect(() => provider.readSignMessage(changed(provider.writeSignMessage(id, hmac, one), 4 + keyIdLength, code))).toThrow(
+        'a value outside its list',
+      );
+  });
+
+  it('for a message key has a purpose, and for HMAC 1 to 512 bytes', () => {
+    const type = (bytes: number) => ({ scheme: 'HMAC', hash: 'sha256', bytes }) as const;
+    for (const key of [id, newKeyId('mac')])
+      for (const bytes of [1, 512])
+        expect(provider.readCreateMessageKey(provider.writeCreateMessageKey(key, type(bytes)))).toEqual({ id: key, type: type(bytes) });
+    for (const bytes of [0, 513])
+      expect(() => provider.readCreateMessageKey(provider.writeCreateMessageKey(id, type(bytes)))).toThrow(`an HMAC key of ${bytes} bytes`);
+    const legacy = parseKeyId(`53${'01'.repeat(16)}`);
+    expect(() => provider.readCreateMessageKey(provider.writeCreateMessageKey(legacy, type(32)))).toThrow('has a purpose');
+    expect(provider.readCreateMessageKey(provider.writeCreateMessageKey(id, { scheme: 'Ed25519' }))).toEqual({
+      id,
+      type: { scheme: 'Ed25519' },
+    });
+  });
+});
+
+describe('the answer of the host', () => {
+  it('about a MAC is a salt of 16 bytes and a MAC of 32', () => {
+    const bytes = Buffer.from(Array.from({ length: 48 }, (_, index) => index));
+    expect(messages.readMadeMac(bytes)).toEqual({ salt: bytes.subarray(0, 16), mac: bytes.subarray(16) });
+    for (const length of [0, 47, 49]) expect(() => messages.readMadeMac(Buffer.alloc(length))).toThrow(WireError);
+  });
+
+  it('about a claim is read as it was written', () => {
+    for (const outcome of claimOutcomes) expect(messages.readClaimOutcome(messages.writeClaimOutcome(outcome))).toBe(outcome);
+    expect(new Set(claimOutcomes.map((outcome) => messages.writeClaimOutcome(outcome)[0])).size).toBe(claimOutcomes.length);
+  });
+});
+
 describe('the identifier of a key', () => {
   it('says whose it is, has 16 random bytes, and is no other bytes', () => {
     expect([keyOwner(newKeyId('caller')), keyOwner(newKeyId('general')), keyOwner(macKeyId)]).toEqual(['caller', 'service', 'service']);
@@ -149,6 +329,25 @@ describe('the identifier of a key', () => {
     ])
       expect(() => keyIdOf(wrong)).toThrow(RangeError);
     expect(() => parseKeyId('43zz')).toThrow(RangeError);
+  });
+
+  it('has for its first byte what the key is for, which tokens keep for ever', () => {
+    const bytes = { audit: 0x41, root: 0x52, authority: 0x49, ocsp: 0x4f, timeStamps: 0x54, mac: 0x4d, general: 0x47 } as const;
+    for (const [purpose, byte] of Object.entries(bytes)) {
+      const key = keyIdOf(Buffer.concat([Buffer.of(byte), Buffer.alloc(16, 7)]));
+      expect([keyPurpose(key), keyOwner(key), lacksPurpose(key)]).toEqual([purpose, 'service', false]);
+      expect(newKeyId(purpose as keyof typeof bytes)).toMatch(new RegExp(`^${byte.toString(16)}[0-9a-f]{32}$`));
+    }
+    const caller = parseKeyId(`43${'07'.repeat(16)}`);
+    expect([keyPurpose(caller), keyOwner(caller), lacksPurpose(caller)]).toEqual([undefined, 'caller', false]);
+    expect(newKeyId('caller')).toMatch(/^43[0-9a-f]{32}$/);
+    expect([macKeyId, keyPurpose(macKeyId), lacksPurpose(macKeyId)]).toEqual([`53${'00'.repeat(16)}`, undefined, false]);
+    const legacy = parseKeyId(`53${'00'.repeat(15)}01`);
+    expect([keyPurpose(legacy), keyOwner(legacy), lacksPurpose(legacy)]).toEqual([undefined, 'service', true]);
+    expect(withPurpose(legacy, 'ocsp')).toBe(`4f${'00'.repeat(15)}01`);
+    expect(lacksPurpose(parseKeyId(`52${'53'.repeat(16)}`))).toBe(false);
+    expect(keyOwner(parseKeyId(`52${'00'.repeat(15)}43`))).toBe('service');
+    expect(keyTrial.toString()).toBe('signetd: is the key there?\n');
   });
 
   it('comes in pages', () => {

@@ -64,7 +64,9 @@ function isResponder({ purposes }: CertificateFacts): boolean {
 
 /** Reads a TBSCertificate of version 3 (RFC 5280 §4.1) without unique identifiers. `tbs` is inside of its SEQUENCE. @throws {NotFit} */
 export function readCertificate(tbs: DerWalk): CertificateFacts {
-  const version = tbs.inside(versionTag, 'version').content(tags.integer, 'version');
+  const versions = tbs.inside(versionTag, 'version');
+  const version = versions.content(tags.integer, 'version');
+  versions.end('version');
   if (version.length !== 1 || version[0] !== 2) throw new NotFit('a certificate of another version than 3');
   const serialNumber = tbs.content(tags.integer, 'serialNumber');
   const [first = 0] = serialNumber;

@@ -42,7 +42,11 @@ function checkSingleResponse(single: DerWalk): void {
   if (status === undefined || !statusTags.includes(status)) throw new NotFit('certStatus is not there');
   single.skip(status, 'certStatus');
   readGeneralizedTime(single);
-  if (single.tag === 0xa0) single.skip(0xa0, 'nextUpdate');
+  if (single.tag === 0xa0) {
+    const nextUpdate = single.inside(0xa0, 'nextUpdate');
+    readGeneralizedTime(nextUpdate);
+    nextUpdate.end('nextUpdate');
+  }
   if (single.tag === 0xa1) single.skip(0xa1, 'singleExtensions');
   single.end('SingleResponse');
 }
