@@ -55,7 +55,7 @@ it('a key whose row was found changed is of no use, whatever its state and its f
   for (const changes of [{}, { state: 'REVOKED', lockedUntil: now + 1000 }] as const)
     expect(() => {
       checkUsable(key({ fault: 'changed', ...changes }), 'sign', now);
-    }).toThrow(refused('ACTIVATION_FAILED') as Error);
+    }).toThrow(refused('ACTIVATION_FAILED'));
 });
 
 describe('what is told of a key that the token host holds back', () => {
