@@ -12,7 +12,7 @@ it('a host that cannot be started has failed, in the words of the system', async
   const scratch = scratchToken();
   const exited: unknown[] = [];
   process.execPath = '/nonexistent/node';
-  new HostProcess().start(scratch.config, scratch.configPath, {
+  new HostProcess().start({ ...scratch.config, servesOperator: false }, scratch.configPath, {
     said: () => undefined,
     exited: (reason, how) => exited.push([reason, how]),
   });
