@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import { KeyCache } from '../../src/keys/key-cache.ts';
@@ -57,5 +58,24 @@ describe('keys in memory', () => {
     await store.run('changeKeyState', { reference, from: ['ACTIVE'], to: 'REVOKED', destroys: false, now: 1 });
     await cache.bringUpToDate(record);
     expect(record.state).toBe('REVOKED');
+  });
+
+  it('have their secret forgotten where it changed, or the key is out of use, and not for a count of failures', async () => {
+    const reference = await newKey(null);
+    let forgotten = 0;
+    const cache = new KeyCache(store, { isBusy: () => false, forget: () => (forgotten += 1) }, seals);
+    const record = await cache.find(tenant, reference);
+    const database = new DatabaseSync(join(directory, 'state.sqlite'), { timeout: 10_000 });
+    const after = async (change: string): Promise<number> => {
+      forgotten = 0;
+      database.exec(`update keys set ${change} where reference = '${reference}'`);
+      await cache.reread(record);
+      return forgotten;
+    };
+    expect(await after('failures_in_row = 1')).toBe(0);
+    expect(await after("secret_mac = x'01'")).toBe(1);
+    expect(await after('failures_in_row = 0')).toBe(0);
+    expect(await after("state = 'REVOKED'")).toBe(1);
+    database.close();
   });
 });
