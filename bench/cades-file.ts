@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { parseCertificateText, type ParsedCertificate } from '../src/certificates/x509.ts';
+import { readCertificateText, type Certificate } from '../src/x509/certificate.ts';
 import { usualProperties } from '../src/signatures/signed-properties.ts';
 import { cms } from '../src/signatures/threaded-formats.ts';
 import { WorkThreads } from '../src/threads/work-threads.ts';
@@ -90,11 +90,11 @@ async function formatLines(path: string, directory: string): Promise<string[]> {
   }
 }
 
-function selfSigned(directory: string): { certificate: ParsedCertificate; privateKey: KeyObject } {
+function selfSigned(directory: string): { certificate: Certificate; privateKey: KeyObject } {
   const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')];
   const options = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=bench', '-days', '1'];
   execFileSync('openssl', ['req', ...options, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
-  return { certificate: parseCertificateText(readFileSync(certificate, 'utf8')), privateKey: createPrivateKey(readFileSync(key)) };
+  return { certificate: readCertificateText(readFileSync(certificate, 'utf8')), privateKey: createPrivateKey(readFileSync(key)) };
 }
 
 async function manyDocumentsLine(quickstart: Quickstart): Promise<string> {

@@ -8,8 +8,8 @@ import { createRoot } from '../src/certificates/authority.ts';
 import { CrlPublisher } from '../src/certificates/crl/crl-publisher.ts';
 import type { CertificateIssuer } from '../src/certificates/issue.ts';
 import { subjectName } from '../src/certificates/subject.ts';
-import { parseCertificate } from '../src/certificates/x509.ts';
-import { openSqliteStore } from '../src/state/state-store.ts';
+import { readCertificate } from '../src/x509/certificate.ts';
+import { openSqliteStore } from '../src/state/threaded-store.ts';
 
 const entries = Number(process.argv[2]);
 const silent = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
@@ -31,7 +31,7 @@ async function issuer(): Promise<CertificateIssuer> {
     notAfter: new Date(Date.now() + 86_400_000),
     serialNumber: randomBytes(16),
   });
-  return { ...signing, certificate: parseCertificate(certificate), chain: [certificate] };
+  return { ...signing, certificate: readCertificate(certificate), chain: [certificate] };
 }
 
 function fill(): void {

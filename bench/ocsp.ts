@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import * as der from '../src/asn1/der.ts';
-import { parseCertificate } from '../src/certificates/x509.ts';
+import { readCertificate } from '../src/x509/certificate.ts';
 import { certId, nonceExtension, ocspRequest } from '../test/certificates/ocsp/requests.ts';
 import { KeepAliveClient } from './keep-alive-client.ts';
 import { measureLoad, type Load } from './native-tools.ts';
@@ -30,8 +30,8 @@ const flood = { connections: 64, seconds: 4, warmup: 0 };
 const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-ocsp-'));
 
 /** The issuing authority as it publishes itself. */
-async function issuing({ publicUrl }: Quickstart): Promise<ReturnType<typeof parseCertificate>> {
-  return parseCertificate(Buffer.from(await (await fetch(`${publicUrl}/pki/issuing.cer`)).arrayBuffer()));
+async function issuing({ publicUrl }: Quickstart): Promise<ReturnType<typeof readCertificate>> {
+  return readCertificate(Buffer.from(await (await fetch(`${publicUrl}/pki/issuing.cer`)).arrayBuffer()));
 }
 
 async function newCertificate(client: KeepAliveClient): Promise<{ id: Uint8Array; certificate: string }> {
@@ -43,7 +43,7 @@ async function newCertificate(client: KeepAliveClient): Promise<{ id: Uint8Array
     certificateFormat: 'CERTIFICATE',
   });
   const { certificate } = z.object({ certificate: z.string() }).parse(answer);
-  const { serialNumber } = parseCertificate(Buffer.from(certificate, 'base64'));
+  const { serialNumber } = readCertificate(Buffer.from(certificate, 'base64'));
   return { id: certId(await issuing(description), Buffer.from(serialNumber).toString('hex')), certificate };
 }
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Client } from 'pg';
 import { StateConfig } from '../src/config/state-config.ts';
-import { openStateStore, type StateStore } from '../src/state/state-store.ts';
+import type { StateStore } from '../src/state/state-store.ts';
+import { openStateStore } from '../src/state/threaded-store.ts';
 import { recordingLog } from '../test/support/silent-log.ts';
 import { ScratchPostgresql } from '../test/support/postgresql.ts';
 

@@ -42,7 +42,7 @@ import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
 import type { LevelServices } from './signatures/level-order.ts';
 import { Sessions } from './signatures/sessions/sessions.ts';
-import { openStateStore } from './state/state-store.ts';
+import { openStateStore } from './state/threaded-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';
 import { messageMetrics } from './telemetry/message-metrics.ts';
 import { keptAnswerMetrics } from './telemetry/kept-answer-metrics.ts';

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AdministrationEntry } from '../audit/record.ts';
 import type { Administered, Audit } from '../audit/audit.ts';
-import { isIssuedBy } from '../certificates/issued-by.ts';
+import { isIssuedBy } from '../x509/issued-by.ts';
 import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
@@ -44,7 +44,7 @@ export async function addClient(
     if (!Object.hasOwn(tenants, tenant)) {
       throw new CommandRefused(`tenant: no tenant "${tenant}" is configured; there are ${Object.keys(tenants).toSorted().join(', ')}`);
     }
-    const certificate = parseCertificate(text);
+    const certificate = readCertificate(text);
     const spki = spkiSha256(certificate);
     const isDone = await registry.register({ certificate, name, tenant, roles }, replace, settlement({ spki: spki.slice(0, 16) }));
     if (!isDone) {
@@ -92,7 +92,7 @@ export async function reloadClients({ store, registry, audit }: ClientCommands, 
 }
 
 /** @throws {CommandRefused} */
-function parseCertificate(text: string): X509Certificate {
+function readCertificate(text: string): X509Certificate {
   try {
     return new X509Certificate(Buffer.from(text, 'base64'));
   } catch {

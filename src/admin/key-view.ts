@@ -1,4 +1,4 @@
-import { distinguishedNameText } from '../certificates/distinguished-name.ts';
+import { distinguishedNameText } from '../x509/distinguished-name.ts';
 import { tenantId } from '../clients/caller.ts';
 import { recordOf, remainingAttempts, stateOf } from '../keys/key-record.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';

@@ -3,9 +3,9 @@ import * as der from '../asn1/der.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import type { IssuingChainRow } from '../state/tables/certificates.ts';
 import type { CertificateIssuer } from './issue.ts';
-import { certificateVerifies } from './issued-by.ts';
-import { isSelfSigned, pathCertificate } from './path/path-certificate.ts';
-import { parseCertificate } from './x509.ts';
+import { certificateVerifies } from '../x509/issued-by.ts';
+import { isSelfSigned, pathCertificate } from '../x509/path/path-certificate.ts';
+import { readCertificate } from '../x509/certificate.ts';
 
 /** Longer chains, and more of them, are of nobody's making but a circle's. */
 const maxLength = 8;
@@ -71,7 +71,7 @@ export function parseIssuingChain(bytes: Uint8Array): IssuingChain {
   const certificates = children(readAll(bytes)).map(({ raw }) => new Uint8Array(raw));
   const [issuer] = certificates;
   if (issuer === undefined) throw new DerError('a chain has a certificate', 0);
-  return { certificates, subjectPublicKeyInfo: parseCertificate(issuer).subjectPublicKeyInfo };
+  return { certificates, subjectPublicKeyInfo: readCertificate(issuer).subjectPublicKeyInfo };
 }
 
 /**

@@ -9,8 +9,8 @@ import { dataVerifies } from '../verification/verify-value.ts';
 import type { PublicationUrls } from '../config/profile.ts';
 import { chainsOf } from './chains.ts';
 import type { CertificateIssuer } from './issue.ts';
-import { isIssuedBy } from './issued-by.ts';
-import { parseCertificate } from './x509.ts';
+import { isIssuedBy } from '../x509/issued-by.ts';
+import { readCertificate } from '../x509/certificate.ts';
 
 export interface AuthorityFiles {
   readonly urls?: PublicationUrls;
@@ -63,7 +63,7 @@ export async function checkAuthorityKey(
 
 /** An issuer whose key is on the token. `chain` starts with its own certificate. */
 export function tokenIssuer(token: Token, keyId: KeyId, certificate: Uint8Array, chain: readonly Uint8Array[]): CertificateIssuer {
-  const parsed = parseCertificate(certificate);
+  const parsed = readCertificate(certificate);
   const { signatureAlgorithm, sign } = tokenSigner(token, keyId, parsed.subjectPublicKeyInfo);
   return { certificate: parsed, chain, signatureAlgorithm, sign };
 }

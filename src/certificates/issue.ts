@@ -3,11 +3,11 @@ import { Refusal } from '../result-codes.ts';
 import { lintCertificate, lintResponderCertificate } from './lint/lint.ts';
 import { placeholderKey } from './placeholder-key.ts';
 import { signedCertificate, signedStructure, toBeSigned, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';
-import type { ParsedCertificate } from './x509.ts';
+import type { Certificate } from '../x509/certificate.ts';
 
 /** A certification authority that can sign now. */
 export interface CertificateIssuer extends Pick<CertificateSigner, 'signatureAlgorithm' | 'sign'> {
-  readonly certificate: ParsedCertificate;
+  readonly certificate: Certificate;
   /** DER, from the issuing authority upwards, itself included. */
   readonly chain: readonly Uint8Array[];
   /** The same over other certificates of it, or of those above it. */

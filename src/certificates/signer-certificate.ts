@@ -1,14 +1,14 @@
 import { X509Certificate, type KeyObject } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
 import { chainsOf } from './chains.ts';
-import { isIssuedBy } from './issued-by.ts';
-import { certificatesIn } from './pem.ts';
+import { isIssuedBy } from '../x509/issued-by.ts';
+import { certificatesIn } from '../x509/pem.ts';
 import { hasSoundExponent, readPublicKey } from '../verification/public-key.ts';
-import { parseCertificate, type ParsedCertificate } from './x509.ts';
+import { readCertificate, type Certificate } from '../x509/certificate.ts';
 
 /** The certificate of a signer whose key is elsewhere. */
 export interface SignerCertificate {
-  readonly certificate: ParsedCertificate;
+  readonly certificate: Certificate;
   readonly publicKey: KeyObject;
   readonly keyType: SignerKeyType;
 }
@@ -34,11 +34,11 @@ export function readCertificates(bytes: Uint8Array): Uint8Array[] {
   const inText = bytes[0] === tagSequence ? [bytes] : certificatesIn(Buffer.from(bytes).toString('latin1'));
   if (inText.length === 0) throw new DerError('neither a certificate in DER nor one in PEM', 0);
   if (inText.length > maxCertificatesInText) throw new DerError(`more than ${maxCertificatesInText} certificates in one text`, 0);
-  return inText.map(readCertificate);
+  return inText.map(checkedCertificate);
 }
 
-function readCertificate(bytes: Uint8Array): Uint8Array {
-  const { der } = parseCertificate(bytes);
+function checkedCertificate(bytes: Uint8Array): Uint8Array {
+  const { der } = readCertificate(bytes);
   try {
     return new Uint8Array(new X509Certificate(der).raw);
   } catch (error) {
@@ -48,13 +48,13 @@ function readCertificate(bytes: Uint8Array): Uint8Array {
 
 /** `undefined`: its key is none that signatures are made with here. @throws {DerError} */
 export function signerCertificate(der: Uint8Array): SignerCertificate | undefined {
-  const certificate = parseCertificate(der);
+  const certificate = readCertificate(der);
   const publicKey = publicKeyOf(certificate);
   const keyType = publicKey === undefined ? undefined : keyTypeOf(publicKey);
   return publicKey === undefined || keyType === undefined ? undefined : { certificate, publicKey, keyType };
 }
 
-function publicKeyOf({ subjectPublicKeyInfo }: ParsedCertificate): KeyObject | undefined {
+function publicKeyOf({ subjectPublicKeyInfo }: Certificate): KeyObject | undefined {
   try {
     return readPublicKey(subjectPublicKeyInfo);
   } catch {

@@ -1,8 +1,8 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import type { CertificateProfile, Policy, PublicationUrls } from '../config/profile.ts';
-import { keyIdentifier } from './key-identifier.ts';
-import type { ParsedCertificate } from './x509.ts';
+import { keyIdentifier } from '../x509/key-identifier.ts';
+import type { Certificate } from '../x509/certificate.ts';
 
 /** One extension of a certificate: its identifier, and the whole of it in DER. */
 export interface Extension {
@@ -16,7 +16,9 @@ export function extension(oid: string, value: Uint8Array, critical = false): Ext
 }
 
 /** RFC 5280 4.2.1.1. The issuer's own identifier is repeated as it is, whichever way it was made. */
-export function authorityKeyIdentifier(issuer: Pick<ParsedCertificate, 'subjectKeyIdentifier' | 'subjectPublicKeyInfo'>): Extension {
+export function authorityKeyIdentifier(
+  issuer: Pick<Certificate, 'subjectPublicKeyInfo'> & { readonly subjectKeyIdentifier?: Uint8Array | undefined },
+): Extension {
   const identifier = issuer.subjectKeyIdentifier ?? keyIdentifier(issuer.subjectPublicKeyInfo);
   return extension(oids.authorityKeyIdentifier, der.sequence(der.implicitPrimitive(0, identifier)));
 }

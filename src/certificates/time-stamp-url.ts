@@ -1,8 +1,7 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import { expectTag } from '../asn1/sequence-fields.ts';
-import { readTbsCertificate } from './tbs-certificate.ts';
-import type { ParsedCertificate } from './x509.ts';
+import type { Certificate } from '../x509/certificate.ts';
 
 const tagOf = { integer: 0x02, sequence: 0x30, uri: 0x86 } as const;
 
@@ -10,9 +9,8 @@ const tagOf = { integer: 0x02, sequence: 0x30, uri: 0x86 } as const;
  * The address of a time-stamp authority that a certificate names: the extension 1.2.840.113583.1.1.9.1 (Adobe: SEQUENCE of a version, a GeneralName and
  * whether it wants credentials). Undefined where there is none that can be read.
  */
-export function timeStampUrlOf({ der }: Pick<ParsedCertificate, 'der'>): string | undefined {
-  const [tbs] = children(readAll(der));
-  const value = tbs === undefined ? undefined : readTbsCertificate(tbs).extensions.get(oids.timeStampAddress)?.value;
+export function timeStampUrlOf({ extensions }: Pick<Certificate, 'extensions'>): string | undefined {
+  const value = extensions.get(oids.timeStampAddress)?.value;
   if (value === undefined) return undefined;
   try {
     const [version, location] = children(expectTag(readAll(value), tagOf.sequence));

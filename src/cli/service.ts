@@ -3,7 +3,8 @@ import { AdminFailure, askService, NotRunning } from '../admin/ask.ts';
 import type { AdminRequest } from '../admin/protocol.ts';
 import { CommandRefused } from '../admin/refused.ts';
 import { loadAdminConfig, loadConfig, type Config } from '../config/config.ts';
-import { readStateStore, type StateStore } from '../state/state-store.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { readStateStore } from '../state/threaded-store.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 
 export interface Answered<T> {

@@ -9,7 +9,7 @@ import {
   readSignatureIdentifier,
   rsaOids,
   type KnownHash,
-} from '../certificates/signature-identifier.ts';
+} from '../x509/signature-identifier.ts';
 import { hashNames, type HashName, type SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
 /** The hash that an OID names. */

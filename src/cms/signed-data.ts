@@ -1,6 +1,6 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import type { ParsedCertificate } from '../certificates/x509.ts';
+import type { Certificate } from '../x509/certificate.ts';
 import type { Content } from '../documents/content.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from './algorithm-identifier.ts';
@@ -60,7 +60,7 @@ export function inOrder(elements: readonly Uint8Array[]): readonly Uint8Array[] 
 
 export interface SignerInfoParts {
   readonly algorithm: SignatureAlgorithm;
-  readonly signer: ParsedCertificate;
+  readonly signer: Certificate;
   /** Attributes in DER. */
   readonly signedAttributes: readonly Uint8Array[];
   readonly signatureValue: Uint8Array;

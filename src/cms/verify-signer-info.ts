@@ -1,7 +1,7 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
-import { parseCertificate, type ParsedCertificate } from '../certificates/x509.ts';
+import { readCertificate, type Certificate } from '../x509/certificate.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
 import { hasSoundExponent, readPublicKey } from '../verification/public-key.ts';
 import { dataVerifies, valueVerifies } from '../verification/verify-value.ts';
@@ -26,7 +26,7 @@ export function digestHashOf({ digestAlgorithm }: ReadSignerInfo): HashName | un
  * Checks a signature by itself: message-digest and content-type, the certificate that signing-certificate binds, and the value (RFC 5652 §5.6, RFC 5035 §5.4).
  * Chain, validity and revocation are not looked at. @throws {SignatureBroken}, {DerError} where the SignerInfo is none
  */
-export function checkSignerInfo(info: ReadSignerInfo, content: CoveredContent, certificate: ParsedCertificate, publicKey: KeyObject): void {
+export function checkSignerInfo(info: ReadSignerInfo, content: CoveredContent, certificate: Certificate, publicKey: KeyObject): void {
   const digestHash = must(digestHashOf(info), 'is made with a hash that is not known here');
   const { signedAttributes: attributes } = info;
   if (attributes === undefined) {
@@ -71,9 +71,9 @@ export function checkSignerInfos(signerInfos: readonly Uint8Array[], certificate
   }
 }
 
-function certificateOf(bytes: Uint8Array): ParsedCertificate[] {
+function certificateOf(bytes: Uint8Array): Certificate[] {
   try {
-    return [parseCertificate(bytes)];
+    return [readCertificate(bytes)];
   } catch (error) {
     if (error instanceof DerError) return [];
     throw error;
@@ -81,7 +81,7 @@ function certificateOf(bytes: Uint8Array): ParsedCertificate[] {
 }
 
 /** Whether a SignerIdentifier is that of the certificate. */
-export function names(signer: DerElement, certificate: ParsedCertificate): boolean {
+export function names(signer: DerElement, certificate: Certificate): boolean {
   if (signer.tag === 0x80) return certificate.subjectKeyIdentifier !== undefined && same(signer.content, certificate.subjectKeyIdentifier);
   const [issuer, serialNumber] = children(signer);
   return (
@@ -93,7 +93,7 @@ export function names(signer: DerElement, certificate: ParsedCertificate): boole
 }
 
 /** The first certificate identifier of signing-certificate-v2 (SHA-256 where it names no hash) or signing-certificate is the signer's (RFC 5035 §5.4). */
-function bindsCertificate(attributes: Uint8Array, certificate: ParsedCertificate): boolean {
+function bindsCertificate(attributes: Uint8Array, certificate: Certificate): boolean {
   const values = [oids.signingCertificateV2, oids.signingCertificate].flatMap((type) =>
     attributeValues(attributes, type).map((value) => ({ value, usual: type === oids.signingCertificateV2 ? 'sha256' : 'sha1' }) as const),
   );

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { CrlPublishers } from '../certificates/crl/crl-publishers.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
 import type { OcspResponders } from '../certificates/ocsp/ocsp-responders.ts';
-import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
 import type { Caller } from '../clients/caller.ts';
-import { certificatesIn } from '../certificates/pem.ts';
+import { certificatesIn } from '../x509/pem.ts';
 import { ConfigError, type Config } from '../config/config.ts';
 import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
@@ -74,8 +74,8 @@ function ownAuthorities(
   const names = new Map(
     [...authorities].map(([name, { certificate }]) => [identity(certificate.subject, certificate.subjectPublicKeyInfo), name]),
   );
-  return ({ subjectDer, subjectPublicKeyInfo }) => {
-    const name = names.get(identity(subjectDer, subjectPublicKeyInfo));
+  return ({ subject, subjectPublicKeyInfo }) => {
+    const name = names.get(identity(subject, subjectPublicKeyInfo));
     if (name === undefined) return undefined;
     const responder = ocspResponders.find(name);
     return {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { checkAuthorityKey } from '../certificates/configured-authority.ts';
-import { parseCertificateText } from '../certificates/x509.ts';
+import { readCertificateText } from '../x509/certificate.ts';
 import type { Config } from '../config/config.ts';
 import type { Participant, Switch } from '../config/reloader.ts';
 import type { TimeStampAuthorityConfig } from '../config/time-stamp-config.ts';
@@ -81,7 +81,7 @@ export class OwnTimeStampAuthority implements Participant {
 
   async #open(config: TimeStampAuthorityConfig): Promise<Opened> {
     const signer = orFault(() => loadTimeStampSigner(this.#token, config));
-    const former = orFault(() => config.formerCertificates.map((file) => parseCertificateText(readFileSync(file)).der));
+    const former = orFault(() => config.formerCertificates.map((file) => readCertificateText(readFileSync(file)).der));
     await checkAuthorityKey(member, signer);
     const { policy, otherPolicies, hashes, accuracyMilliseconds, ordering, clockErrorMaxMilliseconds } = config;
     const accuracy = { seconds: Math.floor(accuracyMilliseconds / 1000), milliseconds: accuracyMilliseconds % 1000 };

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { IssuingChain } from '../certificates/chains.ts';
-import { parseCertificate, type ParsedCertificate } from '../certificates/x509.ts';
+import { readCertificate, type Certificate } from '../x509/certificate.ts';
 import type { TenantId } from '../clients/caller.ts';
 import { keyTypes, type KeyType } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
@@ -58,7 +58,7 @@ export interface KeyRecord {
   readonly tenant: TenantId;
   readonly id: KeyId;
   readonly type: KeyType;
-  readonly certificate: ParsedCertificate;
+  readonly certificate: Certificate;
   readonly publicKey: KeyObject;
   /** The configured name of the authority that issued the certificate. */
   readonly authority: string;
@@ -96,7 +96,7 @@ export const lockRule = { failuresInRow: 5, lockMs: 15 * 60_000, failuresSinceSu
 const recordBytes = 4096;
 
 export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: IssuingChain | undefined): KeyRecord {
-  const certificate = parseCertificate(row.der);
+  const certificate = readCertificate(row.der);
   const type = keyTypes.find((name) => name === row.key_type);
   const protocol = activationProtocols.find((name) => name === row.protocol);
   if (type === undefined) throw new Error(`key ${row.reference} has the unknown type ${row.key_type}`);

@@ -7,7 +7,6 @@ import type { KeyPoolRow } from '../state/tables/token-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
-import type { KeyRecord } from './key-record.ts';
 
 /*
  * Whoever can write to the state store must gain nothing by it. What a row authorises is hashed into its scope, which the token's MAC of each secret
@@ -96,7 +95,7 @@ export class Seals {
    * A secret was wrong: has the record of the request say where that may be since the row of an open one-time password is not as the service wrote it. It
    * counts all the same, for it may have been a guess. Where none is open the seal of the key is looked at instead, so that the time does not tell.
    */
-  async noteOtpFault(key: Pick<KeyRecord, 'id' | 'reference' | 'seal'>, otp: OtpRow | undefined): Promise<void> {
+  async noteOtpFault(key: { readonly id: KeyId; readonly reference: string; readonly seal: Seal }, otp: OtpRow | undefined): Promise<void> {
     const { scope } = key.seal;
     const seal =
       otp === undefined ? key.seal : { scope: otpScope(scope, otp), secrets: otpSecrets(otp), salt: otp.seal_salt, mac: otp.seal_mac };

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAuthority } from '../certificates/configured-authority.ts';
 import { newIssuingAuthority, newRoot } from '../certificates/new-authority.ts';
-import { pem } from '../certificates/pem.ts';
+import { pem } from '../x509/pem.ts';
 import { subjectName } from '../certificates/subject.ts';
 import { withNewKeys } from '../cli/ca/token-work.ts';
 import type { PublicationUrls } from '../config/profile.ts';

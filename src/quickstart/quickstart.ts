@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerClient } from '../clients/registry.ts';
 import { loadConfig } from '../config/config.ts';
-import { openSqliteStore } from '../state/state-store.ts';
+import { openSqliteStore } from '../state/threaded-store.ts';
 import { makeAuthorities, makeTimeStampAuthority, rootCertificate } from './authorities.ts';
 import {
   addTimeStampAuthority,

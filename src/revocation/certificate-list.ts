@@ -27,7 +27,7 @@ const deltaIndicator = '2.5.29.27';
  * @throws {DerError} for anything else: bytes after it, no nextUpdate (RFC 5280 §5.1.2.5), a delta CRL, and every critical extension, since such
  * a list says less or other things than that the certificates in it are revoked (a part of the certificates, those of other issuers).
  */
-export function parseCertificateList(der: Uint8Array): CertificateList {
+export function readCertificateList(der: Uint8Array): CertificateList {
   const outer = new SequenceFields(expectTag(readAll(der), tagOf.sequence));
   const toBeSigned = outer.next(tagOf.sequence);
   const algorithm = outer.next(tagOf.sequence);

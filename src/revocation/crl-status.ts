@@ -1,6 +1,6 @@
 import { DerError } from '../asn1/reader.ts';
-import { nameKey, type GeneralName } from '../certificates/path/general-names.ts';
-import { keyUsageBits, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { nameKey, type GeneralName } from '../x509/path/general-names.ts';
+import { keyUsageBits, type PathCertificate } from '../x509/path/path-certificate.ts';
 import type { Crl } from './crl.ts';
 import { toleranceMs, undetermined, type CertificateStatus } from './status.ts';
 
@@ -18,7 +18,7 @@ export interface CrlQuestion {
  */
 export function crlStatus(crl: Crl, question: CrlQuestion): CertificateStatus {
   const { certificate } = question;
-  if (crl.issuer.key !== certificate.issuer.key) return undetermined('the CRL is of another issuer');
+  if (crl.issuer.key !== certificate.issuerName.key) return undetermined('the CRL is of another issuer');
   const fault = crlFault(crl, question);
   if (fault !== undefined) return undetermined(fault);
   if (!(certificate.isCa ? crl.scope.authorityCertificates : crl.scope.userCertificates))
@@ -36,7 +36,7 @@ export function crlStatus(crl: Crl, question: CrlQuestion): CertificateStatus {
 
 /** Why nothing can be known by a CRL, of whatever certificate of these issuers: it is not theirs, not signed by them, not fresh, or not understood. */
 export function crlFault(crl: Crl, { issuers, at }: Omit<CrlQuestion, 'certificate'>): string | undefined {
-  const signers = issuers.filter((issuer) => issuer.subject.key === crl.issuer.key);
+  const signers = issuers.filter((issuer) => issuer.subjectName.key === crl.issuer.key);
   if (signers.length === 0) return 'the CRL is of another issuer';
   if (crl.limit !== undefined) return `the CRL cannot be used: ${crl.limit}`;
   if (crl.thisUpdate.getTime() > at.getTime() + toleranceMs) return 'the CRL is of the future';

@@ -5,10 +5,10 @@ import { readTime } from '../asn1/read-time.ts';
 import { foundOnce, readOnce } from '../asn1/read-once.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
-import { canonicalSequence, type CanonicalName } from '../certificates/path/canonical-name.ts';
-import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
-import { readHashIdentifier } from '../certificates/signature-identifier.ts';
-import { verificationRule } from '../certificates/verification-rule.ts';
+import { canonicalSequence, type CanonicalName } from '../x509/path/canonical-name.ts';
+import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
+import { readHashIdentifier } from '../x509/signature-identifier.ts';
+import { verificationRule } from '../x509/verification-rule.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
 
 /** The status of one certificate in an answer (RFC 6960 §4.2.1). */
@@ -191,7 +191,7 @@ export function ocspRequest(certificate: PathCertificate, issuer: PathCertificat
 
 /** How a CertID names an issuer (RFC 6960 §4.1.1): by its name in DER and the bits of its key. */
 export function issuerHashes(issuer: PathCertificate, hash: string): { issuerNameHash: Buffer; issuerKeyHash: Buffer } {
-  return { issuerNameHash: createHash(hash).update(issuer.subjectDer).digest(), issuerKeyHash: keyHash(issuer, hash) };
+  return { issuerNameHash: createHash(hash).update(issuer.subject).digest(), issuerKeyHash: keyHash(issuer, hash) };
 }
 
 /** Hash of the subjectPublicKey without tag, length and unused bits. */

@@ -1,8 +1,8 @@
 import { DerError } from '../asn1/reader.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import { checkPath } from '../certificates/path/check-path.ts';
-import { PathFault } from '../certificates/path/path-fault.ts';
-import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import { checkPath } from '../x509/path/check-path.ts';
+import { PathFault } from '../x509/path/path-fault.ts';
+import type { PathCertificate } from '../x509/path/path-certificate.ts';
 import { issuerHashes, keyHash, type OcspAnswer, type SingleAnswer } from './ocsp-answer.ts';
 import { toleranceMs, undetermined, type CertificateStatus } from './status.ts';
 
@@ -62,7 +62,7 @@ function isAbout(one: SingleAnswer, certificate: PathCertificate, issuer: PathCe
 function signerOf(answer: OcspAnswer, issuer: PathCertificate, at: Date): PathCertificate | string {
   const isResponder = (one: PathCertificate): boolean =>
     'name' in answer.responder
-      ? one.subject.key === answer.responder.name.key
+      ? one.subjectName.key === answer.responder.name.key
       : Buffer.compare(keyHash(one, 'sha1'), answer.responder.keyHash) === 0;
   if (isResponder(issuer)) return issuer;
   const delegate = answer.certificates.find(isResponder);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { DerError } from '../asn1/reader.ts';
-import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import type { PathCertificate } from '../x509/path/path-certificate.ts';
 import { reasonCode } from '../certificates/revocation-reasons.ts';
 import { FetchFailed, type OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { crlFault, crlStatus } from './crl-status.ts';
@@ -176,7 +176,7 @@ export class RevocationSources {
 
   /** What is the same data: from the same place, of the same issuers. What a caller's address gave decides nothing for other tenants. */
   #keyOf({ kind }: DataSource, { href }: URL, issuers: readonly PathCertificate[]): string {
-    const identities = issuers.map(({ subject, subjectPublicKeyInfo }) => hashOf(subject.key, subjectPublicKeyInfo));
+    const identities = issuers.map(({ subjectName, subjectPublicKeyInfo }) => hashOf(subjectName.key, subjectPublicKeyInfo));
     return JSON.stringify([kind === 'CLIENT' ? { of: this.#tenant } : null, href, identities]);
   }
 }

@@ -1,12 +1,12 @@
 import type { KeyObject } from 'node:crypto';
-import type { ParsedCertificate } from '../certificates/x509.ts';
+import type { Certificate } from '../x509/certificate.ts';
 import type { DocumentDigest, Evidence, InputDocument } from '../documents/document.ts';
 import type { Additions } from './cms/levels.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
 /** The signer as a format sees it: never a private key. */
 export interface SignerChain {
-  readonly certificate: ParsedCertificate;
+  readonly certificate: Certificate;
   readonly publicKey: KeyObject;
   /** From the issuing CA up to the root, DER. */
   readonly issuers: readonly Uint8Array[];

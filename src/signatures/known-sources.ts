@@ -1,4 +1,4 @@
-import { isSelfSigned, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { isSelfSigned, type PathCertificate } from '../x509/path/path-certificate.ts';
 import { isHttpUrl } from '../outgoing/url-rules.ts';
 import { Refusal } from '../result-codes.ts';
 import type { DataSource, OwnAuthority, WantedData } from '../revocation/revocation-data.ts';

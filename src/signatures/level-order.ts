@@ -1,5 +1,5 @@
 import { timeStampUrlOf } from '../certificates/time-stamp-url.ts';
-import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import type { PathCertificate } from '../x509/path/path-certificate.ts';
 import type { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { httpUrl, UrlRefused } from '../outgoing/url-rules.ts';
 import { Refusal } from '../result-codes.ts';

@@ -1,4 +1,4 @@
-import { isSelfSigned, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { isSelfSigned, type PathCertificate } from '../x509/path/path-certificate.ts';
 import { Refusal } from '../result-codes.ts';
 import type { RevocationData, RevocationQuestion, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
 

@@ -1,7 +1,7 @@
 import { DerError } from '../asn1/reader.ts';
-import { PathFault } from '../certificates/path/path-fault.ts';
-import { findPath } from '../certificates/path/find-path.ts';
-import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
+import { PathFault } from '../x509/path/path-fault.ts';
+import { findPath } from '../x509/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
 import { Refusal } from '../result-codes.ts';
 import type { SignerChain } from './format.ts';
 

@@ -1,9 +1,6 @@
-import type { StateConfig } from '../config/state-config.ts';
-import type { Logger } from '../telemetry/log.ts';
 import type { Change } from './database.ts';
 import type { RepositoryArgument, RepositoryName, RepositoryResult } from './operations.ts';
 import type { Step, StepResults } from './step.ts';
-import { ThreadedStore } from './threaded-store.ts';
 
 /** The state store as the rooms above see it: named operations, each of them one transaction. */
 export interface StateStore {
@@ -35,22 +32,4 @@ export interface StateStore {
   /** Resolves when the database thread takes its turn, whether the database itself answers or not. @throws {Error} where the thread has ended */
   answer(): Promise<void>;
   close(): Promise<void>;
-}
-
-/**
- * Opens the store on a thread of its own, so that the event loop never waits for a disk or a server.
- * @throws {Error} where it cannot be opened or its schema is newer than this program
- */
-export async function openStateStore(config: StateConfig, log: Logger): Promise<StateStore> {
-  return ThreadedStore.open(config, { log });
-}
-
-/** Opens the embedded store. */
-export async function openSqliteStore(path: string): Promise<StateStore> {
-  return ThreadedStore.open({ kind: 'sqlite', path });
-}
-
-/** Opens the store for a look, beside the daemon that has it. Every change is refused. @throws {Error} where it cannot be opened */
-export async function readStateStore(config: StateConfig): Promise<StateStore> {
-  return ThreadedStore.open(config, { readOnly: true });
 }

@@ -183,3 +183,21 @@ function errorOf(fault: FaultKind, reason: string): Error {
 function nameOf(config: StateConfig): string {
   return config.kind === 'sqlite' ? config.path : `PostgreSQL at ${config.host}, database ${config.database}`;
 }
+
+/**
+ * Opens the store on a thread of its own, so that the event loop never waits for a disk or a server.
+ * @throws {Error} where it cannot be opened or its schema is newer than this program
+ */
+export async function openStateStore(config: StateConfig, log: Logger): Promise<StateStore> {
+  return ThreadedStore.open(config, { log });
+}
+
+/** Opens the embedded store. */
+export async function openSqliteStore(path: string): Promise<StateStore> {
+  return ThreadedStore.open({ kind: 'sqlite', path });
+}
+
+/** Opens the store for a look, beside the daemon that has it. Every change is refused. @throws {Error} where it cannot be opened */
+export async function readStateStore(config: StateConfig): Promise<StateStore> {
+  return ThreadedStore.open(config, { readOnly: true });
+}

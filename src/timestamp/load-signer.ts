@@ -1,7 +1,7 @@
 import { readChain, tokenSigner } from '../certificates/configured-authority.ts';
-import { findPath } from '../certificates/path/find-path.ts';
-import { pathCertificate, type PathCertificate } from '../certificates/path/path-certificate.ts';
-import { parseCertificate } from '../certificates/x509.ts';
+import { findPath } from '../x509/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
+import { readCertificate } from '../x509/certificate.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { parseKeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
@@ -29,7 +29,7 @@ export function loadTimeStampSigner(
   const chain = readTimeStampChain(files);
   const [own] = chain;
   if (own === undefined) throw new Error('a time-stamp authority has a certificate');
-  const certificate = parseCertificate(own);
+  const certificate = readCertificate(own);
   const { algorithm, sign } = tokenSigner(token, parseKeyId(keyId), certificate.subjectPublicKeyInfo);
   return { certificate, chain, algorithm, sign };
 }

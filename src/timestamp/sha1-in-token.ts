@@ -1,6 +1,6 @@
 import { children, readAll, type DerElement } from '../asn1/reader.ts';
-import type { PathCertificate } from '../certificates/path/path-certificate.ts';
-import { readHashIdentifier, readSignatureIdentifier } from '../certificates/signature-identifier.ts';
+import type { PathCertificate } from '../x509/path/path-certificate.ts';
+import { readHashIdentifier, readSignatureIdentifier } from '../x509/signature-identifier.ts';
 import type { ReadSignerInfo } from '../cms/read-signer-info.ts';
 import type { TstInfo } from './tst-info.ts';
 

@@ -1,9 +1,9 @@
 import { oids } from '../asn1/object-identifiers.ts';
-import type { ValidPath } from '../certificates/path/check-path.ts';
-import { PathFault } from '../certificates/path/path-fault.ts';
-import { Effort, TooMuchEffort } from '../certificates/path/effort.ts';
-import { findPath, type PathMaterial } from '../certificates/path/find-path.ts';
-import type { PathCertificate } from '../certificates/path/path-certificate.ts';
+import type { ValidPath } from '../x509/path/check-path.ts';
+import { PathFault } from '../x509/path/path-fault.ts';
+import { Effort, TooMuchEffort } from '../x509/path/effort.ts';
+import { findPath, type PathMaterial } from '../x509/path/find-path.ts';
+import type { PathCertificate } from '../x509/path/path-certificate.ts';
 
 /** Where chains of time-stamp authorities may lead to. */
 export interface TokenTrust {
@@ -41,7 +41,7 @@ function topsOf(
   const known = [...anchors, ...intermediates];
   const isTop = (one: PathCertificate): boolean =>
     (one.isSelfIssued && effort.isSignedBy(one, one)) ||
-    !known.some((other) => other.subject.key === one.issuer.key && effort.isSignedBy(one, other));
+    !known.some((other) => other.subjectName.key === one.issuerName.key && effort.isSignedBy(one, other));
   const isAuthority = (one: PathCertificate): boolean => one.isCa && at >= one.notBefore && at <= one.notAfter;
   const tops = intermediates.filter((one) => isAuthority(one) && isTop(one));
   return isTop(own) ? [own, ...tops] : tops;

@@ -3,13 +3,13 @@ import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../cms/algorithm-identifier.ts';
 import { signedData } from '../cms/signed-data.ts';
-import type { ParsedCertificate } from '../certificates/x509.ts';
+import type { Certificate } from '../x509/certificate.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { tstInfoType } from './tst-info.ts';
 
 /** Who signs tokens: a certificate with its chain, and the private key behind a function. */
 export interface TokenSigner {
-  readonly certificate: ParsedCertificate;
+  readonly certificate: Certificate;
   /** DER, from its own certificate upwards. */
   readonly chain: readonly Uint8Array[];
   readonly algorithm: SignatureAlgorithm;
@@ -59,7 +59,7 @@ function attribute(type: string, value: Uint8Array): Uint8Array {
 }
 
 /** SigningCertificateV2 (RFC 5035 §3, RFC 5816 §2.2.1) with SHA-256, which is the default and left out. */
-function certificateReference(certificate: ParsedCertificate): Uint8Array {
+function certificateReference(certificate: Certificate): Uint8Array {
   const digest = createHash('sha256').update(certificate.der).digest();
   const issuerSerial = der.sequence(der.sequence(der.explicit(4, certificate.issuer)), der.tagged(0x02, certificate.serialNumber));
   return der.sequence(der.sequence(der.sequence(der.octetString(digest), issuerSerial)));

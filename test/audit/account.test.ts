@@ -12,7 +12,7 @@ import { writeServiceSign, writeSign } from '../../src/token/wire/sign-message.t
 import { auditVerify, VerifyOptions } from '../../src/cli/audit/verify.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { accountDirectoryOf } from '../../src/config/token-config.ts';
-import { readStateStore } from '../../src/state/state-store.ts';
+import { readStateStore } from '../../src/state/threaded-store.ts';
 import { contentDocument, textOf } from '../support/api.ts';
 import { OwnService, newCertificate } from '../support/own-service.ts';
 import { signetctl } from '../support/signetctl.ts';

@@ -8,7 +8,8 @@ import { auditSteps } from '../../src/audit/audited-request.ts';
 import type { AuditLog } from '../../src/audit/audit-log.ts';
 import { compareState, type StateComparison } from '../../src/audit/compare-state.ts';
 import { Outbox } from '../../src/audit/outbox.ts';
-import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
+import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { deciding, step } from '../../src/state/step.ts';
 import { ScratchLog } from './scratch-log.ts';
 

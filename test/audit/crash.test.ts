@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compareState } from '../../src/audit/compare-state.ts';
 import { verifyAuditLog, type VerifyResult } from '../../src/audit/verify.ts';
-import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
+import { openSqliteStore } from '../../src/state/threaded-store.ts';
 
 /** `SIGNETD_KILLS=300` is what a release is tried with. */
 const crashes = Number(process.env['SIGNETD_KILLS'] ?? 20);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { Outbox } from '../../src/audit/outbox.ts';
-import { openStateStore } from '../../src/state/state-store.ts';
+import { openStateStore } from '../../src/state/threaded-store.ts';
 import type { Step, StepResults } from '../../src/state/step.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { StoreAround } from '../support/store-around.ts';

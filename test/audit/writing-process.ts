@@ -7,7 +7,7 @@ import { readFileSync, writeSync } from 'node:fs';
 import { auditSteps } from '../../src/audit/audited-request.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { Outbox } from '../../src/audit/outbox.ts';
-import { openSqliteStore } from '../../src/state/state-store.ts';
+import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { step } from '../../src/state/step.ts';
 import { recordingLog } from '../support/silent-log.ts';
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createIssuingCa } from '../../src/certificates/authority.ts';
 import { chainFor, chainsOf, issuingChainRow, parseIssuingChain } from '../../src/certificates/chains.ts';
 import type { CertificateIssuer } from '../../src/certificates/issue.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { softwareAuthority, type SoftwareAuthority } from './software-authority.ts';
 
 const sha1 = (der: Uint8Array): string => new X509Certificate(der).fingerprint.replaceAll(':', '');
@@ -20,7 +20,7 @@ describe('the chains of an authority', () => {
     [a, b] = await Promise.all([softwareAuthority('P-256'), softwareAuthority('P-384')]);
     // Authority b's issuing key stands for another root.
     const certified = async (subject: Uint8Array): Promise<Uint8Array> => {
-      const { subject: name, subjectPublicKeyInfo } = parseCertificate(subject);
+      const { subject: name, subjectPublicKeyInfo } = readCertificate(subject);
       const notBefore = new Date();
       const times = { notBefore, notAfter: new Date(notBefore.getTime() + year), serialNumber: randomBytes(16) };
       return createIssuingCa(b.issuer, { name, subjectPublicKeyInfo, ...times, above: 1 });

@@ -4,7 +4,7 @@ import { certificateExtensions } from '../../src/certificates/extensions.ts';
 import { certificateInFormat } from '../../src/certificates/formats.ts';
 import { issueCertificate, validity } from '../../src/certificates/issue.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { CertificateProfile } from '../../src/config/profile.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { openssl, opensslVerify } from './openssl.ts';
@@ -46,9 +46,9 @@ describe.each(softwareKeyTypes)('an authority with a key of type %s', (type) => 
   });
 
   test('is an authority of path length 0 under a root, and its certificates are no authorities', () => {
-    expect(parseCertificate(authority.root).isCa).toBe(true);
+    expect(readCertificate(authority.root).isCa).toBe(true);
     expect(authority.issuer.certificate.isCa).toBe(true);
-    expect(parseCertificate(leaf).isCa).toBe(false);
+    expect(readCertificate(leaf).isCa).toBe(false);
     const text = openssl(['x509', '-inform', 'DER', '-noout', '-text'], authority.issuer.certificate.der);
     expect(text).toMatch(/Basic Constraints: critical\s+CA:TRUE, pathlen:0/);
     expect(text).toMatch(/Key Usage: critical\s+Certificate Sign, CRL Sign\n/);
@@ -92,7 +92,7 @@ describe('an issued certificate', () => {
 
   test('is read as it was written', async () => {
     const leaf = await issued(authority);
-    const parsed = parseCertificate(leaf);
+    const parsed = readCertificate(leaf);
     expect(parsed.subject).toEqual(subject);
     expect(parsed.issuer).toEqual(authority.issuer.certificate.subject);
     expect(Buffer.from(parsed.subjectPublicKeyInfo)).toEqual(Buffer.from(key.subjectPublicKeyInfo));
@@ -104,7 +104,7 @@ describe('an issued certificate', () => {
     ['80'.repeat(16), `00${'80'.repeat(16)}`],
     [`00${'7f'.repeat(15)}`, '7f'.repeat(15)],
   ])('with the random octets %s has the positive serial number %s', async (octets, serialNumber) => {
-    const parsed = parseCertificate(await issued(authority, Buffer.from(octets, 'hex')));
+    const parsed = readCertificate(await issued(authority, Buffer.from(octets, 'hex')));
     expect(Buffer.from(parsed.serialNumber).toString('hex')).toBe(serialNumber);
   });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { certifyAuthority, newIssuingAuthority, newRoot } from '../../src/certificates/new-authority.ts';
 import { OcspResponders } from '../../src/certificates/ocsp/ocsp-responders.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { CertificateAuthority } from '../../src/config/authority-config.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { Destruction } from '../../src/keys/destruction.ts';
@@ -29,8 +29,8 @@ it('authorities have serial numbers of 16 random octets, new ones for each certi
   for (let round = 0; round < 4; round += 1) {
     const root = await newRoot(token, authority('Root'));
     const issuing = await newIssuingAuthority(token, root, authority('Issuing'));
-    const renewed = parseCertificate(await certifyAuthority(token, root, issuing, { years: 1 }));
-    const again = parseCertificate(await certifyAuthority(token, root, root, { years: 1 }));
+    const renewed = readCertificate(await certifyAuthority(token, root, issuing, { years: 1 }));
+    const again = readCertificate(await certifyAuthority(token, root, root, { years: 1 }));
     serials.push(...[root.certificate, issuing.certificate, renewed, again].map(({ serialNumber }) => serialNumber));
   }
   for (const place of [0, 1, 2, 3])
@@ -56,7 +56,7 @@ it('OCSP responders have serial numbers of 16 random octets', async () => {
     await responders.stop();
     const signer = createHash('sha256').update(issuer.certificate.subjectPublicKeyInfo).digest('hex');
     const rows = await store.run('ocspResponders', { authority: `ca ${round}`, signer });
-    serials.push(...rows.map(({ der }) => parseCertificate(der).serialNumber));
+    serials.push(...rows.map(({ der }) => readCertificate(der).serialNumber));
   }
   expect(serials).toHaveLength(4);
   expectRandom(serials, 16);

@@ -3,7 +3,7 @@ import { createIssuingCa, createRoot } from '../../src/certificates/authority.ts
 import type { CertificateIssuer } from '../../src/certificates/issue.ts';
 import type { CertificateSignatureAlgorithm } from '../../src/certificates/signed-certificate.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 
 export const softwareKeyTypes = ['RSA-2048', 'P-256', 'P-384'] as const;
 export type SoftwareKeyType = (typeof softwareKeyTypes)[number];
@@ -53,7 +53,7 @@ export async function softwareAuthority(type: SoftwareKeyType): Promise<Software
     crl: ['http://pki.example.test/root.crl'],
     subjectPublicKeyInfo: rootKey.subjectPublicKeyInfo,
   });
-  const rootIssuer = { ...signing(rootKey), certificate: parseCertificate(root), chain: [root] };
+  const rootIssuer = { ...signing(rootKey), certificate: readCertificate(root), chain: [root] };
   const key = softwareKey(type);
   const issuing = await createIssuingCa(rootIssuer, {
     ...lifetime(10),
@@ -61,5 +61,5 @@ export async function softwareAuthority(type: SoftwareKeyType): Promise<Software
     subjectPublicKeyInfo: key.subjectPublicKeyInfo,
     urls: { crl: ['http://pki.example.test/root.crl'], caIssuers: ['http://pki.example.test/root.cer'] },
   });
-  return { root, issuer: { ...signing(key), certificate: parseCertificate(issuing), chain: [issuing, root] } };
+  return { root, issuer: { ...signing(key), certificate: readCertificate(issuing), chain: [issuing, root] } };
 }

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { randomBytes } from 'node:crypto';
 import { signedCertificate } from '../../src/certificates/signed-certificate.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { distinguishedNameText } from '../../src/certificates/distinguished-name.ts';
+import { distinguishedNameText } from '../../src/x509/distinguished-name.ts';
 import { nameFault } from '../../src/certificates/name-fault.ts';
 import { SubjectFields } from '../../src/certificates/subject-fields.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { openssl } from './openssl.ts';
 import { signing, softwareKey } from './software-authority.ts';
 
@@ -32,7 +32,7 @@ async function certificateOf(name: Uint8Array): Promise<Uint8Array> {
 async function opensslSubject(subject: SubjectFields): Promise<string[]> {
   const name = subjectName(subject);
   const certificate = await certificateOf(name);
-  expect(parseCertificate(certificate).subject).toEqual(name);
+  expect(readCertificate(certificate).subject).toEqual(name);
   const shown = openssl(['x509', '-inform', 'DER', '-noout', '-subject', '-nameopt', 'utf8,sep_multiline,sname'], certificate);
   return shown
     .split('\n')

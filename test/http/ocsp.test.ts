@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { oids } from '../../src/asn1/object-identifiers.ts';
 import * as der from '../../src/asn1/der.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { certId, extension, nonceExtension, ocspRequest } from '../certificates/ocsp/requests.ts';
 import { description, newKey, root } from '../support/api.ts';
 import { openssl } from '../support/openssl.ts';
@@ -15,13 +15,13 @@ const malformedRequest = '30030a0101';
 const unauthorized = '30030a0106';
 const malformedCount = 2000;
 
-let issuer: ReturnType<typeof parseCertificate>;
+let issuer: ReturnType<typeof readCertificate>;
 let id: Uint8Array;
 let good: Uint8Array;
 
 beforeAll(async () => {
-  issuer = parseCertificate(Buffer.from(await (await fetch(`${publicUrl}/pki/issuing.cer`)).arrayBuffer()));
-  const { serialNumber } = parseCertificate((await newKey('other')).certificate);
+  issuer = readCertificate(Buffer.from(await (await fetch(`${publicUrl}/pki/issuing.cer`)).arrayBuffer()));
+  const { serialNumber } = readCertificate((await newKey('other')).certificate);
   id = certId(issuer, Buffer.from(serialNumber).toString('hex'));
   good = ocspRequest([id]);
 });

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SigningLimit } from '../../src/certificates/ocsp/signing-limit.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { createPublicServer } from '../../src/http/public-listener.ts';
 import { timeStamps } from '../../src/http/time-stamps.ts';
 import { createTimeStampCertificate } from '../../src/timestamp/authority-certificate.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const certificate = await createTimeStampCertificate(issuer, { name, subjectPublicKeyInfo, notBefore, notAfter, urls: {} });
   authority = new TimeStampAuthority(
     {
-      certificate: parseCertificate(certificate),
+      certificate: readCertificate(certificate),
       chain: [certificate, ...issuer.chain],
       algorithm: { scheme: 'ECDSA', hash: 'sha256' },
       sign: async (bytes) => sign(bytes),

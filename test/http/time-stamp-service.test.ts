@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { pathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import { pathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { checkToken, type CheckedToken } from '../../src/timestamp/check-token.ts';
 import { timeStampRequest, type MessageImprint } from '../../src/timestamp/request.ts';
 import { readTimeStampResponse } from '../../src/timestamp/response.ts';

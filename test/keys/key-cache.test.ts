@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import { KeyCache } from '../../src/keys/key-cache.ts';
 import { parseKeyReferenceId, type KeyReferenceId } from '../../src/keys/key-record.ts';
-import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
+import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { keyRows } from '../state/rows.ts';
 

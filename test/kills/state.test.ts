@@ -8,7 +8,7 @@ import { afterEach, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { registerClient } from '../../src/clients/registry.ts';
 import { StateConfig } from '../../src/config/state-config.ts';
-import { openStateStore } from '../../src/state/state-store.ts';
+import { openStateStore } from '../../src/state/threaded-store.ts';
 import { agentOf, OwnService } from '../support/own-service.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
 import type { QuickstartEnvironment } from '../support/quickstart-environment.ts';

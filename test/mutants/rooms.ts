@@ -6,7 +6,7 @@ export const rooms: Readonly<Record<string, string>> = {
   keys: 'src/keys',
   token: 'src/token',
   cms: 'src/cms',
-  path: 'src/certificates/path',
+  path: 'src/x509/path',
   revocation: 'src/revocation',
   audit: 'src/audit',
 };

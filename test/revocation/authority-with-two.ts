@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
 
 /** An authority made by OpenSSL that has issued a good certificate and one that it has revoked. */

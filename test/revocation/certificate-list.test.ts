@@ -7,7 +7,7 @@ import * as asn1 from '../../src/asn1/der.ts';
 import { DerError } from '../../src/asn1/reader.ts';
 import { tagged } from '../../src/asn1/tag-length-value.ts';
 import { time } from '../../src/asn1/times.ts';
-import { parseCertificateList, serialText } from '../../src/revocation/certificate-list.ts';
+import { readCertificateList, serialText } from '../../src/revocation/certificate-list.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
 
@@ -25,7 +25,7 @@ describe('a CRL that OpenSSL made', () => {
     const from = new Date('2026-01-01T00:00:00Z');
     const until = new Date('2051-02-03T04:05:06Z');
     const pem = authority.revocationList({ from, until });
-    const list = parseCertificateList(derOf(pem));
+    const list = readCertificateList(derOf(pem));
     expect([list.thisUpdate, list.nextUpdate]).toEqual([from, until]);
     const text = openssl(['crl', '-in', '{crl}', '-noout', '-text'], { crl: pem });
     const serials = [...text.matchAll(/Serial Number: ([0-9A-F]+)/g)].map(([, serial = '']) => serialText(serial));
@@ -42,7 +42,7 @@ describe('a CRL that OpenSSL made', () => {
     fc.assert(
       fc.property(fc.oneof(changed, cut, fc.uint8Array({ maxLength: 300 })), (input) => {
         try {
-          parseCertificateList(input);
+          readCertificateList(input);
         } catch (error) {
           if (!(error instanceof DerError)) throw error;
         }
@@ -75,13 +75,13 @@ const extension = (oid: string, isCritical: boolean): Uint8Array =>
 
 describe('a CRL', () => {
   it('without entries and extensions is read', () => {
-    expect(parseCertificateList(listOf({})).revoked.size).toBe(0);
+    expect(readCertificateList(listOf({})).revoked.size).toBe(0);
   });
 
   it('names certificates by serial numbers of any length and sign, as Node writes them', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 159n), max: 2n ** 159n }), (serial) => {
-        const list = parseCertificateList(listOf({ entries: [asn1.sequence(asn1.integer(serial), time(start))] }));
+        const list = readCertificateList(listOf({ entries: [asn1.sequence(asn1.integer(serial), time(start))] }));
         const magnitude = (serial < 0n ? -serial : serial).toString(16).toUpperCase();
         const asNode = `${serial < 0n ? '-' : ''}${magnitude.length % 2 === 0 ? '' : '0'}${magnitude}`;
         expect([...list.revoked]).toEqual([serialText(asNode)]);
@@ -101,11 +101,11 @@ describe('a CRL', () => {
     ],
     ['with a time that does not exist', { times: [time(start), tagged(0x17, Buffer.from('260230000000Z'))] }, /a time that does not exist/],
   ])('%s is refused', (_name, parts, message) => {
-    expect(() => parseCertificateList(listOf(parts))).toThrow(message);
+    expect(() => readCertificateList(listOf(parts))).toThrow(message);
   });
 
   it('with extensions that are not critical is read', () => {
     const entry = asn1.sequence(asn1.integer(5), time(start), asn1.sequence(extension('2.5.29.21', false)));
-    expect([...parseCertificateList(listOf({ entries: [entry], extensions: [extension('2.5.29.20', false)] })).revoked]).toEqual(['5']);
+    expect([...readCertificateList(listOf({ entries: [entry], extensions: [extension('2.5.29.20', false)] })).revoked]).toEqual(['5']);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
 import { DerError } from '../../src/asn1/reader.ts';
-import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { signedCertificate, signedStructure } from '../../src/certificates/signed-certificate.ts';
 import { extension } from '../../src/certificates/standard-extensions.ts';
 import { subjectName } from '../../src/certificates/subject.ts';

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { DerError } from '../../src/asn1/reader.ts';
-import { PathFault } from '../../src/certificates/path/path-fault.ts';
-import { findPath, type PathMaterial } from '../../src/certificates/path/find-path.ts';
-import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import { PathFault } from '../../src/x509/path/path-fault.ts';
+import { findPath, type PathMaterial } from '../../src/x509/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { crlStatus } from '../../src/revocation/crl-status.ts';
 import { readCrl, type Crl } from '../../src/revocation/crl.ts';
 

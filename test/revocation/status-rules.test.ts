@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DerError } from '../../src/asn1/reader.ts';
-import type { PathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import type { PathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { crlFault, crlStatus, type CrlQuestion } from '../../src/revocation/crl-status.ts';
 import { readCrl, type Crl } from '../../src/revocation/crl.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer, type SingleAnswer } from '../../src/revocation/ocsp-answer.ts';
@@ -51,10 +51,10 @@ describe('what a CRL says', () => {
   });
 
   it("counts by the issuer's name, signed by a key of the issuer that may sign CRLs", () => {
-    expect(status({ issuer: stranger.subject })).toBe('the CRL is of another issuer');
+    expect(status({ issuer: stranger.subjectName })).toBe('the CRL is of another issuer');
     expect(status({}, { issuers: [] })).toBe('the CRL is of another issuer');
     expect(status({}, { issuers: [stranger] })).toBe('the CRL is of another issuer');
-    const otherKey = { ...stranger, subject: issuer.subject };
+    const otherKey = { ...stranger, subjectName: issuer.subjectName };
     expect(status({}, { issuers: [otherKey] })).toBe('the CRL is not signed by the issuer');
     expect(status({}, { issuers: [otherKey, issuer] })).toBe('good');
     const using = (...bits: readonly number[]): PathCertificate => ({ ...issuer, keyUsage: new Set(bits) });
@@ -164,7 +164,7 @@ describe('what an OCSP answer says', () => {
       'the OCSP answer has no certificate of its responder',
     );
     // A certificate of the issuer that is for something else delegates nothing.
-    expect(status({ responder: { name: good.subject }, certificates: [good] })).toContain('the OCSP responder has no right to answer');
+    expect(status({ responder: { name: good.subjectName }, certificates: [good] })).toContain('the OCSP responder has no right to answer');
   });
 
   it('does not count with a critical extension that is not understood', () => {

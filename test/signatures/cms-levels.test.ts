@@ -7,8 +7,8 @@ import { bytesBetween, bytesInMemory } from '../../src/asn1/byte-source.ts';
 import * as der from '../../src/asn1/der.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
 import { signedData } from '../../src/cms/signed-data.ts';
-import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { RevocationSources, type OwnAuthority } from '../../src/revocation/revocation-data.ts';
@@ -38,7 +38,7 @@ const read = (files: Pick<CertificateFiles, 'certificate'>): PathCertificate => 
 
 function signerOf(files: CertificateFiles): SoftwareSigner {
   const privateKey = createPrivateKey(readFileSync(files.key));
-  const certificate = parseCertificate(derOf(files));
+  const certificate = readCertificate(derOf(files));
   const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const issuers = [derOf(issuing), derOf(root)];
   return {
@@ -55,7 +55,7 @@ function authorityOf(files: CertificateFiles, above: readonly Pick<CertificateFi
   const key = createPrivateKey(readFileSync(files.key));
   return new TimeStampAuthority(
     {
-      certificate: parseCertificate(derOf(files)),
+      certificate: readCertificate(derOf(files)),
       chain: [files, ...above].map(derOf),
       algorithm: { scheme: 'ECDSA', hash: 'sha256' },
       sign: async (bytes) => Promise.resolve(sign('sha256', bytes, key)),
@@ -78,7 +78,7 @@ const ownOf = (one: ScratchAuthority): OwnAuthority => ({
   crl: async () => Promise.resolve(pemToDer(one.revocationList())),
   ocspAnswer: async (request) => Promise.resolve(one.ocspAnswer(request)),
 });
-const authorities = new Map([root, issuing].map((one) => [read(one).subject.key, ownOf(one)]));
+const authorities = new Map([root, issuing].map((one) => [read(one).subjectName.key, ownOf(one)]));
 
 function orderOf(level: LevelOrder['level'], choice: 'OCSP' | 'CRL' | 'BOTH' = 'OCSP'): LevelOrder {
   const wanted = { choice, ocsp: { kind: 'CERTIFICATE' }, crl: { kind: 'CERTIFICATE' } } as const;
@@ -88,7 +88,7 @@ function orderOf(level: LevelOrder['level'], choice: 'OCSP' | 'CRL' | 'BOTH' = '
     allowSha1: false,
     stamp: async (imprint) => client.stamp(imprint, { authorities: [authority], nonce: true, trust: { anchors: [read(root)] } }),
     imprintHash: 'sha256',
-    sources: new RevocationSources(http, (issuer) => authorities.get(issuer.subject.key)),
+    sources: new RevocationSources(http, (issuer) => authorities.get(issuer.subjectName.key)),
     ofSigner: wanted,
     ofAuthorities: wanted,
     now: () => new Date(),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
 import { children, readAll, readObjectIdentifier, type DerElement } from '../../src/asn1/reader.ts';
 import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
-import type { ParsedCertificate } from '../../src/certificates/x509.ts';
+import type { Certificate } from '../../src/x509/certificate.ts';
 import { cmsFormat, type CmsParameters } from '../../src/signatures/cms/cms.ts';
 import { usualProperties, type SignedProperties } from '../../src/signatures/signed-properties.ts';
 import { documentOf, joined, opensslVerifies, signedBy, softwareSigner } from './software-signer.ts';
@@ -44,7 +44,7 @@ const options: Record<string, Partial<SignedProperties>> = {
 const signer = softwareSigner('options', 'rsa');
 
 /** No real one: what depends on it is the same every time. */
-const certificate: ParsedCertificate = {
+const certificate: Certificate = {
   ...signer.certificate,
   der: Buffer.from('the certificate'),
   serialNumber: Uint8Array.of(5),

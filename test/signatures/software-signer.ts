@@ -1,5 +1,5 @@
 import { constants, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
-import { parseCertificateText } from '../../src/certificates/x509.ts';
+import { readCertificateText } from '../../src/x509/certificate.ts';
 import type { Content } from '../../src/documents/content.ts';
 import { contentPieces } from '../../src/documents/content-pieces.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
@@ -25,7 +25,7 @@ export function softwareSigner(name: string, kind: 'rsa' | 'ec' = 'ec', serialNu
   const pem = openssl(['req', '-x509', '-key', '{key}', '-subj', `/CN=${name}`, '-days', '2', '-set_serial', serialNumber], {
     key: keyPem(privateKey),
   });
-  const certificate = parseCertificateText(pem);
+  const certificate = readCertificateText(pem);
   const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const algorithm: SignatureAlgorithm = kind === 'ec' ? { scheme: 'ECDSA', hash: 'sha256' } : { scheme: 'RSA_PKCS1', hash: 'sha256' };
   return { privateKey, pem, certificate, publicKey, issuers: [certificate.der], algorithm };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
+import { openStateStore } from '../../src/state/threaded-store.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { databases } from './databases.ts';
 

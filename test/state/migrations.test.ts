@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openSqliteStore } from '../../src/state/state-store.ts';
+import { openSqliteStore } from '../../src/state/threaded-store.ts';
 
 let directory: string;
 

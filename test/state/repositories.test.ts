@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StateConfig } from '../../src/config/state-config.ts';
-import { openStateStore, type StateStore } from '../../src/state/state-store.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
+import { openStateStore } from '../../src/state/threaded-store.ts';
 import { deciding, step, type Step } from '../../src/state/step.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { databases } from './databases.ts';

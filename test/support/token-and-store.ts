@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { openSqliteStore, type StateStore } from '../../src/state/state-store.ts';
+import type { StateStore } from '../../src/state/state-store.ts';
+import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { scratchToken } from './scratch-token.ts';
 import { recordingLog } from './silent-log.ts';

@@ -7,7 +7,7 @@ import { vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { registerClient } from '../../src/clients/registry.ts';
 import { loadTokenConfig } from '../../src/config/config.ts';
-import { openStateStore } from '../../src/state/state-store.ts';
+import { openStateStore } from '../../src/state/threaded-store.ts';
 import { DaemonProcess } from './daemon-process.ts';
 import { ScratchPostgresql } from './postgresql.ts';
 import type { QuickstartEnvironment } from './quickstart-environment.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { pathCertificate, type PathCertificate } from '../../src/certificates/path/path-certificate.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { readTimeStampRequest, timeStampRequest, type MessageImprint } from '../../src/timestamp/request.ts';
@@ -45,7 +45,7 @@ function authorityOf(options: IssueOptions = {}, oddities: Oddities = {}): TimeS
   const { issuer = root, spoil = (value) => value, hash = 'sha256', offMs = 0 } = oddities;
   const { files = issuer.issue('Stamper', { extendedKeyUsage: 'critical,timeStamping', ...options }) } = oddities;
   const key = createPrivateKey(readFileSync(files.key));
-  const certificate = parseCertificate(derOf(files));
+  const certificate = readCertificate(derOf(files));
   const hashes = new Set(['sha256', 'sha384', 'sha512'] as const);
   return new TimeStampAuthority(
     {

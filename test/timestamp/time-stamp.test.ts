@@ -10,9 +10,9 @@ import { assert, constantFrom, integer, property } from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { bytesBetween, bytesInMemory } from '../../src/asn1/byte-source.ts';
 import * as der from '../../src/asn1/der.ts';
-import { pathCertificate } from '../../src/certificates/path/path-certificate.ts';
+import { pathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
 import { signedData } from '../../src/cms/signed-data.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
@@ -64,7 +64,7 @@ async function stamper(
   });
   const hash = keyType === 'P-384' ? 'sha384' : 'sha256';
   const signer: TokenSigner = {
-    certificate: parseCertificate(certificate),
+    certificate: readCertificate(certificate),
     chain: [certificate, ...authority.issuer.chain],
     algorithm: keyType === 'RSA-2048' ? { scheme: 'RSA_PKCS1', hash } : { scheme: 'ECDSA', hash },
     sign: signing(key).sign,

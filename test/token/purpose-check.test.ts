@@ -4,7 +4,7 @@ import * as der from '../../src/asn1/der.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
 import { children, readAll } from '../../src/asn1/reader.ts';
 import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
-import { readTbsCertificate } from '../../src/certificates/tbs-certificate.ts';
+import { readTbsCertificate } from '../../src/x509/tbs-certificate.ts';
 import { checkDer, DerWalk, NotFit } from '../../src/token/host/purposes/der-walk.ts';
 import { checkCertificateList } from '../../src/token/host/purposes/certificate-list.ts';
 import { purposeFault, type ServedBy } from '../../src/token/host/purposes/purposes.ts';

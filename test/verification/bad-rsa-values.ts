@@ -1,6 +1,6 @@
 import { constants, createHash, privateEncrypt, sign, type KeyObject } from 'node:crypto';
 import * as der from '../../src/asn1/der.ts';
-import { hashOids } from '../../src/certificates/signature-identifier.ts';
+import { hashOids } from '../../src/x509/signature-identifier.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../../src/token/signature-algorithm.ts';
 import { digestInfo, paddedBlock } from '../support/forged-values.ts';
 

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hashOids } from '../../src/certificates/signature-identifier.ts';
+import { hashOids } from '../../src/x509/signature-identifier.ts';
 import type { DataAlgorithm } from '../../src/verification/verify-value.ts';
 import { forgedByCubeRoot } from '../support/forged-values.ts';
 import { badEcdsaValues, badEd25519Values } from './bad-curve-values.ts';

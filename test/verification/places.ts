@@ -2,9 +2,9 @@ import { createHash, type KeyObject } from 'node:crypto';
 import * as der from '../../src/asn1/der.ts';
 import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
-import { certificateVerifies } from '../../src/certificates/issued-by.ts';
-import { pathCertificate } from '../../src/certificates/path/path-certificate.ts';
-import { parseCertificate } from '../../src/certificates/x509.ts';
+import { certificateVerifies } from '../../src/x509/issued-by.ts';
+import { pathCertificate } from '../../src/x509/path/path-certificate.ts';
+import { readCertificate } from '../../src/x509/certificate.ts';
 import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from '../../src/cms/algorithm-identifier.ts';
 import { signedData } from '../../src/cms/signed-data.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
@@ -81,7 +81,7 @@ export const placesForMessages: readonly Place[] = [
     verifies(key, algorithm, message, value) {
       if (!isOurs(algorithm)) return false;
       const certificate = certificateOf(key, algorithm);
-      const { issuer, serialNumber } = parseCertificate(certificate);
+      const { issuer, serialNumber } = readCertificate(certificate);
       const signerInfo = der.sequence(
         der.integer(1),
         der.sequence(issuer, der.tagged(0x02, serialNumber)),

@@ -31,7 +31,7 @@ export async function certificateList(
   }
   const { name, signatureAlgorithm, subjectPublicKeyInfo, subjectKeyIdentifier } = signer;
   const extensions = [
-    authorityKeyIdentifier({ subjectPublicKeyInfo, ...(subjectKeyIdentifier === undefined ? {} : { subjectKeyIdentifier }) }),
+    authorityKeyIdentifier({ subjectPublicKeyInfo, subjectKeyIdentifier }),
     extension(oids.crlNumber, der.integer(number)),
     ...(expiredFrom === undefined ? [] : [extension(oids.expiredCertsOnCrl, der.generalizedTime(expiredFrom))]),
   ];

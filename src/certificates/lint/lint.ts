@@ -1,7 +1,7 @@
 import { DerError, readAll } from '../../asn1/reader.ts';
 import { Refusal } from '../../result-codes.ts';
-import { readTbsCertificate } from '../tbs-certificate.ts';
-import type { ParsedCertificate } from '../x509.ts';
+import { readTbsCertificate } from '../../x509/tbs-certificate.ts';
+import type { Certificate } from '../../x509/certificate.ts';
 import type { Rule, Subject } from './rule.ts';
 import { responderRules, rules } from './rules.ts';
 
@@ -9,16 +9,16 @@ import { responderRules, rules } from './rules.ts';
  * Reads a TBSCertificate of an end entity as a stranger would and applies every rule to it: what would give a bad certificate is not signed.
  * @throws {Refusal} ISSUANCE_REFUSED with the name of the rule and its source.
  */
-export function lintCertificate(tbs: Uint8Array, issuer: ParsedCertificate): void {
+export function lintCertificate(tbs: Uint8Array, issuer: Certificate): void {
   apply(rules, tbs, issuer);
 }
 
 /** The same for the certificate of a delegated OCSP responder. */
-export function lintResponderCertificate(tbs: Uint8Array, issuer: ParsedCertificate): void {
+export function lintResponderCertificate(tbs: Uint8Array, issuer: Certificate): void {
   apply(responderRules, tbs, issuer);
 }
 
-function apply(all: readonly Rule[], tbs: Uint8Array, issuer: ParsedCertificate): void {
+function apply(all: readonly Rule[], tbs: Uint8Array, issuer: Certificate): void {
   const subject: Subject = { tbs: read(tbs), tbsBytes: tbs.length, issuer };
   for (const rule of all) {
     const found = orNotReadable(() => rule.fault(subject));

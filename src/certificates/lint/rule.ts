@@ -1,12 +1,12 @@
-import type { ParsedCertificate } from '../x509.ts';
-import type { ReadExtension, TbsCertificate } from '../tbs-certificate.ts';
+import type { Certificate } from '../../x509/certificate.ts';
+import type { ReadExtension, TbsCertificate } from '../../x509/tbs-certificate.ts';
 
 /** What a rule looks at. */
 export interface Subject {
   readonly tbs: TbsCertificate;
   /** Length of the TBSCertificate in DER. */
   readonly tbsBytes: number;
-  readonly issuer: ParsedCertificate;
+  readonly issuer: Certificate;
 }
 
 /** A rule for certificates of end entities. It names itself and its source to whoever is refused by it. */

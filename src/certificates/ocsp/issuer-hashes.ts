@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ParsedCertificate } from '../x509.ts';
+import type { Certificate } from '../../x509/certificate.ts';
 import { certIdHashNames, type CertId, type CertIdHash } from './ocsp-request.ts';
 import { keyHash } from './ocsp-response.ts';
 
@@ -7,7 +7,7 @@ import { keyHash } from './ocsp-response.ts';
 export class IssuerHashes {
   readonly #hashes: ReadonlyMap<CertIdHash, { readonly name: Uint8Array; readonly key: Uint8Array }>;
 
-  constructor({ subject, subjectPublicKeyInfo }: Pick<ParsedCertificate, 'subject' | 'subjectPublicKeyInfo'>) {
+  constructor({ subject, subjectPublicKeyInfo }: Pick<Certificate, 'subject' | 'subjectPublicKeyInfo'>) {
     this.#hashes = new Map(
       certIdHashNames.map((name) => [name, { name: hash(name, subject, 'buffer'), key: keyHash(subjectPublicKeyInfo, name) }]),
     );

@@ -1,7 +1,7 @@
 import type { OcspConfig } from '../../config/authority-config.ts';
 import { parseKeyId } from '../../token/key-id.ts';
 import type { CertificateIssuer } from '../issue.ts';
-import { parseCertificate } from '../x509.ts';
+import { readCertificate } from '../../x509/certificate.ts';
 import { OcspResponder } from './ocsp-responder.ts';
 import type { ResponderTools } from './responder-keys.ts';
 import { serialNumberText } from './serial-number.ts';
@@ -123,6 +123,6 @@ export class OcspResponders {
 /** Certificates of authorities have no row in the state store: those that the configuration names count as issued. */
 function issuedUnder({ certificate }: CertificateIssuer, authorities: Authorities, others: readonly Uint8Array[]): ReadonlySet<string> {
   const ders = [...authorities.values()].flatMap(({ chain, otherChains = [] }) => [...chain, ...otherChains.flat()]);
-  const issued = [...ders, ...others].map(parseCertificate).filter(({ issuer }) => Buffer.compare(issuer, certificate.subject) === 0);
+  const issued = [...ders, ...others].map(readCertificate).filter(({ issuer }) => Buffer.compare(issuer, certificate.subject) === 0);
   return new Set(issued.map(({ serialNumber }) => serialNumberText(Buffer.from(serialNumber).toString('hex'))));
 }

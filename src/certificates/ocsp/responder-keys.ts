@@ -8,7 +8,7 @@ import { keyPurpose, newKeyId, parseKeyId, type KeyId } from '../../token/key-id
 import type { Token } from '../../token/token.ts';
 import { tokenSigner } from '../configured-authority.ts';
 import type { CertificateIssuer } from '../issue.ts';
-import { parseCertificate } from '../x509.ts';
+import { readCertificate } from '../../x509/certificate.ts';
 import type { ResponseSigner } from './ocsp-response.ts';
 import { responderCertificate } from './responder-certificate.ts';
 
@@ -111,7 +111,7 @@ export class ResponderKeys {
   }
 
   #responder({ generation, key_id: keyId, der }: OcspResponderRow): Responder {
-    const { subjectPublicKeyInfo, notBefore, notAfter } = parseCertificate(der);
+    const { subjectPublicKeyInfo, notBefore, notAfter } = readCertificate(der);
     const signer = tokenSigner(this.#tools.token, parseKeyId(keyId), subjectPublicKeyInfo);
     return { ...signer, subjectPublicKeyInfo, certificate: der, generation, notBefore, notAfter };
   }
@@ -141,7 +141,7 @@ export class ResponderKeys {
         now: store.now(),
         lifetimeMs: this.#config.certificateHours * hourMs,
       });
-      const { notBefore, notAfter } = parseCertificate(der);
+      const { notBefore, notAfter } = readCertificate(der);
       const times = { not_before: notBefore.getTime(), not_after: notAfter.getTime() };
       const row = { authority, signer: this.#signer, generation, key_id: id, der, ...times };
       if (await this.#take(row)) {

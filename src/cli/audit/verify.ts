@@ -7,7 +7,7 @@ import { AccountComparison } from '../../audit/compare-account.ts';
 import { verifyAuditLog } from '../../audit/verify.ts';
 import { loadConfig } from '../../config/config.ts';
 import { accountDirectoryOf } from '../../config/token-config.ts';
-import { readStateStore } from '../../state/state-store.ts';
+import { readStateStore } from '../../state/threaded-store.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { pem } from '../../certificates/pem.ts';
+import { pem } from '../../x509/pem.ts';
 import type { PublicationUrls } from '../../config/profile.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';

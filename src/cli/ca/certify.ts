@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { loadAuthority } from '../../certificates/configured-authority.ts';
 import { certifyAuthority } from '../../certificates/new-authority.ts';
-import { parseCertificate } from '../../certificates/x509.ts';
+import { readCertificate } from '../../x509/certificate.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
 import { publishedUrls, writeNew } from './authority-files.ts';
@@ -24,7 +24,7 @@ export async function caCertify(configPath: string, options: z.output<typeof Cer
   const settings = { years: yearsOf(options.years, '--years'), ...publishedUrls(options.publicUrl, options.by) };
   return withOperatorToken(configPath, async (token) => {
     const der = await certifyAuthority(token, loadAuthority(token, by), loadAuthority(token, authority), settings);
-    const { sha1Fingerprint, notAfter } = parseCertificate(der);
+    const { sha1Fingerprint, notAfter } = readCertificate(der);
     const certificate = writeNew(options.directory, options.file, 'CERTIFICATE', der);
     const json = { certificate, sha1: sha1Fingerprint, notAfter: notAfter.toISOString() };
     return {

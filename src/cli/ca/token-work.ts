@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { administrationStep } from '../../audit/audited-request.ts';
 import { tellingToken } from '../../audit/told-uses.ts';
 import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
-import { openStateStore } from '../../state/state-store.ts';
+import { openStateStore } from '../../state/threaded-store.ts';
 import type { Step } from '../../state/step.ts';
 import { storeKeyJournal } from '../../keys/store-key-journal.ts';
 import { TokenClient } from '../../token/client/token-client.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { checkAuthorityKey, loadAuthority, readChain } from '../../certificates/configured-authority.ts';
 import type { RehearsingIssuer } from '../../certificates/issue.ts';
 import { checkProfiles } from '../../certificates/profile-check.ts';
-import { parseCertificateText } from '../../certificates/x509.ts';
+import { readCertificateText } from '../../x509/certificate.ts';
 import { ConfigError, type Config } from '../../config/config.ts';
 import { loadTimeStampSigner } from '../../timestamp/load-signer.ts';
 import { connectToHost } from '../../token/operator/host-questions.ts';
@@ -35,7 +35,7 @@ export function checkTenantProfiles(findings: Findings, { tenants, certificateAu
   for (const [name, { certificate, urls }] of Object.entries(certificateAuthorities)) {
     try {
       // Which algorithm it signs with changes nothing that the lint looks at.
-      authorities.set(name, { certificate: parseCertificateText(readFileSync(certificate)), signatureAlgorithm: 'ecdsaWithSHA256', urls });
+      authorities.set(name, { certificate: readCertificateText(readFileSync(certificate)), signatureAlgorithm: 'ecdsaWithSHA256', urls });
     } catch {
       // Said of the authority already.
     }

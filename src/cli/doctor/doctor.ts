@@ -4,7 +4,7 @@ import { whatToDo } from '../../admin/stand-by-commands.ts';
 import { ClientView, StatusView } from '../../admin/views.ts';
 import { ageInWords, compareState } from '../../audit/compare-state.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
-import { readStateStore } from '../../state/state-store.ts';
+import { readStateStore } from '../../state/threaded-store.ts';
 import { configCheck } from '../config/check.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';

@@ -1,4 +1,4 @@
-import type { Schema } from './openapi.ts';
+import type { Schema } from './schema.ts';
 
 /** A field as the page shows it. */
 export interface FieldRow {

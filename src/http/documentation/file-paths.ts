@@ -1,4 +1,4 @@
-import type { Schema } from './openapi.ts';
+import type { Schema } from './schema.ts';
 
 /** An operation of the file transfer store as OpenAPI writes it. */
 export interface FileOperation {

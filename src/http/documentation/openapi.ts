@@ -3,17 +3,7 @@ import type { Operation, ResultSpelling } from '../../operations/operation.ts';
 import { resultCodes } from '../../result-codes.ts';
 import { apiVersion } from '../send.ts';
 import type { FilePaths } from './file-paths.ts';
-
-/** A JSON Schema (2020-12), as far as the documentation looks into it. */
-export interface Schema {
-  readonly type?: string;
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly enum?: readonly (string | number)[];
-  readonly [keyword: string]: unknown;
-}
+import type { Schema } from './schema.ts';
 
 export interface OpenApiResponse {
   readonly description: string;

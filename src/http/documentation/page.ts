@@ -2,7 +2,8 @@ import { resultCodes } from '../../result-codes.ts';
 import { fieldRows } from './field-rows.ts';
 import { html, type Html } from './html.ts';
 import type { FilePaths } from './file-paths.ts';
-import { problemStatuses, type OpenApiDocument, type OpenApiOperation, type OperationPaths, type Schema } from './openapi.ts';
+import { problemStatuses, type OpenApiDocument, type OpenApiOperation, type OperationPaths } from './openapi.ts';
+import type { Schema } from './schema.ts';
 import { styleSheet } from './style-sheet.ts';
 
 const maxDepth = 8;

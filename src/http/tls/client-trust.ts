@@ -1,5 +1,5 @@
 import { createHash, type X509Certificate } from 'node:crypto';
-import { isIssuedBy } from '../../certificates/issued-by.ts';
+import { isIssuedBy } from '../../x509/issued-by.ts';
 import { serialText, type CertificateList } from '../../revocation/certificate-list.ts';
 
 /** A CRL whose signature holds, and the CA that signed it. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { isIssuedBy } from '../../certificates/issued-by.ts';
+import { isIssuedBy } from '../../x509/issued-by.ts';
 import type { Config } from '../../config/config.ts';
 import { ClientTrust, type SignedList } from './client-trust.ts';
 import { tlsPolicy } from './policy.ts';

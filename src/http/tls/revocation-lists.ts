@@ -1,10 +1,10 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import { DerError, readAll } from '../../asn1/reader.ts';
-import type { KnownHash } from '../../certificates/signature-identifier.ts';
-import { verificationRule } from '../../certificates/verification-rule.ts';
-import { parseCertificate } from '../../certificates/x509.ts';
+import type { KnownHash } from '../../x509/signature-identifier.ts';
+import { verificationRule } from '../../x509/verification-rule.ts';
+import { readCertificate } from '../../x509/certificate.ts';
 import { ConfigError } from '../../config/config.ts';
-import { parseCertificateList, type CertificateList } from '../../revocation/certificate-list.ts';
+import { readCertificateList, type CertificateList } from '../../revocation/certificate-list.ts';
 import { dataVerifies } from '../../verification/verify-value.ts';
 import type { SignedList } from './client-trust.ts';
 
@@ -18,7 +18,7 @@ const weakHashes: ReadonlySet<KnownHash> = new Set<KnownHash>(['sha1', 'sha224']
 export function readRevocationLists(content: Buffer, file: string, authorities: readonly X509Certificate[]): SignedList[] {
   return listsIn(content, file).map((der) => {
     const list = parsed(der, file);
-    const named = authorities.filter((authority) => Buffer.compare(parseCertificate(authority.raw).subject, list.issuer) === 0);
+    const named = authorities.filter((authority) => Buffer.compare(readCertificate(authority.raw).subject, list.issuer) === 0);
     if (named.length === 0) throw new TlsMaterialError(`${file}: the CRL is of none of the clients' certificate authorities`);
     const authority = named.find(({ publicKey }) => signatureHolds(list, publicKey));
     if (authority === undefined) throw new TlsMaterialError(`${file}: the CRL's signature is not that of the CA that it names`);
@@ -44,7 +44,7 @@ function listsIn(content: Buffer, file: string): Buffer[] {
 
 function parsed(der: Buffer, file: string): CertificateList {
   try {
-    return parseCertificateList(der);
+    return readCertificateList(der);
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
     throw new TlsMaterialError(`${file}: the CRL cannot be used: ${error.message}`);

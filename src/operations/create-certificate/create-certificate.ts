@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { issuingChainRow } from '../../certificates/chains.ts';
-import { distinguishedNameText } from '../../certificates/distinguished-name.ts';
+import { distinguishedNameText } from '../../x509/distinguished-name.ts';
 import { certificateExtensions } from '../../certificates/extensions.ts';
 import { certificateInFormat } from '../../certificates/formats.ts';
 import { issueCertificate, rehearse, validity } from '../../certificates/issue.ts';

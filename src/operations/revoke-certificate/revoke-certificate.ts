@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DerError } from '../../asn1/reader.ts';
 import { revocationReasons } from '../../certificates/revocation-reasons.ts';
 import type { RevocationChange } from '../../certificates/revocations.ts';
-import { parseCertificateText } from '../../certificates/x509.ts';
+import { readCertificateText } from '../../x509/certificate.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import { parseKeyReferenceId, type KeyRecord, type KeyReferenceId } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
@@ -82,7 +82,7 @@ function needsSecret({ password, authToken }: RevokeCertificateRequest, tenant: 
 /** @throws {Refusal} FIELD_INVALID */
 function certificateIn({ certificate }: RevokeCertificateRequest): Uint8Array {
   try {
-    return parseCertificateText(certificate).der;
+    return readCertificateText(certificate).der;
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
     throw new Refusal('FIELD_INVALID', { at: '/certificate', message: 'not a certificate: base64 of its DER, or of PEM text' });

@@ -1,4 +1,4 @@
-import type { ParsedCertificate } from '../../certificates/x509.ts';
+import type { Certificate } from '../../x509/certificate.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { CmsParameters } from '../../signatures/cms/cms.ts';
 import type { SignedProperties } from '../../signatures/signed-properties.ts';
@@ -31,7 +31,7 @@ export function requestedCms(options: XP7Signature): RequestedCms {
 export function cmsParameters(
   { detached, properties, coSigning }: RequestedCms,
   algorithm: SignatureAlgorithm,
-  certificate: ParsedCertificate,
+  certificate: Certificate,
 ): CmsParameters {
   checkSigningTime(properties, certificate, at);
   return { algorithm, detached, properties, coSigning };

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ParsedCertificate } from '../../certificates/x509.ts';
+import type { Certificate } from '../../x509/certificate.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { usualProperties, type CommitmentType, type ExplicitPolicy, type SignedProperties } from '../../signatures/signed-properties.ts';
@@ -45,7 +45,7 @@ function signingTimeAsked({ signingTime: { source = 'SYSTEM', time } = {} }: Fie
  * A time that the caller claims lies within the validity of the signer certificate (formats, All formats).
  * @throws {Refusal} FIELDS_INCONSISTENT
  */
-export function checkSigningTime({ signingTime }: SignedProperties, { notBefore, notAfter }: ParsedCertificate, at: string): void {
+export function checkSigningTime({ signingTime }: SignedProperties, { notBefore, notAfter }: Certificate, at: string): void {
   if (!(signingTime instanceof Date) || (signingTime >= notBefore && signingTime <= notAfter)) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: `${at}/signingTime/time`,

@@ -1,5 +1,5 @@
 import { children, readAll } from '../../asn1/reader.ts';
-import type { PathCertificate } from '../../certificates/path/path-certificate.ts';
+import type { PathCertificate } from '../../x509/path/path-certificate.ts';
 import type { Evidence, InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { CheckedToken } from '../../timestamp/check-token.ts';

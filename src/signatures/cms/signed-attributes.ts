@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
-import type { ParsedCertificate } from '../../certificates/x509.ts';
+import type { Certificate } from '../../x509/certificate.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import type { SignedProperties } from '../signed-properties.ts';
@@ -10,7 +10,7 @@ import { commitmentTypeIndication, signaturePolicy, signerAttributes, signerLoca
 export interface SignedAttributes {
   readonly contentType: string;
   readonly contentDigest: Uint8Array;
-  readonly certificate: ParsedCertificate;
+  readonly certificate: Certificate;
   readonly hash: HashName;
   readonly now: Date;
   readonly properties: SignedProperties;
@@ -42,7 +42,7 @@ function attribute(type: string, value: Uint8Array): Uint8Array {
 }
 
 /** SigningCertificateV2 (RFC 5035 §3) with one ESSCertIDv2; SHA-256 is the default and left out, as DER wants. */
-function signingCertificateV2(certificate: ParsedCertificate, hash: HashName): Uint8Array {
+function signingCertificateV2(certificate: Certificate, hash: HashName): Uint8Array {
   // SHA-1 has no place in signing-certificate-v2 of a baseline signature: the certificate's hash stays SHA-256 then.
   const certificateHash = hash === 'sha1' ? 'sha256' : hash;
   const digest = createHash(certificateHash).update(certificate.der).digest();

@@ -1,6 +1,6 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { windowsBetween } from '../../asn1/byte-source.ts';
-import type { ParsedCertificate } from '../../certificates/x509.ts';
+import type { Certificate } from '../../x509/certificate.ts';
 import type { Content, OpenFile } from '../../documents/content.ts';
 import type { SignedFile } from '../../documents/content-pieces.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
@@ -13,7 +13,7 @@ import { oids } from '../../asn1/object-identifiers.ts';
 
 export interface ExpectedSignature {
   readonly algorithm: SignatureAlgorithm;
-  readonly certificate: ParsedCertificate;
+  readonly certificate: Certificate;
   readonly publicKey: KeyObject;
   readonly contentType: string;
   readonly contentDigest: Uint8Array;

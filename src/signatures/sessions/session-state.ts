@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseCertificate } from '../../certificates/x509.ts';
+import { readCertificate } from '../../x509/certificate.ts';
 import { hashNames, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { readPublicKey } from '../../verification/public-key.ts';
 import { AskedLevel } from '../asked-level.ts';
@@ -66,7 +66,7 @@ export function sessionState(text: string): SessionState {
   const documents = stored.map(({ id, fileName, contentBytes }) => ({ id, fileName, contentBytes }));
   if (prepared === undefined) return { documents, signing: { kind: 'bare', algorithm: bare?.algorithm } };
   const { format, algorithm, level, issuers } = prepared;
-  const certificate = parseCertificate(prepared.certificate);
+  const certificate = readCertificate(prepared.certificate);
   const publicKey = readPublicKey(certificate.subjectPublicKeyInfo);
   const each = prepared.documents.map(({ digest, needsContent, state }) => ({
     digest,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
 import { children, DerError, readAll } from '../../asn1/reader.ts';
-import type { ValidPath } from '../../certificates/path/check-path.ts';
-import { PathFault } from '../../certificates/path/path-fault.ts';
-import { findPath } from '../../certificates/path/find-path.ts';
-import { pathCertificate, type PathCertificate } from '../../certificates/path/path-certificate.ts';
+import type { ValidPath } from '../../x509/path/check-path.ts';
+import { PathFault } from '../../x509/path/path-fault.ts';
+import { findPath } from '../../x509/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../../x509/path/path-certificate.ts';
 import { crlStatus } from '../../revocation/crl-status.ts';
 import { readCrl, type Crl } from '../../revocation/crl.ts';
 import { readOcspAnswer, type OcspAnswer } from '../../revocation/ocsp-answer.ts';

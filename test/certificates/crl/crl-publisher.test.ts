@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { CrlPublisher, type CrlSettings } from '../../../src/certificates/crl/crl-publisher.ts';
 import type { CertificateIssuer } from '../../../src/certificates/issue.ts';
 import type { StateConfig } from '../../../src/config/state-config.ts';
-import { openStateStore, type StateStore } from '../../../src/state/state-store.ts';
+import type { StateStore } from '../../../src/state/state-store.ts';
+import { openStateStore } from '../../../src/state/threaded-store.ts';
 import { databases } from '../../state/databases.ts';
 import { openssl } from '../../support/openssl.ts';
 import { recordingLog } from '../../support/silent-log.ts';

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import * as der from '../../../src/asn1/der.ts';
 import { oids } from '../../../src/asn1/object-identifiers.ts';
 import { children, readAll } from '../../../src/asn1/reader.ts';
-import type { ParsedCertificate } from '../../../src/certificates/x509.ts';
+import type { Certificate } from '../../../src/x509/certificate.ts';
 
 type Hash = 'sha1' | 'sha256' | 'sha384' | 'sha512';
 
 /** CertID of a certificate of the issuer, as clients write it. */
 export function certId(
-  { subject, subjectPublicKeyInfo }: Pick<ParsedCertificate, 'subject' | 'subjectPublicKeyInfo'>,
+  { subject, subjectPublicKeyInfo }: Pick<Certificate, 'subject' | 'subjectPublicKeyInfo'>,
   serialNumber: string,
   algorithm: Hash = 'sha1',
   parameters: readonly Uint8Array[] = [der.nullValue()],

@@ -10,7 +10,7 @@ import { ClientRegistry, registerClient } from '../../../src/clients/registry.ts
 import { Config } from '../../../src/config/config.ts';
 import { MalformedRequests } from '../../../src/http/malformed.ts';
 import { callerOf, createApiListener } from '../../../src/http/mtls-listener.ts';
-import { openSqliteStore } from '../../../src/state/state-store.ts';
+import { openSqliteStore } from '../../../src/state/threaded-store.ts';
 import { recordingLog } from '../../support/silent-log.ts';
 import { OpenConnection } from './open-connection.ts';
 import { authority, serverCertificate } from './scratch-listener.ts';

@@ -1,12 +1,12 @@
 import { createPublicKey } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { parseCertificateText } from '../../../src/certificates/x509.ts';
+import { readCertificateText } from '../../../src/x509/certificate.ts';
 import type { AskedLevel } from '../../../src/signatures/asked-level.ts';
 import { sessionState, sessionText, type SessionState } from '../../../src/signatures/sessions/session-state.ts';
 import { outsideAuthority } from '../../support/outside-signer.ts';
 
 const signer = outsideAuthority().certify('P-256');
-const certificate = parseCertificateText(signer.certificate);
+const certificate = readCertificateText(signer.certificate);
 const asked: AskedLevel = {
   level: 'LTA',
   timeStamp: {

@@ -7,7 +7,8 @@ import type { StateConfig } from '../../../src/config/state-config.ts';
 import type { Content } from '../../../src/documents/content.ts';
 import { Sessions, type SessionOptions } from '../../../src/signatures/sessions/sessions.ts';
 import type { SessionState } from '../../../src/signatures/sessions/session-state.ts';
-import { openStateStore, type StateStore } from '../../../src/state/state-store.ts';
+import type { StateStore } from '../../../src/state/state-store.ts';
+import { openStateStore } from '../../../src/state/threaded-store.ts';
 import { databases } from '../../state/databases.ts';
 import { recordingLog } from '../../support/silent-log.ts';
 

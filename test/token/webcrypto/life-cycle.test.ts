@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { tokenCustody } from '../../../src/keys/custody.ts';
 import { Keyring } from '../../../src/keys/keyring.ts';
 import { storeKeyJournal } from '../../../src/keys/store-key-journal.ts';
-import { openSqliteStore } from '../../../src/state/state-store.ts';
+import { openSqliteStore } from '../../../src/state/threaded-store.ts';
 import { TokenClient } from '../../../src/token/client/token-client.ts';
 import { serviceKeys, type ServiceKeys } from '../../../src/token/service-keys.ts';
 import { TokenUnavailable } from '../../../src/token/token.ts';

@@ -1,7 +1,7 @@
 import { TokenClient } from '../../../src/token/client/token-client.ts';
 import { loadTokenConfig } from '../../../src/config/config.ts';
 import { storeKeyJournal } from '../../../src/keys/store-key-journal.ts';
-import { openSqliteStore } from '../../../src/state/state-store.ts';
+import { openSqliteStore } from '../../../src/state/threaded-store.ts';
 import { serviceKeys } from '../../../src/token/service-keys.ts';
 import { TokenCrypto } from '../../../src/token/webcrypto/token-crypto.ts';
 

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
 import { DerError } from '../../src/asn1/reader.ts';
-import { distinguishedNameText } from '../../src/certificates/distinguished-name.ts';
+import { distinguishedNameText } from '../../src/x509/distinguished-name.ts';
 import { signedCertificate } from '../../src/certificates/signed-certificate.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
 import type { SubjectFields } from '../../src/certificates/subject-fields.ts';
-import { openssl } from './openssl.ts';
-import { signing, softwareKey } from './software-authority.ts';
+import { openssl } from '../certificates/openssl.ts';
+import { signing, softwareKey } from '../certificates/software-authority.ts';
 
 /** The subject of a certificate as OpenSSL writes it. */
 async function opensslName(name: Uint8Array): Promise<string> {

@@ -1,36 +1,7 @@
-import { children, DerError, readAll, type DerElement } from '../../asn1/reader.ts';
-import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
 import { isWithin } from './canonical-name.ts';
 import type { Effort } from './effort.ts';
-import { generalName, type GeneralName } from './general-names.ts';
-
-/** The extension nameConstraints (RFC 5280 4.2.1.10). */
-export interface NameConstraints {
-  readonly permitted: readonly GeneralName[];
-  readonly excluded: readonly GeneralName[];
-}
-
-/** @throws {DerError}, for a minimum or maximum too, which RFC 5280 does not use */
-export function readNameConstraints(value: Uint8Array): NameConstraints {
-  const fields = new SequenceFields(expectTag(readAll(value), 0x30));
-  const permitted = fields.tag === 0xa0 ? subtrees(fields.next()) : [];
-  const excluded = fields.tag === 0xa1 ? subtrees(fields.next()) : [];
-  fields.end();
-  return { permitted, excluded };
-}
-
-function subtrees(element: DerElement): GeneralName[] {
-  return children(element).map((subtree) => {
-    const fields = new SequenceFields(expectTag(subtree, 0x30));
-    const base = generalName(fields.next());
-    if (fields.tag === 0x80) {
-      const minimum = fields.next();
-      if (minimum.content.length !== 1 || minimum.content[0] !== 0) throw new DerError('a subtree with a minimum', minimum.start);
-    }
-    fields.end();
-    return base;
-  });
-}
+import type { GeneralName } from './general-names.ts';
+import type { NameConstraints } from './name-constraints.ts';
 
 /** All constraints that stand above a certificate: each one of them has to be kept. */
 export class NameRules {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { PathFault } from '../../../src/certificates/path/path-fault.ts';
-import { findPath } from '../../../src/certificates/path/find-path.ts';
-import { pathCertificate, type PathCertificate } from '../../../src/certificates/path/path-certificate.ts';
+import { PathFault } from '../../../src/x509/path/path-fault.ts';
+import { findPath } from '../../../src/x509/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
 
 const Case = z.object({
   number: z.string(),

@@ -2,10 +2,10 @@ import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:cry
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as der from '../../../src/asn1/der.ts';
 import { oids } from '../../../src/asn1/object-identifiers.ts';
-import { checkPath, type PathOptions, type ValidPath } from '../../../src/certificates/path/check-path.ts';
-import { Effort, TooMuchEffort } from '../../../src/certificates/path/effort.ts';
-import { pathCertificate, type PathCertificate } from '../../../src/certificates/path/path-certificate.ts';
-import { PathFault } from '../../../src/certificates/path/path-fault.ts';
+import { checkPath, type PathOptions, type ValidPath } from '../../../src/x509/path/check-path.ts';
+import { Effort, TooMuchEffort } from '../../../src/x509/path/effort.ts';
+import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
+import { PathFault } from '../../../src/x509/path/path-fault.ts';
 import { signedCertificate } from '../../../src/certificates/signed-certificate.ts';
 import { basicConstraints, extension, extendedKeyUsage, keyUsage, type Extension } from '../../../src/certificates/standard-extensions.ts';
 import { subjectName } from '../../../src/certificates/subject.ts';

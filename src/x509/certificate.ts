@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto';
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
-import { readTbsCertificate } from './tbs-certificate.ts';
+import { readTbsCertificate, type ReadExtension } from './tbs-certificate.ts';
 
-/** What this service needs to know of a certificate (RFC 5280 §4.1). The byte fields share the memory of `der`. */
-export interface ParsedCertificate {
+/** An X.509 certificate (RFC 5280 §4.1). The byte fields share the memory of `der`. */
+export interface Certificate {
   readonly der: Uint8Array;
   /** Content octets of the INTEGER. */
   readonly serialNumber: Uint8Array;
+  /** 0 for version 1, as encoded. */
+  readonly version: number;
   /** DER of the Name. */
   readonly issuer: Uint8Array;
   /** DER of the Name. */
@@ -17,22 +19,24 @@ export interface ParsedCertificate {
   readonly subjectPublicKeyInfo: Uint8Array;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  readonly subjectKeyIdentifier?: Uint8Array;
+  readonly subjectKeyIdentifier: Uint8Array | undefined;
   /** Lower-case hexadecimal. */
   readonly sha1Fingerprint: string;
   readonly isCa: boolean;
+  /** By object identifier, in the order of the certificate. */
+  readonly extensions: ReadonlyMap<string, ReadExtension>;
 }
 
 const tagOf = { boolean: 0x01, bitString: 0x03, octetString: 0x04, sequence: 0x30 } as const;
 
-/** Many times any real certificate; a bound on what is taken apart. */
-export const maxCertificateBytes = 262_144;
+/** Many times the size of any real certificate. */
+const maxCertificateBytes = 262_144;
 
 /**
  * Reads an X.509 certificate of any version (RFC 5280 §4.1). Signature and validity are not judged.
  * @throws {DerError} for anything else, and for bytes after it.
  */
-export function parseCertificate(der: Uint8Array): ParsedCertificate {
+export function readCertificate(der: Uint8Array): Certificate {
   if (der.length > maxCertificateBytes) throw new DerError(`a certificate of more than ${maxCertificateBytes} octets`, 0);
   const outer = new SequenceFields(expectTag(readAll(der), tagOf.sequence));
   const tbs = readTbsCertificate(outer.next(tagOf.sequence));
@@ -42,19 +46,21 @@ export function parseCertificate(der: Uint8Array): ParsedCertificate {
   // RFC 5280 4.1.1.2: a signature algorithm outside of what is signed must be the one inside.
   if (Buffer.compare(tbs.algorithm.raw, algorithm.raw) !== 0) throw new DerError('two different signature algorithms', algorithm.start);
 
-  const { serialNumber, issuer, subject, subjectPublicKeyInfo, notBefore, notAfter, extensions } = tbs;
+  const { version, serialNumber, issuer, subject, subjectPublicKeyInfo, notBefore, notAfter, extensions } = tbs;
   const keyIdentifier = extensions.get(oids.subjectKeyIdentifier)?.value;
   return {
     der,
+    version,
     serialNumber,
     issuer,
     subject,
     subjectPublicKeyInfo,
     notBefore,
     notAfter,
-    ...(keyIdentifier === undefined ? {} : { subjectKeyIdentifier: expectTag(readAll(keyIdentifier), tagOf.octetString).content }),
+    subjectKeyIdentifier: keyIdentifier === undefined ? undefined : expectTag(readAll(keyIdentifier), tagOf.octetString).content,
     sha1Fingerprint: createHash('sha1').update(der).digest('hex'),
     isCa: readIsCa(extensions.get(oids.basicConstraints)?.value),
+    extensions,
   };
 }
 
@@ -62,12 +68,12 @@ export function parseCertificate(der: Uint8Array): ParsedCertificate {
  * Reads a certificate from DER, or from the first `CERTIFICATE` of a PEM text (RFC 7468 §5), given as bytes or as a string.
  * @throws {DerError}
  */
-export function parseCertificateText(input: string | Uint8Array): ParsedCertificate {
-  if (typeof input !== 'string' && input[0] === tagOf.sequence) return parseCertificate(input);
+export function readCertificateText(input: string | Uint8Array): Certificate {
+  if (typeof input !== 'string' && input[0] === tagOf.sequence) return readCertificate(input);
   const text = typeof input === 'string' ? input : Buffer.from(input).toString('latin1');
   const [, base64] = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/.exec(text) ?? [];
   if (base64 === undefined) throw new DerError('neither a certificate in DER nor one in PEM', 0);
-  return parseCertificate(Buffer.from(base64, 'base64'));
+  return readCertificate(Buffer.from(base64, 'base64'));
 }
 
 function readIsCa(basicConstraints: Uint8Array | undefined): boolean {

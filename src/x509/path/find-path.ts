@@ -78,17 +78,17 @@ function* issuersOf(
   at: Date,
   effort: Effort,
 ): Generator<PathCertificate, void> {
-  const { issuer, authorityKeyIdentifier: wanted } = certificate;
+  const { issuerName, authorityKeyIdentifier: wanted } = certificate;
   const rank = (one: PathCertificate): number =>
     (wanted !== undefined && one.subjectKeyIdentifier !== undefined && !isSame(wanted, one.subjectKeyIdentifier) ? 2 : 0) +
     (at < one.notBefore || at > one.notAfter ? 1 : 0);
-  const named = from.filter((one) => one.subject.key === issuer.key).toSorted((left, right) => rank(left) - rank(right));
+  const named = from.filter((one) => one.subjectName.key === issuerName.key).toSorted((left, right) => rank(left) - rank(right));
   for (const one of named) if (effort.isSignedBy(certificate, one)) yield one;
 }
 
 /** One name with one key: to pass it twice is a circle (RFC 4158 §2.4.2). */
 function isSameEntity(left: PathCertificate, right: PathCertificate): boolean {
-  return left.subject.key === right.subject.key && isSame(left.subjectPublicKeyInfo, right.subjectPublicKeyInfo);
+  return left.subjectName.key === right.subjectName.key && isSame(left.subjectPublicKeyInfo, right.subjectPublicKeyInfo);
 }
 
 function isSame(left: Uint8Array, right: Uint8Array): boolean {

@@ -2,10 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import * as fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { DerError } from '../../src/asn1/reader.ts';
-import { distinguishedNameText } from '../../src/certificates/distinguished-name.ts';
-import { parseCertificate, parseCertificateText } from '../../src/certificates/x509.ts';
-import { openssl, pem } from './openssl.ts';
-import { softwareAuthority } from './software-authority.ts';
+import { distinguishedNameText } from '../../src/x509/distinguished-name.ts';
+import { readCertificate, readCertificateText } from '../../src/x509/certificate.ts';
+import { openssl, pem } from '../certificates/openssl.ts';
+import { softwareAuthority } from '../certificates/software-authority.ts';
 
 let certificate: Uint8Array;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 test('reads what node:crypto reads', () => {
-  const parsed = parseCertificate(certificate);
+  const parsed = readCertificate(certificate);
   const node = new X509Certificate(certificate);
   expect(parsed.sha1Fingerprint).toBe(node.fingerprint.replaceAll(':', '').toLowerCase());
   expect(Buffer.from(parsed.serialNumber).toString('hex').replace(/^0+/, '').toUpperCase()).toBe(node.serialNumber.replace(/^0+/, ''));
@@ -37,19 +37,19 @@ test("reads openssl's own certificates, with two attributes in one RDN", () => {
     '/C=FR/CN=x+UID=y',
     '-multivalue-rdn',
   ]);
-  expect(distinguishedNameText(parseCertificateText(made).subject)).toMatch(/^(CN=x\+UID=y|UID=y\+CN=x),C=FR$/);
+  expect(distinguishedNameText(readCertificateText(made).subject)).toMatch(/^(CN=x\+UID=y|UID=y\+CN=x),C=FR$/);
 });
 
 test('reads PEM, with text around it, as string and as bytes', () => {
   const text = `subject=x\n${pem(certificate)}`;
   for (const input of [text, Buffer.from(text), certificate])
-    expect(parseCertificateText(input).sha1Fingerprint).toBe(parseCertificate(certificate).sha1Fingerprint);
-  expect(() => parseCertificateText('nothing')).toThrow(DerError);
-  expect(() => parseCertificateText(pem(certificate, 'PRIVATE KEY'))).toThrow(DerError);
+    expect(readCertificateText(input).sha1Fingerprint).toBe(readCertificate(certificate).sha1Fingerprint);
+  expect(() => readCertificateText('nothing')).toThrow(DerError);
+  expect(() => readCertificateText(pem(certificate, 'PRIVATE KEY'))).toThrow(DerError);
 });
 
 test('refuses bytes after the certificate', () => {
-  expect(() => parseCertificate(Buffer.concat([certificate, Buffer.of(0)]))).toThrow(DerError);
+  expect(() => readCertificate(Buffer.concat([certificate, Buffer.of(0)]))).toThrow(DerError);
 });
 
 test('whatever is damaged is read or refused with a DerError', () => {
@@ -59,7 +59,7 @@ test('whatever is damaged is read or refused with a DerError', () => {
       const damaged = certificate.slice(0, cut ?? undefined);
       for (const [at, octet] of changes) damaged[at % Math.max(damaged.length, 1)] = octet;
       try {
-        const parsed = parseCertificate(damaged);
+        const parsed = readCertificate(damaged);
         distinguishedNameText(parsed.subject);
       } catch (error) {
         expect(error).toBeInstanceOf(DerError);

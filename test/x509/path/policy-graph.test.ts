@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { oids } from '../../../src/asn1/object-identifiers.ts';
-import { PolicyGraph } from '../../../src/certificates/path/policy-graph.ts';
+import { PolicyGraph } from '../../../src/x509/path/policy-graph.ts';
 
 const { anyPolicy } = oids;
 const allowed = { anyPolicyAllowed: true };

@@ -4,9 +4,9 @@ import { array, assert, constantFrom, integer, property, uint8Array } from 'fast
 import * as der from '../../../src/asn1/der.ts';
 import { oids } from '../../../src/asn1/object-identifiers.ts';
 import { DerError } from '../../../src/asn1/reader.ts';
-import { PathFault } from '../../../src/certificates/path/path-fault.ts';
-import { findPath, validPaths } from '../../../src/certificates/path/find-path.ts';
-import { pathCertificate, type PathCertificate } from '../../../src/certificates/path/path-certificate.ts';
+import { PathFault } from '../../../src/x509/path/path-fault.ts';
+import { findPath, validPaths } from '../../../src/x509/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../../../src/x509/path/path-certificate.ts';
 import { signedCertificate } from '../../../src/certificates/signed-certificate.ts';
 import { basicConstraints, extendedKeyUsage, extension, generalNames, keyUsage } from '../../../src/certificates/standard-extensions.ts';
 import { subjectName } from '../../../src/certificates/subject.ts';

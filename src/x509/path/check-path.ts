@@ -1,6 +1,6 @@
 import { oids } from '../../asn1/object-identifiers.ts';
 import { Effort } from './effort.ts';
-import { NameRules } from './name-constraints.ts';
+import { NameRules } from './name-rules.ts';
 import { keyUsageBits, type PathCertificate } from './path-certificate.ts';
 import { PathFault } from './path-fault.ts';
 import { PolicyGraph } from './policy-graph.ts';
@@ -52,7 +52,7 @@ export function checkPath(anchor: PathCertificate, path: readonly PathCertificat
     if (!effort.isSignedBy(certificate, issuer)) fail("the signature is not of the issuer's key");
     if (options.at < certificate.notBefore) fail(`it is not valid before ${certificate.notBefore.toISOString()}`);
     if (options.at > certificate.notAfter) fail(`it is not valid after ${certificate.notAfter.toISOString()}`);
-    if (certificate.issuer.key !== issuer.subject.key) fail('its issuer has another name');
+    if (certificate.issuerName.key !== issuer.subjectName.key) fail('its issuer has another name');
     if (!certificate.isSelfIssued || isLast) checkNames(certificate, names, fail);
     graph.descend(certificate.policies, { anyPolicyAllowed: inhibitAnyPolicy > 0 || (!isLast && certificate.isSelfIssued) });
     if (explicitPolicy === 0 && graph.isEmpty) fail('no policy is valid for it, and one must be');
@@ -102,10 +102,10 @@ export function checkPath(anchor: PathCertificate, path: readonly PathCertificat
 
 /** RFC 5280 §6.1.3 (b), (c). Mailboxes in the subject count where there is no alternative name of that form (4.2.1.10). */
 function checkNames(certificate: PathCertificate, names: NameRules, fail: (message: string) => never): void {
-  const { subject, alternativeNames, subjectMailboxes } = certificate;
+  const { subjectName, alternativeNames, subjectMailboxes } = certificate;
   const hasMailboxes = alternativeNames.some(({ kind }) => kind === 'email');
   const all = [
-    ...(subject.relativeNames.length === 0 ? [] : [{ kind: 'directory' as const, name: subject }]),
+    ...(subjectName.relativeNames.length === 0 ? [] : [{ kind: 'directory' as const, name: subjectName }]),
     ...alternativeNames,
     ...(hasMailboxes ? [] : subjectMailboxes.map((text) => ({ kind: 'email' as const, text }))),
   ];

@@ -3,9 +3,8 @@ import { oids } from '../../asn1/object-identifiers.ts';
 import { foundOnce, readOnce } from '../../asn1/read-once.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
+import { readCertificate, type Certificate } from '../certificate.ts';
 import { certificateVerifies } from '../issued-by.ts';
-import { readTbsCertificate, type TbsCertificate } from '../tbs-certificate.ts';
-import { maxCertificateBytes } from '../x509.ts';
 import { canonicalName, type CanonicalName } from './canonical-name.ts';
 import { generalName, generalNames, type GeneralName } from './general-names.ts';
 import { readNameConstraints, type NameConstraints } from './name-constraints.ts';
@@ -31,21 +30,12 @@ const understood: ReadonlySet<string> = new Set([
 ]);
 
 /** A certificate with what path validation (RFC 5280 §6.1) reads of it. */
-export interface PathCertificate {
-  readonly der: Uint8Array;
-  readonly subject: CanonicalName;
-  /** DER of the Name. */
-  readonly subjectDer: Uint8Array;
-  readonly issuer: CanonicalName;
+export interface PathCertificate extends Certificate {
+  readonly subjectName: CanonicalName;
+  readonly issuerName: CanonicalName;
   readonly isSelfIssued: boolean;
-  /** 0 for version 1, as encoded. */
-  readonly version: number;
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-  readonly subjectPublicKeyInfo: Uint8Array;
   /** Undefined for a kind of key that OpenSSL cannot use without more. */
   readonly publicKey: KeyObject | undefined;
-  readonly isCa: boolean;
   readonly pathLength: number | undefined;
   /** Undefined where the extension is absent: every use is allowed then. */
   readonly keyUsage: ReadonlySet<number> | undefined;
@@ -59,10 +49,7 @@ export interface PathCertificate {
   readonly requireExplicitPolicy: number | undefined;
   readonly inhibitPolicyMapping: number | undefined;
   readonly inhibitAnyPolicy: number | undefined;
-  readonly subjectKeyIdentifier: Uint8Array | undefined;
   readonly authorityKeyIdentifier: Uint8Array | undefined;
-  /** Content octets of the INTEGER. */
-  readonly serialNumber: Uint8Array;
   /** Full names of the distribution points for all reasons and of the certificate's own issuer (RFC 5280 4.2.1.13). */
   readonly distributionPoints: readonly GeneralName[];
   /** Addresses of OCSP responders (RFC 5280 4.2.2.1). */
@@ -84,11 +71,8 @@ const memory = { entriesMax: 1000, entryMaxBytes: 16 * 1024 };
 export const pathCertificate: (der: Uint8Array) => PathCertificate = readOnce(readPathCertificate, memory);
 
 function readPathCertificate(der: Uint8Array): PathCertificate {
-  if (der.length > maxCertificateBytes) throw new DerError(`a certificate of more than ${maxCertificateBytes} octets`, 0);
-  const [tbsElement] = children(expectTag(readAll(der), tagOf.sequence));
-  if (tbsElement === undefined) throw new DerError('no certificate', 0);
-  const tbs = readTbsCertificate(tbsElement);
-  const { extensions } = tbs;
+  const certificate = readCertificate(der);
+  const { extensions } = certificate;
   const valueOf = (oid: string): Uint8Array | undefined => extensions.get(oid)?.value;
   const read = <T>(oid: string, reader: (element: DerElement) => T): T | undefined => {
     const value = valueOf(oid);
@@ -96,22 +80,17 @@ function readPathCertificate(der: Uint8Array): PathCertificate {
   };
   const x509 = openSslCertificate(der);
   const publicKey = publicKeyOf(x509);
-  const subject = canonicalName(tbs.subject);
-  const issuer = canonicalName(tbs.issuer);
+  const subjectName = canonicalName(certificate.subject);
+  const issuerName = canonicalName(certificate.issuer);
   const constraints = valueOf(oids.nameConstraints);
   const basic = read(oids.basicConstraints, basicConstraints);
   const purposes = read(oids.extendedKeyUsage, objectIdentifiers);
   const policyLimits = read(oids.policyConstraints, policyConstraints);
   return {
-    der,
-    subject,
-    subjectDer: tbs.subject,
-    issuer,
-    isSelfIssued: subject.key === issuer.key,
-    version: tbs.version,
-    notBefore: tbs.notBefore,
-    notAfter: tbs.notAfter,
-    subjectPublicKeyInfo: tbs.subjectPublicKeyInfo,
+    ...certificate,
+    subjectName,
+    issuerName,
+    isSelfIssued: subjectName.key === issuerName.key,
     publicKey,
     isCa: basic?.isCa ?? false,
     pathLength: basic?.pathLength,
@@ -121,16 +100,14 @@ function readPathCertificate(der: Uint8Array): PathCertificate {
         ? undefined
         : { critical: extensions.get(oids.extendedKeyUsage)?.critical ?? false, purposes: new Set(purposes) },
     alternativeNames: read(oids.subjectAltName, generalNames) ?? [],
-    subjectMailboxes: mailboxesOf(tbs),
+    subjectMailboxes: mailboxesOf(certificate),
     nameConstraints: constraints === undefined ? undefined : readNameConstraints(constraints),
     policies: read(oids.certificatePolicies, (list) => new Set(children(list).map((one) => firstIdentifier(one)))),
     policyMappings: read(oids.policyMappings, (list) => children(list).map(policyMapping)) ?? [],
     requireExplicitPolicy: policyLimits?.requireExplicitPolicy,
     inhibitPolicyMapping: policyLimits?.inhibitPolicyMapping,
     inhibitAnyPolicy: read(oids.inhibitAnyPolicy, (element) => skipCount(expectTag(element, tagOf.integer))),
-    subjectKeyIdentifier: read(oids.subjectKeyIdentifier, (element) => expectTag(element, tagOf.octetString).content),
     authorityKeyIdentifier: read(oids.authorityKeyIdentifier, (element) => children(element).find(({ tag }) => tag === 0x80)?.content),
-    serialNumber: tbs.serialNumber,
     distributionPoints: read(oids.crlDistributionPoints, (list) => children(list).flatMap(distributionPoint)) ?? [],
     ocspUrls: read(oids.authorityInfoAccess, (list) => children(list).flatMap((one) => accessUrl(one, oids.accessOcsp))) ?? [],
     needsNoStatus: extensions.has(oids.ocspNoCheck),
@@ -204,7 +181,7 @@ function policyMapping(element: DerElement): PolicyMapping {
   return { issuerDomain, subjectDomain };
 }
 
-function mailboxesOf({ subject }: TbsCertificate): string[] {
+function mailboxesOf({ subject }: Certificate): string[] {
   const attributes = children(readAll(subject)).flatMap(children);
   return attributes.flatMap((attribute) => {
     const [type, value] = children(attribute);
