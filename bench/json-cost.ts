@@ -1,6 +1,6 @@
 /** What the strict scan of a body costs beside JSON.parse, by the processor time of this thread. */
 import { randomBytes } from 'node:crypto';
-import { JsonScanner } from '../src/http/json-scanner.ts';
+import { JsonScanner } from '../src/http/json/json-scanner.ts';
 
 const mebibyte = 1024 * 1024;
 const minMs = 300;

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AdminConfig } from '../config/admin-config.ts';
-import { JsonError } from '../http/json-scanner.ts';
-import { parseStrictJson } from '../http/strict-json.ts';
+import { JsonError } from '../http/json/json-scanner.ts';
+import { parseStrictJson } from '../http/json/strict-json.ts';
 import { groupNumber } from '../service/accounts.ts';
 import { peerUser } from '../service/peer-user.ts';
 import { listenAtPath, permissionsFor } from '../service/unix-socket.ts';

@@ -2,7 +2,7 @@ import type { RunningAudit } from '../audit/open-audit.ts';
 import { changedMembers } from '../config/changes.ts';
 import { loadConfig, type Config } from '../config/config.ts';
 import type { Reloader } from '../config/reloader.ts';
-import type { Health } from '../http/operations-listener.ts';
+import type { Health } from '../http/health-listener.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { version } from '../telemetry/version.ts';

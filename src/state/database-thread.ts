@@ -4,7 +4,7 @@ import type { ClockReading } from './clock.ts';
 import { textOf, type Change, type Database, type FaultKind, type Outcome, type Work } from './database.ts';
 import { PostgresqlDatabase } from './postgresql/postgresql-database.ts';
 import { postgresqlFault } from './postgresql/postgresql-fault.ts';
-import { readOnlyOperations } from './operations.ts';
+import { readOnlyOperations } from './repository-functions.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 
 /** What the thread is given. */

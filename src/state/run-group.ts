@@ -1,6 +1,6 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Work } from './database.ts';
-import { operations } from './operations.ts';
+import { operations } from './repository-functions.ts';
 import type { Schema } from './schema.ts';
 
 /** Carries out all the steps of a group in the transaction that the connection is in. Answers the values of each member. */

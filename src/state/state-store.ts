@@ -1,5 +1,5 @@
 import type { Change } from './database.ts';
-import type { RepositoryArgument, RepositoryName, RepositoryResult } from './operations.ts';
+import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repository-functions.ts';
 import type { Step, StepResults } from './step.ts';
 
 /** The state store as the rooms above see it: named operations, each of them one transaction. */

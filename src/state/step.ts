@@ -1,4 +1,4 @@
-import type { RepositoryArgument, RepositoryName, RepositoryResult } from './operations.ts';
+import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repository-functions.ts';
 
 /** One operation of several that are committed together. */
 export interface Step<N extends RepositoryName = RepositoryName> {

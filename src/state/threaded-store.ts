@@ -6,7 +6,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { timeBy, type ClockReading } from './clock.ts';
 import type { FromDatabase, Opening, ToDatabase } from './database-thread.ts';
 import type { Change, FaultKind } from './database.ts';
-import type { RepositoryArgument, RepositoryName, RepositoryResult } from './operations.ts';
+import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repository-functions.ts';
 import type { StateStore } from './state-store.ts';
 import { step, tellCommitted, type Step, type StepResults } from './step.ts';
 import { StoreUnavailable } from './store-unavailable.ts';

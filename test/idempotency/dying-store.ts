@@ -1,4 +1,4 @@
-import type { RepositoryName } from '../../src/state/operations.ts';
+import type { RepositoryName } from '../../src/state/repository-functions.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import type { Step, StepResults } from '../../src/state/step.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';

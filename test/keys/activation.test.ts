@@ -6,7 +6,7 @@ import { tenantId } from '../../src/clients/caller.ts';
 import { Activation } from '../../src/keys/activation.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
 import { tokenCustody, type KeyCustody } from '../../src/keys/custody.ts';
-import { resultOf } from '../../src/http/answer.ts';
+import { resultOf } from '../../src/http/api/answer.ts';
 import { KeyInUse } from '../../src/keys/key-in-use.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { stateOf } from '../../src/keys/key-record.ts';

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { loadConfig } from '../../src/config/config.ts';
-import { createOperationsServer } from '../../src/http/operations-listener.ts';
+import { createOperationsServer } from '../../src/http/health-listener.ts';
 import { addressOf, listen } from '../../src/service/listen.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 import { notRoot, skipNote } from '../support/skip-note.ts';

@@ -1,5 +1,5 @@
 import type { Change } from '../../src/state/database.ts';
-import type { RepositoryArgument, RepositoryName, RepositoryResult } from '../../src/state/operations.ts';
+import type { RepositoryArgument, RepositoryName, RepositoryResult } from '../../src/state/repository-functions.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { step, type Step, type StepResults } from '../../src/state/step.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasForm, isPattern, logIn, PinRefused } from '../../src/token/host/pin.ts';
+import { hasForm, isPattern, logIn, WrongPin } from '../../src/token/host/pin.ts';
 import { openSession, pkcs11Code, type Session } from '../../src/token/host/session.ts';
 import { ckr } from '../../src/token/pkcs11-faults.ts';
 import { DirectToken } from './direct-token.ts';
@@ -36,7 +36,7 @@ describe('the login', () => {
 
   it('is refused with a wrong PIN, in words that tell nobody to try again', () => {
     const error = tried('000000');
-    expect(error).toBeInstanceOf(PinRefused);
+    expect(error).toBeInstanceOf(WrongPin);
     expect(String(error)).toContain('the token refuses the PIN (0xa0)');
     expect(state()).toBe(loggedOut);
   });
@@ -45,7 +45,7 @@ describe('the login', () => {
     const closed = openSession(token.module, token.slot);
     token.module.C_CloseSession(closed.handle);
     const error = tried(token.scratch.pin, closed);
-    expect(error).not.toBeInstanceOf(PinRefused);
+    expect(error).not.toBeInstanceOf(WrongPin);
     expect(pkcs11Code(error)).toBe(ckr.SESSION_HANDLE_INVALID);
     expect(state()).toBe(loggedOut);
   });

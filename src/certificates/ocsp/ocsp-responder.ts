@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import { TokenUnavailable } from '../../token/token.ts';
 import type { CertificateIssuer } from '../issue.ts';
 import { IssuerHashes } from './issuer-hashes.ts';
-import { KeptAnswers } from './kept-answers.ts';
+import { AnswerCache } from './answer-cache.ts';
 import { parseOcspRequest, type CertId, type OcspRequest } from './ocsp-request.ts';
 import { basicResponse, errorResponse, type CertStatus, type OcspError, type SingleResponse } from './ocsp-response.ts';
 import { ResponderKeys, type ResponderTools } from './responder-keys.ts';
@@ -59,13 +59,13 @@ export class OcspResponder {
   readonly #authority: string;
   readonly #options: ResponderOptions;
   readonly #hashes: IssuerHashes;
-  readonly #kept: KeptAnswers<OcspAnswer>;
+  readonly #kept: AnswerCache<OcspAnswer>;
   /** What texts ask for that are asked again and again: reading them costs more than all the rest. */
   readonly #known = new Map<string, CertId>();
 
   constructor(tools: ResponderTools, authority: string, options: ResponderOptions) {
     this.#tools = tools;
-    this.#kept = new KeptAnswers<OcspAnswer>(keptCertificatesMax, () => tools.store.now());
+    this.#kept = new AnswerCache<OcspAnswer>(keptCertificatesMax, () => tools.store.now());
     this.#authority = authority;
     this.#options = options;
     this.keys = new ResponderKeys(tools, authority, options);

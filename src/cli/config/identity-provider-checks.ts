@@ -1,6 +1,6 @@
 import { readProvider } from '../../certificates/jwt/configured-providers.ts';
 import type { Config } from '../../config/config.ts';
-import { parseTokenJson } from '../../http/strict-json.ts';
+import { parseTokenJson } from '../../http/json/strict-json.ts';
 import { faultText, type Findings } from './findings.ts';
 
 /** The files of each identity provider are what they should be. Keys at a URL are fetched by the service alone. */

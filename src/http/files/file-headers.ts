@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isFileName } from '../../documents/file-name.ts';
 import { MediaType } from '../../operations/fields/values.ts';
-import { tooLargeFile } from '../body-pieces.ts';
+import { tooLargeFile } from '../body/body-pieces.ts';
 import { Problem } from '../problem.ts';
 
 /** What an upload says of itself. */

@@ -7,13 +7,13 @@ import type { TransferStore } from '../../documents/transfer/transfer-store.ts';
 import { resultCodes } from '../../result-codes.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { RequestMetrics } from '../../telemetry/request-metrics.ts';
-import { admitted } from '../admitted.ts';
-import { success } from '../answer.ts';
-import { endingOf } from '../ending-of.ts';
-import type { Guard } from '../guard.ts';
+import { admitted } from '../api/admitted.ts';
+import { success } from '../api/answer.ts';
+import { endingOf } from '../api/ending-of.ts';
+import type { Guard } from '../api/guard.ts';
 import { Problem } from '../problem.ts';
-import { checkServing, reach, stillAdmitted } from '../reach.ts';
-import { recorded, type Ending } from '../recorded.ts';
+import { checkServing, reach, stillAdmitted } from '../api/reach.ts';
+import { recorded, type Ending } from '../api/recorded.ts';
 
 /** What the paths of the file transfer store need of the service. */
 export interface FileOptions {

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { bodyPieces } from '../body-pieces.ts';
+import { bodyPieces } from '../body/body-pieces.ts';
 import { send } from '../send.ts';
 import { uploadHeaders, type UploadHeaders } from './file-headers.ts';
 import { fileRequest, type FileOptions } from './file-request.ts';

@@ -3,7 +3,7 @@ import type { Server } from 'node:https';
 import type { Config } from '../../config/config.ts';
 import type { Switch } from '../../config/reloader.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { Admission } from './admission.ts';
+import type { ConnectionTrust } from './connection-trust.ts';
 import type { SignedList } from './client-trust.ts';
 import { readTlsMaterial, type TlsMaterial } from './material.ts';
 import { TlsMaterialError } from './revocation-lists.ts';
@@ -13,13 +13,13 @@ type ApiListener = Config['listeners']['api'];
 /** The TLS side of a listener that runs: what it has in force, and how that is replaced. */
 export class ReloadableTls {
   readonly #server: Server;
-  readonly #admission: Admission;
+  readonly #connections: ConnectionTrust;
   readonly #log: Logger;
   #inForce: TlsMaterial;
 
-  constructor(server: Server, admission: Admission, inForce: TlsMaterial, log: Logger) {
+  constructor(server: Server, connections: ConnectionTrust, inForce: TlsMaterial, log: Logger) {
     this.#server = server;
-    this.#admission = admission;
+    this.#connections = connections;
     this.#inForce = inForce;
     this.#log = log;
     if (inForce.lists === undefined)
@@ -71,7 +71,7 @@ export class ReloadableTls {
     refuseOutdated(material, this.#inForce.lists, listener.certificate);
     return () => {
       this.#server.setSecureContext(material.context);
-      this.#admission.trust(material.trust);
+      this.#connections.trust(material.trust);
       this.#inForce = material;
       this.#log.info('the TLS files of the API are in force', summary(material));
     };

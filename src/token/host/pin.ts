@@ -31,7 +31,7 @@ export function logInWith(session: Session, modulePath: string, pin: Uint8Array)
 }
 
 /** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
-export class PinRefused extends Error {}
+export class WrongPin extends Error {}
 
 /** Logs the process in: once, by the anchor session, and never out (a logout ends every private handle of the process). Wipes the PIN. */
 export function logIn(anchor: Session, modulePath: string, pin: Uint8Array): void {
@@ -40,7 +40,7 @@ export function logIn(anchor: Session, modulePath: string, pin: Uint8Array): voi
   } catch (error) {
     const code = pkcs11Code(error);
     if (code === ckr.USER_ALREADY_LOGGED_IN) return;
-    if (pinIsRefused(code)) throw new PinRefused(`the token refuses the PIN (0x${code?.toString(16)})`);
+    if (pinIsRefused(code)) throw new WrongPin(`the token refuses the PIN (0x${code?.toString(16)})`);
     throw error;
   }
 }

@@ -15,7 +15,7 @@ import { destroyIfStillThere, listKeys } from './key-objects.ts';
 import { findMacKeys } from './mac-key.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { admits, type Peers } from './peers.ts';
-import { logIn, PinRefused } from './pin.ts';
+import { logIn, WrongPin } from './pin.ts';
 import { probeToken, type Probed } from './probe.ts';
 import type { ServedBy } from './purposes/purposes.ts';
 import { tokenSessionFault } from './session-limit.ts';
@@ -89,7 +89,7 @@ try {
 }
 
 function exitCodeOf(error: unknown): number {
-  if (error instanceof PinRefused) return exitCodes.pinRefused;
+  if (error instanceof WrongPin) return exitCodes.pinRefused;
   return error instanceof StartRefused ? error.exitCode : exitCodes.startFailed;
 }
 

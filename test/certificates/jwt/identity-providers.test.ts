@@ -5,7 +5,7 @@ import { CompactEncrypt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { IdentityProviders, type GivenToken, type TokenRequest } from '../../../src/certificates/jwt/identity-providers.ts';
 import { IdentityProvider } from '../../../src/config/identity-provider-config.ts';
-import { parseTokenJson } from '../../../src/http/strict-json.ts';
+import { parseTokenJson } from '../../../src/http/json/strict-json.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
 import { openSqliteStore } from '../../../src/state/threaded-store.ts';
 import { recordingLog } from '../../support/silent-log.ts';

@@ -6,7 +6,7 @@ import { KeySet } from '../../../src/certificates/jwt/key-set.ts';
 import { FetchedKeys, KeysUnavailable } from '../../../src/certificates/jwt/provider-keys.ts';
 import { verifyToken, type TokenRules } from '../../../src/certificates/jwt/verify-token.ts';
 import { ClaimMapping } from '../../../src/config/identity-provider-config.ts';
-import { parseTokenJson } from '../../../src/http/strict-json.ts';
+import { parseTokenJson } from '../../../src/http/json/strict-json.ts';
 import { Refusal } from '../../../src/result-codes.ts';
 import { recordingLog } from '../../support/silent-log.ts';
 import { claims, issuer, signingKey, tokenOf } from './provider.ts';

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Config } from '../../../src/config/config.ts';
-import { MalformedRequests } from '../../../src/http/malformed.ts';
-import { createApiListener, type ApiListener } from '../../../src/http/mtls-listener.ts';
+import { MalformedRequests } from '../../../src/http/limits/malformed.ts';
+import { createApiListener, type ApiListener } from '../../../src/http/tls/mtls-listener.ts';
 import { ScratchAuthority, type CertificateFiles } from '../../support/scratch-authority.ts';
 import { recordingLog } from '../../support/silent-log.ts';
 

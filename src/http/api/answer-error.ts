@@ -1,0 +1,45 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { StoreUnavailable } from '../../state/store-unavailable.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { resultOf } from './answer.ts';
+import { rest } from './early-answer.ts';
+import { storeAway } from './ending-of.ts';
+import type { Guard } from './guard.ts';
+import { Problem, sendProblem } from '../problem.ts';
+
+/** Answers what was thrown before a request had a result. */
+export function answerError(
+  error: unknown,
+  { guard, log }: { readonly guard: Guard; readonly log: Logger },
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const path = request.url?.split('?', 1)[0] ?? '';
+  if (response.headersSent) {
+    resultOf(error, path, log);
+    // Half an answer is none.
+    response.destroy();
+  } else if (error instanceof Problem) {
+    sendEarly(request, response, error, guard);
+  } else if (error instanceof StoreUnavailable) {
+    sendProblem(response, storeAway(error, path, log));
+  } else if (error instanceof URIError) {
+    sendProblem(response, new Problem(400, 'the path is not percent-encoded UTF-8'));
+  } else {
+    sendProblem(response, new Problem(500, resultOf(error, path, log).message));
+  }
+}
+
+/** An answer that may leave before the body has come. After one with Retry-After, the connection rests for as long as it says. */
+function sendEarly(request: IncomingMessage, response: ServerResponse, problem: Problem, { early, refusals }: Guard): void {
+  const headers: Record<string, string> = { ...early.headers(request, problem) };
+  const seconds = headers['Retry-After'];
+  if (seconds !== undefined && headers['Connection'] === undefined) {
+    const restMs = refusals.restMs();
+    headers['Retry-After'] = String(Math.max(Number(seconds), Math.ceil(restMs / 1000)));
+    response.once('finish', () => {
+      rest(request, restMs);
+    });
+  }
+  sendProblem(response, new Problem(problem.status, problem.message, { members: problem.members, headers }));
+}

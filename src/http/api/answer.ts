@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import { KeyInUse } from '../../keys/key-in-use.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { ResultSpelling } from '../../operations/operation.ts';
+import { Refusal, resultCodes } from '../../result-codes.ts';
+import { TokenUnavailable } from '../../token/token.ts';
+
+export interface ResultValues {
+  readonly major: number;
+  readonly minor: number;
+  readonly message: string;
+}
+
+/** The result object in the operation's own spelling (interface, Result object). */
+export function resultObject(spelling: ResultSpelling, { major, minor, message }: ResultValues): object {
+  return spelling === 'resultMajor'
+    ? { resultMajor: major, resultMinor: minor, resultMessage: message }
+    : { majorCode: major, minorCode: minor, message };
+}
+
+export const success: ResultValues = { major: 0, minor: 0, message: 'success' };
+
+/** What an error means to a caller. A defect shows an incident number alone; the log has the rest. */
+export function resultOf(error: unknown, operation: string, log: Logger): ResultValues {
+  if (error instanceof Refusal && error.code !== 'INTERNAL') {
+    const { major, minor } = resultCodes[error.code];
+    return { major, minor, message: error.message };
+  }
+  if (error instanceof TokenUnavailable) {
+    log.error('the token did not serve a request', { operation, reason: error.message });
+    const { major, minor, text } = resultCodes.TOKEN_UNAVAILABLE;
+    return { major, minor, message: error instanceof KeyInUse ? error.message : text };
+  }
+  const incident = randomBytes(6).toString('hex');
+  log.error('a defect', { operation, incident, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  const { major, minor, text } = resultCodes.INTERNAL;
+  return { major, minor, message: `${text}; incident ${incident}` };
+}

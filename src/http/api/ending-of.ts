@@ -1,0 +1,36 @@
+import { RegistrationEnded } from '../../clients/admission.ts';
+import { Refusal } from '../../result-codes.ts';
+import { StoreUnavailable } from '../../state/store-unavailable.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { TokenBusy } from '../../token/token.ts';
+import { resultOf } from './answer.ts';
+import { Problem } from '../problem.ts';
+import type { Ending } from './recorded.ts';
+
+/** How a request ends that failed with an error. */
+export function endingOf(
+  error: unknown,
+  { path, echo, log }: { readonly path: string; readonly echo: Ending['echo']; readonly log: Logger },
+): Ending | Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof RegistrationEnded) return noLongerRegistered();
+  // Nobody knows a business outcome then.
+  if (error instanceof StoreUnavailable) return storeAway(error, path, log);
+  if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
+  return { result: resultOf(error, path, log), answer: error instanceof Refusal ? error.answer : {}, echo };
+}
+
+export function storeAway(error: StoreUnavailable, path: string, log: Logger): Problem {
+  log.error('the state store did not serve a request', { path, reason: error.message });
+  return new Problem(503, 'the state store is not available', { headers: { 'Retry-After': '1' } });
+}
+
+export function overloaded(retryAfterSeconds: number): Problem {
+  return new Problem(503, 'more requests wait for the token than it can serve in time', {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
+}
+
+export function noLongerRegistered(): Problem {
+  return new Problem(403, 'this client certificate is not registered any more, or not for this operation');
+}

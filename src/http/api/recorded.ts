@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import type { Audit, Outcome } from '../../audit/audit.ts';
+import type { AuditedRequest } from '../../audit/audited-request.ts';
+import type { Caller } from '../../clients/caller.ts';
+import { currentRequest } from '../../telemetry/current-request.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { RequestMetrics } from '../../telemetry/request-metrics.ts';
+import { resultOf, type ResultValues } from './answer.ts';
+import { Problem } from '../problem.ts';
+
+/** What the audit log keeps of a caller's requestID. */
+const requestIdCharacters = 128;
+
+/** How a request that reached a client and a role ends, problems of HTTP apart. */
+export interface Ending {
+  readonly result: ResultValues;
+  readonly answer: object;
+  readonly echo: { readonly requestID?: string };
+}
+
+export interface Reached {
+  /** What it is called in metrics and in the audit log. */
+  readonly operation: { readonly path: string };
+  readonly caller: Caller;
+  readonly address: string | undefined;
+}
+
+/**
+ * Lets the request end, and records how before anything is answered or published. Without its record, even a success becomes 2/243. `publish` changes a success
+ * whose record is on the disk; if it fails, the failure is recorded as well.
+ */
+export async function recorded(
+  { audit, log, metrics }: { readonly audit: Audit; readonly log: Logger; readonly metrics?: RequestMetrics | undefined },
+  { operation, caller, address }: Reached,
+  ends: (audited: AuditedRequest) => Promise<Ending | Problem>,
+  publish: (ending: Ending) => Promise<Ending | Problem> = async (ending) => Promise.resolve(ending),
+): Promise<Ending | Problem> {
+  const started = performance.now();
+  const requester = {
+    request: currentRequest()?.request ?? randomUUID(),
+    client: caller.name,
+    tenant: caller.tenant,
+    spki: caller.spkiSha256.slice(0, 16),
+  };
+  const audited = audit.begin({ ...requester, address, operation: operation.path });
+  let ending = await ends(audited);
+  let outcome = outcomeOf(ending);
+  try {
+    await audit.finish(audited, outcome);
+    if (!(ending instanceof Problem) && ending.result.major === 0) {
+      ending = await publish(ending);
+      const published = outcomeOf(ending);
+      if (published.major !== 0) await audit.finish(audited, published);
+      outcome = published;
+    }
+  } catch (error) {
+    const echo = ending instanceof Problem ? {} : ending.echo;
+    ending = { result: resultOf(error, operation.path, log), answer: {}, echo };
+  }
+  const ms = performance.now() - started;
+  const { major, minor, status } = outcomeOf(ending);
+  metrics?.answered(operation.path, status === undefined ? `${major}/${minor}` : String(status), ms);
+  log.debug('request', { ...requester, operation: operation.path, ...outcome, ms: Math.round(ms) });
+  return ending;
+}
+
+function outcomeOf(ending: Ending | Problem): Outcome {
+  if (ending instanceof Problem) return { status: ending.status };
+  const requestID = auditedRequestId(ending.echo);
+  const { major, minor } = ending.result;
+  return { ...(requestID === undefined ? {} : { requestID }), major, minor };
+}
+
+/** A caller's requestID as the audit log has it. */
+export function auditedRequestId({ requestID }: Ending['echo']): string | undefined {
+  return requestID?.slice(0, requestIdCharacters).toWellFormed();
+}

@@ -1,0 +1,95 @@
+import type { IncomingMessage } from 'node:http';
+import type { AuditedRequest } from '../../audit/audited-request.ts';
+import { NotPublishedYet, withPaths, type RenamedPaths } from '../../documents/publications.ts';
+import { KeptAnswersFull } from '../../idempotency/claims.ts';
+import { OtherRequest, type KeptAnswers } from '../../idempotency/kept-answers.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { resultOf, success, type ResultValues } from './answer.ts';
+import { Problem } from '../problem.ts';
+import type { Ending, Reached } from './recorded.ts';
+
+/** Failures with major 2 that are kept beside successes and major 1 (contract §10): what they say stays true. */
+const keptMinors: ReadonlySet<number> = new Set([202, 204, 205]);
+
+/** 8 to 128 visible ASCII characters, once (contract §10). @throws {Problem} 400 */
+export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
+  const values = request.headersDistinct['idempotency-key'];
+  if (values === undefined) return undefined;
+  const [value] = values;
+  if (values.length !== 1 || value === undefined || !/^[\x21-\x7e]{8,128}$/.test(value)) {
+    throw new Problem(400, 'an Idempotency-Key has 8 to 128 visible ASCII characters, and is given once');
+  }
+  return value;
+}
+
+export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly bodyBytes: number;
+  readonly echo: Ending['echo'];
+  readonly audited: AuditedRequest;
+  readonly log: Logger;
+  /** Names what the request delivers outside of its answer, in the journal of publications. */
+  readonly publication: () => string | undefined;
+  /** Waits until it is published. Answers the paths that are others than planned. @throws {NotPublishedYet} */
+  readonly renamed: (publication: string) => Promise<RenamedPaths>;
+}
+
+/** An ending, with what the audit log is told of it: a repetition's record says it again, since the first record may have been lost. */
+interface Told {
+  readonly ending: Ending | Problem;
+  readonly key: string | undefined;
+  readonly digests: readonly string[];
+  readonly publication?: string;
+}
+
+/**
+ * Lets a request with an Idempotency-Key end as it did the first time. `ends` tells by its ending alone how it went.
+ * @throws {Problem} 422 for a key that was used with another body; 429 and 503 where no more is kept
+ */
+export async function repeatable(
+  kept: Pick<KeptAnswers, 'once'>,
+  idempotencyKey: string,
+  { operation, caller, body, bodyBytes, echo, audited, log, publication, renamed }: Repeated,
+  ends: () => Promise<Ending | Problem>,
+): Promise<Ending | Problem> {
+  const request = { client: caller.spkiSha256, tenant: caller.tenant, operation: operation.path, idempotencyKey, body, bodyBytes };
+  const told = (ending: Ending | Problem): Told => {
+    const delivered = ending instanceof Problem || ending.result.major !== 0 ? undefined : publication();
+    return { ending, key: audited.key, digests: audited.digests, ...(delivered === undefined ? {} : { publication: delivered }) };
+  };
+  try {
+    const { ending: first, isRepeated } = await kept.once<Told>(request, {
+      run: async () => told(await ends()),
+      isKept: ({ ending: one }) => !(one instanceof Problem) && isKept(one.result),
+      // Kept as it was, and authenticated since.
+      endingOf: (keptEnding) => keptEnding as Told,
+      settled: (outcome) =>
+        told(
+          'answer' in outcome
+            ? { result: success, answer: outcome.answer, echo }
+            : { result: resultOf(outcome.refusal, operation.path, log), answer: outcome.refusal.answer, echo },
+        ),
+    });
+    const { ending } = first;
+    if (!isRepeated) return ending;
+    audited.repeats(first);
+    if (first.publication === undefined || ending instanceof Problem) return ending;
+    return { ...ending, answer: withPaths(ending.answer, await renamed(first.publication)) };
+  } catch (error) {
+    if (error instanceof NotPublishedYet) throw new Problem(503, error.message, { headers: { 'Retry-After': '2' } });
+    if (error instanceof KeptAnswersFull) throw noRoom(error);
+    if (!(error instanceof OtherRequest)) throw error;
+    throw new Problem(422, `${error.message}: send the same body, or choose another key for another request`);
+  }
+}
+
+function noRoom({ whose, fullMs }: KeptAnswersFull): Problem {
+  const headers = { 'Retry-After': String(Math.max(1, Math.ceil(fullMs / 1000))) };
+  const what = whose === 'client' ? "this client's requests with an Idempotency-Key" : 'requests with an Idempotency-Key';
+  const detail = `no more answers to ${what} can be kept now; nothing was done: without the header the request is carried out`;
+  return new Problem(whose === 'client' ? 429 : 503, detail, { headers });
+}
+
+function isKept({ major, minor }: ResultValues): boolean {
+  return major === 0 || major === 1 || keptMinors.has(minor);
+}

@@ -1,0 +1,59 @@
+import { Deliveries } from '../../documents/deliveries.ts';
+import { withPaths, type Publications } from '../../documents/publications.ts';
+import { settlingWith } from '../../state/settlement.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Ending } from './recorded.ts';
+
+interface Run {
+  readonly deliveries: Deliveries;
+  isDone: boolean;
+}
+
+/**
+ * The runs of one request: one, or more where it has an Idempotency-Key and lost its claim. The commits of a run that lost do nothing, so what they would have
+ * delivered is not due.
+ */
+export class RequestRuns {
+  readonly #publications: Publications;
+  readonly #request: string;
+  readonly #runs: Run[] = [];
+
+  /** `request`: the service's own identifier of the request. */
+  constructor(publications: Publications, request: string) {
+    this.#publications = publications;
+    this.#request = request;
+  }
+
+  async run(work: (deliveries: Deliveries) => Promise<object>): Promise<object> {
+    const run: Run = { deliveries: new Deliveries(this.#publications, this.#request), isDone: false };
+    this.#runs.push(run);
+    const answer = await settlingWith(run.deliveries, async () => work(run.deliveries));
+    run.isDone = true;
+    return answer;
+  }
+
+  /** Names what the last run delivers, where it delivers something outside of its answer. */
+  get publication(): string | undefined {
+    const deliveries = this.#runs.at(-1)?.deliveries;
+    return deliveries?.needsCommit === true ? deliveries.id : undefined;
+  }
+
+  /** Publishes what the request delivers: it has ended well and its record is on the disk. Answers the ending with the paths that the files have. */
+  async publish(ending: Ending): Promise<Ending> {
+    let { answer } = ending;
+    for (const { deliveries, isDone } of this.#runs) if (isDone) answer = withPaths(answer, await deliveries.publish());
+    return answer === ending.answer ? ending : { ...ending, answer };
+  }
+
+  /** `outlivesAnswer`: a repetition is answered with what is due, even if this answer does not leave. */
+  async end({ outlivesAnswer }: { readonly outlivesAnswer: boolean }, log: Logger): Promise<void> {
+    for (const { deliveries } of this.#runs) {
+      try {
+        await deliveries.end({ staysDue: outlivesAnswer });
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        log.error('evidence of a request that failed could not be removed', { reason });
+      }
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import type { IncomingMessage } from 'node:http';
+import type { Ticket } from '../limits/request-quota.ts';
+import type { SharedBody } from '../json/big-json.ts';
+import { sharedMemory } from '../../service/shared-memory.ts';
+import { onBroken } from './broken-request.ts';
+import { jsonMediaTypeFault } from '../json/json-media-type.ts';
+import { Problem } from '../problem.ts';
+
+/** From here on a body is read outside of the event loop: scanning, parsing and decoding so much costs about a millisecond. */
+export const bigBodyBytes = 256 * 1024;
+/** A body whose length is not known comes into memory in such pieces. */
+const pieceBytes = 1024 * 1024;
+
+/** Content-Encoding, media type and size, in this order (contract §2). @throws {Problem} 415, 413; 400 for two media types */
+export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): void {
+  if (request.headers['content-encoding'] !== undefined) throw new Problem(415, 'Content-Encoding is not taken: send the body as it is');
+  if ((request.headersDistinct['content-type'] ?? []).length > 1) {
+    throw new Problem(400, 'the header Content-Type is there twice', { headers: { Connection: 'close' } });
+  }
+  const fault = jsonMediaTypeFault(request.headers['content-type'] ?? '');
+  if (fault !== undefined) throw new Problem(415, fault);
+  if (announcedLength(request) > maxBytes) throw tooLarge(maxBytes);
+}
+
+/**
+ * The bytes of the body; big ones in memory that threads share.
+ * @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early or is malformed; 408 where it takes too long; 429 and 503 where
+ * there is no memory for it
+ */
+export async function readBody(request: IncomingMessage, maxBytes: number, ticket: Ticket): Promise<Buffer | SharedBody> {
+  const announced = announcedLength(request);
+  const body: Collector = announced > bigBodyBytes ? new KnownLength(announced, ticket) : new UnknownLength(ticket, announced);
+  return new Promise((resolve, reject) => {
+    let length = 0;
+    let failed = false;
+    const fail = (error: unknown): void => {
+      failed = true;
+      reject(error instanceof Error ? error : new Error(String(error)));
+    };
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (failed) return;
+      try {
+        if (length > maxBytes) throw tooLarge(maxBytes);
+        body.add(chunk);
+      } catch (error) {
+        fail(error);
+      }
+    });
+    request.on('end', () => {
+      if (!failed) resolve(body.whole());
+    });
+    const endedEarly = (): void => {
+      if (!request.complete) fail(new Problem(400, 'the body ended early'));
+    };
+    request.on('close', endedEarly).on('error', endedEarly);
+    onBroken(request, fail);
+  });
+}
+
+interface Collector {
+  /** @throws {Problem} 429, 503 */
+  add(chunk: Buffer): void;
+  whole(): Buffer | SharedBody;
+}
+
+class KnownLength implements Collector {
+  readonly #memory: Buffer<SharedArrayBuffer>;
+  #length = 0;
+
+  constructor(length: number, ticket: Ticket) {
+    ticket.reserve(length);
+    this.#memory = Buffer.from(sharedMemory(length));
+  }
+
+  add(chunk: Buffer): void {
+    this.#memory.set(chunk, this.#length);
+    this.#length += chunk.length;
+  }
+
+  whole(): SharedBody {
+    return { pieces: [this.#memory.buffer], length: this.#length };
+  }
+}
+
+/** Small, or sent in chunks: the first bytes are kept as they come, and copied where it grows big. */
+class UnknownLength implements Collector {
+  readonly #ticket: Ticket;
+  readonly #chunks: Buffer[] = [];
+  readonly #pieces: Buffer<SharedArrayBuffer>[] = [];
+  #length = 0;
+  #reserved: number;
+
+  constructor(ticket: Ticket, announced: number) {
+    this.#ticket = ticket;
+    if (announced > 0) ticket.reserve(announced);
+    this.#reserved = announced;
+  }
+
+  add(chunk: Buffer): void {
+    while (this.#length + chunk.length > this.#reserved) {
+      const more = this.#reserved < bigBodyBytes ? bigBodyBytes : pieceBytes;
+      this.#ticket.reserve(more);
+      this.#reserved += more;
+    }
+    if (this.#length + chunk.length <= bigBodyBytes) {
+      this.#chunks.push(chunk);
+      this.#length += chunk.length;
+      return;
+    }
+    if (this.#pieces.length === 0) {
+      this.#length = 0;
+      for (const early of this.#chunks.splice(0)) this.#copy(early);
+    }
+    this.#copy(chunk);
+  }
+
+  whole(): Buffer | SharedBody {
+    if (this.#pieces.length > 0) return { pieces: this.#pieces.map(({ buffer }) => buffer), length: this.#length };
+    return this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
+  }
+
+  #copy(chunk: Buffer): void {
+    for (let taken = 0; taken < chunk.length;) {
+      const at = this.#length % pieceBytes;
+      if (at === 0) this.#pieces.push(Buffer.from(sharedMemory(pieceBytes)));
+      const part = chunk.subarray(taken, taken + pieceBytes - at);
+      this.#pieces.at(-1)?.set(part, at);
+      taken += part.length;
+      this.#length += part.length;
+    }
+  }
+}
+
+function announcedLength(request: IncomingMessage): number {
+  return Number(request.headers['content-length'] ?? 0);
+}
+
+function tooLarge(maxBytes: number): Problem {
+  // The rest of the body is not read, so the connection cannot go on.
+  return new Problem(413, `a body has at most ${maxBytes} bytes`, { headers: { Connection: 'close' } });
+}

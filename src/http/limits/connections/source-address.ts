@@ -1,0 +1,30 @@
+import { Networks } from '../../../outgoing/special-addresses.ts';
+
+/** Groups of 16 bits in what a site is given of IPv6. */
+const networkGroups = 4;
+const groups = 8;
+
+/**
+ * The address that a connection counts for: an IPv4 address for itself, in its form inside of IPv6 too; an IPv6 address for its /64, which one host may have
+ * all of (RFC 6177 §2).
+ */
+export function sourceOf(remoteAddress: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remoteAddress)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!remoteAddress.includes(':')) return remoteAddress;
+  const address = withoutZone(remoteAddress);
+  const [before = [], after = []] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const zeros = Array.from({ length: Math.max(0, groups - before.length - after.length) }, () => '0');
+  return `${[...before, ...zeros, ...after].slice(0, networkGroups).join(':')}::/64`;
+}
+
+/** Whether an address of a connection is in one of some networks in CIDR notation. */
+export function networks(cidrs: readonly string[]): { has(remoteAddress: string): boolean } {
+  const list = new Networks(cidrs);
+  return { has: (remoteAddress) => cidrs.length > 0 && remoteAddress !== '' && list.has(withoutZone(remoteAddress)) };
+}
+
+/** A link-local address names its interface (RFC 4007 §11). */
+function withoutZone(remoteAddress: string): string {
+  return remoteAddress.split('%', 1)[0] ?? '';
+}

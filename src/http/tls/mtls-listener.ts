@@ -1,0 +1,155 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Server } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Audit } from '../../audit/audit.ts';
+import type { Caller } from '../../clients/caller.ts';
+import type { ClientRegistry } from '../../clients/registry.ts';
+import type { Config } from '../../config/config.ts';
+import { unadmittedMax } from '../../config/limits-config.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { ConnectionTrust, spkiBehind } from './connection-trust.ts';
+import { ClientConnections } from '../limits/connections/client-connections.ts';
+import type { Crowd } from '../limits/connections/places.ts';
+import { networks } from '../limits/connections/source-address.ts';
+import { limitServer } from './limited-server.ts';
+import type { MalformedRequests } from '../limits/malformed.ts';
+import { withFewAhead } from '../limits/requests-ahead.ts';
+import { GuardedServer } from './guarded-server.ts';
+import { readTlsMaterial } from './material.ts';
+import { Refusals } from './refusals.ts';
+import { ReloadableTls } from './reload.ts';
+
+/** The API's listener: the server, its TLS files, and whom it refused. */
+export interface ApiListener {
+  readonly server: Server;
+  readonly tls: ReloadableTls;
+  readonly refusals: Refusals;
+  connections(): Promise<number>;
+  /** Connections that no registered client has shown itself on. */
+  unadmittedConnections(): number;
+}
+
+export interface Witnesses {
+  readonly log: Logger;
+  readonly audit: Pick<Audit, 'refuseClient'>;
+  /** Answers what is no HTTP. */
+  readonly malformed: MalformedRequests;
+  /** Told of each refusal by its code. */
+  readonly refused?: (code: string) => void;
+  /** Whether a client is registered under this public key (SHA-256, hexadecimal), as far as is known now. */
+  readonly isRegistered: (spki: string) => boolean;
+}
+
+const maxHeaderBytes = 16 * 1024;
+
+/** What a connection is closed for where there is no room for it. */
+const crowds: Readonly<Record<Crowd, string>> = {
+  all: 'more connections than limits.connectionsMax',
+  unadmitted: 'more connections without a registered client than limits.connectionsMaxUnadmitted',
+  address: 'more connections without a registered client than limits.connectionsMaxUnadmittedPerAddress',
+};
+
+/** The client behind a request, if it is registered now. Connections outlive registrations. */
+export async function callerOf(request: IncomingMessage, clients: ClientRegistry): Promise<Caller | undefined> {
+  const spki = spkiBehind(request.socket);
+  return spki === undefined ? undefined : clients.find(spki);
+}
+
+/** What tells the client of a connection from others, whether it is registered or not. */
+export function clientOf(request: IncomingMessage): string {
+  return spkiBehind(request.socket) ?? '';
+}
+
+/**
+ * The API listener: a valid client certificate before any HTTP, and at every request. Whom it refuses goes to the audit log.
+ * @throws {TlsMaterialError} for files that cannot be used
+ */
+export function createApiListener(
+  config: Config['listeners']['api'],
+  limits: Config['limits'],
+  handler: RequestListener,
+  { log, audit, malformed, refused, isRegistered }: Witnesses,
+): ApiListener {
+  const material = readTlsMaterial(config);
+  const trust = new ConnectionTrust(material.trust);
+  const refusals = new Refusals(log, audit, refused);
+  const shared = networks(config.sharedAddresses);
+  const connections = new ClientConnections({
+    connectionsMax: limits.connectionsMax,
+    unadmittedMax: unadmittedMax(limits),
+    unadmittedMaxPerAddress: limits.connectionsMaxUnadmittedPerAddress,
+    isShared: (address) => shared.has(address),
+    closed: (crowd, address) => {
+      refusals.refuse(crowds[crowd], address);
+    },
+  });
+  const settle = (socket: Socket): void => {
+    connections.settle(socket, isRegistered(spkiBehind(socket) ?? ''));
+  };
+  /** A connection goes on only while its certificate is good: it is closed without an answer once it is not. */
+  const maySpeak = (socket: Socket): boolean => {
+    const reason = trust.recheck(socket);
+    if (reason === undefined) {
+      settle(socket);
+      return true;
+    }
+    // A connection that was refused may have brought its first request already.
+    if (spkiBehind(socket) !== undefined && !socket.destroyed) refusals.refuse(reason, socket.remoteAddress);
+    socket.destroy();
+    return false;
+  };
+  const options = {
+    ...material.context,
+    requestCert: true,
+    // The reason of a refusal is lost if the library refuses: it is read, logged and acted on below.
+    rejectUnauthorized: false,
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: 1000 * limits.handshakeTimeoutSeconds,
+    maxHeaderSize: maxHeaderBytes,
+  };
+  const saysNothing = ({ remoteAddress }: Socket): void => {
+    refusals.refuse('TLS handshake: ERR_TLS_HANDSHAKE_TIMEOUT', remoteAddress);
+  };
+  const server = new GuardedServer(options, { mayEnter: (socket) => connections.enter(socket), maySpeak, saysNothing });
+
+  server.on('secureConnection', (socket) => {
+    connections.handshaken(socket);
+    const reason = trust.admit(socket);
+    if (reason === undefined) {
+      settle(socket);
+      return;
+    }
+    refusals.refuse(reason, socket.remoteAddress);
+    socket.destroy();
+  });
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    // Who only knocks and leaves is nobody's client: health checks of a load balancer do.
+    if (error.code !== 'ECONNRESET') refusals.refuse(`TLS handshake: ${handshakeFault(error)}`, socket.remoteAddress);
+    socket.destroy();
+  });
+
+  const listener = withFewAhead(handler);
+  server.on('request', listener);
+  limitServer(server, limits, listener, malformed);
+  return {
+    server,
+    tls: new ReloadableTls(server, trust, material, log),
+    refusals,
+    connections: async () => connectionsOf(server),
+    unadmittedConnections: () => connections.unadmitted,
+  };
+}
+
+async function connectionsOf(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => {
+      if (error === null) resolve(count);
+      else reject(error);
+    });
+  });
+}
+
+/** OpenSSL's or Node's name of the fault: a fixed text, whatever the client sent. */
+function handshakeFault({ code }: NodeJS.ErrnoException): string {
+  return code !== undefined && /^[A-Z][A-Z0-9_]{2,79}$/.test(code) ? code : 'failed';
+}

@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import type { Caller } from '../../../src/clients/caller.ts';
+import { tenantId } from '../../../src/clients/caller.ts';
+import { Admission as ClientAdmission } from '../../../src/clients/admission.ts';
+import { LimitsConfig } from '../../../src/config/limits-config.ts';
+import { admitted } from '../../../src/http/api/admitted.ts';
+import { Guard } from '../../../src/http/api/guard.ts';
+import { Problem } from '../../../src/http/problem.ts';
+import { reach } from '../../../src/http/api/reach.ts';
+import { WorkThreads } from '../../../src/threads/work-threads.ts';
+
+const caller: Caller = { spkiSha256: 'a', name: 'app', tenant: tenantId('demo'), roles: new Set(['signature']) };
+const registrations = { upToDate: async () => Promise.resolve(), holds: () => true, entered: () => undefined, left: () => undefined };
+
+/** A service that takes one request at a time of each client; `work` carries it out. Answers its port, and whether it takes another one. */
+async function service(found: () => Promise<Caller | undefined>, work: () => Promise<void>) {
+  const guard = new Guard(LimitsConfig.parse({ requestsMaxPerClient: 1 }), new WorkThreads(), () => 'client');
+  const gate = {
+    ...{ guard, audit: { refuseClient: () => undefined }, draining: () => false, callerOf: found },
+    admit: (one: Caller, role: 'signature', cut: () => void) => new ClientAdmission(registrations, one, role, cut),
+  };
+  const reached = Promise.withResolvers<ServerResponse>();
+  const over = Promise.withResolvers<unknown>();
+  const server = createServer((request, response) => {
+    reached.resolve(response);
+    reach({ role: 'signature' }, { ...gate, admit: (one, _role, cut) => gate.admit(one, 'signature', cut) }, request, response)
+      .then(async (ticket) => admitted(ticket, response, work))
+      .then(over.resolve, over.resolve);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const takesAnother = (): boolean => {
+    try {
+      guard.quota.admit('client').release();
+      return true;
+    } catch (error) {
+      if (error instanceof Problem) return false;
+      throw error;
+    }
+  };
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+  client.write('GET / HTTP/1.1\r\nHost: here\r\n\r\n');
+  const leave = async (): Promise<void> => {
+    const response = await reached.promise;
+    client.destroy();
+    await once(response, 'close');
+  };
+  return { takesAnother, leave, over: over.promise, close: () => server.close() };
+}
+
+describe('the place of a request', () => {
+  test('is taken as long as its work goes on, though its client has gone', async () => {
+    const work = Promise.withResolvers<void>();
+    const { takesAnother, leave, over, close } = await service(
+      async () => Promise.resolve(caller),
+      async () => work.promise,
+    );
+    await leave();
+    expect(takesAnother()).toBe(false);
+    work.resolve();
+    await over;
+    expect(takesAnother()).toBe(true);
+    close();
+  });
+
+  test('is free again where the client goes before it is known, and is refused', async () => {
+    const look = Promise.withResolvers<undefined>();
+    const { takesAnother, leave, over, close } = await service(
+      async () => look.promise,
+      async () => Promise.resolve(),
+    );
+    await leave();
+    look.resolve(undefined);
+    expect(await over).toBeInstanceOf(Problem);
+    expect(takesAnother()).toBe(true);
+    close();
+  });
+});

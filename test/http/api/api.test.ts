@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { noAudit } from '../../../src/audit/audit.ts';
+import { Admission } from '../../../src/clients/admission.ts';
+import { tenantId, type Caller } from '../../../src/clients/caller.ts';
+import { LimitsConfig } from '../../../src/config/limits-config.ts';
+import { StagedNames } from '../../../src/documents/paths/staged-names.ts';
+import { Publications } from '../../../src/documents/publications.ts';
+import { createApi } from '../../../src/http/api/api.ts';
+import { Guard } from '../../../src/http/api/guard.ts';
+import { operation, type Context } from '../../../src/operations/operation.ts';
+import { Refusal, resultCodes } from '../../../src/result-codes.ts';
+import type { StateStore } from '../../../src/state/state-store.ts';
+import { openSqliteStore } from '../../../src/state/threaded-store.ts';
+import { StoreUnavailable } from '../../../src/state/store-unavailable.ts';
+import { TokenBusy, TokenUnavailable } from '../../../src/token/token.ts';
+import { WorkThreads } from '../../../src/threads/work-threads.ts';
+import { recordingLog } from '../../support/silent-log.ts';
+
+const threads = new WorkThreads();
+let server: Server | undefined;
+let base: string;
+let store: StateStore;
+let publications: Publications;
+beforeAll(async () => {
+  base = mkdtempSync(join(tmpdir(), 'signetd-api-'));
+  store = await openSqliteStore(join(base, 'state.sqlite'));
+  const log = recordingLog();
+  publications = await Publications.open({
+    ...{
+      store,
+      owner: 'test',
+      names: new StagedNames('test'),
+      transfers: undefined,
+      isRecorded: () => true,
+      writeDirectories: () => [],
+      log,
+    },
+  });
+});
+afterAll(async () => {
+  await publications.stop();
+  await store.close();
+  rmSync(base, { recursive: true });
+});
+afterEach(() => {
+  server?.close();
+  server?.closeAllConnections();
+});
+
+const caller: Caller = { spkiSha256: '0'.repeat(64), name: 'app', tenant: tenantId('demo'), roles: new Set(['keys']) };
+
+let isRegistered = true;
+/** A registry in which that caller is registered as long as a test wants. */
+const registrations = {
+  upToDate: async () => Promise.resolve(),
+  holds: () => isRegistered,
+  entered: () => undefined,
+  left: () => undefined,
+};
+
+/** Serves one operation that ends as the test wants, and calls it. */
+async function answerTo(
+  run: () => Promise<object>,
+  {
+    draining = false,
+    busySeconds,
+    log = recordingLog(),
+  }: { draining?: boolean; busySeconds?: number; log?: ReturnType<typeof recordingLog> } = {},
+): Promise<{ status: number; headers: Headers; body: unknown }> {
+  const api = createApi({
+    operations: [
+      operation({
+        path: 'pki/test',
+        role: 'keys',
+        spelling: 'majorCode',
+        takesIdempotencyKey: false,
+        summary: '',
+        example: {},
+        answer: z.object({}),
+        request: z.strictObject({}),
+        run,
+      }),
+    ],
+    ftmRoot: '/ftm',
+    signRoot: '/sign',
+    guard: new Guard(LimitsConfig.parse({ jsonBodyMaxBytes: 1000 }), threads, () => 'client'),
+    jsonBodyMaxBytes: 1000,
+    documentsMax: 100,
+    log,
+    draining: () => draining,
+    busySeconds: () => busySeconds,
+    callerOf: async () => Promise.resolve(caller),
+    admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
+    audit: noAudit,
+    publications,
+    keptAnswers: { once: async () => Promise.reject(new Error('the operation takes no Idempotency-Key')) },
+    // The operation of these tests uses nothing of it.
+    context: () => ({ caller }) as unknown as Context,
+  });
+  const listening = createServer(api);
+  server = listening;
+  await new Promise<void>((resolve) => {
+    listening.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = listening.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}/sign/pki/test`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{}',
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+describe('how an operation ends', () => {
+  it('403 without its answer where the client was revoked while it ran', async () => {
+    const { status, body } = await answerTo(async () => {
+      isRegistered = false;
+      return Promise.resolve({ made: 'for nobody' });
+    });
+    isRegistered = true;
+    expect([status, body]).toEqual([
+      403,
+      expect.objectContaining({ detail: expect.stringContaining('not registered any more') as string }),
+    ]);
+    expect(JSON.stringify(body)).not.toContain('made');
+  });
+
+  it('503 with Retry-After before anything else is looked at, while more waits for the token than it serves in time', async () => {
+    const { status, headers, body } = await answerTo(async () => Promise.reject(new Error('must not run')), { busySeconds: 7 });
+    expect([status, headers.get('retry-after')]).toEqual([503, '7']);
+    expect(body).toMatchObject({ status: 503, detail: 'more requests wait for the token than it can serve in time' });
+  });
+
+  it('503 with Retry-After where the queue filled up after that', async () => {
+    const { status, headers } = await answerTo(async () => Promise.reject(new TokenBusy(3)));
+    expect([status, headers.get('retry-after')]).toEqual([503, '3']);
+  });
+
+  it('503 with Retry-After while the service stops', async () => {
+    const { status, headers } = await answerTo(async () => Promise.resolve({}), { draining: true });
+    expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+  });
+
+  it.each(Object.keys(resultCodes).filter((name) => name !== 'INTERNAL') as (keyof typeof resultCodes)[])(
+    '%s has its codes of the catalogue',
+    async (name) => {
+      const { status, body } = await answerTo(async () => Promise.reject(new Refusal(name)));
+      const { major, minor, text } = resultCodes[name];
+      expect([status, body]).toEqual([200, { result: { majorCode: major, minorCode: minor, message: text } }]);
+    },
+  );
+
+  it('503 with Retry-After for a state store that does not answer, without its reasons', async () => {
+    const { status, headers, body } = await answerTo(async () => Promise.reject(new StoreUnavailable('connect ECONNREFUSED db.internal')));
+    expect([status, headers.get('retry-after'), headers.get('content-type')]).toEqual([503, '1', 'application/problem+json']);
+    expect(JSON.stringify(body)).not.toContain('db.internal');
+  });
+
+  it('2/291 for a token that does not answer, without its reasons', async () => {
+    const { body } = await answerTo(async () => Promise.reject(new TokenUnavailable('slot 3 of hsm.internal')));
+    expect(body).toEqual({ result: { majorCode: 2, minorCode: 291, message: resultCodes.TOKEN_UNAVAILABLE.text } });
+  });
+
+  it('2/299 for a defect, with an incident number alone that the log repeats', async () => {
+    const log = recordingLog();
+    const { status, body } = await answerTo(async () => Promise.reject(new Error('secret detail')), { log });
+    const text = JSON.stringify(body);
+    const incident = /incident ([0-9a-f]{12})"/.exec(text)?.[1] ?? 'none';
+    expect([status, text]).toEqual([200, expect.stringContaining('"minorCode":299')]);
+    expect(text).not.toContain('secret detail');
+    expect(log.lines.some((line) => line.includes(incident) && line.includes('secret detail'))).toBe(true);
+  });
+});

@@ -1,0 +1,154 @@
+import { Socket } from 'node:net';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Places, type Place } from '../../../src/http/limits/connections/places.ts';
+import { networks, sourceOf } from '../../../src/http/limits/connections/source-address.ts';
+
+let nowMs = 0;
+let closed: string[];
+beforeEach(() => {
+  nowMs = 0;
+  closed = [];
+});
+
+/** A connection that goes nowhere. */
+function connection(from: string): Socket {
+  const socket = new Socket();
+  Object.defineProperties(socket, { remoteAddress: { value: from }, resetAndDestroy: { value: () => socket.destroy() } });
+  return socket;
+}
+
+function placesOf(connectionsMax: number, unadmittedMax: number, unadmittedMaxPerAddress: number, shared: readonly string[] = []): Places {
+  return new Places(
+    {
+      ...{ connectionsMax, unadmittedMax, unadmittedMaxPerAddress },
+      isShared: (address) => shared.includes(address),
+      closed: (crowd, address) => closed.push(`${crowd} ${address}`),
+    },
+    () => nowMs,
+  );
+}
+
+function entered(places: Places, address: string): Place {
+  const place = places.enter(connection(address));
+  if (place === undefined) throw new Error(`${address} has no place`);
+  return place;
+}
+const isOpen = ({ socket }: Place): boolean => !socket.destroyed;
+
+describe('places of connections that are not admitted', () => {
+  it('an address that has its share loses the first of its own', () => {
+    const places = placesOf(100, 50, 3);
+    const other = entered(places, '192.0.2.9');
+    const flood = Array.from({ length: 5 }, () => entered(places, '192.0.2.1'));
+    expect(flood.map(isOpen)).toEqual([false, false, true, true, true]);
+    expect([isOpen(other), closed, places.unadmitted]).toEqual([true, ['address 192.0.2.1', 'address 192.0.2.1'], 4]);
+  });
+
+  it('of several addresses, the one with the most loses its first', () => {
+    const places = placesOf(100, 6, 4);
+    const [few, many] = [['192.0.2.1', '192.0.2.2'], Array.from({ length: 4 }, () => '192.0.2.3')].map((addresses) =>
+      addresses.map((address) => entered(places, address)),
+    );
+    entered(places, '192.0.2.4');
+    entered(places, '192.0.2.5');
+    expect(few?.map(isOpen)).toEqual([true, true]);
+    expect(many?.map(isOpen)).toEqual([false, false, true, true]);
+    expect(closed).toEqual(['unadmitted 192.0.2.3', 'unadmitted 192.0.2.3']);
+  });
+
+  it('where each address has one, the oldest is lost', () => {
+    const places = placesOf(100, 3, 4);
+    const all = [1, 2, 3, 4, 5].map((host) => entered(places, `192.0.2.${host}`));
+    expect(all.map(isOpen)).toEqual([false, false, true, true, true]);
+  });
+
+  it('one that shows life goes after the others of its address', () => {
+    const places = placesOf(100, 50, 2);
+    const [first, second] = [entered(places, '192.0.2.1'), entered(places, '192.0.2.1')];
+    places.touch(first);
+    entered(places, '192.0.2.1');
+    expect([isOpen(first), isOpen(second)]).toEqual([true, false]);
+  });
+
+  it('a place is free again when its connection ends', async () => {
+    const places = placesOf(2, 1, 1);
+    const one = entered(places, '192.0.2.1');
+    one.socket.destroy();
+    await new Promise((resolve) => one.socket.once('close', resolve));
+    expect(places.unadmitted).toBe(0);
+    places.admit(one);
+    places.withdraw(one);
+    expect(places.unadmitted).toBe(0);
+  });
+
+  it('addresses that many share have no share', () => {
+    const places = placesOf(100, 50, 2, ['192.0.2.1']);
+    const all = Array.from({ length: 20 }, () => entered(places, '192.0.2.1'));
+    expect(all.every(isOpen)).toBe(true);
+  });
+});
+
+describe('places of clients', () => {
+  it('one that is admitted loses its place to nobody', () => {
+    const places = placesOf(6, 3, 3);
+    const admitted = [1, 2, 3, 4].map((host) => {
+      const place = entered(places, `192.0.2.${host}`);
+      places.admit(place);
+      return place;
+    });
+    for (let host = 1; host < 100; host += 1) entered(places, `198.51.100.${host}`);
+    expect(admitted.every(isOpen)).toBe(true);
+    expect(places.unadmitted).toBe(2);
+  });
+
+  it('are all that there are: nobody else comes in then', () => {
+    const places = placesOf(2, 1, 1);
+    for (const host of [1, 2]) places.admit(entered(places, `192.0.2.${host}`));
+    expect(places.enter(connection('192.0.2.1'))).toBeUndefined();
+    expect(closed).toEqual(['all 192.0.2.1']);
+  });
+
+  it('an address from which a client was admitted has other places than strangers, for a day', () => {
+    const places = placesOf(100, 3, 1);
+    places.admit(entered(places, '192.0.2.1'));
+    const flood = Array.from({ length: 20 }, (_, host) => entered(places, `198.51.100.${host + 1}`));
+    expect(flood.filter(isOpen)).toHaveLength(3);
+    const again = [entered(places, '192.0.2.1'), entered(places, '192.0.2.1')];
+    expect([again.every(isOpen), places.unadmitted]).toEqual([true, 5]);
+    for (let host = 1; host < 100; host += 1) entered(places, `203.0.113.${host}`);
+    expect(again.every(isOpen)).toBe(true);
+    nowMs = 27 * 60 * 60 * 1000;
+    const late = [entered(places, '192.0.2.1'), entered(places, '192.0.2.1')];
+    expect(late.map(isOpen)).toEqual([false, true]);
+  });
+
+  it('one that is no client any more can lose its place', () => {
+    const places = placesOf(100, 1, 1);
+    const former = entered(places, '192.0.2.1');
+    places.admit(former);
+    places.withdraw(former);
+    entered(places, '192.0.2.1');
+    expect(isOpen(former)).toBe(false);
+  });
+});
+
+describe('the address that a connection counts for', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:db8::9', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['', ''],
+  ])('of %s is %s', (address, source) => {
+    expect(sourceOf(address)).toBe(source);
+  });
+
+  it('is in a network of IPv4 in both forms, and in one of IPv6', () => {
+    const some = networks(['192.0.2.0/24', '2001:db8::/32', 'fe80::/64']);
+    expect(['192.0.2.7', '::ffff:192.0.2.7', '2001:db8:9::1', 'fe80::1%eth0'].every((address) => some.has(address))).toBe(true);
+    expect(['198.51.100.1', '::1', ''].some((address) => some.has(address))).toBe(false);
+  });
+});
