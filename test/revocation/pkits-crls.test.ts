@@ -16,7 +16,7 @@ const Case = z.object({
   expected: z.enum(['valid', 'path', 'revocation']),
 });
 const read = (name: string): unknown =>
-  JSON.parse(readFileSync(new URL(`../certificates/path/pkits/${name}.json`, import.meta.url), 'utf8'));
+  JSON.parse(readFileSync(new URL(`../x509/path/pkits/${name}.json`, import.meta.url), 'utf8'));
 const bytesOf = z.record(z.string(), z.base64());
 const certificates = bytesOf.parse(read('certificates'));
 const crls = bytesOf.parse(read('crls'));
