@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { readCertificateText, type Certificate } from '../src/x509/certificate.ts';
-import { usualProperties } from '../src/signatures/signed-properties.ts';
+import { usualProperties } from '../src/signatures/request/signed-properties.ts';
 import { cms } from '../src/signatures/threaded-formats.ts';
 import { WorkThreads } from '../src/threads/work-threads.ts';
 import type { Quickstart } from './quickstart-description.ts';

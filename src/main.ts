@@ -40,7 +40,7 @@ import { addressOf, listen } from './service/listen.ts';
 import { listenFds } from './service/listen-fds.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
-import type { LevelServices } from './signatures/level-order.ts';
+import type { LevelServices } from './signatures/levels/level-order.ts';
 import { Sessions } from './signatures/sessions/sessions.ts';
 import { openStateStore } from './state/threaded-store.ts';
 import { createLog, type LeveledLog } from './telemetry/log.ts';

@@ -8,7 +8,7 @@ import { certificatesIn } from '../x509/pem.ts';
 import { ConfigError, type Config } from '../config/config.ts';
 import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
-import { Levels, type LevelServices } from '../signatures/level-order.ts';
+import { Levels, type LevelServices } from '../signatures/levels/level-order.ts';
 import type { OutgoingEnd } from '../telemetry/outgoing-metrics.ts';
 import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../timestamp/time-stamp-client.ts';

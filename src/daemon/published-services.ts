@@ -12,7 +12,7 @@ import { ocsp } from '../http/public/ocsp.ts';
 import { createPublicServer } from '../http/public/public-listener.ts';
 import { publishedPki, type PublicHandler } from '../http/public/published-pki.ts';
 import { timeStamps } from '../http/public/time-stamps.ts';
-import type { LevelServices } from '../signatures/level-order.ts';
+import type { LevelServices } from '../signatures/levels/level-order.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { crlMetrics } from '../telemetry/crl-metrics.ts';
 import { publicListenerMetrics } from '../telemetry/listener-metrics.ts';

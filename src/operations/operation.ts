@@ -12,7 +12,7 @@ import type { OperationPaceName } from '../config/limits-config.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
 import type { Messenger } from '../messages/messenger.ts';
-import type { Levels } from '../signatures/level-order.ts';
+import type { Levels } from '../signatures/levels/level-order.ts';
 import type { Sessions } from '../signatures/sessions/sessions.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';

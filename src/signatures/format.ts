@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Certificate } from '../x509/certificate.ts';
 import type { DocumentDigest, Evidence, InputDocument } from '../documents/document.ts';
-import type { Additions } from './cms/levels.ts';
+import type { Additions } from './cms/level-attributes.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
 /** The signer as a format sees it: never a private key. */

@@ -1,11 +1,11 @@
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
-import type { AskedLevel } from './asked-level.ts';
+import type { AskedLevel } from './levels/asked-level.ts';
 import type { CmsState } from './cms/cms.ts';
-import { completeAtLevel } from './cms/raise-level.ts';
+import { completeAtLevel } from './levels/raise-level.ts';
 import type { Prepared, SignerChain } from './format.ts';
-import type { LevelOrder, Levels } from './level-order.ts';
+import type { LevelOrder, Levels } from './levels/level-order.ts';
 import { cms, raw } from './threaded-formats.ts';
 
 /** The formats by the names under which prepared signatures are stored. */

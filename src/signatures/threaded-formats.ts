@@ -1,7 +1,7 @@
 import { moduleFile } from '../config/module-file.ts';
 import { cmsFormat } from './cms/cms.ts';
 import { rawFormat } from './raw/raw.ts';
-import { ThreadedFormat } from './threaded-format.ts';
+import { ThreadedFormat } from './format-steps.ts';
 
 /** The formats as operations use them. */
 export const raw = new ThreadedFormat(rawFormat, moduleFile('./raw/raw-thread', import.meta.url));

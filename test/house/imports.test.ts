@@ -14,6 +14,7 @@ const rooms: readonly (readonly string[])[] = [
   ['operations/'],
   ['idempotency/'],
   ['signatures/'],
+  ['fields/'],
   ['twoddoc/'],
   ['timestamp/'],
   ['revocation/'],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { LongText } from '../../src/documents/long-text.ts';
-import { maybeLong } from '../../src/operations/fields/long-values.ts';
-import { Base64, PlainContent, Secret, Text } from '../../src/operations/fields/values.ts';
+import { maybeLong } from '../../src/fields/long-values.ts';
+import { Base64, PlainContent, Secret, Text } from '../../src/fields/values.ts';
 import { limitSizes, withFewDocuments } from '../../src/operations/limit-sizes.ts';
 import { parseRequest } from '../../src/operations/parse-request.ts';
 import { operations } from '../../src/operations/table.ts';

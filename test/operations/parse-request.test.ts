@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { parseRequest } from '../../src/operations/parse-request.ts';
-import { MediaType } from '../../src/operations/fields/values.ts';
+import { MediaType } from '../../src/fields/values.ts';
 
 /** What a request with this value of `field` is told. */
 function refusalOf(schema: z.ZodType, field: unknown): string {

@@ -7,7 +7,7 @@ import { cmsFormat } from '../../src/signatures/cms/cms.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
 import { signedData } from '../../src/cms/signed-data.ts';
 import { cms as threadedCms } from '../../src/signatures/threaded-formats.ts';
-import { usualProperties } from '../../src/signatures/signed-properties.ts';
+import { usualProperties } from '../../src/signatures/request/signed-properties.ts';
 import { openssl } from '../support/openssl.ts';
 import {
   cmsParametersOf,

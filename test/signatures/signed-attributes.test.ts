@@ -5,7 +5,7 @@ import { children, readAll, readObjectIdentifier, type DerElement } from '../../
 import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
 import type { Certificate } from '../../src/x509/certificate.ts';
 import { cmsFormat, type CmsParameters } from '../../src/signatures/cms/cms.ts';
-import { usualProperties, type SignedProperties } from '../../src/signatures/signed-properties.ts';
+import { usualProperties, type SignedProperties } from '../../src/signatures/request/signed-properties.ts';
 import { documentOf, joined, opensslVerifies, signedBy, softwareSigner } from './software-signer.ts';
 
 const policy = {

@@ -5,7 +5,7 @@ import { contentPieces } from '../../src/documents/content-pieces.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
 import { cmsFormat, type CmsParameters } from '../../src/signatures/cms/cms.ts';
 import type { Prepared, SignerChain } from '../../src/signatures/format.ts';
-import { usualProperties } from '../../src/signatures/signed-properties.ts';
+import { usualProperties } from '../../src/signatures/request/signed-properties.ts';
 import type { SignatureAlgorithm } from '../../src/token/signature-algorithm.ts';
 import { openssl } from '../support/openssl.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isFileName } from '../../documents/file-name.ts';
-import { MediaType } from '../../operations/fields/values.ts';
+import { MediaType } from '../../fields/values.ts';
 import { tooLargeFile } from '../body/body-pieces.ts';
 import { Problem } from '../problem.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requiredSecret } from '../../keys/credentials.ts';
 import { Refusal } from '../../result-codes.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
-import { RequestId, Text } from '../fields/values.ts';
+import { RequestId, Text } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 
 const characters = { min: 8, max: 128 } as const;

@@ -3,7 +3,7 @@ import { givenSecret } from '../../keys/credentials.ts';
 import { standingOf } from '../../keys/key-record.ts';
 import { keyStates } from '../../keys/states.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
-import { Secret, Sha1Hex, RequestId } from '../fields/values.ts';
+import { Secret, Sha1Hex, RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Tells the state of a key, and whether a secret is its secret (contract §6). A wrong one is counted, and still a success. */

@@ -13,7 +13,7 @@ import type { CreatedKey } from '../../keys/new-key.ts';
 import { Refusal } from '../../result-codes.ts';
 import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
-import { Secret, Sha1Hex, RequestId, Text } from '../fields/values.ts';
+import { Secret, Sha1Hex, RequestId, Text } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { requestedSubject } from './requested-subject.ts';
 

@@ -4,7 +4,7 @@ import type { BoundDigest } from '../../keys/digest-binding.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
-import { DigestEntry } from './values.ts';
+import { DigestEntry } from '../../fields/values.ts';
 
 /** Interface, `signerData`. */
 export const SignerData = z.strictObject({

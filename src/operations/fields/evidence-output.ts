@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
-import { Text } from './values.ts';
+import { Text } from '../../fields/values.ts';
 
 /** Interface, remoteSign: `optionalInputs`. */
 export const OptionalInputs = z.strictObject({

@@ -4,7 +4,7 @@ import { isFileName } from '../../documents/file-name.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
-import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from './values.ts';
+import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from '../../fields/values.ts';
 
 const FileName = Text.refine(
   isFileName,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseKeyReferenceId } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
-import { Secret, Sha1Hex } from './values.ts';
+import { Secret, Sha1Hex } from '../../fields/values.ts';
 
 /** Interface, Key reference. */
 export const KeyReference = z.strictObject({

@@ -3,8 +3,8 @@ import { documentDigests } from '../../signatures/raw/document-digests.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { InputDocumentField } from '../fields/input-documents.ts';
 import type { Context } from '../operation.ts';
-import { checkDigestFits } from '../sign/algorithm.ts';
-import { digestHash } from '../sign/prepare-signatures.ts';
+import { checkDigestFits } from '../../signatures/raw/raw-algorithm.ts';
+import { digestHash } from '../../signatures/signatures.ts';
 import { dataToSignMaxBytes } from '../../signatures/format.ts';
 import type { DigestToSign } from './digest-to-sign.ts';
 

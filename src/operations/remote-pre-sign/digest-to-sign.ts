@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hashAlgorithmOid, signatureAlgorithmOid } from '../../cms/algorithm-identifier.ts';
 import type { HashName, SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { ObjectIdentifier } from '../fields/values.ts';
+import { ObjectIdentifier } from '../../fields/values.ts';
 
 /** An entry of `signerData.digest`, as it is handed to a device. */
 export const DigestEntryToSign = z.strictObject({

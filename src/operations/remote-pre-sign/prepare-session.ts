@@ -4,7 +4,7 @@ import type { InputDocument } from '../../documents/document.ts';
 import type { SessionState } from '../../signatures/sessions/session-state.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { Context } from '../operation.ts';
-import type { SigningPlan } from '../sign/prepare-signatures.ts';
+import type { SigningPlan } from '../../signatures/signatures.ts';
 import { bareDigests } from './bare-digests.ts';
 import type { DigestToSign } from './digest-to-sign.ts';
 import type { ExternalSigner } from './external-signer.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
-import { RequestId, Text } from '../fields/values.ts';
+import { RequestId, Text } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../sign/evidence-answer.ts';
-import { auditedDigests } from '../sign/prepare-signatures.ts';
+import { auditedDigests } from '../../signatures/signatures.ts';
 import { completeSession } from './complete-session.ts';
 import { SignatureValues, valueMapping, valuesFor } from './signature-values.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import { Refusal } from '../../result-codes.ts';
-import { Base64, Text } from '../fields/values.ts';
+import { Base64, Text } from '../../fields/values.ts';
 
 const at = '/signatureValues/signatureValueMapping';
 

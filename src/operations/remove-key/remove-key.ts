@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requiredSecret } from '../../keys/credentials.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
-import { RequestId } from '../fields/values.ts';
+import { RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Destroys a key on the token; its certificate and its record stay (contract §6). `docs/key-states.md`: from which states. */

@@ -7,7 +7,7 @@ import { readCertificateText } from '../../x509/certificate.ts';
 import { requiredSecret, type GivenSecret } from '../../keys/credentials.ts';
 import { parseKeyReferenceId, type KeyRecord, type KeyReferenceId } from '../../keys/key-record.ts';
 import { Refusal } from '../../result-codes.ts';
-import { Base64, Secret, RequestId } from '../fields/values.ts';
+import { Base64, Secret, RequestId } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 
 const RevokeCertificateRequest = z.strictObject({

@@ -3,9 +3,9 @@ import { parseKeyReferenceId } from '../../keys/key-record.ts';
 import { messageMaxCharacters } from '../../messages/messenger.ts';
 import { Refusal } from '../../result-codes.ts';
 import { exampleReference } from '../fields/key-reference.ts';
-import { longText } from '../fields/long-values.ts';
+import { longText } from '../../fields/long-values.ts';
 import { SubscriberField } from '../fields/subscriber.ts';
-import { Sha1Hex, RequestId } from '../fields/values.ts';
+import { Sha1Hex, RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 
 /** Line breaks and tabs are text; what else controls a terminal or a protocol is none. */

@@ -6,7 +6,7 @@ import { otpUses } from '../../keys/otp.ts';
 import { Refusal } from '../../result-codes.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
 import { exampleReference } from '../fields/key-reference.ts';
-import { Sha1Hex, RequestId } from '../fields/values.ts';
+import { Sha1Hex, RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 
 const SendOtpRequest = z.strictObject({

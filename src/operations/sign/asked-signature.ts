@@ -1,9 +1,9 @@
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { checkDocumentCount, checkDocuments, type InputDocumentField } from '../fields/input-documents.ts';
 import type { Context } from '../operation.ts';
-import { rawAlgorithmAsked } from './algorithm.ts';
+import { rawAlgorithmAsked } from '../../signatures/raw/raw-algorithm.ts';
 import { requestedSignature, type RequestedSignature } from './consistency.ts';
-import type { SignatureParameters } from './parameters.ts';
+import type { SignatureParameters } from '../../signatures/request/parameters.ts';
 
 /** What `sign` and `remotePreSign` are asked for, as far as the request alone says. */
 export type AskedSignature =

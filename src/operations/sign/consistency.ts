@@ -1,9 +1,9 @@
 import { Refusal } from '../../result-codes.ts';
-import type { AskedLevel } from '../../signatures/asked-level.ts';
-import { requestedCms, type RequestedCms } from './cms-parameters.ts';
-import { levelAsked, type LevelRules } from './level-asked.ts';
-import type { SignatureParameters, XP7Signature } from './parameters.ts';
-import type { RawSignature } from './raw-signature.ts';
+import type { AskedLevel } from '../../signatures/levels/asked-level.ts';
+import { requestedCms, type RequestedCms } from '../../signatures/cms/cms-entry.ts';
+import { levelAsked, type LevelRules } from '../../signatures/request/level-asked.ts';
+import type { SignatureParameters, XP7Signature } from '../../signatures/request/parameters.ts';
+import type { RawSignature } from '../../signatures/raw/raw-fields.ts';
 
 /** The signature that a request asks for, one of those that are offered. */
 export type RequestedSignature =

@@ -3,7 +3,7 @@ import type { EvidenceDocument } from '../../documents/document.ts';
 import { signatureAlgorithmOid } from '../../cms/algorithm-identifier.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { EvidenceObject } from '../fields/evidence-object.ts';
-import { ObjectIdentifier } from '../fields/values.ts';
+import { ObjectIdentifier } from '../../fields/values.ts';
 
 /** What `sign` and `remoteSign` answer. */
 export const EvidenceAnswer = z.strictObject({

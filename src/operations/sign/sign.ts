@@ -12,13 +12,13 @@ import { InputDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { openDocuments } from '../fields/open-documents.ts';
-import { RequestId } from '../fields/values.ts';
+import { RequestId } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-import { withTokensAbility } from './algorithm.ts';
+import { withTokensAbility } from '../../signatures/raw/raw-algorithm.ts';
 import { askedSignature } from './asked-signature.ts';
 import { evidenceAnswer, EvidenceAnswer } from './evidence-answer.ts';
-import { SignatureParameters } from './parameters.ts';
-import { signingPlan, trustedCaOf } from './prepare-signatures.ts';
+import { SignatureParameters } from '../../signatures/request/parameters.ts';
+import { signingPlan, trustedCaOf } from '../../signatures/signatures.ts';
 
 const SignRequest = z.strictObject({
   keyReference: KeyReference,

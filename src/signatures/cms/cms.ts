@@ -10,10 +10,10 @@ import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import type { SignatureFormat } from '../format.ts';
 import { hashContent } from '../hash-content.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
-import type { SignedProperties } from '../signed-properties.ts';
+import type { SignedProperties } from '../request/signed-properties.ts';
 import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } from './earlier-signatures.ts';
 import { signedAttributes } from './signed-attributes.ts';
-import { noAdditions, withUnsignedAttributes } from './levels.ts';
+import { noAdditions, withUnsignedAttributes } from './level-attributes.ts';
 import { inOrder, setWith, signedData, signerInfo } from '../../cms/signed-data.ts';
 import { verifySignedData } from './verify-signed-data.ts';
 

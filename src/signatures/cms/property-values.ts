@@ -2,7 +2,7 @@
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
-import type { CommitmentType, ExplicitPolicy, ProductionPlace } from '../signed-properties.ts';
+import type { CommitmentType, ExplicitPolicy, ProductionPlace } from '../request/signed-properties.ts';
 
 const commitmentOids = {
   ORIGIN: oids.proofOfOrigin,

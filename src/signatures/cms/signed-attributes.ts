@@ -4,7 +4,7 @@ import { oids } from '../../asn1/object-identifiers.ts';
 import type { Certificate } from '../../x509/certificate.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
-import type { SignedProperties } from '../signed-properties.ts';
+import type { SignedProperties } from '../request/signed-properties.ts';
 import { commitmentTypeIndication, signaturePolicy, signerAttributes, signerLocation } from './property-values.ts';
 
 export interface SignedAttributes {

@@ -1,5 +1,5 @@
 /** Runs in a work thread. */
-import { formatThread } from '../threaded-format.ts';
+import { formatThread } from '../format-steps.ts';
 import { rawFormat } from './raw.ts';
 
 export const { prepare, complete } = formatThread(rawFormat);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readCertificate } from '../../x509/certificate.ts';
 import { hashNames, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { readPublicKey } from '../../verification/public-key.ts';
-import { AskedLevel } from '../asked-level.ts';
+import { AskedLevel } from '../levels/asked-level.ts';
 import type { SignerChain } from '../format.ts';
 import { formatNames, type PreparedSignatures } from '../prepared-signatures.ts';
 

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readCertificateText } from '../../../src/x509/certificate.ts';
-import type { AskedLevel } from '../../../src/signatures/asked-level.ts';
+import type { AskedLevel } from '../../../src/signatures/levels/asked-level.ts';
 import { sessionState, sessionText, type SessionState } from '../../../src/signatures/sessions/session-state.ts';
 import { outsideAuthority } from '../../support/outside-signer.ts';
 

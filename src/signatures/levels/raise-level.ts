@@ -8,13 +8,13 @@ import type { WorkThreads } from '../../threads/work-threads.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { contentSource } from '../content-source.ts';
 import type { Prepared, SignerChain } from '../format.ts';
-import type { LevelOrder } from '../level-order.ts';
-import { longTermData, type LongTermPath } from '../long-term-data.ts';
+import type { LevelOrder } from './level-order.ts';
+import { longTermData, type LongTermPath } from './long-term-data.ts';
 import { ecdsaValueToDer } from '../signature-value.ts';
-import type { ThreadedFormat } from '../threaded-format.ts';
-import { checkStampedSigner, signerCertificates } from '../signer-path.ts';
-import { cadesLevel, CertificateRevoked, isAtLeast, LevelBroken } from '../verify/cades-level.ts';
-import type { CmsParameters, CmsState } from './cms.ts';
+import type { ThreadedFormat } from '../format-steps.ts';
+import { checkStampedSigner, signerCertificates } from './signer-path.ts';
+import { cadesLevel, CertificateRevoked, isAtLeast, LevelBroken } from '../cms/cades-level.ts';
+import type { CmsParameters, CmsState } from '../cms/cms.ts';
 import {
   archiveTimeStamp,
   noAdditions,
@@ -24,7 +24,7 @@ import {
   withLongTermData,
   withoutUnsignedAttributes,
   type Additions,
-} from './levels.ts';
+} from '../cms/level-attributes.ts';
 import { readSignedData, type ReadSignedData } from '../../cms/read-signed-data.ts';
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
 import { names } from '../../cms/verify-signer-info.ts';

@@ -1,16 +1,16 @@
-import { timeStampUrlOf } from '../certificates/time-stamp-url.ts';
-import type { PathCertificate } from '../x509/path/path-certificate.ts';
-import type { OutgoingHttp } from '../outgoing/outgoing-http.ts';
-import { httpUrl, UrlRefused } from '../outgoing/url-rules.ts';
-import { Refusal } from '../result-codes.ts';
-import type { DataSource, OwnAuthority, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
-import type { CheckedToken } from '../timestamp/check-token.ts';
-import { RequestRejected, type ImprintHash, type MessageImprint } from '../timestamp/request.ts';
-import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
-import type { AuthorityAddress, TimeStampClient } from '../timestamp/time-stamp-client.ts';
-import type { HashName } from '../token/signature-algorithm.ts';
+import { timeStampUrlOf } from '../../certificates/time-stamp-url.ts';
+import type { PathCertificate } from '../../x509/path/path-certificate.ts';
+import type { OutgoingHttp } from '../../outgoing/outgoing-http.ts';
+import { httpUrl, UrlRefused } from '../../outgoing/url-rules.ts';
+import { Refusal } from '../../result-codes.ts';
+import type { DataSource, OwnAuthority, RevocationSources, WantedData } from '../../revocation/revocation-data.ts';
+import type { CheckedToken } from '../../timestamp/check-token.ts';
+import { RequestRejected, type ImprintHash, type MessageImprint } from '../../timestamp/request.ts';
+import type { TimeStampAuthority } from '../../timestamp/time-stamp-authority.ts';
+import type { AuthorityAddress, TimeStampClient } from '../../timestamp/time-stamp-client.ts';
+import type { HashName } from '../../token/signature-algorithm.ts';
 import type { Addresses, AskedLevel, StatusData } from './asked-level.ts';
-import type { SignerChain } from './format.ts';
+import type { SignerChain } from '../format.ts';
 import { checkSourcesNamed } from './known-sources.ts';
 import { checkSignerPath, signerCertificates } from './signer-path.ts';
 

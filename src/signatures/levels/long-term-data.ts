@@ -1,6 +1,6 @@
-import { isSelfSigned, type PathCertificate } from '../x509/path/path-certificate.ts';
-import { Refusal } from '../result-codes.ts';
-import type { RevocationData, RevocationQuestion, RevocationSources, WantedData } from '../revocation/revocation-data.ts';
+import { isSelfSigned, type PathCertificate } from '../../x509/path/path-certificate.ts';
+import { Refusal } from '../../result-codes.ts';
+import type { RevocationData, RevocationQuestion, RevocationSources, WantedData } from '../../revocation/revocation-data.ts';
 
 /** A path whose certificates must be shown to be good. */
 export interface LongTermPath {

@@ -1,10 +1,10 @@
 import type { Certificate } from '../../x509/certificate.ts';
 import { Refusal } from '../../result-codes.ts';
-import type { CmsParameters } from '../../signatures/cms/cms.ts';
-import type { SignedProperties } from '../../signatures/signed-properties.ts';
+import type { CmsParameters } from './cms.ts';
+import type { SignedProperties } from '../request/signed-properties.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import type { XP7Signature } from './parameters.ts';
-import { checkSigningTime, signedPropertiesAsked } from './signed-properties-asked.ts';
+import type { XP7Signature } from '../request/parameters.ts';
+import { checkSigningTime, signedPropertiesAsked } from '../request/signed-properties-asked.ts';
 
 const at = '/parameters/XP7Signature/signedProperties';
 const commitmentTextMaxCharacters = 200;

@@ -3,7 +3,7 @@ import type { Evidence, InputDocument } from '../documents/document.ts';
 import { Refusal, type ResultName } from '../result-codes.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { takesLong } from '../verification/effort.ts';
-import type { Additions } from './cms/levels.ts';
+import type { Additions } from './cms/level-attributes.ts';
 import type { Moment, Prepared, SignatureFormat, SignerChain } from './format.ts';
 
 /** Content from here on is hashed, assembled and checked outside of the event loop; files always are. */

@@ -1,7 +1,7 @@
-import { isSelfSigned, type PathCertificate } from '../x509/path/path-certificate.ts';
-import { isHttpUrl } from '../outgoing/url-rules.ts';
-import { Refusal } from '../result-codes.ts';
-import type { DataSource, OwnAuthority, WantedData } from '../revocation/revocation-data.ts';
+import { isSelfSigned, type PathCertificate } from '../../x509/path/path-certificate.ts';
+import { isHttpUrl } from '../../outgoing/url-rules.ts';
+import { Refusal } from '../../result-codes.ts';
+import type { DataSource, OwnAuthority, WantedData } from '../../revocation/revocation-data.ts';
 
 /** The chain of a signer, from the certificate up, with what is wanted of its statuses. */
 interface SignerSources {

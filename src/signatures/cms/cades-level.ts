@@ -19,7 +19,7 @@ import {
   unsignedValues,
   withoutUnsignedAttributes,
   type HashIndex,
-} from '../cms/levels.ts';
+} from './level-attributes.ts';
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
 
 /** Levels of CAdES baseline signatures (EN 319 122-1 §6), each with all that those before it have. */

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import type { Certificate } from '../../x509/certificate.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
-import { usualProperties, type CommitmentType, type ExplicitPolicy, type SignedProperties } from '../../signatures/signed-properties.ts';
+import { usualProperties, type CommitmentType, type ExplicitPolicy, type SignedProperties } from './signed-properties.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
-import type { SignedPropertiesField } from './signature-properties.ts';
+import type { SignedPropertiesField } from './shared-members.ts';
 
 const noPlace = { city: undefined, stateOrProvince: undefined, postalCode: undefined } as const;
 /** The interface's default. */

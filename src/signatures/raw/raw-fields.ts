@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ObjectIdentifier } from '../fields/values.ts';
+import { ObjectIdentifier } from '../../fields/values.ts';
 
 const Mgf1Parameters = z.strictObject({
   digestAlgorithmOid: ObjectIdentifier.optional().describe('hash of MGF1; absent: that of the digest'),

@@ -1,9 +1,9 @@
-import { DerError } from '../asn1/reader.ts';
-import { PathFault } from '../x509/path/path-fault.ts';
-import { findPath } from '../x509/path/find-path.ts';
-import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
-import { Refusal } from '../result-codes.ts';
-import type { SignerChain } from './format.ts';
+import { DerError } from '../../asn1/reader.ts';
+import { PathFault } from '../../x509/path/path-fault.ts';
+import { findPath } from '../../x509/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../../x509/path/path-certificate.ts';
+import { Refusal } from '../../result-codes.ts';
+import type { SignerChain } from '../format.ts';
 
 /**
  * The signer certificate and those above it, as path validation reads them.

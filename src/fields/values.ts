@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LongText } from '../../documents/long-text.ts';
+import { LongText } from '../documents/long-text.ts';
 import { maybeLong } from './long-values.ts';
 
 const maxMediaTypeCharacters = 255;

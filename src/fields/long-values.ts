@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LongText } from '../../documents/long-text.ts';
+import { LongText } from '../documents/long-text.ts';
 
 /**
  * Content that may come as LongText. To JSON Schema and in its messages it is `z.string()` like any other; only its parser lets LongText pass too,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
-import type { Addresses, AskedLevel, StatusData } from '../../signatures/asked-level.ts';
+import type { Addresses, AskedLevel, StatusData } from '../levels/asked-level.ts';
 import { hashOfDigest } from './enumerations.ts';
 import type { XP7Signature } from './parameters.ts';
 import type { UrlSourceFields } from './url-source-fields.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maxListEntries, Text } from '../fields/values.ts';
+import { maxListEntries, Text } from '../../fields/values.ts';
 import { Canonicalisation, Position, XadesVersion } from './enumerations.ts';
 
 const NamespaceBinding = z.strictObject({

@@ -1,13 +1,13 @@
-import type { InputDocument } from '../../documents/document.ts';
-import { hashOfOid } from '../../cms/algorithm-identifier.ts';
-import type { AskedLevel } from '../../signatures/asked-level.ts';
-import type { SignerChain } from '../../signatures/format.ts';
-import type { FormatName, PreparedSignatures } from '../../signatures/prepared-signatures.ts';
-import type { ThreadedFormat } from '../../signatures/threaded-format.ts';
-import { cms, raw } from '../../signatures/threaded-formats.ts';
-import type { HashName, SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import type { InputDocumentField } from '../fields/input-documents.ts';
-import type { Context } from '../operation.ts';
+import type { InputDocument } from '../documents/document.ts';
+import { hashOfOid } from '../cms/algorithm-identifier.ts';
+import type { AskedLevel } from './levels/asked-level.ts';
+import type { SignerChain } from './format.ts';
+import type { FormatName, PreparedSignatures } from './prepared-signatures.ts';
+import type { ThreadedFormat } from './format-steps.ts';
+import { cms, raw } from './threaded-formats.ts';
+import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import type { InputDocumentField } from '../operations/fields/input-documents.ts';
+import type { Context } from '../operations/operation.ts';
 import {
   checkDigestFits,
   checkFitsKey,
@@ -16,9 +16,9 @@ import {
   cmsAlgorithm,
   usualAlgorithm,
   type SignerKey,
-} from './algorithm.ts';
-import type { AskedSignature } from './asked-signature.ts';
-import { cmsParameters } from './cms-parameters.ts';
+} from './raw/raw-algorithm.ts';
+import type { AskedSignature } from '../operations/sign/asked-signature.ts';
+import { cmsParameters } from './cms/cms-entry.ts';
 
 /** Who signs: the key that values are made with, and its certificate with its chain. */
 export interface Signer {

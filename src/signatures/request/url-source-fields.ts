@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isHttpUrl } from '../../outgoing/url-rules.ts';
-import { maxListEntries, Text } from '../fields/values.ts';
+import { maxListEntries, Text } from '../../fields/values.ts';
 import { UrlSource } from './enumerations.ts';
 
 const HttpUrl = Text.refine(isHttpUrl, 'not a URL with http or https, or one with a user name or a password in it');

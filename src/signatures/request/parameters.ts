@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { notOffered } from '../fields/not-offered.ts';
-import { Text } from '../fields/values.ts';
+import { notOffered } from '../../fields/not-offered.ts';
+import { Text } from '../../fields/values.ts';
 import { PdfContent, PdfParameters, RevocationSources } from './pdf-fields.ts';
-import { RawSignature } from './raw-signature.ts';
-import { sharedMembers } from './signature-properties.ts';
+import { RawSignature } from '../raw/raw-fields.ts';
+import { sharedMembers } from './shared-members.ts';
 import {
   DetachedXadesParameters,
   EnvelopedProviderParameters,

@@ -5,9 +5,9 @@ import { Refusal } from '../../result-codes.ts';
 import { algorithmOfOid, hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { TokenCannot } from '../../token/token.ts';
-import { hashOfDigest } from './enumerations.ts';
-import type { XP7Signature } from './parameters.ts';
-import type { RawSignature } from './raw-signature.ts';
+import { hashOfDigest } from '../request/enumerations.ts';
+import type { XP7Signature } from '../request/parameters.ts';
+import type { RawSignature } from './raw-fields.ts';
 
 /** What algorithms go by: the type of the key, wherever it is. */
 export interface SignerKey {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Base64, Text } from '../fields/values.ts';
+import { Base64, Text } from '../../fields/values.ts';
 import { UrlSourceFields } from './url-source-fields.ts';
 
 /** Where CRLs and OCSP answers come from. */

@@ -1,4 +1,4 @@
-import type { HashName } from '../token/signature-algorithm.ts';
+import type { HashName } from '../../token/signature-algorithm.ts';
 
 /** The interface's commitment types. */
 export const commitmentTypes = ['APPROVAL', 'ORIGIN', 'DELIVERY', 'RECEIPT', 'SENDER'] as const;
