@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { readCertificateText, type Certificate } from '../src/x509/certificate.ts';
 import { usualProperties } from '../src/signatures/request/signed-properties.ts';
-import { cms } from '../src/signatures/threaded-formats.ts';
+import { completeSignatures, prepareSignatures, type SignerPlan } from '../src/signatures/signatures.ts';
 import { WorkThreads } from '../src/threads/work-threads.ts';
 import type { Quickstart } from './quickstart-description.ts';
 import { ServiceClient } from './service-client.ts';
@@ -48,22 +48,33 @@ function writeRandom(path: string): void {
   }
 }
 
+const noLevels = {
+  order: (): never => {
+    throw new Error('no level was asked for');
+  },
+};
+
 async function formatLines(path: string, directory: string): Promise<string[]> {
   const { certificate, privateKey } = selfSigned(directory);
   const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
-  const signer = { certificate, publicKey, issuers: [certificate.der] };
+  const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
+  const plan: SignerPlan = {
+    ...{ format: 'cms', algorithm, level: undefined },
+    chain: { certificate, publicKey, issuers: [certificate.der] },
+    parameters: { algorithm, detached: true, properties: usualProperties, coSigning: 'NEVER' },
+  };
   const threads = new WorkThreads();
   const descriptor = openSync(path, 'r');
   const signDetached = async (bytes: number): Promise<void> => {
     const documents = [{ id: 'd', fileName: undefined, source: { content: { descriptor, bytes } } }];
-    const parameters = [
-      { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, detached: true, properties: usualProperties, coSigning: 'NEVER' },
-    ] as const;
-    const prepared = await cms.prepare({ documents, parameters, signer, moment: { now: new Date() } }, threads);
-    const values = prepared.map(({ dataToSign }) =>
-      sign('sha256', dataToSign ?? Buffer.alloc(0), { key: privateKey, dsaEncoding: 'ieee-p1363' }),
+    const signatures = await prepareSignatures(plan, documents, threads);
+    const values = new Map(
+      signatures.prepared.map(({ id, dataToSign }) => [
+        id,
+        sign('sha256', dataToSign ?? Buffer.alloc(0), { key: privateKey, dsaEncoding: 'ieee-p1363' }),
+      ]),
     );
-    await cms.complete({ prepared, values, signer, documents }, threads);
+    await completeSignatures(signatures, values, { threads, levels: noLevels });
   };
   try {
     // The thread starts with the first call, and the file is in the page cache afterwards.

@@ -1,13 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { moduleFile } from '../config/module-file.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
+import { contentThread, isBig } from './big-content.ts';
 import type { Content } from './content.ts';
-import type { WriteOutcome, WriteTask } from './write-thread.ts';
-
-/** From here on pieces are hashed and written in a thread; files always are. */
-const bigBytes = 256 * 1024;
-const thread = moduleFile('./write-thread', import.meta.url);
+import type { WriteOutcome, WriteTask } from './content-thread.ts';
 
 /**
  * Writes the pieces into an empty file that is open, and syncs it. Answers what is in it.
@@ -19,15 +15,14 @@ export async function writePieces(
   threads: WorkThreads,
 ): Promise<{ bytes: number; sha256: Buffer }> {
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
-  const bytes = inMemory.reduce((total, piece) => total + piece.length, 0);
-  if (inMemory.length === pieces.length && bytes <= bigBytes) {
+  if (!isBig(pieces)) {
     const whole = Buffer.concat(inMemory);
     await file.writeFile(whole);
     await file.sync();
-    return { bytes, sha256: createHash('sha256').update(whole).digest() };
+    return { bytes: whole.length, sha256: createHash('sha256').update(whole).digest() };
   }
   const task: WriteTask = { pieces, descriptor: file.fd };
-  const outcome = await threads.run<WriteOutcome>(thread, 'writePieces', task);
+  const outcome = await threads.run<WriteOutcome>(contentThread.writePieces, task);
   if ('code' in outcome) throw Object.assign(new Error(outcome.text), { code: outcome.code });
   return { bytes: outcome.bytes, sha256: Buffer.from(outcome.sha256) };
 }

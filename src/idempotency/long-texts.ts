@@ -1,17 +1,15 @@
-import { moduleFile } from '../config/module-file.ts';
+import { contentThread } from '../documents/big-content.ts';
+import type { DigestTask } from '../documents/content-thread.ts';
 import { LongText } from '../documents/long-text.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import type { DigestTask } from './text-digests-thread.ts';
 
-const threadModule = moduleFile('./text-digests-thread', import.meta.url);
-
-/** SHA-512 of each long text of a value, as it was sent (UTF-8), worked out in a work thread. */
+/** Returns SHA-512 of each long text of a value, as it was sent (UTF-8), computed in work threads. */
 export async function digestsOfLongTexts(value: unknown, threads: WorkThreads): Promise<ReadonlyMap<LongText, Uint8Array>> {
-  const texts = longTextsIn(value);
-  if (texts.length === 0) return new Map();
-  const task: DigestTask = { texts: texts.map(({ kind, bytes }) => ({ kind, bytes })) };
-  const digests = await threads.run<readonly Uint8Array[]>(threadModule, 'digestsOfTexts', task);
-  return new Map(texts.map((text, index) => [text, digests[index] ?? new Uint8Array()]));
+  const digests = longTextsIn(value).map(async (text): Promise<[LongText, Uint8Array]> => {
+    const task: DigestTask = { content: text.bytes, hash: 'sha512', asBase64: text.kind === 'base64' };
+    return [text, await threads.run<Uint8Array>(contentThread.digest, task)];
+  });
+  return new Map(await Promise.all(digests));
 }
 
 function longTextsIn(value: unknown): LongText[] {

@@ -1,8 +1,8 @@
 import { moduleFile } from '../config/module-file.ts';
-import type { WorkThreads } from '../threads/work-threads.ts';
+import type { ThreadFunction, WorkThreads } from '../threads/work-threads.ts';
 import type { PatternTask } from './pattern-thread.ts';
 
-const threadModule = moduleFile('./pattern-thread', import.meta.url);
+const thread: ThreadFunction = { module: moduleFile('./pattern-thread', import.meta.url), name: 'firstGroups', lane: 'parsing' };
 /** What an expression looks at: what it is for stands at the beginning. */
 const textCharacters = 4096;
 
@@ -14,6 +14,6 @@ export async function matchesOf(
 ): Promise<ReadonlyMap<string, string | undefined>> {
   if (patterns.length === 0) return new Map();
   const task: PatternTask = { patterns, text: words.slice(0, textCharacters) };
-  const groups = await threads.run<readonly (string | undefined)[]>(threadModule, 'firstGroups', task);
+  const groups = await threads.run<readonly (string | undefined)[]>(thread, task);
   return new Map(patterns.map((pattern, index) => [pattern, groups[index]]));
 }

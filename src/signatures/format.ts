@@ -1,8 +1,12 @@
 import type { KeyObject } from 'node:crypto';
-import type { Certificate } from '../x509/certificate.ts';
+import { bigContentBytes } from '../documents/big-content.ts';
+import type { Content } from '../documents/content.ts';
+import { ContentChanged } from '../documents/content-pieces.ts';
 import type { DocumentDigest, Evidence, InputDocument } from '../documents/document.ts';
-import type { Additions } from './cms/level-attributes.ts';
-import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import { Refusal } from '../result-codes.ts';
+import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import type { Certificate } from '../x509/certificate.ts';
+import type { Additions } from './levels/additions.ts';
 
 /** The signer as a format sees it: never a private key. */
 export interface SignerChain {
@@ -12,42 +16,110 @@ export interface SignerChain {
   readonly issuers: readonly Uint8Array[];
 }
 
-/** The time that a format goes by. It is handed in, so that the same input gives the same bytes. */
+/** The time that a format uses. It is an argument, so that the same input gives the same bytes. */
 export interface Moment {
   readonly now: Date;
 }
 
-/** What is to be signed of one document, and what `complete` needs. It survives JSON but for its bytes, and never holds content. */
-export interface Prepared<State> {
-  readonly digest: Uint8Array;
-  readonly algorithm: SignatureAlgorithm;
-  /** The bytes that the digest was made of, where they are few (`dataToSignMaxBytes`) and at hand. */
-  readonly dataToSign: Uint8Array | undefined;
-  /** Whether `complete` needs the document again. */
-  readonly needsContent: boolean;
-  /** Plain JSON. */
-  readonly state: State;
-  /** Of the document's bytes, where `prepare` hashed them: who reads a file again finds out whether it is still the same. */
-  readonly documentDigest?: DocumentDigest | undefined;
+/** A document that a signature covers. */
+export interface CoveredDocument {
+  /** Index in the request. */
+  readonly index: number;
+  /** Digest of its bytes, where `prepare` hashed them: reading the file again shows whether it changed. */
+  readonly digest?: DocumentDigest | undefined;
 }
 
-/** What is to be signed is handed out up to here (contract §5, remotePreSign). */
+/** A signature that lacks only its value. It survives JSON but for its bytes. */
+export interface Prepared<State> {
+  /** Identifies the signature among those of a request: the ID of its document, or of the first one. */
+  readonly id: string;
+  readonly covers: readonly CoveredDocument[];
+  readonly hash: HashName;
+  /** Digest that the key signs. */
+  readonly digest: Uint8Array;
+  /** Bytes that the digest is of, where they are few (`dataToSignMaxBytes`) and in memory. */
+  readonly dataToSign: Uint8Array | undefined;
+  /** Content that `complete` needs. */
+  readonly contents: readonly Content[];
+  /** Plain JSON. */
+  readonly state: State;
+}
+
+/** The largest data to be signed that `remotePreSign` answers (contract §5). */
 export const dataToSignMaxBytes = 64 * 1024 - 1;
 
-/** A signature format: two functions and plain data. It calls no token, so a software key is all that its tests need. */
+/** The algorithm and the certificate that a value is made under. */
+export interface Signing {
+  readonly algorithm: SignatureAlgorithm;
+  readonly chain: SignerChain;
+}
+
+/** How much work it is to prepare documents. */
+export interface Workload {
+  /** Documents of more bytes are prepared in a work thread; 0: always. */
+  readonly threadBeyondBytes: number;
+  /** Whether it parses what strangers wrote, or mostly hashes. */
+  readonly lane: 'parsing' | 'hashing';
+}
+
+/** Work that is mostly hashing. */
+export const usualWorkload: Workload = { threadBeyondBytes: bigContentBytes, lane: 'hashing' };
+
+/**
+ * A signature format: two functions and plain data. It calls no token, so its tests need only a
+ * software key.
+ */
 export interface SignatureFormat<Parameters, State> {
-  /** @throws {Refusal} where the document or the parameters are not what the format needs. */
-  prepare(document: InputDocument, parameters: Parameters, signer: SignerChain, moment: Moment): Prepared<State>;
+  /** Returns the workload of `prepare` with these parameters. */
+  workload(parameters: Parameters): Workload;
   /**
-   * Puts the value in, checks the result, and returns it. The document is the one that was prepared; undefined only where the prepared state needs no content.
-   * `additions`: what raises the level above baseline B, for formats that have levels.
-   * @throws {Error} where the result does not verify.
+   * Prepares the signatures that a request's documents get, in the order of the documents.
+   * `chain` is undefined where the format binds no certificate and none was given.
+   * @throws {Refusal} where a document or a parameter is not what the format needs
    */
-  complete(
-    prepared: Prepared<State>,
-    value: Uint8Array,
-    signer: SignerChain,
-    document: InputDocument | undefined,
-    additions?: Additions,
-  ): Evidence;
+  prepare(
+    documents: readonly InputDocument[],
+    parameters: Parameters,
+    chain: SignerChain | undefined,
+    moment: Moment,
+  ): readonly Prepared<State>[];
+  /**
+   * Puts the value in, verifies the result, and returns it. `signing` is undefined where nobody
+   * knows who signs. `additions` raise the level above baseline B, in formats that have levels.
+   * @throws {Error} where the result does not verify
+   */
+  complete(prepared: Prepared<State>, value: Uint8Array, signing: Signing | undefined, additions?: Additions): Evidence;
+}
+
+/**
+ * Prepares one signature for each document, the usual case.
+ * @throws {Refusal} DOCUMENT_INVALID for a file that changes meanwhile; what `prepare` throws
+ */
+export function oneForEach<State>(
+  documents: readonly InputDocument[],
+  prepare: (source: InputDocument['source']) => {
+    readonly signature: Omit<Prepared<State>, 'id' | 'covers'>;
+    readonly documentDigest?: DocumentDigest;
+  },
+): readonly Prepared<State>[] {
+  return documents.map(({ id, source }, index) =>
+    unlessChanged(index, () => {
+      const { signature, documentDigest } = prepare(source);
+      return { id, covers: [{ index, digest: documentDigest }], ...signature };
+    }),
+  );
+}
+
+/** Runs a step on a document. @throws {Refusal} DOCUMENT_INVALID where its file changes meanwhile: the caller asked for another one */
+export function unlessChanged<T>(index: number, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof ContentChanged)) throw error;
+    throw new Refusal('DOCUMENT_INVALID', {
+      at: `/inputDocuments/${index}`,
+      message: 'the file changed while it was being signed',
+      cause: error,
+    });
+  }
 }

@@ -1,11 +1,17 @@
 import * as der from '../asn1/der.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
+import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
 /** ECDSA-Sig-Value (RFC 3279 §2.2.3) of r‖s of fixed width. */
 export function ecdsaValueToDer(value: Uint8Array): Uint8Array {
   if (value.length === 0 || value.length % 2 !== 0) throw new RangeError('r‖s has an even length');
   const half = value.length / 2;
   return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
+}
+
+/** The value as it stands in a CMS, a PKCS #7 or a raw signature: ECDSA in DER. `value`: as tokens make it, ECDSA as r‖s. */
+export function signatureValueOf({ scheme }: SignatureAlgorithm, value: Uint8Array): Uint8Array {
+  return scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
 }
 
 /** Bytes of r and of s each. */

@@ -1,84 +1,173 @@
-import type { InputDocument } from '../documents/document.ts';
-import { hashOfOid } from '../cms/algorithm-identifier.ts';
+import { createHash } from 'node:crypto';
+import { moduleFile } from '../config/module-file.ts';
+import { isBig } from '../documents/big-content.ts';
+import type { SignedFile } from '../documents/content-pieces.ts';
+import type { Evidence, InputDocument } from '../documents/document.ts';
+import { Refusal } from '../result-codes.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
+import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import { takesLong } from '../verification/effort.ts';
+import type { AskedDocument, Signer, TrustedCa } from './format-entry.ts';
+import { completeTask, prepareTask, type CompleteTask, type PrepareTask } from './format-steps.ts';
+import type { Outcome } from './format-thread.ts';
+import type { Prepared, SignerChain, Signing, Workload } from './format.ts';
+import { formats, type AskedFormat, type FormatName } from './formats.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
-import type { SignerChain } from './format.ts';
-import type { FormatName, PreparedSignatures } from './prepared-signatures.ts';
-import type { ThreadedFormat } from './format-steps.ts';
-import { cms, raw } from './threaded-formats.ts';
-import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
-import type { InputDocumentField } from '../operations/fields/input-documents.ts';
-import type { Context } from '../operations/operation.ts';
-import {
-  checkDigestFits,
-  checkFitsKey,
-  checkOneAlgorithm,
-  checkTrustedAuthority,
-  cmsAlgorithm,
-  usualAlgorithm,
-  type SignerKey,
-} from './raw/raw-algorithm.ts';
-import type { AskedSignature } from '../operations/sign/asked-signature.ts';
-import { cmsParameters } from './cms/cms-entry.ts';
+import type { Levels } from './levels/level-order.ts';
+import type { Additions } from './levels/additions.ts';
+import { completeAtLevel } from './levels/raise-level.ts';
 
-/** Who signs: the key that values are made with, and its certificate with its chain. */
-export interface Signer {
-  readonly key: SignerKey;
+/** Everything that follows from a request and its signer, before any document is read. */
+export interface SigningPlan {
+  readonly format: FormatName;
+  /** One for all signatures; undefined where neither a certificate nor the request says. */
+  readonly algorithm: SignatureAlgorithm | undefined;
+  /** Above baseline B, where the request asks for one. */
+  readonly level: AskedLevel | undefined;
+  readonly chain: SignerChain | undefined;
+  /** The format's own. */
+  readonly parameters: unknown;
+}
+
+/** The plan of a signer that is known. */
+export interface SignerPlan extends SigningPlan {
+  readonly algorithm: SignatureAlgorithm;
   readonly chain: SignerChain;
 }
 
-/** The CA certificate that the chain is to end in: SHA-1 of its DER, hexadecimal. */
-export function trustedCaOf(asked: AskedSignature): string | undefined {
-  return asked.kind === 'cms' ? asked.options.trustedCA : undefined;
+/** Prepared signatures of one request. They survive JSON but for their bytes. */
+export interface PreparedSignatures extends Omit<SigningPlan, 'parameters'> {
+  readonly prepared: readonly Prepared<unknown>[];
 }
 
-/** What is to be done with every document of a request. */
-export interface SigningPlan {
-  /** One for all documents. */
-  readonly algorithm: SignatureAlgorithm;
-  /** What is to be signed. @throws {Refusal} where a document is not what its format needs */
-  prepare(documents: readonly InputDocument[], context: Pick<Context, 'threads' | 'audit'>): Promise<PreparedSignatures>;
+/** Evidence of one signature. */
+export interface SignatureEvidence {
+  /** That of the prepared signature. */
+  readonly id: string;
+  /** Index of the document that the evidence is named after. */
+  readonly document: number;
+  readonly evidence: Evidence;
 }
 
-/** What follows from the key, before any document is read. @throws {Refusal} FIELDS_INCONSISTENT */
-export function signingPlan(asked: AskedSignature, fields: readonly InputDocumentField[], { key, chain }: Signer): SigningPlan {
-  checkTrustedAuthority(trustedCaOf(asked), chain.issuers);
-  if (asked.kind === 'cms') {
-    const algorithm = cmsAlgorithm(asked.options, key);
-    return planOf({ name: 'cms', format: cms, level: asked.level }, cmsParameters(asked, algorithm, chain.certificate), chain);
-  }
-  const algorithms = fields.map((field, index) => {
-    const digest = digestHash(field);
-    const algorithm = asked.algorithm ?? usualAlgorithm(key, digest);
-    checkFitsKey(algorithm, key);
-    checkDigestFits(digest, algorithm, index);
-    return algorithm;
+/** Decides what follows from the signer. @throws {Refusal} FIELDS_INCONSISTENT */
+export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument[], signer: Signer): SignerPlan {
+  const { format, level } = asked;
+  checkTrustedCa(asked.trustedCa, signer.chain.issuers);
+  const { algorithm, parameters } = asked.plan(documents, signer);
+  if (algorithm === undefined) throw new Error('the key of a signer decides on an algorithm');
+  return { format, algorithm, level, chain: signer.chain, parameters };
+}
+
+/** Decides what follows from a request without signer, in a format that binds no certificate. @throws {Refusal} FIELDS_INCONSISTENT */
+export function planWithoutSigner(asked: AskedFormat, documents: readonly AskedDocument[]): SigningPlan {
+  const { format, level } = asked;
+  const { algorithm, parameters } = asked.plan(documents, undefined);
+  return { format, algorithm, level, chain: undefined, parameters };
+}
+
+/** @throws {Refusal} FIELDS_INCONSISTENT where the chain does not contain it */
+function checkTrustedCa(trustedCa: TrustedCa | undefined, issuers: readonly Uint8Array[]): void {
+  if (trustedCa === undefined) return;
+  const wanted = trustedCa.fingerprint.toLowerCase();
+  if (issuers.some((certificate) => createHash('sha1').update(certificate).digest('hex') === wanted)) return;
+  throw new Refusal('FIELDS_INCONSISTENT', {
+    at: trustedCa.at,
+    message: 'no chain of the signer certificate has this certificate',
   });
-  return planOf({ name: 'raw', format: raw, level: undefined }, { algorithm: checkOneAlgorithm(algorithms) }, chain);
 }
 
-function planOf<Parameters extends { readonly algorithm: SignatureAlgorithm }, State>(
-  { name, format, level }: { name: FormatName; format: ThreadedFormat<Parameters, State>; level: AskedLevel | undefined },
-  parameters: Parameters,
-  signer: SignerChain,
-): SigningPlan {
-  const { algorithm } = parameters;
-  return {
-    algorithm,
-    async prepare(documents, { threads, audit }) {
-      const task = { documents, parameters: documents.map(() => parameters), signer, moment: { now: new Date() } };
-      const signatures = { format: name, algorithm, level, prepared: await format.prepare(task, threads) };
-      audit.digests.push(...auditedDigests(signatures));
-      return signatures;
-    },
+/** Prepares the signatures. @throws {Refusal} where a document is not what its format needs */
+export async function prepareSignatures(
+  { parameters, ...plan }: SigningPlan,
+  documents: readonly InputDocument[],
+  threads: Pick<WorkThreads, 'run'>,
+): Promise<PreparedSignatures> {
+  const { format, chain } = plan;
+  const task: PrepareTask = { format, documents, parameters, chain, moment: { now: new Date() } };
+  const { threadBeyondBytes, lane } = formats[format].format.workload(parameters);
+  const contents = documents.flatMap(({ source }) => ('content' in source ? [source.content] : []));
+  const isLong = threadBeyondBytes === 0 || isBig(contents, threadBeyondBytes);
+  return { ...plan, prepared: isLong ? await inThread(threads, 'prepare', task, lane) : prepareTask(task) };
+}
+
+/** The services that completing needs. */
+export interface Completing {
+  readonly threads: WorkThreads;
+  readonly levels: Pick<Levels, 'order'>;
+}
+
+/**
+ * Puts the values in, each by the id of its signature, and returns the evidence in the order of the signatures.
+ * @throws {Refusal} where a level is not reached; {Error} where a result does not verify
+ */
+export async function completeSignatures(
+  { format, algorithm, chain, level, prepared }: PreparedSignatures,
+  values: ReadonlyMap<string, Uint8Array>,
+  { threads, levels }: Completing,
+): Promise<readonly SignatureEvidence[]> {
+  const signing: Signing | undefined = chain === undefined || algorithm === undefined ? undefined : { algorithm, chain };
+  const signatures = prepared.map((one) => ({ prepared: one, value: valueOf(one, values) }));
+  const { levels: writer } = formats[format];
+  const complete = async (task: CompleteTask): Promise<readonly Evidence[]> => {
+    const contents = task.signatures.flatMap(({ prepared: { contents: list } }) => list);
+    const isLong = isBig(contents) || (chain !== undefined && takesLong(chain.publicKey, task.signatures.length));
+    return isLong ? inThread(threads, 'complete', task, 'hashing') : completeTask(task);
   };
+  let evidence: readonly Evidence[];
+  if (level === undefined) evidence = await complete({ format, signatures, signing });
+  else {
+    if (signing === undefined || writer === undefined) throw new Error(`the format ${format} has no levels without a signer`);
+    const raising = {
+      ...{ signatures, signing, writer },
+      complete: async (additions: readonly Additions[]) =>
+        complete({ format, signing, signatures: signatures.map((one, index) => ({ ...one, additions: additions[index] })) }),
+    };
+    evidence = await completeAtLevel(raising, levels.order(level, signing.chain));
+  }
+  return prepared.map(({ id, covers }, index) => {
+    const one = evidence[index];
+    if (one === undefined) throw new RangeError('each signature has its evidence');
+    return { id, document: covers[0]?.index ?? 0, evidence: one };
+  });
 }
 
-/** What the audit log is told of signatures. */
-export function auditedDigests({ algorithm, prepared }: PreparedSignatures): string[] {
-  return prepared.map(({ digest }) => `${algorithm.hash}:${Buffer.from(digest).toString('hex')}`);
+function valueOf({ id }: Prepared<unknown>, values: ReadonlyMap<string, Uint8Array>): Uint8Array {
+  const value = values.get(id);
+  if (value === undefined) throw new Error('each signature has its value');
+  return value;
 }
 
-/** The hash of a digest that is given instead of content. */
-export function digestHash({ digest }: InputDocumentField): HashName | undefined {
-  return digest === undefined ? undefined : hashOfOid(digest.digestAlgOID);
+/** Returns the digests as the audit log records them. */
+export function auditedDigests({ prepared }: { readonly prepared: readonly Pick<Prepared<unknown>, 'hash' | 'digest'>[] }): string[] {
+  return prepared.map(({ hash, digest }) => `${hash}:${Buffer.from(digest).toString('hex')}`);
+}
+
+/**
+ * Returns the documents with what `prepare` found in their files. Reading such a file again, for a
+ * digest that a key is bound to, throws ContentChanged where the file holds something else by then:
+ * a file swapped in between would otherwise be signed in the name of another.
+ */
+export function documentsAsPrepared(documents: readonly InputDocument[], { prepared }: PreparedSignatures): readonly InputDocument[] {
+  const digests = new Map(prepared.flatMap(({ covers }) => covers.map(({ index, digest }) => [index, digest])));
+  return documents.map((document, index) => {
+    const { source } = document;
+    const digest = digests.get(index);
+    if (digest === undefined || !('content' in source) || source.content instanceof Uint8Array) return document;
+    const file: SignedFile = { ...source.content, digest };
+    return { ...document, source: { content: file } };
+  });
+}
+
+const thread = moduleFile('./format-thread', import.meta.url);
+
+async function inThread<T>(
+  threads: Pick<WorkThreads, 'run'>,
+  step: 'prepare' | 'complete',
+  task: PrepareTask | CompleteTask,
+  lane: Workload['lane'],
+): Promise<T> {
+  const outcome = await threads.run<Outcome<T>>({ module: thread, name: step, lane }, task);
+  if ('done' in outcome) return outcome.done;
+  const { code, at, text } = outcome.refused;
+  throw new Refusal(code, at === undefined ? { message: text } : { at, message: text });
 }

@@ -8,7 +8,7 @@ import type { DigestBinding } from '../../src/keys/digest-binding.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
-import { WorkThreads } from '../../src/threads/work-threads.ts';
+import { WorkThreads, type ThreadFunction } from '../../src/threads/work-threads.ts';
 import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
@@ -35,9 +35,9 @@ beforeAll(async () => {
   around = await tokenAndStore();
   ({ token, store } = around);
   const counting = {
-    run: async <Result>(module: URL, name: string, task: object): Promise<Result> => {
+    run: async <Result>(work: ThreadFunction, task: object): Promise<Result> => {
       hashed += 1;
-      return threads.run<Result>(module, name, task);
+      return threads.run<Result>(work, task);
     },
   };
   keys = new Keyring(store, token, tokenCustody(token), { threads: counting });

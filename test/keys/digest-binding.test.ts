@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { DocumentDigests } from '../../src/documents/document-digests.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
 import { bindingOf, bindingText, coversDigests, coversDocuments, type BoundDigest } from '../../src/keys/digest-binding.ts';
-import { WorkThreads } from '../../src/threads/work-threads.ts';
+import { WorkThreads, type ThreadFunction } from '../../src/threads/work-threads.ts';
 import { hashNames } from '../../src/token/signature-algorithm.ts';
 
 const threads = new WorkThreads();
@@ -49,9 +49,9 @@ describe('a list of digests', () => {
   it('of a thousand entries for one big document has it hashed once, outside of the event loop', async () => {
     const tasks: string[] = [];
     const counting = {
-      run: async <Result>(module: URL, name: string, task: object): Promise<Result> => {
-        tasks.push(name);
-        return threads.run<Result>(module, name, task);
+      run: async <Result>(work: ThreadFunction, task: object): Promise<Result> => {
+        tasks.push(work.name);
+        return threads.run<Result>(work, task);
       },
     };
     const big = document('x', new Uint8Array(new SharedArrayBuffer(16 * 1024 * 1024)));

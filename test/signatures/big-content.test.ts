@@ -9,9 +9,9 @@ import { contentPieces, isContentChanged } from '../../src/documents/content-pie
 import { evidenceBase64 } from '../../src/documents/evidence-base64.ts';
 import { LongAnswer } from '../../src/documents/long-answer.ts';
 import type { CmsParameters } from '../../src/signatures/cms/cms.ts';
-import { cms, raw } from '../../src/signatures/threaded-formats.ts';
+import { completeSignatures, prepareSignatures } from '../../src/signatures/signatures.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
-import { cmsParametersOf, documentOf, joined, keyPem, softwareSigner, valueOf } from './software-signer.ts';
+import { documentOf, joined, keyPem, noLevels, planOf, softwareSigner, valueOf } from './software-signer.ts';
 
 const mebibyte = 1024 * 1024;
 const signer = softwareSigner('big content', 'rsa');
@@ -47,17 +47,13 @@ async function signed(
   between: () => void = () => undefined,
   by = signer,
 ): Promise<readonly Content[]> {
-  const documents = [documentOf(content)];
-  const task = { documents, parameters: [cmsParametersOf(by, parameters)], signer: chainOf(by), moment: { now: new Date() } };
-  const prepared = await cms.prepare(task, threads);
+  const plan = planOf(by, parameters);
+  const signatures = await prepareSignatures(plan, [documentOf(content)], threads);
   between();
-  const values = prepared.map((one) => valueOf(by, one));
-  const [evidence] = await cms.complete({ prepared, values, signer: chainOf(by), documents }, threads);
-  return evidence?.content ?? [];
+  const values = new Map(signatures.prepared.map((one) => [one.id, valueOf(by, one, plan.algorithm)]));
+  const [one] = await completeSignatures(signatures, values, { threads, levels: noLevels });
+  return one?.evidence.content ?? [];
 }
-
-/** What crosses to a thread is cloned: a private key has no place there. */
-const chainOf = ({ certificate, publicKey, issuers }: typeof signer) => ({ certificate, publicKey, issuers });
 
 /** Written as it is delivered, piece by piece. */
 function delivered(name: string, pieces: readonly Content[]): string {
@@ -137,13 +133,11 @@ describe('content in a file', () => {
 
   it('is signed raw', async () => {
     const { file } = fileOf('raw', content);
-    const documents = [documentOf(file)];
-    const [prepared] = await raw.prepare(
-      { documents, parameters: [{ algorithm: signer.algorithm }], signer: chainOf(signer), moment: { now: new Date() } },
-      threads,
-    );
+    const { algorithm } = signer;
+    const plan = { ...planOf(signer), format: 'raw', parameters: { algorithm } } as const;
+    const [prepared] = (await prepareSignatures(plan, [documentOf(file)], threads)).prepared;
     expect(Buffer.from(prepared?.digest ?? [])).toEqual(createHash('sha256').update(content).digest());
-    expect([prepared?.needsContent, prepared?.dataToSign]).toEqual([false, undefined]);
+    expect([prepared?.contents, prepared?.dataToSign]).toEqual([[], undefined]);
   });
 
   it('becomes base64 out of its pieces', async () => {

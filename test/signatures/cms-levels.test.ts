@@ -12,14 +12,14 @@ import { readCertificate } from '../../src/x509/certificate.ts';
 import { OutgoingHttp } from '../../src/outgoing/outgoing-http.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { RevocationSources, type OwnAuthority } from '../../src/revocation/revocation-data.ts';
-import { completeAtLevel } from '../../src/signatures/levels/raise-level.ts';
+import type { AskedLevel } from '../../src/signatures/levels/asked-level.ts';
 import type { LevelOrder } from '../../src/signatures/levels/level-order.ts';
-import { cms } from '../../src/signatures/threaded-formats.ts';
+import { completeSignatures, prepareSignatures } from '../../src/signatures/signatures.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { TimeStampAuthority } from '../../src/timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../../src/timestamp/time-stamp-client.ts';
 import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
-import { cmsParametersOf, documentOf, joined, opensslVerifies, valueOf, type SoftwareSigner } from './software-signer.ts';
+import { documentOf, joined, opensslVerifies, planOf, valueOf, type SoftwareSigner } from './software-signer.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-levels-'));
 const threads = new WorkThreads();
@@ -95,6 +95,15 @@ function orderOf(level: LevelOrder['level'], choice: 'OCSP' | 'CRL' | 'BOTH' = '
   };
 }
 
+/** What a request says is in the order already. */
+const status = { ocsp: { source: 'CERTIFICATE' }, crl: { source: 'CERTIFICATE' } } as const;
+const asked: AskedLevel = {
+  level: 'LTA',
+  timeStamp: { addresses: { source: 'SERVER' }, hash: 'sha256', nonce: true },
+  ofSigner: status,
+  ofAuthorities: status,
+};
+
 async function made(
   order: LevelOrder,
   detached: boolean,
@@ -102,14 +111,11 @@ async function made(
   { content = Buffer.from('content'), coSigning = 'NEVER' }: { content?: Buffer; coSigning?: 'NEVER' | 'CHECKED' } = {},
 ): Promise<Buffer> {
   const signer = signerOf(files);
-  const document = documentOf(content);
-  const prepared = await cms.prepare(
-    { documents: [document], parameters: [cmsParametersOf(signer, { detached, coSigning })], signer, moment: { now: new Date() } },
-    threads,
-  );
-  const values = prepared.map((one) => valueOf(signer, one));
-  const [evidence] = await completeAtLevel(cms, { prepared, values, signer, documents: [document] }, order, threads);
-  return joined(evidence?.content ?? []);
+  const plan = { ...planOf(signer, { detached, coSigning }), level: asked };
+  const signatures = await prepareSignatures(plan, [documentOf(content)], threads);
+  const values = new Map(signatures.prepared.map((one) => [one.id, valueOf(signer, one)]));
+  const [one] = await completeSignatures(signatures, values, { threads, levels: { order: () => order } });
+  return joined(one?.evidence.content ?? []);
 }
 
 const code = async (work: Promise<unknown>): Promise<unknown> =>

@@ -3,18 +3,19 @@ import * as der from '../../src/asn1/der.ts';
 import { bytesInMemory } from '../../src/asn1/byte-source.ts';
 import { children, readAll } from '../../src/asn1/reader.ts';
 import { isWellFormedDer } from '../../src/asn1/well-formed.ts';
-import { cmsFormat } from '../../src/signatures/cms/cms.ts';
 import { readSignedData } from '../../src/cms/read-signed-data.ts';
 import { signedData } from '../../src/cms/signed-data.ts';
-import { cms as threadedCms } from '../../src/signatures/threaded-formats.ts';
+import { prepareSignatures } from '../../src/signatures/signatures.ts';
+import type { ThreadFunction } from '../../src/threads/work-threads.ts';
 import { usualProperties } from '../../src/signatures/request/signed-properties.ts';
 import { openssl } from '../support/openssl.ts';
 import {
-  cmsParametersOf,
   documentOf,
   joined,
   keyPem,
   opensslVerifies,
+  planOf,
+  preparedCms,
   signedBy,
   softwareSigner,
   type SoftwareSigner,
@@ -150,8 +151,7 @@ describe('a co-signature', () => {
 });
 
 describe('the signatures of a document that is co-signed', () => {
-  const prepare = (document: Uint8Array, coSigning: 'CHECKED' | 'UNCHECKED'): unknown =>
-    cmsFormat.prepare(documentOf(document), cmsParametersOf(third, { coSigning }), third, { now: new Date() });
+  const prepare = (document: Uint8Array, coSigning: 'CHECKED' | 'UNCHECKED'): unknown => preparedCms(third, document, { coSigning });
   const refusal = (code: string, message: RegExp): Error =>
     expect.objectContaining({ code, message: expect.stringMatching(message) as string }) as Error;
 
@@ -213,23 +213,16 @@ describe('the signatures of a document that is co-signed', () => {
     const cms = joined(signedBy(first, content));
     const asked: string[] = [];
     const threads = {
-      async run<T>(_module: URL, name: string): Promise<T> {
-        asked.push(name);
+      async run<T>({ name, lane }: ThreadFunction): Promise<T> {
+        asked.push(`${name}, ${lane}`);
         return Promise.reject(new Error('in a thread'));
       },
     };
-    const prepared = async (coSigning: 'CHECKED' | 'UNCHECKED'): Promise<unknown> => {
-      const task = {
-        documents: [documentOf(cms)],
-        parameters: [cmsParametersOf(third, { coSigning })],
-        signer: third,
-        moment: { now: new Date() },
-      };
-      return threadedCms.prepare(task, threads);
-    };
+    const prepared = async (coSigning: 'CHECKED' | 'UNCHECKED'): Promise<unknown> =>
+      prepareSignatures(planOf(third, { coSigning }), [documentOf(cms)], threads);
     await expect(prepared('CHECKED')).rejects.toThrow('in a thread');
-    expect(asked).toEqual(['prepare']);
+    expect(asked).toEqual(['prepare, parsing']);
     await prepared('UNCHECKED');
-    expect(asked).toEqual(['prepare']);
+    expect(asked).toEqual(['prepare, parsing']);
   });
 });

@@ -7,10 +7,9 @@ import { isContentChanged } from '../../src/documents/content-pieces.ts';
 import { DocumentDigests } from '../../src/documents/document-digests.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
 import { coversDocuments } from '../../src/keys/digest-binding.ts';
-import { documentsAsPrepared } from '../../src/signatures/documents-as-prepared.ts';
-import { cms, raw } from '../../src/signatures/threaded-formats.ts';
+import { documentsAsPrepared, prepareSignatures, type SigningPlan } from '../../src/signatures/signatures.ts';
 import { WorkThreads } from '../../src/threads/work-threads.ts';
-import { cmsParametersOf, softwareSigner } from './software-signer.ts';
+import { planOf, softwareSigner } from './software-signer.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-prepared-'));
 const path = join(directory, 'document');
@@ -32,16 +31,13 @@ afterAll(async () => {
 });
 
 const document = (): InputDocument => ({ id: 'd', fileName: undefined, source: { content: { descriptor, bytes: asked.length } } });
-const moment = { now: new Date() };
-const preparing = {
-  raw: async () => raw.prepare({ documents: [document()], parameters: [{ algorithm: signer.algorithm }], signer, moment }, threads),
-  cms: async () => cms.prepare({ documents: [document()], parameters: [cmsParametersOf(signer)], signer, moment }, threads),
-};
+const { algorithm } = signer;
+const plans: Record<string, SigningPlan> = { raw: { ...planOf(signer), format: 'raw', parameters: { algorithm } }, cms: planOf(signer) };
 
-describe.each(Object.entries(preparing))('a file that %s prepared', (_name, prepare) => {
+describe.each(Object.entries(plans))('a file that %s prepared', (_name, plan) => {
   test.each(['sha256', 'sha512'] as const)('counts for a digest by %s that a key is bound to as long as it is the same', async (hash) => {
     const bound = (content: Uint8Array) => [{ id: 'd', hash, value: createHash(hash).update(content).digest() }];
-    const prepared = await prepare();
+    const prepared = await prepareSignatures(plan, [document()], threads);
     const documents = documentsAsPrepared([document()], prepared);
     const covers = async (content: Uint8Array): Promise<boolean> =>
       coversDocuments(bound(content), documents, new DocumentDigests(documents, threads));

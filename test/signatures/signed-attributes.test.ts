@@ -57,7 +57,8 @@ function attributesOf(parameters: Partial<CmsParameters>): Uint8Array {
   const properties = { ...usualProperties, ...parameters.properties };
   const fixed = signingTime instanceof Date ? { ...properties, signingTime: new Date('2025-06-07T08:09:10Z') } : properties;
   const all: CmsParameters = { algorithm: signer.algorithm, detached: true, coSigning: 'NEVER', ...parameters, properties: fixed };
-  return cmsFormat.prepare(documentOf(Buffer.from('golden')), all, { ...signer, certificate }, moment).dataToSign ?? new Uint8Array();
+  const [prepared] = cmsFormat.prepare([documentOf(Buffer.from('golden'))], all, { ...signer, certificate }, moment);
+  return prepared?.dataToSign ?? new Uint8Array();
 }
 
 /** One line an element. */

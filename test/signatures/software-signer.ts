@@ -3,9 +3,10 @@ import { readCertificateText } from '../../src/x509/certificate.ts';
 import type { Content } from '../../src/documents/content.ts';
 import { contentPieces } from '../../src/documents/content-pieces.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
-import { cmsFormat, type CmsParameters } from '../../src/signatures/cms/cms.ts';
-import type { Prepared, SignerChain } from '../../src/signatures/format.ts';
+import { cmsFormat, type CmsParameters, type CmsState } from '../../src/signatures/cms/cms.ts';
+import type { Prepared, SignerChain, Signing } from '../../src/signatures/format.ts';
 import { usualProperties } from '../../src/signatures/request/signed-properties.ts';
+import type { SignerPlan } from '../../src/signatures/signatures.ts';
 import type { SignatureAlgorithm } from '../../src/token/signature-algorithm.ts';
 import { openssl } from '../support/openssl.ts';
 
@@ -36,7 +37,11 @@ export function keyPem(key: KeyObject): string {
 }
 
 /** As a token answers: ECDSA as r‖s. */
-export function valueOf({ privateKey }: SoftwareSigner, { algorithm, dataToSign }: Prepared<unknown>): Buffer {
+export function valueOf(
+  { privateKey, algorithm: usual }: SoftwareSigner,
+  { dataToSign }: Pick<Prepared<unknown>, 'dataToSign'>,
+  algorithm = usual,
+): Buffer {
   const data = dataToSign ?? Buffer.alloc(0);
   if (algorithm.scheme === 'ECDSA') return sign(algorithm.hash, data, { key: privateKey, dsaEncoding: 'ieee-p1363' });
   if (algorithm.scheme === 'RSA_PKCS1') return sign(algorithm.hash, data, privateKey);
@@ -52,12 +57,49 @@ export function cmsParametersOf(signer: SoftwareSigner, more: Partial<CmsParamet
   return { algorithm: signer.algorithm, detached: false, properties: usualProperties, coSigning: 'NEVER', ...more };
 }
 
+/** What crosses to a thread is cloned: a private key has no place there. */
+export function chainOf({ certificate, publicKey, issuers }: SoftwareSigner): SignerChain {
+  return { certificate, publicKey, issuers };
+}
+
+/** The plan of CMS signatures. */
+export function planOf(signer: SoftwareSigner, more: Partial<CmsParameters> = {}): SignerPlan {
+  const parameters = cmsParametersOf(signer, more);
+  return { format: 'cms', algorithm: parameters.algorithm, level: undefined, chain: chainOf(signer), parameters };
+}
+
+export function signingOf(signer: SoftwareSigner, algorithm = signer.algorithm): Signing {
+  return { algorithm, chain: chainOf(signer) };
+}
+
+/** For signatures of baseline B. */
+export const noLevels = {
+  order: (): never => {
+    throw new Error('no level was asked for');
+  },
+};
+
+export function theOne<T>([one, ...others]: readonly T[]): T {
+  if (one === undefined || others.length > 0) throw new Error(`not one, but ${others.length + (one === undefined ? 0 : 1)}`);
+  return one;
+}
+
+/** The prepared CMS signature of one document. */
+export function preparedCms(
+  signer: SoftwareSigner,
+  content: Content,
+  more: Partial<CmsParameters> = {},
+  moment = { now: new Date() },
+): Prepared<CmsState> {
+  return theOne(cmsFormat.prepare([documentOf(content)], cmsParametersOf(signer, more), signer, moment));
+}
+
 /** Both steps, as the service takes them. The state goes through JSON between them, as that of a session does. */
 export function signedBy(signer: SoftwareSigner, content: Content, more: Partial<CmsParameters> = {}): readonly Content[] {
-  const document = documentOf(content);
-  const prepared = cmsFormat.prepare(document, cmsParametersOf(signer, more), signer, { now: new Date() });
+  const { algorithm } = cmsParametersOf(signer, more);
+  const prepared = preparedCms(signer, content, more);
   const stored = { ...prepared, state: JSON.parse(JSON.stringify(prepared.state)) as typeof prepared.state };
-  return cmsFormat.complete(stored, valueOf(signer, prepared), signer, prepared.needsContent ? document : undefined).content;
+  return cmsFormat.complete(stored, valueOf(signer, prepared, algorithm), signingOf(signer, algorithm)).content;
 }
 
 export function joined(pieces: readonly Content[]): Buffer {

@@ -1,11 +1,11 @@
 import { moduleFile } from '../../config/module-file.ts';
 import { LongText } from '../../documents/long-text.ts';
-import type { WorkThreads } from '../../threads/work-threads.ts';
+import type { ThreadFunction, WorkThreads } from '../../threads/work-threads.ts';
 import type { BigJsonResult, BigJsonTask } from './big-json-thread.ts';
 import { JsonError, TooManyValues } from './json-scanner.ts';
 import { counted } from '../../service/shared-memory.ts';
 
-const threadModule = moduleFile('./big-json-thread', import.meta.url);
+const thread: ThreadFunction = { module: moduleFile('./big-json-thread', import.meta.url), name: 'readBigJson', lane: 'parsing' };
 /** Interface, document: content that is text as it is. */
 const textMembers = ['plainValue'];
 
@@ -25,7 +25,7 @@ export async function parseBigJson(
   threads: WorkThreads,
 ): Promise<Readonly<Record<string, unknown>>> {
   const task: BigJsonTask = { ...body, valuesMax, textMembers };
-  const result = await threads.run<BigJsonResult>(threadModule, 'readBigJson', task);
+  const result = await threads.run<BigJsonResult>(thread, task);
   if ('fault' in result) {
     const { message, position, tooMany } = result.fault;
     throw tooMany ? new TooManyValues(message, position) : new JsonError(message, position);

@@ -1,11 +1,12 @@
 import type { Content } from '../../documents/content.ts';
 import { contentBytes, isContentChanged } from '../../documents/content-pieces.ts';
-import { evidenceDocument, evidenceFileName, type Evidence, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
+import { evidenceDocument, evidenceFileName, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
 import { evidenceBase64 } from '../../documents/evidence-base64.ts';
 import { isFileName } from '../../documents/file-name.ts';
 import { OutputDirectory } from '../../documents/paths/output-directory.ts';
 import { writePieces } from '../../documents/write-pieces.ts';
 import { Refusal } from '../../result-codes.ts';
+import type { SignatureEvidence } from '../../signatures/signatures.ts';
 import type { Context } from '../operation.ts';
 import type { OptionalInputs } from './evidence-output.ts';
 
@@ -39,25 +40,25 @@ export async function openOutput(
 }
 
 /**
- * Puts the evidence of all documents into their answers, in their order; evidence for files and for the transfer store is staged, and published once the request
+ * Puts the evidence into the answers, in its order; evidence for files and for the transfer store is staged, and published once the request
  * is settled and recorded.
  * @throws {Refusal} STORE_FULL; UNSUPPORTED for evidence that an answer cannot hold, or that is no text; DOCUMENT_INVALID where a signed file has changed
  */
 export async function deliverEvidence(
   output: Output,
   documents: readonly Named[],
-  evidence: readonly Evidence[],
+  evidence: readonly SignatureEvidence[],
   context: Outlet,
 ): Promise<EvidenceDocument[]> {
-  const pairs = documents.map((document, index) => {
-    const one = evidence[index];
-    if (one === undefined) throw new RangeError(`${documents.length} documents have ${evidence.length} evidences`);
-    return { document, evidence: one };
+  const pairs = evidence.map((one): Pair => {
+    const document = documents[one.document];
+    if (document === undefined) throw new RangeError('evidence is named after a document of the request');
+    return { document, evidence: one.evidence };
   });
   try {
     if (output.mode === 'FILE_PATH') return await intoFiles(output, pairs, context);
     if (output.mode === 'FTM') return await intoTransferStore(pairs, context);
-    checkAnswerSize(evidence, context.config.limits.answerMaxBytes);
+    checkAnswerSize(pairs, context.config.limits.answerMaxBytes);
     return await Promise.all(
       pairs.map(async (one) => {
         const { content } = one.evidence;
@@ -74,9 +75,9 @@ export async function deliverEvidence(
   }
 }
 
-interface Pair {
+/** Evidence with the document that it is named after. */
+interface Pair extends Pick<SignatureEvidence, 'evidence'> {
   readonly document: Named;
-  readonly evidence: Evidence;
 }
 
 async function intoFiles(
@@ -113,8 +114,8 @@ function nameOf({ fileName, id }: Named): string {
   return fileName ?? (isFileName(id) ? id : 'document');
 }
 
-function checkAnswerSize(evidence: readonly Evidence[], maxBytes: number): void {
-  const bytes = evidence.flatMap(({ content }) => content).reduce((total, content) => total + contentBytes(content), 0);
+function checkAnswerSize(pairs: readonly Pair[], maxBytes: number): void {
+  const bytes = pairs.flatMap(({ evidence }) => evidence.content).reduce((total, content) => total + contentBytes(content), 0);
   if (bytes <= maxBytes) return;
   throw new Refusal('UNSUPPORTED', {
     at: `${at}/outputMode`,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { hashAlgorithmOid, signatureAlgorithmOid } from '../../cms/algorithm-identifier.ts';
-import type { HashName, SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import type { Prepared } from '../../signatures/format.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { ObjectIdentifier } from '../../fields/values.ts';
 
 /** An entry of `signerData.digest`, as it is handed to a device. */
@@ -12,16 +13,11 @@ export const DigestEntryToSign = z.strictObject({
   signatureAlgorithmOid: ObjectIdentifier.optional().describe('absent where neither a certificate nor the parameters say'),
 });
 
-/** What is to be signed of one document. */
-export interface DigestToSign {
-  readonly id: string;
-  readonly hash: HashName;
-  readonly digest: Uint8Array;
-  readonly dataToSign: Uint8Array | undefined;
-  readonly algorithm: SignatureAlgorithm | undefined;
-}
-
-export function digestEntry({ id, hash, digest, dataToSign, algorithm }: DigestToSign): z.output<typeof DigestEntryToSign> {
+/** Returns what is handed to a device. `algorithm` is undefined where nobody knows it. */
+export function digestEntry(
+  { id, hash, digest, dataToSign }: Prepared<unknown>,
+  algorithm: SignatureAlgorithm | undefined,
+): z.output<typeof DigestEntryToSign> {
   return {
     id,
     digestAlgOID: hashAlgorithmOid(hash),

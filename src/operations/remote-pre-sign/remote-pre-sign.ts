@@ -1,20 +1,17 @@
 import { z } from 'zod';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
-import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { CertificatesField } from '../fields/certificate-field.ts';
-import { InputDocuments, type InputDocumentField } from '../fields/input-documents.ts';
+import { InputDocuments } from '../fields/input-documents.ts';
 import { openDocuments } from '../fields/open-documents.ts';
 import { RequestId } from '../../fields/values.ts';
-import { operation, type Context } from '../operation.ts';
-import { askedSignature, type AskedSignature } from '../sign/asked-signature.ts';
-import { SignatureParameters } from '../../signatures/request/parameters.ts';
-import { signingPlan, trustedCaOf } from '../../signatures/signatures.ts';
-import { checkBareDigests } from './bare-digests.ts';
+import { operation } from '../operation.ts';
+import { askedSigning } from '../sign/signing-plan.ts';
+import { bindsCertificate, SignatureParameters } from '../../signatures/request/parameters.ts';
+import { auditedDigests, planWithoutSigner, prepareSignatures, signerPlan } from '../../signatures/signatures.ts';
 import { digestEntry, DigestEntryToSign } from './digest-to-sign.ts';
-import { checkValidNow, externalSigner, type ExternalSigner } from './external-signer.ts';
-import { prepareBareSession, prepareSession, type PreparedSession } from './prepare-session.ts';
+import { checkValidNow, externalSigner } from './external-signer.ts';
 
 const maxChainCertificates = 16;
 
@@ -35,7 +32,7 @@ const RemotePreSignRequest = z
   .refine(({ parameters, signerCertificate }) => signerCertificate !== undefined || !bindsCertificate(parameters), {
     path: ['signerCertificate'],
     message: 'required: what is signed names the certificate',
-    // A missing field is told before wrong ones, so it is looked for beside those.
+    // Missing fields are reported before wrong ones, so this is looked for beside those.
     when: ({ value }) => typeof value === 'object' && value !== null,
   });
 
@@ -61,58 +58,41 @@ export const remotePreSign = operation({
   }),
   async run({ parameters, inputDocuments, signerCertificate, certificateChain }, context) {
     const { caller, config, sessions } = context;
-    const asked = askedSignature({ parameters, inputDocuments }, context);
+    const { asked, documents } = askedSigning({ parameters, inputDocuments }, context);
     if (signerCertificate === undefined && certificateChain !== undefined) {
       throw new Refusal('FIELDS_INCONSISTENT', {
         at: '/certificateChain',
-        message: 'a chain is that of a signerCertificate, and there is none',
+        message: 'a chain needs a signerCertificate, and there is none',
       });
     }
     const [certificate, ...above] = signerCertificate ?? [];
     const chain = [...above, ...(certificateChain ?? []).flat()];
     if (chain.length > maxChainCertificates) {
-      const message = `these are ${chain.length} certificates, and at most ${maxChainCertificates} are taken`;
+      const message = `these are ${chain.length} certificates; at most ${maxChainCertificates} are allowed`;
       throw new Refusal('FIELD_INVALID', { at: '/certificateChain', message });
     }
-    const signer = certificate === undefined ? undefined : externalSigner({ certificate, chain, trustedCa: trustedCaOf(asked) }, context);
-    const prepare = signer === undefined ? bare(asked, inputDocuments) : bySigner(asked, inputDocuments, signer);
+    const signer =
+      certificate === undefined ? undefined : externalSigner({ certificate, chain, trustedCa: asked.trustedCa?.fingerprint }, context);
+    const plan = signer === undefined ? planWithoutSigner(asked, documents) : signerPlan(asked, documents, signer);
+    if (signer !== undefined) checkValidNow(signer, new Date());
     context.audit.key = signer?.chain.certificate.sha1Fingerprint;
 
     const opened = await openDocuments(inputDocuments, context);
     try {
-      const { digests, ...session } = await prepare(opened.documents, context);
+      const signatures = await prepareSignatures(plan, opened.documents, context.threads);
+      const { prepared, algorithm, chain: signerChain } = signatures;
+      context.audit.digests.push(...auditedDigests(signatures));
+      if (asked.level !== undefined && signerChain !== undefined && algorithm !== undefined)
+        context.levels.check(asked.level, signerChain, algorithm);
+      const toBeOpened = {
+        state: { documents: opened.documents, signatures },
+        check: async () => opened.checkUnchanged(),
+      };
       const owner = { tenant: caller.tenant, client: caller.spkiSha256 };
-      const toBeOpened = { ...session, check: async () => opened.checkUnchanged() };
       const signatureThreadId = await sessions.open(owner, toBeOpened, config.sessions);
-      return { signatureThreadId, signerData: { digest: digests.map(digestEntry) } };
+      return { signatureThreadId, signerData: { digest: prepared.map((one) => digestEntry(one, algorithm)) } };
     } finally {
       await opened.close();
     }
   },
 });
-
-type Prepare = (documents: readonly InputDocument[], context: Context) => Promise<PreparedSession>;
-
-/** @throws {Refusal} FIELDS_INCONSISTENT, CERTIFICATE_STATUS_REFUSED */
-function bySigner(asked: AskedSignature, fields: readonly InputDocumentField[], signer: ExternalSigner): Prepare {
-  const plan = signingPlan(asked, fields, signer);
-  checkValidNow(signer, new Date());
-  return async (documents, context) => {
-    const session = await prepareSession(plan, documents, signer, context);
-    if (asked.level !== undefined) context.levels.check(asked.level, signer.chain, plan.algorithm);
-    return session;
-  };
-}
-
-/** @throws {Refusal} FIELDS_INCONSISTENT */
-function bare(asked: AskedSignature, fields: readonly InputDocumentField[]): Prepare {
-  if (asked.kind !== 'raw') throw new Error('the schema wants a certificate');
-  const { algorithm } = asked;
-  checkBareDigests(fields, algorithm);
-  return async (documents, context) => prepareBareSession(documents, algorithm, context);
-}
-
-/** Whether the certificate is a part of what is signed. */
-function bindsCertificate(parameters: unknown): boolean {
-  return typeof parameters === 'object' && parameters !== null && ('XP7Signature' in parameters || 'envelopedXAdESSignature' in parameters);
-}

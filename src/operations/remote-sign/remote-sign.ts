@@ -6,7 +6,7 @@ import { operation } from '../operation.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../sign/evidence-answer.ts';
 import { auditedDigests } from '../../signatures/signatures.ts';
 import { completeSession } from './complete-session.ts';
-import { SignatureValues, valueMapping, valuesFor } from './signature-values.ts';
+import { checkIds, SignatureValues, valueMapping } from './signature-values.ts';
 
 const RemoteSignRequest = z.strictObject({
   signatureThreadId: Text.describe('as remotePreSign answered it'),
@@ -33,19 +33,13 @@ export const remoteSign = operation({
     const mapping = valueMapping(signatureValues);
     checkOutput(optionalInputs);
     return sessions.whileOpen(caller.tenant, signatureThreadId, config.sessions, async (session) => {
-      const { documents, signing } = session.state;
-      if (signing.kind === 'prepared') {
-        const { signatures, signer } = signing;
-        context.audit.key = signer.certificate.sha1Fingerprint;
-        context.audit.digests.push(...auditedDigests(signatures));
-      }
-      const values = valuesFor(
-        documents.map(({ id }) => id),
-        mapping,
-      );
+      const { documents, signatures } = session.state;
+      const { chain, algorithm, prepared } = signatures;
+      context.audit.key = chain?.certificate.sha1Fingerprint;
+      context.audit.digests.push(...auditedDigests(signatures));
+      checkIds(prepared, mapping);
       const output = await openOutput(optionalInputs, context);
-      const evidence = await completeSession(session, values, context);
-      const { algorithm } = signing.kind === 'prepared' ? signing.signatures : signing;
+      const evidence = await completeSession(session, mapping, context);
       const answer = evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       await sessions.close(session, answer);
       return answer;

@@ -21,7 +21,7 @@ export const SignatureValues = z.strictObject({
 /** Values by the id of the digest that each is of. */
 export type ValueMapping = ReadonlyMap<string, Uint8Array>;
 
-/** @throws {Refusal} FIELDS_INCONSISTENT for an id that is there twice, and for an empty list */
+/** @throws {Refusal} FIELDS_INCONSISTENT for a duplicate id and for an empty list */
 export function valueMapping({ signatureValueMapping: entries }: z.output<typeof SignatureValues>): ValueMapping {
   if (entries.length === 0) throw inconsistent(at, 'the list is empty: every digest of the session needs its value');
   const mapping = new Map<string, Uint8Array>();
@@ -32,16 +32,13 @@ export function valueMapping({ signatureValueMapping: entries }: z.output<typeof
   return mapping;
 }
 
-/** The values in the order of the session's digests. @throws {Refusal} FIELDS_INCONSISTENT for an id that is missing or unknown */
-export function valuesFor(ids: readonly string[], mapping: ValueMapping): Uint8Array[] {
-  const known = new Set(ids);
+/** Checks that each signature of the session has one value. @throws {Refusal} FIELDS_INCONSISTENT for an id that is missing or unknown */
+export function checkIds(signatures: readonly { readonly id: string }[], mapping: ValueMapping): void {
+  const known = new Set(signatures.map(({ id }) => id));
   const unknown = [...mapping.keys()].findIndex((id) => !known.has(id));
   if (unknown !== -1) throw inconsistent(`${at}/${unknown}/id`, 'no digest of the session has this id');
-  return ids.map((id) => {
-    const value = mapping.get(id);
-    if (value === undefined) throw inconsistent(at, `the value of the digest ${JSON.stringify(id)} is missing`);
-    return value;
-  });
+  const missing = [...known].find((id) => !mapping.has(id));
+  if (missing !== undefined) throw inconsistent(at, `the value of the digest ${JSON.stringify(missing)} is missing`);
 }
 
 function inconsistent(pointer: string, message: string): Refusal {

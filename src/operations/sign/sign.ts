@@ -4,9 +4,7 @@ import { requiredSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import { isContentChanged } from '../../documents/content-pieces.ts';
 import { Refusal } from '../../result-codes.ts';
-import { documentsAsPrepared } from '../../signatures/documents-as-prepared.ts';
 import type { SignerChain } from '../../signatures/format.ts';
-import { completeSignatures } from '../../signatures/prepared-signatures.ts';
 import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
 import { InputDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
@@ -14,11 +12,11 @@ import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { openDocuments } from '../fields/open-documents.ts';
 import { RequestId } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-import { withTokensAbility } from '../../signatures/raw/raw-algorithm.ts';
-import { askedSignature } from './asked-signature.ts';
+import { askedSigning } from './signing-plan.ts';
+import { withTokensAbility } from './token-ability.ts';
 import { evidenceAnswer, EvidenceAnswer } from './evidence-answer.ts';
 import { SignatureParameters } from '../../signatures/request/parameters.ts';
-import { signingPlan, trustedCaOf } from '../../signatures/signatures.ts';
+import { auditedDigests, completeSignatures, documentsAsPrepared, prepareSignatures, signerPlan } from '../../signatures/signatures.ts';
 
 const SignRequest = z.strictObject({
   keyReference: KeyReference,
@@ -44,34 +42,36 @@ export const sign = operation({
   answer: EvidenceAnswer,
   async run({ keyReference, parameters, inputDocuments, optionalInputs }, context) {
     context.audit.key = keyReference.reference;
-    const asked = askedSignature({ parameters, inputDocuments }, context);
-    checkOutput(optionalInputs);
+    const { asked, documents: askedDocuments } = askedSigning({ parameters, inputDocuments }, context);
+    checkOutput(optionalInputs, asked);
     checkKeyReference(keyReference);
 
     const key = await context.keys.find(context.caller.tenant, keyReference.reference);
     context.keys.checkUsable(key, 'sign');
     const given = requiredSecret(key, 'SIGN', keyReference);
-    const chain = signerOf(key, context, trustedCaOf(asked));
-    const plan = signingPlan(asked, inputDocuments, { key, chain });
+    const chain = signerOf(key, context, asked.trustedCa?.fingerprint);
+    const plan = signerPlan(asked, askedDocuments, { key, chain });
     const opened = await openDocuments(inputDocuments, context);
     try {
       const output = await openOutput(optionalInputs, context);
       const { documents } = opened;
       const { algorithm } = plan;
-      const prepared = await plan.prepare(documents, context);
+      const signatures = await prepareSignatures(plan, documents, context.threads);
+      context.audit.digests.push(...auditedDigests(signatures));
       await opened.checkUnchanged();
       if (asked.level !== undefined) context.levels.check(asked.level, chain, algorithm);
-      // One message to the token: all documents of a call are signed with one algorithm.
+      // One message to the token: one algorithm signs all documents of a request.
       const toBeSigned = {
         algorithm,
-        digests: prepared.prepared.map(({ digest }) => digest),
-        documents: documentsAsPrepared(documents, prepared.prepared),
+        digests: signatures.prepared.map(({ digest }) => digest),
+        documents: documentsAsPrepared(documents, signatures),
       };
       // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
       const finish = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
         // Co-signed files are read by their parts: what bound digests were compared with is what the file still has.
         await opened.checkUnchanged();
-        const evidence = await completeSignatures(prepared, { values, signer: chain, documents }, context);
+        const byId = new Map(signatures.prepared.flatMap(({ id }, index) => (values[index] === undefined ? [] : [[id, values[index]]])));
+        const evidence = await completeSignatures(signatures, byId, context);
         return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       };
       return await withTokensAbility(algorithm, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, finish)));

@@ -1,15 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
 import { children, DerError, readAll } from '../../asn1/reader.ts';
-import type { ValidPath } from '../../x509/path/check-path.ts';
-import { PathFault } from '../../x509/path/path-fault.ts';
-import { findPath } from '../../x509/path/find-path.ts';
-import { pathCertificate, type PathCertificate } from '../../x509/path/path-certificate.ts';
-import { crlStatus } from '../../revocation/crl-status.ts';
-import { readCrl, type Crl } from '../../revocation/crl.ts';
-import { readOcspAnswer, type OcspAnswer } from '../../revocation/ocsp-answer.ts';
-import { ocspStatus } from '../../revocation/ocsp-status.ts';
-import type { CertificateStatus } from '../../revocation/status.ts';
+import type { PathCertificate } from '../../x509/path/path-certificate.ts';
 import { checkToken, TokenInvalid, type CheckedToken } from '../../timestamp/check-token.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import {
@@ -20,15 +12,10 @@ import {
   withoutUnsignedAttributes,
   type HashIndex,
 } from './level-attributes.ts';
+import { EmbeddedData, readableCertificates } from '../levels/embedded-data.ts';
+import { LevelBroken, type Level } from '../levels/level-writer.ts';
+import type { LongTermData } from '../levels/long-term-data.ts';
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
-
-/** Levels of CAdES baseline signatures (EN 319 122-1 §6), each with all that those before it have. */
-const levels = ['B', 'T', 'LT', 'LTA'] as const;
-type Level = (typeof levels)[number];
-
-export function isAtLeast(level: Level, wanted: Level): boolean {
-  return levels.indexOf(level) >= levels.indexOf(wanted);
-}
 
 /** A signature whose parts above baseline B are looked at. That its value holds is checked elsewhere. */
 export interface LevelQuestion {
@@ -49,12 +36,6 @@ export interface LevelQuestion {
   readonly now: Date;
 }
 
-/** A part of a signature that does not hold. */
-export class LevelBroken extends Error {}
-
-/** The revocation data says that a certificate is revoked. */
-export class CertificateRevoked extends LevelBroken {}
-
 /**
  * The level that a CAdES signature reaches, from what stands in it alone: nobody is asked.
  * @throws {LevelBroken} where a part is there that does not hold
@@ -69,7 +50,7 @@ export function cadesLevel(question: LevelQuestion): Level {
   }
   const { signature } = readSignerInfo(signerInfo);
   const tokens = stamps.map((token) => checked(token, (hash) => createHash(hash).update(signature).digest(), question));
-  const material = new Embedded(question);
+  const material = new EmbeddedData(embeddedIn(question), question.anchors);
   const stampedAt = new Date(Math.min(...tokens.map(({ info }) => info.time.getTime())));
   const paths = [material.pathOf(question.signer, stampedAt), ...tokens.map(({ path }) => path)];
   const isComplete = paths.every((path) => material.isGood(path, now));
@@ -82,52 +63,20 @@ export function cadesLevel(question: LevelQuestion): Level {
 function checked(token: Uint8Array, imprint: (hash: HashName) => Uint8Array, question: LevelQuestion): CheckedToken {
   const { anchors, timeStampAnchors = anchors, certificates, allowSha1, now } = question;
   try {
-    return checkToken(token, { imprint, anchors: timeStampAnchors, intermediates: certificates.flatMap(readable), allowSha1 }, now);
+    return checkToken(token, { imprint, anchors: timeStampAnchors, intermediates: readableCertificates(certificates), allowSha1 }, now);
   } catch (error) {
     if (error instanceof TokenInvalid) throw new LevelBroken(error.message, { cause: error });
     throw error;
   }
 }
 
-/** The certificates and the revocation data that stand in the signature. What cannot be read, such as SCVP answers of other signers, is nobody's proof here. */
-class Embedded {
-  readonly #certificates: readonly PathCertificate[];
-  readonly #crls: readonly Crl[];
-  readonly #answers: readonly OcspAnswer[];
-  readonly #anchors: readonly PathCertificate[];
-
-  constructor({ certificates, revocationData, anchors }: LevelQuestion) {
-    this.#certificates = certificates.flatMap(readable);
-    this.#anchors = anchors;
-    const [answers, crls] = [revocationData.filter(([tag]) => tag === 0xa1), revocationData.filter(([tag]) => tag === 0x30)];
-    this.#crls = crls.flatMap((bytes) => ifReadable(() => readCrl(bytes)));
-    // RFC 5940 §2.2: id-ri-ocsp-response and the OCSPResponse.
-    this.#answers = answers.flatMap((bytes) => ifReadable(() => readOcspAnswer(children(readAll(bytes))[1]?.raw ?? new Uint8Array())));
-  }
-
-  pathOf(signer: PathCertificate, at: Date): ValidPath {
-    try {
-      return findPath(signer, { anchors: this.#anchors, intermediates: this.#certificates }, { at });
-    } catch (error) {
-      if (error instanceof PathFault) throw new LevelBroken(`the signer certificate: ${error.message}`, { cause: error });
-      throw error;
-    }
-  }
-
-  /** Whether every certificate below the anchor is shown to be good. @throws {LevelBroken} for a revoked one */
-  isGood({ anchor, path }: ValidPath, at: Date): boolean {
-    return path.every((certificate, index) => this.#statusOf(certificate, path[index - 1] ?? anchor, at) === 'good');
-  }
-
-  #statusOf(certificate: PathCertificate, issuer: PathCertificate, at: Date): CertificateStatus['kind'] {
-    const kinds = [
-      ...this.#crls.flatMap((crl) => ifReadable(() => crlStatus(crl, { certificate, issuers: [issuer], at }).kind)),
-      ...this.#answers.flatMap((answer) => ifReadable(() => ocspStatus(answer, { certificate, issuer, at }).kind)),
-    ];
-    if (kinds.includes('revoked'))
-      throw new CertificateRevoked('the revocation data that stands in the signature says that a certificate is revoked');
-    return kinds.includes('good') ? 'good' : 'undetermined';
-  }
+/** OCSP answers stand as id-ri-ocsp-response and the OCSPResponse (RFC 5940 §2.2). */
+function embeddedIn({ certificates, revocationData }: LevelQuestion): LongTermData {
+  return {
+    certificates,
+    crls: revocationData.filter(([tag]) => tag === 0x30),
+    ocspAnswers: revocationData.filter(([tag]) => tag === 0xa1).map((choice) => children(readAll(choice))[1]?.raw ?? new Uint8Array()),
+  };
 }
 
 /** EN 319 122-1 §5.5.3: what the index names is there, what was there is in the index, and the imprint is that of all of it. */
@@ -177,19 +126,6 @@ function digest(hash: HashName, ...parts: readonly Uint8Array[]): Uint8Array {
   return createHash(hash)
     .update(der.concat(...parts))
     .digest();
-}
-
-function readable(bytes: Uint8Array): PathCertificate[] {
-  return ifReadable(() => pathCertificate(bytes));
-}
-
-function ifReadable<T>(read: () => T): T[] {
-  try {
-    return [read()];
-  } catch (error) {
-    if (error instanceof DerError) return [];
-    throw error;
-  }
 }
 
 function reading<T>(read: () => T): T {

@@ -1,40 +1,63 @@
-import type { Certificate } from '../../x509/certificate.ts';
 import { Refusal } from '../../result-codes.ts';
-import type { CmsParameters } from './cms.ts';
+import { hashBytes, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import type { FormatEntry, SignerKey } from '../format-entry.ts';
+import { hashOfDigest } from '../request/enumerations.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
-import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import type { XP7Signature } from '../request/parameters.ts';
-import { checkSigningTime, signedPropertiesAsked } from '../request/signed-properties-asked.ts';
+import { checkSigningTime } from '../request/signed-properties-asked.ts';
+import { xp7Asked, xp7At } from '../request/xp7-asked.ts';
+import type { XP7Signature } from '../request/xp7-signature.ts';
+import { cmsFormat, type CmsParameters, type CmsState } from './cms.ts';
+import { cadesLevels } from './level-writer.ts';
 
-const at = '/parameters/XP7Signature/signedProperties';
+const propertiesAt = `${xp7At}/signedProperties`;
 const commitmentTextMaxCharacters = 200;
 
-/** A CMS signature that is asked for, as far as it depends on no key. */
-export interface RequestedCms extends Pick<CmsParameters, 'detached' | 'properties' | 'coSigning'> {
-  readonly kind: 'cms';
-  readonly options: XP7Signature;
+/** The member `XP7Signature` of the parameters with XP7Format CXP_7: CAdES. */
+export const cmsEntry: FormatEntry<CmsParameters, CmsState> = {
+  title: 'XP7Signature with XP7Format CXP_7',
+  format: cmsFormat,
+  levels: cadesLevels,
+
+  asked({ XP7Signature: options }, rules) {
+    if (options?.XP7Format !== 'CXP_7') return undefined;
+    const { level, trustedCa, properties } = xp7Asked(options, rules);
+    checkTexts(properties);
+    checkCommitments(properties);
+    const detached = options.XP7Providers?.CXP7Parameters?.detached ?? false;
+    return {
+      ...{ level, trustedCa },
+      ...{ takesDigests: false, takesPasswords: false, isText: false },
+      plan(_documents, signer) {
+        if (signer === undefined) throw new Error('a CMS signature binds the certificate of its signer');
+        const algorithm = cmsAlgorithm(options, signer.key);
+        checkSigningTime(properties, signer.chain.certificate, propertiesAt);
+        return { algorithm, parameters: { algorithm, detached, properties, coSigning: coSigningOf(options, detached) } };
+      },
+    };
+  },
+};
+
+/**
+ * A document to be signed detached is content, whatever it is. So is a SignedData where the request
+ * says nothing of its signatures (formats, CAdES).
+ */
+function coSigningOf({ validateSignatures }: XP7Signature, detached: boolean): CmsParameters['coSigning'] {
+  if (detached || validateSignatures === undefined) return 'NEVER';
+  return validateSignatures ? 'CHECKED' : 'UNCHECKED';
 }
 
-/** @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
-export function requestedCms(options: XP7Signature): RequestedCms {
-  const properties = signedPropertiesAsked(options.signedProperties, at, { isXp7: true });
-  checkTexts(properties);
-  checkCommitments(properties);
-  const detached = options.XP7Providers?.CXP7Parameters?.detached ?? false;
-  const { validateSignatures } = options;
-  // What is to be signed detached is content, whatever it is; and so it is where nothing is said of signatures that it may have (formats, CAdES).
-  const coSigning = detached || validateSignatures === undefined ? 'NEVER' : validateSignatures ? 'CHECKED' : 'UNCHECKED';
-  return { kind: 'cms', options, detached, properties, coSigning };
-}
-
-/** What the format needs to know. @throws {Refusal} FIELDS_INCONSISTENT for a signing time outside of the certificate's validity */
-export function cmsParameters(
-  { detached, properties, coSigning }: RequestedCms,
-  algorithm: SignatureAlgorithm,
-  certificate: Certificate,
-): CmsParameters {
-  checkSigningTime(properties, certificate, at);
-  return { algorithm, detached, properties, coSigning };
+/** The algorithm of a CMS signature. @throws {Refusal} FIELDS_INCONSISTENT for RSAVersion with another key than RSA */
+function cmsAlgorithm({ digestAlgorithm, RSAVersion }: XP7Signature, key: SignerKey): SignatureAlgorithm {
+  const hash = hashOfDigest[digestAlgorithm ?? 'SHA_256'];
+  if (!key.type.startsWith('RSA-')) {
+    if (RSAVersion !== undefined) {
+      throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7At}/RSAVersion`, message: `the key is of type ${key.type}, not RSA` });
+    }
+    return { scheme: 'ECDSA', hash };
+  }
+  return RSAVersion === 'PKCS_1_2_1'
+    ? { scheme: 'RSA_PSS', hash, mgfHash: hash, saltBytes: hashBytes[hash] }
+    : { scheme: 'RSA_PKCS1', hash };
 }
 
 /** Character strings of CMS are not empty (DirectoryString, X.520 §6), and an explicitText has at most 200 characters (RFC 5126 §5.8.1). */
@@ -48,7 +71,7 @@ function checkTexts({ commitmentText, place, claimedRoles }: SignedProperties): 
     'signatureProductionPlace/postalCode': place?.postalCode,
     ...Object.fromEntries(claimedRoles.map((role, index) => [`signerRole/claimedRoles/claimedRole/${index}`, role])),
   })) {
-    if (text === '') throw invalid(field, 'a CMS signature has no empty texts');
+    if (text === '') throw invalid(field, 'a CMS signature takes no empty text');
   }
 }
 
@@ -56,11 +79,11 @@ function checkTexts({ commitmentText, place, claimedRoles }: SignedProperties): 
 function checkCommitments({ commitments }: SignedProperties): void {
   if (commitments.length <= 1) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
-    at: `${at}/commitmentTypeId`,
-    message: 'a CMS signature holds one commitment type, and that of signatureType APPELLATION is ORIGIN',
+    at: `${propertiesAt}/commitmentTypeId`,
+    message: 'a CMS signature holds one commitment type, and signatureType APPELLATION already sets ORIGIN',
   });
 }
 
 function invalid(field: string, message: string): Refusal {
-  return new Refusal('FIELD_INVALID', { at: `${at}/${field}`, message });
+  return new Refusal('FIELD_INVALID', { at: `${propertiesAt}/${field}`, message });
 }

@@ -4,16 +4,17 @@ import { oids } from '../../asn1/object-identifiers.ts';
 import { withoutRoot } from '../../certificates/chains.ts';
 import type { Content } from '../../documents/content.ts';
 import { ContentChanged, type SignedFile } from '../../documents/content-pieces.ts';
+import { bigContentBytes } from '../../documents/big-content.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
-import type { SignatureFormat } from '../format.ts';
+import { oneForEach, type Prepared, type SignatureFormat } from '../format.ts';
 import { hashContent } from '../hash-content.ts';
-import { ecdsaValueToDer } from '../signature-value.ts';
+import { signatureValueOf } from '../signature-value.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
 import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } from './earlier-signatures.ts';
 import { signedAttributes } from './signed-attributes.ts';
-import { noAdditions, withUnsignedAttributes } from './level-attributes.ts';
+import { addedParts, withUnsignedAttributes } from './level-attributes.ts';
 import { inOrder, setWith, signedData, signerInfo } from '../../cms/signed-data.ts';
 import { verifySignedData } from './verify-signed-data.ts';
 
@@ -38,44 +39,60 @@ export interface CmsState {
   readonly earlierDigest: string | null;
 }
 
+/** Co-signing reads what other signers wrote: a document of few bytes can hold many signatures. */
+const coSignedThreadBytes = 4 * 1024;
+
 /** CAdES baseline B (EN 319 122-1), attached or detached, as the first signature or beside others. */
 export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
-  prepare(document, { algorithm, detached, properties, coSigning }, { certificate }, { now }) {
-    const content = contentOf(document);
+  workload: ({ coSigning }) =>
+    coSigning === 'CHECKED'
+      ? { threadBeyondBytes: coSignedThreadBytes, lane: 'parsing' }
+      : { threadBeyondBytes: bigContentBytes, lane: coSigning === 'NEVER' ? 'hashing' : 'parsing' },
+
+  prepare(documents, { algorithm, detached, properties, coSigning }, chain, { now }) {
+    if (chain === undefined) throw new Error('a CMS signature binds the certificate of its signer');
     const { hash } = algorithm;
-    const earlier = detached || coSigning === 'NEVER' ? undefined : earlierSignatures(content, { hash, toCheck: coSigning === 'CHECKED' });
-    if (earlier !== undefined && coSigning === 'CHECKED') checkEarlierSignatures(earlier);
-    const contentDigest = earlier === undefined ? hashContent(hash, content) : earlier.digestBy(hash);
-    const contentType = earlier?.contentType ?? oids.data;
-    const attributes = signedAttributes({ contentType, contentDigest, certificate, hash, now, properties });
-    const dataToSign = der.setOf(attributes);
-    return {
-      digest: createHash(hash).update(dataToSign).digest(),
-      algorithm,
-      dataToSign,
-      needsContent: !detached,
-      state: {
-        signedAttributes: attributes.map((attribute) => Buffer.from(attribute).toString('base64')),
-        contentType,
-        contentDigest: Buffer.from(contentDigest).toString('base64'),
-        detached,
-        earlierDigest: earlier?.partsDigest ?? null,
-      },
-      documentDigest: earlier === undefined ? { hash, value: contentDigest } : undefined,
-    };
+    return oneForEach(documents, (source) => {
+      const content = contentOf(source);
+      const earlier =
+        detached || coSigning === 'NEVER' ? undefined : earlierSignatures(content, { hash, toCheck: coSigning === 'CHECKED' });
+      if (earlier !== undefined && coSigning === 'CHECKED') checkEarlierSignatures(earlier);
+      const contentDigest = earlier === undefined ? hashContent(hash, content) : earlier.digestBy(hash);
+      const contentType = earlier?.contentType ?? oids.data;
+      const attributes = signedAttributes({ contentType, contentDigest, certificate: chain.certificate, hash, now, properties });
+      const dataToSign = der.setOf(attributes);
+      const signature = {
+        hash,
+        digest: createHash(hash).update(dataToSign).digest(),
+        dataToSign,
+        contents: detached ? [] : [content],
+        state: {
+          signedAttributes: attributes.map((attribute) => Buffer.from(attribute).toString('base64')),
+          contentType,
+          contentDigest: Buffer.from(contentDigest).toString('base64'),
+          detached,
+          earlierDigest: earlier?.partsDigest ?? null,
+        },
+      };
+      return earlier === undefined ? { signature, documentDigest: { hash, value: contentDigest } } : { signature };
+    });
   },
 
-  complete({ algorithm, state }, value, { certificate, issuers, publicKey }, document, additions = noAdditions) {
+  complete({ contents, state }, value, signing, additions) {
+    if (signing === undefined) throw new Error('a CMS signature binds the certificate of its signer');
+    const { algorithm, chain } = signing;
+    const { certificate, issuers, publicKey } = chain;
     const { detached, contentType } = state;
     const contentDigest = Buffer.from(state.contentDigest, 'base64');
-    const earlier = state.earlierDigest === null ? undefined : sameEarlier(contentOf(document), state.earlierDigest);
+    const earlier = state.earlierDigest === null ? undefined : sameEarlier(onlyContent(contents), state.earlierDigest);
     const baseline = signerInfo({
       algorithm,
       signer: certificate,
       signedAttributes: state.signedAttributes.map((attribute) => Buffer.from(attribute, 'base64')),
-      signatureValue: algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value,
+      signatureValue: signatureValueOf(algorithm, value),
     });
-    const signature = withUnsignedAttributes(baseline, additions.unsignedAttributes);
+    const added = addedParts(additions);
+    const signature = withUnsignedAttributes(baseline, added.unsignedAttributes);
     const pieces = signedData({
       digestAlgorithms: earlier?.knowsDigest(algorithm.hash)
         ? earlier.digestAlgorithms
@@ -83,10 +100,10 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
       contentType,
       content: detached
         ? undefined
-        : (earlier?.content ?? [contentOf(document)]).map((content) => signed(content, algorithm, contentDigest)),
-      // The root is left out: who verifies has it.
-      certificates: setWith(setWith(earlier?.certificates ?? [], [certificate.der, ...withoutRoot(issuers)]), additions.certificates),
-      revocationData: setWith(earlier?.revocationData ?? [], additions.revocationData),
+        : (earlier?.content ?? [onlyContent(contents)]).map((content) => signed(content, algorithm, contentDigest)),
+      // The root is left out: the verifier has it.
+      certificates: setWith(setWith(earlier?.certificates ?? [], [certificate.der, ...withoutRoot(issuers)]), added.certificates),
+      revocationData: setWith(earlier?.revocationData ?? [], added.revocationData),
       signerInfos: inOrder([...(earlier?.signerInfos ?? []), signature]),
     });
     verifySignedData(pieces, { algorithm, certificate, publicKey, contentType, contentDigest, detached, signerInfo: signature, earlier });
@@ -96,9 +113,14 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
   },
 };
 
-function contentOf(document: InputDocument | undefined): Content {
-  if (document === undefined || !('content' in document.source)) throw new Error('a CMS signature needs the content');
-  return document.source.content;
+function contentOf(source: InputDocument['source']): Content {
+  if (!('content' in source)) throw new Error('a CMS signature needs the content');
+  return source.content;
+}
+
+function onlyContent([content]: Prepared<CmsState>['contents']): Content {
+  if (content === undefined) throw new Error('the content that was prepared is needed once more');
+  return content;
 }
 
 /** The document as it was prepared, read anew: a file may have changed since then. */

@@ -5,20 +5,9 @@ import { children, DerError, readAll, readObjectIdentifier, type DerElement } fr
 import type { MessageImprint } from '../../timestamp/request.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier, hashOfOid } from '../../cms/algorithm-identifier.ts';
-import type { LongTermData } from '../levels/long-term-data.ts';
+import type { Additions } from '../levels/additions.ts';
 import { readSignedData } from '../../cms/read-signed-data.ts';
 import { setWith, signedData } from '../../cms/signed-data.ts';
-
-/** What stands beside a baseline B signature at the higher levels (EN 319 122-1 §6.3). */
-export interface Additions {
-  /** Attributes in DER. */
-  readonly unsignedAttributes: readonly Uint8Array[];
-  readonly certificates: readonly Uint8Array[];
-  /** RevocationInfoChoice in DER. */
-  readonly revocationData: readonly Uint8Array[];
-}
-
-export const noAdditions: Additions = { unsignedAttributes: [], certificates: [], revocationData: [] };
 
 const attributeTypes = {
   signatureTimeStamp: '1.2.840.113549.1.9.16.2.14',
@@ -27,22 +16,29 @@ const attributeTypes = {
 } as const;
 const ocspRevocationInfo = '1.3.6.1.5.5.7.16.2';
 
-/** What signature-time-stamp covers: the signature value alone (EN 319 122-1 §5.3). */
-export function signatureImprint(signatureValue: Uint8Array, hash: MessageImprint['hash']): MessageImprint {
-  return { hash, value: createHash(hash).update(signatureValue).digest() };
+/** Parts that the higher levels add to a SignedData (EN 319 122-1 §6.3). */
+export interface AddedParts {
+  /** Attributes of the SignerInfo in DER. */
+  readonly unsignedAttributes: readonly Uint8Array[];
+  readonly certificates: readonly Uint8Array[];
+  /** RevocationInfoChoice in DER. */
+  readonly revocationData: readonly Uint8Array[];
 }
 
-export function signatureTimeStamp(token: Uint8Array): Uint8Array {
-  return attribute(attributeTypes.signatureTimeStamp, token);
-}
-
-/** Level LT: certificates and revocation data go into SignedData itself; OCSP answers as RFC 5940 §2.2 has them. */
-export function withLongTermData(additions: Additions, { certificates, crls, ocspAnswers }: LongTermData): Additions {
+/**
+ * Returns what a level adds: the signature time-stamp (EN 319 122-1 §5.3) and the archive
+ * time-stamp as unsigned attributes; certificates and revocation data in SignedData itself, OCSP
+ * answers as in RFC 5940 §2.2.
+ */
+export function addedParts(additions: Additions | undefined): AddedParts {
+  if (additions === undefined) return { unsignedAttributes: [], certificates: [], revocationData: [] };
+  const { timeStamp, longTermData, archive } = additions;
+  const { certificates = [], crls = [], ocspAnswers = [] } = longTermData ?? {};
   const answers = ocspAnswers.map((answer) => der.implicitConstructed(1, der.concat(der.oid(ocspRevocationInfo), answer)));
   return {
-    ...additions,
-    certificates: [...additions.certificates, ...certificates],
-    revocationData: [...additions.revocationData, ...crls, ...answers],
+    unsignedAttributes: [attribute(attributeTypes.signatureTimeStamp, timeStamp), ...(archive === undefined ? [] : [archive])],
+    certificates,
+    revocationData: [...crls, ...answers],
   };
 }
 

@@ -1,34 +1,47 @@
 import type { Evidence } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import { dataToSignMaxBytes, type SignatureFormat } from '../format.ts';
-import { hashContent } from '../hash-content.ts';
-import { ecdsaValueToDer } from '../signature-value.ts';
 import { valueVerifies } from '../../verification/verify-value.ts';
+import { dataToSignMaxBytes, oneForEach, usualWorkload, type SignatureFormat } from '../format.ts';
+import { hashContent } from '../hash-content.ts';
+import { signatureValueOf } from '../signature-value.ts';
 
 export interface RawParameters {
-  readonly algorithm: SignatureAlgorithm;
+  /** Undefined where neither a certificate nor the request says. */
+  readonly algorithm: SignatureAlgorithm | undefined;
 }
 
-/** The bare signature value over a document's bytes or over a digest (contract §5, rawSignature). ECDSA values are DER. */
+/**
+ * The bare signature value over a document's bytes or over a digest (contract §5, rawSignature).
+ * ECDSA values are DER. Where nobody knows the signer, the value is returned as it is.
+ */
 export const rawFormat: SignatureFormat<RawParameters, null> = {
-  prepare({ source }, { algorithm }) {
-    if ('digest' in source) return { digest: source.digest.value, algorithm, dataToSign: undefined, needsContent: false, state: null };
-    const { content } = source;
-    const dataToSign = content instanceof Uint8Array && content.length <= dataToSignMaxBytes ? content : undefined;
-    const digest = hashContent(algorithm.hash, content);
-    return { digest, algorithm, dataToSign, needsContent: false, state: null, documentDigest: { hash: algorithm.hash, value: digest } };
+  workload: () => usualWorkload,
+
+  prepare(documents, { algorithm }) {
+    return oneForEach(documents, (source) => {
+      if ('digest' in source) {
+        const { hash, value: digest } = source.digest;
+        return { signature: { hash, digest, dataToSign: undefined, contents: [], state: null } };
+      }
+      const { content } = source;
+      const hash = algorithm?.hash ?? 'sha256';
+      const digest = hashContent(hash, content);
+      const dataToSign = content instanceof Uint8Array && content.length <= dataToSignMaxBytes ? content : undefined;
+      return { signature: { hash, digest, dataToSign, contents: [], state: null }, documentDigest: { hash, value: digest } };
+    });
   },
 
-  complete({ digest, algorithm }, value, { publicKey }) {
-    const content = algorithm.scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
-    if (!valueVerifies(publicKey, algorithm, digest, content)) {
+  complete({ digest }, value, signing) {
+    if (signing === undefined) return bareValue(value);
+    const { algorithm, chain } = signing;
+    const content = signatureValueOf(algorithm, value);
+    if (!valueVerifies(chain.publicKey, algorithm, digest, content)) {
       throw new Error('the signature value does not verify under the signer certificate');
     }
     return bareValue(content);
   },
 };
 
-/** A signature value as evidence. */
-export function bareValue(value: Uint8Array): Evidence {
+function bareValue(value: Uint8Array): Evidence {
   return { content: [value], mimeType: 'application/octet-stream', ending: '.sig' };
 }

@@ -1,20 +1,14 @@
 import type { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
 import type { Addresses, AskedLevel, StatusData } from '../levels/asked-level.ts';
+import type { RequestRules } from '../format-entry.ts';
 import { hashOfDigest } from './enumerations.ts';
-import type { XP7Signature } from './parameters.ts';
+import type { XP7Signature } from './xp7-signature.ts';
 import type { UrlSourceFields } from './url-source-fields.ts';
 
 type TimeStampFields = NonNullable<XP7Signature['timeStamp']>;
 type LongTermFields = NonNullable<XP7Signature['longTermValidation']>;
 type SourceFields = z.output<typeof UrlSourceFields> | undefined;
-
-/** What a request may ask for, as its tenant has it. */
-export interface LevelRules {
-  readonly allowSha1: boolean;
-  /** Whether a URL of the caller may be asked. @throws {Refusal} */
-  checkUrl(text: string, at: string): void;
-}
 
 /** Where a field of `parameters` is, for messages: `/parameters/XP7Signature`. */
 type At = string;
@@ -26,7 +20,7 @@ type At = string;
 export function levelAsked(
   { timeStamp, longTermValidation, recovery }: Pick<XP7Signature, 'timeStamp' | 'longTermValidation' | 'recovery'>,
   at: At,
-  rules: LevelRules,
+  rules: RequestRules,
 ): AskedLevel | undefined {
   if (timeStamp === undefined) {
     if (longTermValidation !== undefined) throw inconsistent(`${at}/longTermValidation`, 'long-term validation needs timeStamp');
@@ -41,7 +35,7 @@ export function levelAsked(
   return { level, timeStamp: { ...stamps, ...again }, ...statuses };
 }
 
-function timeStampAsked(fields: TimeStampFields, at: At, rules: LevelRules): AskedLevel['timeStamp'] {
+function timeStampAsked(fields: TimeStampFields, at: At, rules: RequestRules): AskedLevel['timeStamp'] {
   const { digestAlg = 'SHA_256', policyOID: policy, credentials, nonce = true } = fields;
   if (digestAlg === 'SHA_1' && !rules.allowSha1)
     throw new Refusal('UNSUPPORTED', {
@@ -60,7 +54,7 @@ function timeStampAsked(fields: TimeStampFields, at: At, rules: LevelRules): Ask
   };
 }
 
-function statusesAsked(fields: LongTermFields, at: At, rules: LevelRules): Pick<AskedLevel, 'ofSigner' | 'ofAuthorities'> {
+function statusesAsked(fields: LongTermFields, at: At, rules: RequestRules): Pick<AskedLevel, 'ofSigner' | 'ofAuthorities'> {
   const asked = (source: LongTermFields['signerRevocationDataSource'], choice: StatusData['choice'], name: string): StatusData => ({
     ...(choice === undefined ? {} : { choice }),
     ocsp: addressesAsked(source?.OCSP, `${at}/${name}/OCSP`, rules, 'CERTIFICATE'),
@@ -77,7 +71,7 @@ function statusesAsked(fields: LongTermFields, at: At, rules: LevelRules): Pick<
 }
 
 /** `absent`: what counts where nothing is said. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
-function addressesAsked(fields: SourceFields, at: At, rules: LevelRules, absent: 'CERTIFICATE' | 'SERVER'): Addresses {
+function addressesAsked(fields: SourceFields, at: At, rules: RequestRules, absent: 'CERTIFICATE' | 'SERVER'): Addresses {
   const { URLSource: source = absent, clientURL: urls = [] } = fields ?? {};
   if (source !== 'CLIENT') {
     if (urls.length > 0) throw inconsistent(`${at}/clientURL`, 'only URLSource CLIENT takes addresses');

@@ -66,7 +66,7 @@ function policyAsked({ signaturePolicy = 'NONE', sigPolicyQualifier: qualifier }
 function explicitPolicy({ URL: url, OID: oid, digest }: NonNullable<Fields['sigPolicyQualifier']>, at: string): ExplicitPolicy {
   const hash = hashOfOid(digest.digestAlgOID);
   if (hash === undefined) {
-    throw new Refusal('UNSUPPORTED', { at: `${at}/digest/digestAlgOID`, message: 'offered are SHA-1, SHA-256, SHA-384 and SHA-512' });
+    throw new Refusal('UNSUPPORTED', { at: `${at}/digest/digestAlgOID`, message: 'supported: SHA-1, SHA-256, SHA-384 and SHA-512' });
   }
   const value = Buffer.from(digest.digestValue, 'hex');
   if (value.length !== hashBytes[hash]) {

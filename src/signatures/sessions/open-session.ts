@@ -1,25 +1,25 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { InputDocument } from '../../documents/document.ts';
 import type { Content } from '../../documents/content.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import { joined, MissingPart, openedParts, scratchFile } from './session-parts.ts';
 import type { SessionSecrets } from './session-secrets.ts';
-import { sessionState, type SessionState } from './session-state.ts';
+import type { PreparedSignatures } from '../signatures.ts';
+import { storedState, type StoredState } from './session-state.ts';
 
-/** Content up to here is in memory while a session is completed, all its documents together; what is beyond it is in files. */
+/** Content up to this size, of the whole session, is in memory while it is completed; the rest is in files. */
 const memoryMaxBytes = 1 << 20;
 
 /** A session that is being completed. */
 export class OpenSession {
   readonly id: string;
-  readonly state: SessionState;
+  readonly state: StoredState;
   readonly #store: StateStore;
   readonly #secrets: SessionSecrets;
   readonly #scratchDirectory: string;
   readonly #files: FileHandle[] = [];
 
-  private constructor(store: StateStore, secrets: SessionSecrets, state: SessionState, scratchDirectory: string) {
+  private constructor(store: StateStore, secrets: SessionSecrets, state: StoredState, scratchDirectory: string) {
     this.id = secrets.id;
     this.state = state;
     this.#store = store;
@@ -32,23 +32,25 @@ export class OpenSession {
     const row = await store.run('findSession', { id: secrets.id, now: Date.now() });
     if (row === undefined) throw new Refusal('SESSION_UNKNOWN');
     const text = await unlessGone(joined(openedParts(store, secrets, 0)));
-    return new OpenSession(store, secrets, sessionState(text.toString('utf8')), scratchDirectory);
+    return new OpenSession(store, secrets, storedState(text.toString('utf8')), scratchDirectory);
   }
 
-  /** The documents that completing needs again; good until `release`. @throws {Refusal} SESSION_UNKNOWN where the session ended meanwhile */
-  async documents(): Promise<(InputDocument | undefined)[]> {
-    const documents: (InputDocument | undefined)[] = [];
+  /** Returns the signatures with their contents, valid until `release`. @throws {Refusal} SESSION_UNKNOWN where the session ended meanwhile */
+  async signatures(): Promise<PreparedSignatures> {
+    const { signatures } = this.state;
+    const prepared: PreparedSignatures['prepared'][number][] = [];
+    let item = 0;
     let inMemory = 0;
-    for (const [index, { id, fileName, contentBytes }] of this.state.documents.entries()) {
-      if (contentBytes === undefined) {
-        documents.push(undefined);
-        continue;
+    for (const { contentBytes, ...signature } of signatures.prepared) {
+      const contents: Content[] = [];
+      for (const bytes of contentBytes) {
+        item += 1;
+        inMemory += bytes;
+        contents.push(await unlessGone(this.#content(item, bytes, inMemory <= memoryMaxBytes)));
       }
-      inMemory += contentBytes;
-      const content = await unlessGone(this.#content(index + 1, contentBytes, inMemory <= memoryMaxBytes));
-      documents.push({ id, fileName, source: { content } });
+      prepared.push({ ...signature, contents });
     }
-    return documents;
+    return { ...signatures, prepared };
   }
 
   async release(): Promise<void> {

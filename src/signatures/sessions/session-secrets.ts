@@ -9,7 +9,8 @@ export interface PartPlace {
   readonly part: number;
 }
 
-const formatVersion = 1;
+/** Sessions of another version are not found. */
+const formatVersion = 2;
 const headBytes = 2;
 
 /**

@@ -1,84 +1,109 @@
 import { z } from 'zod';
-import { readCertificate } from '../../x509/certificate.ts';
-import { hashNames, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import type { Content } from '../../documents/content.ts';
+import { contentBytes } from '../../documents/content-pieces.ts';
+import { hashNames, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { readPublicKey } from '../../verification/public-key.ts';
+import { readCertificate } from '../../x509/certificate.ts';
+import type { CoveredDocument, Prepared, SignerChain } from '../format.ts';
+import { formatNames, type FormatName } from '../formats.ts';
 import { AskedLevel } from '../levels/asked-level.ts';
-import type { SignerChain } from '../format.ts';
-import { formatNames, type PreparedSignatures } from '../prepared-signatures.ts';
+import type { PreparedSignatures } from '../signatures.ts';
 
-/** What a session has to know of a document beside what a format prepared of it. */
+/** The name of a document that evidence is made for. */
 export interface SessionDocument {
   readonly id: string;
   readonly fileName: string | undefined;
-  /** Of its content, where completing needs that again. */
-  readonly contentBytes: number | undefined;
 }
-
-/** Signatures of a known signer, whose values are verified; or values that nobody can verify, and that are the evidence as they are. */
-export type SessionSignatures =
-  | { readonly kind: 'prepared'; readonly signatures: PreparedSignatures; readonly signer: SignerChain }
-  | { readonly kind: 'bare'; readonly algorithm: SignatureAlgorithm | undefined };
 
 /** What remotePreSign leaves for remoteSign. */
 export interface SessionState {
   readonly documents: readonly SessionDocument[];
-  readonly signing: SessionSignatures;
+  readonly signatures: PreparedSignatures;
+}
+
+/** A session as it is read back: the contents of its signatures are stored beside it. */
+export interface StoredState {
+  readonly documents: readonly SessionDocument[];
+  readonly signatures: Omit<PreparedSignatures, 'prepared'> & { readonly prepared: readonly StoredSignature[] };
+}
+
+/** A prepared signature without its contents. */
+export interface StoredSignature extends Omit<Prepared<unknown>, 'contents'> {
+  /** Sizes of the contents. */
+  readonly contentBytes: readonly number[];
 }
 
 const Bytes = z.base64().transform((text): Uint8Array => Buffer.from(text, 'base64'));
-const Hash = z.enum(hashNames);
-const Algorithm = z.discriminatedUnion('scheme', [
+const Hash: z.ZodType<HashName> = z.enum(hashNames);
+const Algorithm: z.ZodType<SignatureAlgorithm> = z.discriminatedUnion('scheme', [
   z.strictObject({ scheme: z.literal('RSA_PKCS1'), hash: Hash }),
   z.strictObject({ scheme: z.literal('RSA_PSS'), hash: Hash, mgfHash: Hash, saltBytes: z.int() }),
   z.strictObject({ scheme: z.literal('ECDSA'), hash: Hash }),
 ]);
+const Format: z.ZodType<FormatName> = z.enum(formatNames);
 const Stored = z.strictObject({
-  documents: z.array(z.strictObject({ id: z.string(), fileName: z.string().optional(), contentBytes: z.int().optional() })),
-  bare: z.strictObject({ algorithm: Algorithm.optional() }).optional(),
-  prepared: z
-    .strictObject({
-      format: z.enum(formatNames),
-      algorithm: Algorithm,
-      level: AskedLevel.optional(),
-      certificate: Bytes,
-      issuers: z.array(Bytes),
-      // dataToSign was kept by earlier versions: the digest says as much.
-      documents: z.array(
-        z.strictObject({ digest: Bytes, dataToSign: z.base64().optional(), needsContent: z.boolean(), state: z.unknown() }),
-      ),
-    })
-    .optional(),
+  documents: z.array(z.strictObject({ id: z.string(), fileName: z.string().optional() })),
+  format: Format,
+  algorithm: Algorithm.optional(),
+  level: AskedLevel.optional(),
+  signer: z.strictObject({ certificate: Bytes, issuers: z.array(Bytes) }).optional(),
+  signatures: z.array(
+    z.strictObject({
+      id: z.string(),
+      covers: z.array(z.int()),
+      hash: Hash,
+      digest: Bytes,
+      contentBytes: z.array(z.int()),
+      state: z.unknown(),
+    }),
+  ),
 });
 
-/** As a session is stored, before it is encrypted. */
-export function sessionText({ documents, signing }: SessionState): string {
-  if (signing.kind === 'bare') return JSON.stringify({ documents, bare: { algorithm: signing.algorithm } });
-  const { signatures, signer } = signing;
-  const { format, algorithm, level } = signatures;
-  const prepared = signatures.prepared.map(({ digest, needsContent, state }) => ({ digest: base64(digest), needsContent, state }));
-  const chain = { certificate: base64(signer.certificate.der), issuers: signer.issuers.map(base64) };
-  return JSON.stringify({ documents, prepared: { format, algorithm, level, ...chain, documents: prepared } });
+/** Returns the contents that completing needs, in the order in which they are stored. */
+export function sessionContents({ signatures }: SessionState): readonly Content[] {
+  return signatures.prepared.flatMap(({ contents }) => contents);
+}
+
+/** Returns a session as it is stored, before it is encrypted. */
+export function sessionText({ documents, signatures }: SessionState): string {
+  const { format, algorithm, level, chain, prepared } = signatures;
+  const stored: z.input<typeof Stored> = {
+    documents: documents.map(({ id, fileName }) => ({ id, fileName })),
+    ...{ format, algorithm, level },
+    signer: chain === undefined ? undefined : { certificate: base64(chain.certificate.der), issuers: chain.issuers.map(base64) },
+    signatures: prepared.map(({ id, covers, hash, digest, contents, state }) => ({
+      ...{ id, hash, state },
+      covers: covers.map(({ index }) => index),
+      digest: base64(digest),
+      contentBytes: contents.map(contentBytes),
+    })),
+  };
+  return JSON.stringify(stored);
 }
 
 /** @throws {Error} where the text is not one that `sessionText` wrote */
-export function sessionState(text: string): SessionState {
-  const { documents: stored, bare, prepared } = Stored.parse(JSON.parse(text));
-  const documents = stored.map(({ id, fileName, contentBytes }) => ({ id, fileName, contentBytes }));
-  if (prepared === undefined) return { documents, signing: { kind: 'bare', algorithm: bare?.algorithm } };
-  const { format, algorithm, level, issuers } = prepared;
-  const certificate = readCertificate(prepared.certificate);
-  const publicKey = readPublicKey(certificate.subjectPublicKeyInfo);
-  const each = prepared.documents.map(({ digest, needsContent, state }) => ({
-    digest,
-    algorithm,
+export function storedState(text: string): StoredState {
+  const { documents, format, algorithm, level, signer, signatures } = Stored.parse(JSON.parse(text));
+  const prepared = signatures.map(({ covers, ...signature }) => ({
+    ...signature,
+    covers: covers.map((index): CoveredDocument => ({ index })),
     dataToSign: undefined,
-    needsContent,
-    state,
   }));
   return {
-    documents,
-    signing: { kind: 'prepared', signatures: { format, algorithm, level, prepared: each }, signer: { certificate, publicKey, issuers } },
+    documents: documents.map(({ id, fileName }) => ({ id, fileName })),
+    signatures: { format, algorithm, level, chain: signer === undefined ? undefined : chainOf(signer), prepared },
   };
+}
+
+function chainOf({
+  certificate: der,
+  issuers,
+}: {
+  readonly certificate: Uint8Array;
+  readonly issuers: readonly Uint8Array[];
+}): SignerChain {
+  const certificate = readCertificate(der);
+  return { certificate, publicKey: readPublicKey(certificate.subjectPublicKeyInfo), issuers };
 }
 
 function base64(bytes: Uint8Array): string {

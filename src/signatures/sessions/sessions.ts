@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import { OpenSession } from './open-session.ts';
 import { sealedParts, type SealedPart } from './session-parts.ts';
 import { SessionSecrets, type SessionMac } from './session-secrets.ts';
-import { sessionText, type SessionState } from './session-state.ts';
+import { sessionContents, sessionText, type SessionState } from './session-state.ts';
 
 const threadIdBytes = 32;
 const threadIdForm = /^[A-Za-z0-9_-]{43}$/;
@@ -32,8 +32,6 @@ export interface SessionOwner {
 
 export interface ToBeOpened {
   readonly state: SessionState;
-  /** Of the documents that completing needs again. */
-  readonly contents: readonly (Content | undefined)[];
   /** Called when all content has been read: throws where it is not that of one moment. */
   readonly check: () => Promise<void>;
 }
@@ -68,11 +66,12 @@ export class Sessions {
    * Opens a session. Answers its signatureThreadId.
    * @throws {Refusal} STORE_FULL where a limit is reached; what `check` refuses with
    */
-  async open(owner: SessionOwner, { state, contents, check }: ToBeOpened, options: SessionOptions): Promise<string> {
+  async open(owner: SessionOwner, { state, check }: ToBeOpened, options: SessionOptions): Promise<string> {
     const threadId = randomBytes(threadIdBytes).toString('base64url');
     const secrets = await SessionSecrets.of(owner.tenant, threadId, this.#mac);
     const text = Buffer.from(sessionText(state));
-    const spooledBytes = contents.reduce((bytes, content) => bytes + (content === undefined ? 0 : contentBytes(content)), 0);
+    const contents = sessionContents(state);
+    const spooledBytes = contents.reduce((bytes, content) => bytes + contentBytes(content), 0);
     const now = Date.now();
     const isSmall = text.length + spooledBytes <= oneCommitBytes;
     const parts = sessionParts(secrets, [text, ...contents]);
@@ -161,8 +160,8 @@ export class Sessions {
   }
 }
 
-async function* sessionParts(secrets: SessionSecrets, items: readonly (Content | undefined)[]): AsyncGenerator<SealedPart, void> {
-  for (const [item, content] of items.entries()) if (content !== undefined) yield* sealedParts(secrets, item, content);
+async function* sessionParts(secrets: SessionSecrets, items: readonly Content[]): AsyncGenerator<SealedPart, void> {
+  for (const [item, content] of items.entries()) yield* sealedParts(secrets, item, content);
 }
 
 async function allOf(parts: AsyncIterable<SealedPart>): Promise<SealedPart[]> {

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { moduleFile } from '../../config/module-file.ts';
-import type { WorkThreads } from '../../threads/work-threads.ts';
+import type { ThreadFunction, WorkThreads } from '../../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { takesLong } from '../../verification/effort.ts';
 import { valueVerifies } from '../../verification/verify-value.ts';
@@ -18,13 +18,14 @@ export interface ValuesTask {
   readonly values: readonly OutsideValue[];
 }
 
-const thread = moduleFile('./verify-values-thread', import.meta.url);
+const thread: ThreadFunction = { module: moduleFile('./verify-values', import.meta.url), name: 'verifyValues', lane: 'hashing' };
 
 /** Each value in the form that formats take (ECDSA: r‖s), undefined where it does not verify. ECDSA values may be r‖s or DER. */
 export async function verifiedValues(task: ValuesTask, threads: WorkThreads): Promise<readonly (Uint8Array | undefined)[]> {
-  return takesLong(task.publicKey, task.values.length) ? threads.run(thread, 'verifyValues', task) : verifyValues(task);
+  return takesLong(task.publicKey, task.values.length) ? threads.run(thread, task) : verifyValues(task);
 }
 
+/** Runs in a work thread, too. */
 export function verifyValues({ publicKey, algorithm, values }: ValuesTask): readonly (Uint8Array | undefined)[] {
   return values.map(({ digest, value }) => {
     if (algorithm.scheme !== 'ECDSA') return valueVerifies(publicKey, algorithm, digest, value) ? value : undefined;

@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readCertificateText } from '../../../src/x509/certificate.ts';
 import type { AskedLevel } from '../../../src/signatures/levels/asked-level.ts';
-import { sessionState, sessionText, type SessionState } from '../../../src/signatures/sessions/session-state.ts';
+import { sessionContents, sessionText, storedState, type SessionState } from '../../../src/signatures/sessions/session-state.ts';
 import { outsideAuthority } from '../../support/outside-signer.ts';
 
 const signer = outsideAuthority().certify('P-256');
@@ -26,17 +26,18 @@ test.each([['baseline B', undefined] as const, ['a level above it', asked] as co
   (_, level) => {
     const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
     const publicKey = createPublicKey(signer.publicKey);
-    const prepared = [{ digest: Buffer.alloc(32, 1), algorithm, dataToSign: undefined, needsContent: false, state: { some: ['state'] } }];
-    const state: SessionState = {
-      documents: [{ id: 'd', fileName: undefined, contentBytes: undefined }],
-      signing: {
-        kind: 'prepared',
-        signatures: { format: 'cms', algorithm, level, prepared },
-        signer: { certificate, publicKey, issuers: [] },
-      },
+    const signature = {
+      ...({ id: 'd', covers: [{ index: 0 }], hash: 'sha256', dataToSign: undefined } as const),
+      ...{ digest: Buffer.alloc(32, 1), state: { some: ['state'] } },
     };
-    const { signing } = sessionState(sessionText(state));
-    if (signing.kind !== 'prepared') throw new Error('another kind');
-    expect(signing.signatures).toEqual({ format: 'cms', algorithm, level, prepared });
+    const contents = [Buffer.from('content'), Buffer.alloc(0)];
+    const chain = { certificate, publicKey, issuers: [] };
+    const state: SessionState = {
+      documents: [{ id: 'd', fileName: undefined }],
+      signatures: { format: 'cms', algorithm, level, chain, prepared: [{ ...signature, contents }] },
+    };
+    expect(sessionContents(state)).toEqual(contents);
+    const { signatures } = storedState(sessionText(state));
+    expect(signatures).toEqual({ format: 'cms', algorithm, level, chain, prepared: [{ ...signature, contentBytes: [7, 0] }] });
   },
 );

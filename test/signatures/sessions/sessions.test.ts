@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { StateConfig } from '../../../src/config/state-config.ts';
 import type { Content } from '../../../src/documents/content.ts';
 import { Sessions, type SessionOptions } from '../../../src/signatures/sessions/sessions.ts';
+import type { OpenSession } from '../../../src/signatures/sessions/open-session.ts';
 import type { SessionState } from '../../../src/signatures/sessions/session-state.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
 import { openStateStore } from '../../../src/state/threaded-store.ts';
@@ -23,14 +24,18 @@ const options: SessionOptions = {
   spoolMaxBytesPerTenant: 6_000_000,
   scratchDirectory,
 };
-const bare = (contents: readonly (Uint8Array | number | undefined)[]): SessionState => ({
-  documents: contents.map((content, index) => ({
-    id: `d${index}`,
-    fileName: undefined,
-    contentBytes: typeof content === 'number' ? content : content?.length,
-  })),
-  signing: { kind: 'bare', algorithm: undefined },
+const bare = (contents: readonly Content[]): SessionState => ({
+  documents: contents.map((_, index) => ({ id: `d${index}`, fileName: undefined })),
+  signatures: {
+    ...{ format: 'raw', algorithm: undefined, level: undefined, chain: undefined },
+    prepared: contents.map((content, index) => ({
+      ...{ id: `d${index}`, covers: [{ index }], hash: 'sha256', state: null },
+      ...{ digest: Buffer.alloc(32), dataToSign: undefined, contents: [content] },
+    })),
+  },
 });
+const contentsOf = async (session: OpenSession): Promise<Content[]> =>
+  (await session.signatures()).prepared.flatMap(({ contents }) => contents);
 const alice = { tenant: 'demo', client: 'alice' };
 
 afterAll(() => {
@@ -57,7 +62,7 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
   });
 
   const open = async (owner = alice, contents: readonly Uint8Array[] = [], more: Partial<SessionOptions> = {}): Promise<string> =>
-    sessions.open(owner, { state: bare(contents), contents, check: async () => Promise.resolve() }, { ...options, ...more });
+    sessions.open(owner, { state: bare(contents), check: async () => Promise.resolve() }, { ...options, ...more });
   const ids = async (threadId: string, tenant = 'demo'): Promise<string[]> =>
     sessions.whileOpen(tenant, threadId, options, async ({ state }) => Promise.resolve(state.documents.map(({ id }) => id)));
   const close = async (threadId: string, by = sessions): Promise<void> =>
@@ -75,18 +80,12 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
     ];
     const threadId = await open(alice, contents);
     await sessions.whileOpen('demo', threadId, options, async (session) => {
-      const documents = await session.documents();
+      const { prepared } = await session.signatures();
       expect(readdirSync(scratchDirectory)).toEqual([]);
-      expect(documents.map((document) => document?.id)).toEqual(contents.map((_, index) => `d${index}`));
-      for (const [index, document] of documents.entries()) {
-        const source = document?.source;
-        if (source === undefined || !('content' in source)) throw new Error('content');
-        expect(bytesOf(source.content).equals(contents[index] ?? Buffer.of(1))).toBe(true);
-      }
-      const inFiles = documents.filter(
-        (one) => one !== undefined && 'content' in one.source && !(one.source.content instanceof Uint8Array),
-      );
-      expect(inFiles).toHaveLength(4);
+      expect(prepared.map(({ id }) => id)).toEqual(contents.map((_, index) => `d${index}`));
+      const kept = prepared.flatMap((one) => one.contents);
+      expect(kept.map((content, index) => bytesOf(content).equals(contents[index] ?? Buffer.of(1)))).toEqual(contents.map(() => true));
+      expect(kept.filter((content) => !(content instanceof Uint8Array))).toHaveLength(4);
     });
   });
 
@@ -96,24 +95,19 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
     writeFileSync(path, content);
     const descriptor = openSync(path, 'r');
     const file: Content = { descriptor, bytes: content.length };
-    const threadId = await sessions.open(
-      alice,
-      { state: bare([content.length]), contents: [file], check: async () => Promise.resolve() },
-      options,
-    );
+    const threadId = await sessions.open(alice, { state: bare([file]), check: async () => Promise.resolve() }, options);
     closeSync(descriptor);
     rmSync(path);
     await sessions.whileOpen('demo', threadId, options, async (session) => {
-      const [document] = await session.documents();
-      if (document === undefined || !('content' in document.source)) throw new Error('content');
-      expect(bytesOf(document.source.content).equals(content)).toBe(true);
+      const [kept = new Uint8Array()] = await contentsOf(session);
+      expect(bytesOf(kept).equals(content)).toBe(true);
     });
   });
 
   it('opens nothing for content that changed, and leaves nothing of it', async () => {
     for (const content of [randomBytes(100), randomBytes(2_000_000)]) {
       const check = async (): Promise<void> => Promise.reject(new Error('changed'));
-      await expect(sessions.open(alice, { state: bare([content]), contents: [content], check }, options)).rejects.toThrow('changed');
+      await expect(sessions.open(alice, { state: bare([content]), check }, options)).rejects.toThrow('changed');
     }
     await sessions.sweep();
     expect(await store.run('deleteLooseSessionParts', { limit: 10 })).toBe(0);
@@ -190,7 +184,7 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
       expect(Buffer.from(row.bytes).includes('nobody may read')).toBe(false);
       expect(row.id).not.toContain(threadId);
     }
-    const reading = async (): Promise<unknown> => sessions.whileOpen('demo', threadId, options, async (session) => session.documents());
+    const reading = async (): Promise<unknown> => sessions.whileOpen('demo', threadId, options, contentsOf);
     const [first, second, third] = rows;
     if (first === undefined || second === undefined || third === undefined) throw new Error('three parts');
     await replace([{ ...first, bytes: second.bytes }, { ...second, bytes: first.bytes }, third]);

@@ -1,0 +1,68 @@
+import { DerError } from '../../asn1/reader.ts';
+import { crlStatus } from '../../revocation/crl-status.ts';
+import { readCrl, type Crl } from '../../revocation/crl.ts';
+import { readOcspAnswer, type OcspAnswer } from '../../revocation/ocsp-answer.ts';
+import { ocspStatus } from '../../revocation/ocsp-status.ts';
+import type { CertificateStatus } from '../../revocation/status.ts';
+import type { ValidPath } from '../../x509/path/check-path.ts';
+import { findPath } from '../../x509/path/find-path.ts';
+import { pathCertificate, type PathCertificate } from '../../x509/path/path-certificate.ts';
+import { PathFault } from '../../x509/path/path-fault.ts';
+import { CertificateRevoked, LevelBroken } from './level-writer.ts';
+import type { LongTermData } from './long-term-data.ts';
+
+/**
+ * The certificates and the revocation data in a signature. What cannot be read, such as SCVP
+ * answers of other signers, proves nothing and is left out.
+ */
+export class EmbeddedData {
+  readonly #certificates: readonly PathCertificate[];
+  readonly #crls: readonly Crl[];
+  readonly #answers: readonly OcspAnswer[];
+  readonly #anchors: readonly PathCertificate[];
+
+  constructor({ certificates, crls, ocspAnswers }: LongTermData, anchors: readonly PathCertificate[]) {
+    this.#certificates = readableCertificates(certificates);
+    this.#anchors = anchors;
+    this.#crls = crls.flatMap((bytes) => ifReadable(() => readCrl(bytes)));
+    this.#answers = ocspAnswers.flatMap((bytes) => ifReadable(() => readOcspAnswer(bytes)));
+  }
+
+  pathOf(signer: PathCertificate, at: Date): ValidPath {
+    try {
+      return findPath(signer, { anchors: this.#anchors, intermediates: this.#certificates }, { at });
+    } catch (error) {
+      if (error instanceof PathFault) throw new LevelBroken(`the signer certificate: ${error.message}`, { cause: error });
+      throw error;
+    }
+  }
+
+  /** Whether every certificate below the anchor is shown to be good. @throws {LevelBroken} for a revoked one */
+  isGood({ anchor, path }: ValidPath, at: Date): boolean {
+    return path.every((certificate, index) => this.#statusOf(certificate, path[index - 1] ?? anchor, at) === 'good');
+  }
+
+  #statusOf(certificate: PathCertificate, issuer: PathCertificate, at: Date): CertificateStatus['kind'] {
+    const kinds = [
+      ...this.#crls.flatMap((crl) => ifReadable(() => crlStatus(crl, { certificate, issuers: [issuer], at }).kind)),
+      ...this.#answers.flatMap((answer) => ifReadable(() => ocspStatus(answer, { certificate, issuer, at }).kind)),
+    ];
+    if (kinds.includes('revoked'))
+      throw new CertificateRevoked('the revocation data that stands in the signature says that a certificate is revoked');
+    return kinds.includes('good') ? 'good' : 'undetermined';
+  }
+}
+
+/** Reads certificates, and leaves out those that cannot be read. */
+export function readableCertificates(certificates: readonly Uint8Array[]): PathCertificate[] {
+  return certificates.flatMap((bytes) => ifReadable(() => pathCertificate(bytes)));
+}
+
+function ifReadable<T>(read: () => T): T[] {
+  try {
+    return [read()];
+  } catch (error) {
+    if (error instanceof DerError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import type { Evidence } from '../../documents/document.ts';
+import type { CheckedToken } from '../../timestamp/check-token.ts';
+import type { MessageImprint } from '../../timestamp/request.ts';
+import type { PathCertificate } from '../../x509/path/path-certificate.ts';
+import type { Prepared, Signing } from '../format.ts';
+import type { Additions } from './additions.ts';
+
+/** Levels of baseline signatures (EN 319 122-1, 132-1 and 142-1, clause 6), each with all that those before it have. */
+export const levels = ['B', 'T', 'LT', 'LTA'] as const;
+export type Level = (typeof levels)[number];
+
+export function isAtLeast(level: Level, wanted: Level): boolean {
+  return levels.indexOf(level) >= levels.indexOf(wanted);
+}
+
+/** A signature with its value and what was added to it. */
+export interface Raised<State> {
+  readonly prepared: Prepared<State>;
+  readonly signing: Signing;
+  readonly additions: Additions;
+}
+
+/** Whom the check of a finished signature trusts, and at which moment. */
+export interface LevelTrust {
+  readonly timeStampAnchors: readonly PathCertificate[];
+  /** Whether time-stamps may rest on SHA-1. */
+  readonly allowSha1: boolean;
+  readonly now: Date;
+}
+
+/** Where a format puts time-stamps and validation data. Nobody is asked for anything here. */
+export interface LevelWriter<State> {
+  /** Returns the bytes that the signature time-stamp covers. */
+  stampedBytes(prepared: Prepared<State>, value: Uint8Array, signing: Signing): Uint8Array;
+  /**
+   * Makes the archive time-stamp of a signature at level LT.
+   * @throws {Refusal} UNSUPPORTED for a signature over SHA-1; what `stamp` throws
+   */
+  archive(evidence: Evidence, raised: Raised<State>, stamp: (imprint: MessageImprint) => Promise<CheckedToken>): Promise<Uint8Array>;
+  /**
+   * Returns the level that a finished signature reaches. `wanted` tells what need not be looked at.
+   * @throws {LevelBroken} where a part does not hold
+   */
+  levelOf(evidence: Evidence, raised: Raised<State>, wanted: Level, trust: LevelTrust): Level;
+}
+
+/** A part of a signature that does not hold. */
+export class LevelBroken extends Error {}
+
+/** The revocation data says that a certificate is revoked. */
+export class CertificateRevoked extends LevelBroken {}

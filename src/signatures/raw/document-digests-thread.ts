@@ -1,2 +1,0 @@
-/** Runs in a work thread. */
-export { digestsOf } from './document-digests.ts';

@@ -1,0 +1,45 @@
+import { Refusal } from '../../result-codes.ts';
+import type { RequestRules, TrustedCa } from '../format-entry.ts';
+import type { AskedLevel } from '../levels/asked-level.ts';
+import { levelAsked } from './level-asked.ts';
+import { signedPropertiesAsked } from './signed-properties-asked.ts';
+import type { SignedProperties } from './signed-properties.ts';
+import type { XP7Signature } from './xp7-signature.ts';
+
+/** Pointer of the member. */
+export const xp7At = '/parameters/XP7Signature';
+
+/** The options that the formats of XP7Signature share. */
+export interface Xp7Asked {
+  readonly level: AskedLevel | undefined;
+  readonly trustedCa: TrustedCa | undefined;
+  readonly properties: SignedProperties;
+}
+
+/** Reads the options that the formats of XP7Signature share. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
+export function xp7Asked(options: XP7Signature, rules: RequestRules): Xp7Asked {
+  const level = xp7Level(options, rules);
+  const { digestAlgorithm, trustedCA, signedProperties } = options;
+  if (digestAlgorithm === 'SHA_1' && !rules.allowSha1)
+    throw unsupportedHash('SHA_1 is not allowed for this tenant; supported: SHA_256, SHA_384 and SHA_512');
+  if (digestAlgorithm === 'SHA_1' && level?.level === 'LTA')
+    throw unsupportedHash('an archive time-stamp needs SHA_256, SHA_384 or SHA_512');
+  return {
+    level,
+    trustedCa: trustedCA === undefined ? undefined : { fingerprint: trustedCA, at: `${xp7At}/trustedCA` },
+    properties: signedPropertiesAsked(signedProperties, `${xp7At}/signedProperties`, { isXp7: true }),
+  };
+}
+
+/** Reads the level, in whichever format. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
+export function xp7Level(options: XP7Signature, rules: RequestRules): AskedLevel | undefined {
+  const level = levelAsked(options, xp7At, rules);
+  if (options.contentPreparation?.PDFContent !== undefined && options.XP7Format !== 'PXP_7') {
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7At}/contentPreparation`, message: 'only PXP_7 prepares PDF content' });
+  }
+  return level;
+}
+
+function unsupportedHash(message: string): Refusal {
+  return new Refusal('UNSUPPORTED', { at: `${xp7At}/digestAlgorithm`, message });
+}

@@ -1,2 +1,0 @@
-/** Runs in a work thread. */
-export { verifyValues } from './verify-values.ts';

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { askedFormat } from '../../src/signatures/formats.ts';
+
+const checkUrl = (): void => undefined;
+const rules = { allowSha1: false, checkUrl };
+const xp7 = (more: object): object => ({ XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } }, ...more });
+
+describe('the table of formats', () => {
+  it('takes SHA-1 only for the tenants that the configuration names', () => {
+    const parameters = { XP7Signature: xp7({ digestAlgorithm: 'SHA_1' }) };
+    expect(() => askedFormat(parameters as never, rules)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }) as Error);
+    expect(askedFormat(parameters as never, { allowSha1: true, checkUrl })).toMatchObject({ format: 'cms', isText: false });
+  });
+
+  it('finds the format, and what it takes', () => {
+    expect(askedFormat({ rawSignature: {} }, rules)).toMatchObject({ format: 'raw', takesDigests: true, takesPasswords: false });
+    expect(askedFormat({ XP7Signature: xp7({}) } as never, rules)).toMatchObject({ format: 'cms', takesDigests: false });
+  });
+
+  it.each([
+    [{}, 'FIELDS_INCONSISTENT', '/parameters'],
+    [{ rawSignature: {}, XP7Signature: xp7({}) }, 'FIELDS_INCONSISTENT', '/parameters'],
+    [{ code2DDocSignature: {} }, 'UNSUPPORTED', '/parameters/code2DDocSignature'],
+    [{ XP7Signature: xp7({ XP7Format: 'DXXP_7' }) }, 'UNSUPPORTED', '/parameters/XP7Signature/XP7Format'],
+    [
+      { XP7Signature: xp7({ longTermValidation: {}, XP7Format: 'DXXP_7' }) },
+      'FIELDS_INCONSISTENT',
+      '/parameters/XP7Signature/longTermValidation',
+    ],
+  ])('refuses %j with %s at %s', (parameters, code, at) => {
+    expect(() => askedFormat(parameters as never, rules)).toThrow(expect.objectContaining({ code, at }) as Error);
+  });
+});
