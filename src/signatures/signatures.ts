@@ -4,7 +4,7 @@ import { isBig } from '../documents/big-content.ts';
 import type { SignedFile } from '../documents/content-pieces.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
-import type { WorkThreads } from '../threads/work-threads.ts';
+import { TaskTimeout, type WorkThreads } from '../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { takesLong } from '../verification/effort.ts';
 import type { AskedDocument, Signer, TrustedCa } from './format-entry.ts';
@@ -166,8 +166,18 @@ async function inThread<T>(
   task: PrepareTask | CompleteTask,
   lane: Workload['lane'],
 ): Promise<T> {
-  const outcome = await threads.run<Outcome<T>>({ module: thread, name: step, lane }, task);
+  const outcome = await unlessTooLong(threads.run<Outcome<T>>({ module: thread, name: step, lane }, task));
   if ('done' in outcome) return outcome.done;
   const { code, at, text } = outcome.refused;
   throw new Refusal(code, at === undefined ? { message: text } : { at, message: text });
+}
+
+/** A document can be made so that reading it takes hours. @throws {Refusal} UNSUPPORTED */
+async function unlessTooLong<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof TaskTimeout)) throw error;
+    throw new Refusal('UNSUPPORTED', { at: '/inputDocuments', message: 'reading the documents takes too long', cause: error });
+  }
 }

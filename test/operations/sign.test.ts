@@ -377,7 +377,7 @@ describe('sign refuses', () => {
   it('says that SHA_1 is not allowed, and what is', async () => {
     const answer = await sign('app', cades(true, { digestAlgorithm: 'SHA_1' }), documents);
     expect(messageOf(answer)).toBe(
-      '/parameters/XP7Signature/digestAlgorithm: SHA_1 is not allowed for this tenant; offered: SHA_256, SHA_384 and SHA_512',
+      '/parameters/XP7Signature/digestAlgorithm: SHA_1 is not allowed for this tenant; supported: SHA_256, SHA_384 and SHA_512',
     );
   });
 

@@ -40,7 +40,7 @@ function timeStampAsked(fields: TimeStampFields, at: At, rules: RequestRules): A
   if (digestAlg === 'SHA_1' && !rules.allowSha1)
     throw new Refusal('UNSUPPORTED', {
       at: `${at}/digestAlg`,
-      message: 'SHA_1 is not allowed for this tenant; offered: SHA_256, SHA_384 and SHA_512',
+      message: 'SHA_1 is not allowed for this tenant; supported: SHA_256, SHA_384 and SHA_512',
     });
   if (credentials?.userName.includes(':') === true)
     throw inconsistent(`${at}/credentials/userName`, 'HTTP takes no user name with a colon (RFC 7617 §2)');
