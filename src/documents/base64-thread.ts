@@ -3,7 +3,7 @@ import type { Content } from './content.ts';
 import { contentBytes, contentPieces } from './content-pieces.ts';
 import { sharedMemory } from '../service/shared-memory.ts';
 
-/** The base64 of the pieces as one text, in memory that threads share. @throws {ContentChanged} */
+/** The base64 of the pieces as one text, in memory that threads share. @throws {Fault} CONTENT_CHANGED */
 export function sharedBase64({ pieces }: { readonly pieces: readonly Content[] }): SharedArrayBuffer {
   const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
   const shared = sharedMemory(Math.ceil(bytes / 3) * 4);

@@ -9,7 +9,7 @@ export interface DigestTask {
   readonly hash: HashName;
 }
 
-/** @throws {ContentChanged} */
+/** @throws {Fault} CONTENT_CHANGED */
 export function digest({ content, hash }: DigestTask): Uint8Array {
   const hashing = createHash(hash);
   for (const piece of contentPieces(content)) hashing.update(piece);

@@ -8,7 +8,7 @@ import { counted } from '../service/shared-memory.ts';
 const bigBytes = 256 * 1024;
 const thread = moduleFile('./base64-thread', import.meta.url);
 
-/** The base64 of pieces, as it goes into an answer. @throws {Error} `isContentChanged`, for a signed file that has changed. */
+/** The base64 of pieces, as it goes into an answer. @throws {Fault} CONTENT_CHANGED for a signed file that has changed */
 export async function evidenceBase64(pieces: readonly Content[], threads: WorkThreads): Promise<string | LongAnswer> {
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
   const bytes = inMemory.reduce((total, piece) => total + piece.length, 0);

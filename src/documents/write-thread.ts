@@ -13,7 +13,7 @@ export interface WriteTask {
 /** What was written and synced; or the code of the file system's error, which errors lose on their way out of a thread. */
 export type WriteOutcome = { readonly bytes: number; readonly sha256: Uint8Array } | { readonly code: string; readonly text: string };
 
-/** Writes the pieces into a file, one after the other, and syncs it. @throws {ContentChanged} */
+/** Writes the pieces into a file, one after the other, and syncs it. @throws {Fault} CONTENT_CHANGED */
 export function writePieces({ pieces, descriptor }: WriteTask): WriteOutcome {
   const hash = createHash('sha256');
   let bytes = 0;

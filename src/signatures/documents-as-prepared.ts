@@ -3,7 +3,7 @@ import type { InputDocument } from '../documents/document.ts';
 import type { Prepared } from './format.ts';
 
 /**
- * The documents with what `prepare` found in their files: reading one of them again, for a digest that a key is bound to, throws ContentChanged where the file holds
+ * The documents with what `prepare` found in their files: reading one of them again, for a digest that a key is bound to, throws CONTENT_CHANGED where the file holds
  * something else by then. Else a file that is swapped between the two would be signed in the name of another.
  */
 export function documentsAsPrepared(documents: readonly InputDocument[], prepared: readonly Prepared<unknown>[]): readonly InputDocument[] {

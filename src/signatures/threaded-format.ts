@@ -1,5 +1,6 @@
-import { ContentChanged, contentBytes } from '../documents/content-pieces.ts';
+import { contentBytes } from '../documents/content-pieces.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
+import { isFault, refusalOf } from '../faults.ts';
 import { Refusal, type ResultName } from '../result-codes.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { takesLong } from '../verification/effort.ts';
@@ -127,8 +128,8 @@ function unchanged<T>(pointer: string, step: () => T): T {
   try {
     return step();
   } catch (error) {
-    if (!(error instanceof ContentChanged)) throw error;
-    throw new Refusal('DOCUMENT_INVALID', { at: pointer, message: 'the file changed while it was being signed', cause: error });
+    if (!isFault(error, 'CONTENT_CHANGED')) throw error;
+    throw refusalOf(error, { at: pointer, message: 'the file changed while it was being signed' });
   }
 }
 

@@ -37,6 +37,7 @@ const rooms: readonly (readonly string[])[] = [
   ['config/'],
   ['service/'],
   ['telemetry/'],
+  ['faults.ts'],
   ['result-codes.ts'],
 ];
 

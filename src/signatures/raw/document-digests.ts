@@ -15,7 +15,7 @@ export interface DigestTask {
 const bigContentBytes = 256 * 1024;
 const thread = moduleFile('./document-digests-thread', import.meta.url);
 
-/** The digests of documents whose signer nobody knows. @throws {Error} of the name ContentChanged for a file that has become shorter */
+/** The digests of documents whose signer nobody knows. @throws {Fault} CONTENT_CHANGED for a file that has become shorter */
 export async function documentDigests(tasks: readonly DigestTask[], threads: WorkThreads): Promise<readonly Uint8Array[]> {
   const contents = tasks.flatMap(({ source }) => ('content' in source ? [source.content] : []));
   const areInMemory = contents.every((content) => content instanceof Uint8Array);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { read } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Content } from '../../documents/content.ts';
-import { ContentChanged } from '../../documents/content-pieces.ts';
+import { Fault } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import type { SessionSecrets } from './session-secrets.ts';
@@ -36,7 +36,7 @@ async function pieceOf(descriptor: number, start: number, end: number): Promise<
   for (let filled = 0; filled < piece.length;) {
     const { bytesRead } = await readAt(descriptor, piece, filled, piece.length - filled, start + filled);
     if (bytesRead === 0)
-      throw new Refusal('DOCUMENT_INVALID', { message: 'a file changed while it was read', cause: new ContentChanged() });
+      throw new Refusal('DOCUMENT_INVALID', { message: 'a file changed while it was read', cause: new Fault('CONTENT_CHANGED') });
     filled += bytesRead;
   }
   return piece;

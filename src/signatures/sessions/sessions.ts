@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { auditSteps } from '../../audit/audited-request.ts';
 import type { Content } from '../../documents/content.ts';
 import { contentBytes } from '../../documents/content-pieces.ts';
+import { isFault, refusalOf } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { SessionLimits, SessionRefusal } from '../../state/repositories/signature-sessions.ts';
 import { outcomeSteps } from '../../state/settlement.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import { step } from '../../state/step.ts';
-import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import { OpenSession } from './open-session.ts';
 import { sealedParts, type SealedPart } from './session-parts.ts';
 import { SessionSecrets, type SessionMac } from './session-secrets.ts';
@@ -137,9 +137,7 @@ export class Sessions {
       const kept = await outcomeSteps({ answer });
       await this.#store.commit([step('closeSession', { id, now }), ...auditSteps('a signature session is completed'), ...kept]);
     } catch (error) {
-      if (error instanceof Refusal || error instanceof StoreUnavailable) throw error;
-      if ((await this.#store.run('findSession', { id, now })) !== undefined) throw error;
-      throw new Refusal('SESSION_UNKNOWN', { cause: error });
+      throw isFault(error, 'SESSION_ENDED') ? refusalOf(error) : error;
     }
   }
 
