@@ -22,6 +22,7 @@ const rooms: readonly (readonly string[])[] = [
   ['cms/'],
   ['clients/'],
   ['messages/'],
+  ['sealed-parts/'],
   ['documents/'],
   ['audit/'],
   ['x509/'],
