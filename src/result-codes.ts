@@ -62,6 +62,8 @@ export class Refusal extends Error {
   readonly code: ResultName;
   /** JSON Pointer of the field that is wrong, where one is. */
   readonly at: string | undefined;
+  /** The message without the pointer. */
+  readonly text: string;
   /** Members of the answer beside the result. */
   readonly answer: object;
 
@@ -71,6 +73,7 @@ export class Refusal extends Error {
     this.name = 'Refusal';
     this.code = code;
     this.at = detail.at;
+    this.text = text;
     this.answer = detail.answer ?? {};
   }
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { auditSteps } from '../audit/audited-request.ts';
 import type { StateChange } from '../audit/effect.ts';
 import type { TenantId } from '../clients/caller.ts';
+import { isFault, refusalOf } from '../faults.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { holdReason, type CertificateWithRevocation } from '../state/repositories/revocations.ts';
@@ -61,17 +62,13 @@ export class Revocations {
     answer: (date: Date) => object,
     commit: (change: RevocationChange) => Promise<void> = async (change) => this.#commit(change),
   ): Promise<Date> {
-    const { sha1, authority, serial_number: serialNumber } = certificate;
+    const { authority, serial_number: serialNumber } = certificate;
     const { date, ...change } = changeOf(certificate, asked, this.#store.now());
     try {
       await commit({ ...change, answer: answer(date) });
     } catch (error) {
-      if (error instanceof Refusal) throw error;
-      const current = await this.#store.run('findCertificate', sha1);
-      if (current !== undefined && (current.reason !== certificate.reason || current.revoked_at !== certificate.revoked_at)) {
-        throw refused('somebody else revoked, held or released the certificate at this moment');
-      }
-      throw error;
+      if (!isFault(error, 'CERTIFICATE_CHANGED')) throw error;
+      throw refusalOf(error, { message: 'somebody else revoked, held or released the certificate at this moment' });
     } finally {
       // Of a commit that failed nobody knows whether it was done.
       this.#listener.changed(authority, serialNumber);

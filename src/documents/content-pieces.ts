@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
+import { Fault } from '../faults.ts';
 import type { Content, OpenFile } from './content.ts';
 import type { DocumentDigest } from './document.ts';
 
@@ -23,21 +24,6 @@ export interface FileRange {
   readonly end: number;
 }
 
-const changed = 'the file has changed since it was opened';
-
-/** Thrown where a file is no longer what it was when it was opened or signed. */
-export class ContentChanged extends Error {
-  constructor() {
-    super(changed);
-    this.name = 'ContentChanged';
-  }
-}
-
-/** Whether this is a ContentChanged: one of another thread has lost its class and its name on the way. */
-export function isContentChanged(error: unknown): boolean {
-  return error instanceof ContentChanged || (error instanceof Error && error.message === changed);
-}
-
 export function contentBytes(content: Content): number {
   return content instanceof Uint8Array ? content.length : content.bytes;
 }
@@ -45,7 +31,7 @@ export function contentBytes(content: Content): number {
 /**
  * The bytes of content, piece by piece. A piece of a file is good until the next one is asked for. It blocks on the disk: files are for work threads. What
  * was signed (SignedFile) is hashed on the way, so whoever takes the pieces must undo what it did with them when this throws.
- * @throws {ContentChanged} at the end of a file that is shorter than it was, or holds other content than was signed.
+ * @throws {Fault} CONTENT_CHANGED at the end of a file that is shorter than it was, or holds other content than was signed.
  */
 export function* contentPieces(content: Content): Generator<Uint8Array, void> {
   if (content instanceof Uint8Array) {
@@ -58,12 +44,12 @@ export function* contentPieces(content: Content): Generator<Uint8Array, void> {
   for (const { start, end } of ranges) {
     for (let position = start; position < end;) {
       const count = readSync(content.descriptor, buffer, 0, Math.min(buffer.length, end - position), position);
-      if (count === 0) throw new ContentChanged();
+      if (count === 0) throw new Fault('CONTENT_CHANGED');
       const piece = buffer.subarray(0, count);
       hash?.update(piece);
       yield piece;
       position += count;
     }
   }
-  if (digest !== undefined && hash?.digest().equals(digest.value) !== true) throw new ContentChanged();
+  if (digest !== undefined && hash?.digest().equals(digest.value) !== true) throw new Fault('CONTENT_CHANGED');
 }

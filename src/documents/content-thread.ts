@@ -17,7 +17,7 @@ export interface DigestTask {
 /** A multiple of three: the base64 of a slice is a slice of the whole base64. */
 const sliceBytes = 3 << 18;
 
-/** Hashes content. @throws {ContentChanged} */
+/** Hashes content. @throws {Fault} CONTENT_CHANGED */
 export function digest({ content, hash, asBase64 = false }: DigestTask): Uint8Array {
   const hashing = createHash(hash);
   if (asBase64) for (const text of base64Pieces([content])) hashing.update(text, 'latin1');
@@ -25,7 +25,7 @@ export function digest({ content, hash, asBase64 = false }: DigestTask): Uint8Ar
   return Uint8Array.from(hashing.digest());
 }
 
-/** Returns the base64 of the pieces as one text, in memory that threads share. @throws {ContentChanged} */
+/** Returns the base64 of the pieces as one text, in memory that threads share. @throws {Fault} CONTENT_CHANGED */
 export function sharedBase64({ pieces }: { readonly pieces: readonly Content[] }): SharedArrayBuffer {
   const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
   const shared = sharedMemory(Math.ceil(bytes / 3) * 4);
@@ -61,7 +61,7 @@ export interface WriteTask {
 /** Outcome of a write that was synced; or the code of the file system's error, which errors lose on their way out of a thread. */
 export type WriteOutcome = { readonly bytes: number; readonly sha256: Uint8Array } | { readonly code: string; readonly text: string };
 
-/** Writes the pieces into a file, one after the other, and syncs it. @throws {ContentChanged} */
+/** Writes the pieces into a file, one after the other, and syncs it. @throws {Fault} CONTENT_CHANGED */
 export function writePieces({ pieces, descriptor }: WriteTask): WriteOutcome {
   const hash = createHash('sha256');
   let bytes = 0;

@@ -4,7 +4,7 @@ import type { Content } from './content.ts';
 import { LongAnswer } from './long-answer.ts';
 import { counted } from '../service/shared-memory.ts';
 
-/** The base64 of pieces, as it goes into an answer. @throws {Error} `isContentChanged`, for a signed file that has changed. */
+/** Returns the base64 of pieces, as it goes into an answer. @throws {Fault} CONTENT_CHANGED for a signed file that has changed */
 export async function evidenceBase64(pieces: readonly Content[], threads: WorkThreads): Promise<string | LongAnswer> {
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
   if (!isBig(pieces)) return Buffer.concat(inMemory).toString('base64');

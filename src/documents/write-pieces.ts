@@ -7,7 +7,7 @@ import type { WriteOutcome, WriteTask } from './content-thread.ts';
 
 /**
  * Writes the pieces into an empty file that is open, and syncs it. Answers what is in it.
- * @throws the error of the file system, with its code; an Error of the name ContentChanged for a signed file that has changed
+ * @throws the error of the file system, with its code; a Fault CONTENT_CHANGED for a signed file that has changed
  */
 export async function writePieces(
   pieces: readonly Content[],

@@ -20,27 +20,8 @@ export function bytesOf({ value, places, texts }: AnswerForm): readonly Uint8Arr
   return [length, head, ...pieces];
 }
 
-/** Cuts bytes into parts of one length; the last is shorter. Only a part at a time is copied. */
-export function* partsOf(pieces: readonly Uint8Array[], partBytes: number): Generator<Uint8Array<ArrayBuffer>> {
-  let part = new Uint8Array(partBytes);
-  let filled = 0;
-  for (const piece of pieces) {
-    for (let offset = 0; offset < piece.length;) {
-      const some = piece.subarray(offset, offset + partBytes - filled);
-      part.set(some, filled);
-      filled += some.length;
-      offset += some.length;
-      if (filled < partBytes) continue;
-      yield part;
-      part = new Uint8Array(partBytes);
-      filled = 0;
-    }
-  }
-  if (filled > 0) yield part.slice(0, filled);
-}
-
 /** Reads a form from the parts that its bytes were cut into. @throws {Error} where they are too few or too many */
-export async function formIn(parts: AsyncIterable<Uint8Array>): Promise<AnswerForm> {
+export async function formIn(parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<AnswerForm> {
   const source = new Source(parts);
   const length = Buffer.from(await source.take(lengthBytes)).readUInt32BE();
   const head = Head.parse(JSON.parse(Buffer.from(await source.take(length)).toString('utf8')));
@@ -54,11 +35,11 @@ export async function formIn(parts: AsyncIterable<Uint8Array>): Promise<AnswerFo
 }
 
 class Source {
-  readonly #parts: AsyncIterator<Uint8Array>;
+  readonly #parts: Iterator<Uint8Array> | AsyncIterator<Uint8Array>;
   #left: Uint8Array = new Uint8Array();
 
-  constructor(parts: AsyncIterable<Uint8Array>) {
-    this.#parts = parts[Symbol.asyncIterator]();
+  constructor(parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) {
+    this.#parts = Symbol.asyncIterator in parts ? parts[Symbol.asyncIterator]() : parts[Symbol.iterator]();
   }
 
   async take(length: number): Promise<Uint8Array> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { TokenMac } from '../sealed-parts/secrets.ts';
 import { keepingOutcome, type SettledOutcome } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { KeptBytes } from '../state/repositories/kept-bytes.ts';
@@ -7,7 +8,7 @@ import type { WorkThreads } from '../threads/work-threads.ts';
 import { answerOf, areSame, formOf, type AnswerForm } from './answer-form.ts';
 import { readAnswer } from './answer-parts.ts';
 import { Claims } from './claims.ts';
-import { RequestSecrets, type RepeatableRequest, type TokenMac } from './request-secrets.ts';
+import { RequestSecrets, type RepeatableRequest } from './request-secrets.ts';
 import { Settlement } from './settlement.ts';
 
 /** The Idempotency-Key was used with another body (HTTP 422). */

@@ -1,10 +1,10 @@
+import type { TokenMac } from '../sealed-parts/secrets.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { keyForPurpose } from '../token/key-for-purpose.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { MessageToken } from '../token/service-keys.ts';
 import { KeyGone, type Token } from '../token/token.ts';
-import type { TokenMac } from './request-secrets.ts';
 
 const purpose = 'kept answers';
 const keyBytes = 32;

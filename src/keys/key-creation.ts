@@ -1,7 +1,7 @@
 import { auditSteps } from '../audit/audited-request.ts';
 import type { KeyType } from '../config/profile.ts';
-import { Refusal } from '../result-codes.ts';
-import { tenantIsFull } from '../state/repositories/keys.ts';
+import { Fault, isFault, refusalOf } from '../faults.ts';
+import type { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps } from '../state/settlement.ts';
 import { step } from '../state/step.ts';
@@ -37,7 +37,7 @@ export class KeyCreation {
     const { store, token, journal, destruction, pool } = this.#making;
     const { keysMax, tenant } = request;
     // Most of those that are too many cost no key.
-    if (keysMax !== undefined && (await store.run('countKeys', tenant)) >= keysMax) throw tooManyKeys(keysMax);
+    if (keysMax !== undefined && (await store.run('countKeys', tenant)) >= keysMax) throw tooManyKeys(new Fault('TENANT_FULL'), keysMax);
     const ahead = await pool?.take(request.type);
     const id = ahead?.id ?? newKeyId('caller');
     if (ahead === undefined) await journal.announce(id, 'CREATE');
@@ -57,7 +57,7 @@ export class KeyCreation {
       return created;
     } catch (error) {
       await destruction.undoCreation(id);
-      if (keysMax !== undefined && error instanceof Error && error.message.includes(tenantIsFull)) throw tooManyKeys(keysMax);
+      if (keysMax !== undefined && isFault(error, 'TENANT_FULL')) throw tooManyKeys(error, keysMax);
       throw error;
     }
   }
@@ -69,8 +69,8 @@ export class KeyCreation {
   }
 }
 
-function tooManyKeys(keysMax: number): Refusal {
-  return new Refusal('ISSUANCE_REFUSED', {
+function tooManyKeys(fault: Fault, keysMax: number): Refusal {
+  return refusalOf(fault, {
     message: `the tenant has ${keysMax} keys, and may have no more: remove those that are done with`,
   });
 }

@@ -1,14 +1,13 @@
 import { auditSteps } from '../audit/audited-request.ts';
 import type { Effect, StateChange } from '../audit/effect.ts';
+import { isFault, refusalOf, type Fault } from '../faults.ts';
 import { Refusal } from '../result-codes.ts';
 import type { Holding } from '../state/repositories/attempts.ts';
-import { claimIsLost } from '../state/repositories/kept-answers.ts';
 import type { OtpFate } from '../state/repositories/otps.ts';
-import { useIsLost, type KeyChange, type UseSettlement } from '../state/repositories/uses.ts';
+import type { KeyChange, UseSettlement } from '../state/repositories/uses.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps, settlementIsNeeded, type SettledOutcome } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
-import { commitIsUnknown } from '../state/store-unavailable.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
 import type { RecordReader } from './key-cache.ts';
 import { checkUsable, lockRule, setCounters, storedSecret, type KeyRecord } from './key-record.ts';
@@ -77,7 +76,7 @@ export class Settling {
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
       // Who has the request by now counts its failure. Otherwise nobody is told of it, and it counts as soon as the store answers.
-      if (isOf(error, claimIsLost)) await this.giveBack(key, reservation);
+      if (isFault(error, 'CLAIM_LOST')) await this.giveBack(key, reservation);
       else this.#later(key, reservation, 'wrong', error);
       throw error;
     }
@@ -103,20 +102,20 @@ export class Settling {
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
       if (reservation !== undefined) {
-        if (isOf(error, commitIsUnknown)) throw error;
+        if (isFault(error, 'COMMIT_UNKNOWN')) throw error;
         await this.giveBack(key, reservation);
       }
-      if (!isOf(error, useIsLost)) throw error;
-      await this.#lost(key, use);
+      if (!isFault(error, 'USE_LOST')) throw error;
+      await this.#lost(key, use, error);
     }
     if (change?.kind === 'end') key.state = change.to;
     else if (change !== undefined) key.secret = storedSecret(change.salt, change.mac, change.stretched);
   }
 
-  async #lost(key: KeyRecord, use: Use): Promise<never> {
+  async #lost(key: KeyRecord, use: Use, fault: Fault): Promise<never> {
     await this.#records.reread(key);
     checkUsable(key, use, this.#store.now());
-    throw new Refusal('ACTIVATION_FAILED');
+    throw refusalOf(fault);
   }
 
   async #now(key: KeyRecord, reservation: Reservation, verdict: 'wrong' | 'fault'): Promise<void> {
@@ -132,7 +131,7 @@ export class Settling {
    * twice, it would end the reservation of another attempt.
    */
   #later(key: KeyRecord, reservation: Reservation, verdict: 'wrong' | 'fault', cause: unknown): void {
-    if (isOf(cause, commitIsUnknown) || performance.now() + retryMs > reservation.endsMs) return;
+    if (isFault(cause, 'COMMIT_UNKNOWN') || performance.now() + retryMs > reservation.endsMs) return;
     setTimeout(() => {
       this.#now(key, reservation, verdict).catch((error: unknown) => {
         this.#later(key, reservation, verdict, error);
@@ -155,11 +154,6 @@ export class Settling {
       otp: otp === undefined ? undefined : { otpId: otp.otp_id, fate },
     };
   }
-}
-
-/** The database thread hands on the text of an error alone. */
-function isOf(error: unknown, text: string): boolean {
-  return error instanceof Error && error.message.includes(text);
 }
 
 function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): Effect {

@@ -1,11 +1,12 @@
 import { readSync } from 'node:fs';
 import type { ByteSource } from '../asn1/byte-source.ts';
 import type { Content } from '../documents/content.ts';
-import { ContentChanged, contentBytes, type FileRange, type FileParts } from '../documents/content-pieces.ts';
+import { contentBytes, type FileRange, type FileParts } from '../documents/content-pieces.ts';
+import { Fault } from '../faults.ts';
 
 const windowBytes = 128 * 1024;
 
-/** Pieces of content as one source. It blocks on the disk where a piece is a file. `windowAt` throws ContentChanged for a file that has become shorter. */
+/** Pieces of content as one source. It blocks on the disk where a piece is a file. `windowAt` throws CONTENT_CHANGED for a file that has become shorter. */
 export function contentSource(pieces: readonly Content[]): ByteSource {
   const ends: number[] = [];
   for (const piece of pieces) ends.push((ends.at(-1) ?? 0) + contentBytes(piece));
@@ -25,7 +26,7 @@ function fileWindow(file: FileParts, offset: number): Uint8Array {
   const { start, end } = placeIn(file, offset);
   const window = Buffer.allocUnsafe(Math.min(windowBytes, end - start));
   const count = readSync(file.descriptor, window, 0, window.length, start);
-  if (count === 0) throw new ContentChanged();
+  if (count === 0) throw new Fault('CONTENT_CHANGED');
   return window.subarray(0, count);
 }
 

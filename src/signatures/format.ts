@@ -1,9 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import { bigContentBytes } from '../documents/big-content.ts';
 import type { Content } from '../documents/content.ts';
-import { ContentChanged } from '../documents/content-pieces.ts';
 import type { DocumentDigest, Evidence, InputDocument } from '../documents/document.ts';
-import { Refusal } from '../result-codes.ts';
+import { isFault, refusalOf } from '../faults.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { Additions } from './levels/additions.ts';
@@ -115,11 +114,7 @@ export function unlessChanged<T>(index: number, step: () => T): T {
   try {
     return step();
   } catch (error) {
-    if (!(error instanceof ContentChanged)) throw error;
-    throw new Refusal('DOCUMENT_INVALID', {
-      at: `/inputDocuments/${index}`,
-      message: 'the file changed while it was being signed',
-      cause: error,
-    });
+    if (!isFault(error, 'CONTENT_CHANGED')) throw error;
+    throw refusalOf(error, { at: `/inputDocuments/${index}`, message: 'the file changed while it was being signed' });
   }
 }

@@ -3,13 +3,13 @@ import { moduleFile } from '../config/module-file.ts';
 import { isBig } from '../documents/big-content.ts';
 import type { SignedFile } from '../documents/content-pieces.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
+import { isFault, refusalOf } from '../faults.ts';
 import { Refusal } from '../result-codes.ts';
-import { TaskTimeout, type WorkThreads } from '../threads/work-threads.ts';
+import type { WorkThreads } from '../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { takesLong } from '../verification/effort.ts';
 import type { AskedDocument, Signer, TrustedCa } from './format-entry.ts';
 import { completeTask, prepareTask, type CompleteTask, type PrepareTask } from './format-steps.ts';
-import type { Outcome } from './format-thread.ts';
 import type { Prepared, SignerChain, Signing, Workload } from './format.ts';
 import { formats, type AskedFormat, type FormatName } from './formats.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
@@ -87,7 +87,7 @@ export async function prepareSignatures(
   const { threadBeyondBytes, lane } = formats[format].format.workload(parameters);
   const contents = documents.flatMap(({ source }) => ('content' in source ? [source.content] : []));
   const isLong = threadBeyondBytes === 0 || isBig(contents, threadBeyondBytes);
-  return { ...plan, prepared: isLong ? await inThread(threads, 'prepare', task, lane) : prepareTask(task) };
+  return { ...plan, prepared: isLong ? await inThread(threads, 'prepareTask', task, lane) : prepareTask(task) };
 }
 
 /** The services that completing needs. */
@@ -111,7 +111,7 @@ export async function completeSignatures(
   const complete = async (task: CompleteTask): Promise<readonly Evidence[]> => {
     const contents = task.signatures.flatMap(({ prepared: { contents: list } }) => list);
     const isLong = isBig(contents) || (chain !== undefined && takesLong(chain.publicKey, task.signatures.length));
-    return isLong ? inThread(threads, 'complete', task, 'hashing') : completeTask(task);
+    return isLong ? inThread(threads, 'completeTask', task, 'hashing') : completeTask(task);
   };
   let evidence: readonly Evidence[];
   if (level === undefined) evidence = await complete({ format, signatures, signing });
@@ -144,7 +144,7 @@ export function auditedDigests({ prepared }: { readonly prepared: readonly Pick<
 
 /**
  * Returns the documents with what `prepare` found in their files. Reading such a file again, for a
- * digest that a key is bound to, throws ContentChanged where the file holds something else by then:
+ * digest that a key is bound to, throws CONTENT_CHANGED where the file holds something else by then:
  * a file swapped in between would otherwise be signed in the name of another.
  */
 export function documentsAsPrepared(documents: readonly InputDocument[], { prepared }: PreparedSignatures): readonly InputDocument[] {
@@ -158,26 +158,19 @@ export function documentsAsPrepared(documents: readonly InputDocument[], { prepa
   });
 }
 
-const thread = moduleFile('./format-thread', import.meta.url);
+const module = moduleFile('./format-steps', import.meta.url);
 
+/** Runs a function of `format-steps.ts` in a thread. @throws {Refusal} UNSUPPORTED where it takes too long */
 async function inThread<T>(
   threads: Pick<WorkThreads, 'run'>,
-  step: 'prepare' | 'complete',
+  name: 'prepareTask' | 'completeTask',
   task: PrepareTask | CompleteTask,
   lane: Workload['lane'],
 ): Promise<T> {
-  const outcome = await unlessTooLong(threads.run<Outcome<T>>({ module: thread, name: step, lane }, task));
-  if ('done' in outcome) return outcome.done;
-  const { code, at, text } = outcome.refused;
-  throw new Refusal(code, at === undefined ? { message: text } : { at, message: text });
-}
-
-/** A document can be made so that reading it takes hours. @throws {Refusal} UNSUPPORTED */
-async function unlessTooLong<T>(work: Promise<T>): Promise<T> {
   try {
-    return await work;
+    return await threads.run<T>({ module, name, lane }, task);
   } catch (error) {
-    if (!(error instanceof TaskTimeout)) throw error;
-    throw new Refusal('UNSUPPORTED', { at: '/inputDocuments', message: 'reading the documents takes too long', cause: error });
+    if (!isFault(error, 'TASK_TIMEOUT')) throw error;
+    throw refusalOf(error, { at: '/inputDocuments', message: 'reading the documents takes too long' });
   }
 }

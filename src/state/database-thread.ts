@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { StateConfig } from '../config/state-config.ts';
 import type { ClockReading } from './clock.ts';
-import { textOf, type Change, type Database, type FaultKind, type Outcome, type Work } from './database.ts';
+import { failureOf, textOf, type Change, type Database, type Failure, type Outcome, type Work } from './database.ts';
 import { PostgresqlDatabase } from './postgresql/postgresql-database.ts';
 import { postgresqlFault } from './postgresql/postgresql-fault.ts';
 import { readOnlyOperations } from './repository-functions.ts';
@@ -28,7 +28,7 @@ export type FromDatabase =
   | { readonly kind: 'pong'; readonly id: number }
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'changes'; readonly id: number; readonly changes: readonly Change[]; readonly clock: ClockReading | undefined }
-  | { readonly kind: 'noChanges'; readonly id: number; readonly fault: FaultKind; readonly reason: string };
+  | { readonly kind: 'noChanges'; readonly id: number; readonly failure: Failure };
 
 /** Members of a group: enough to share one wait for the disk, few enough for none of them to wait long. */
 const groupMax = 128;
@@ -87,6 +87,6 @@ async function look(database: Database, id: number): Promise<void> {
     const changes = await database.changes();
     send({ kind: 'changes', id, changes, clock: database.clock });
   } catch (error) {
-    send({ kind: 'noChanges', id, fault: postgresqlFault(error), reason: textOf(error) });
+    send({ kind: 'noChanges', id, failure: failureOf(error, postgresqlFault) });
   }
 }

@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { textOf } from './database.ts';
 import { migrationProvider } from './migrations/all.ts';
+import { isPostgresql } from './migrations/dialect.ts';
 import type { Schema } from './schema.ts';
 
 /** The database has been brought further than this program knows. */
@@ -30,13 +31,14 @@ export async function checkNotNewer(db: Kysely<Schema>): Promise<void> {
 
 /** Names of the migrations that the database has had. */
 async function carriedOut(db: Kysely<Schema>): Promise<string[]> {
-  try {
-    const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
-    return rows.map(({ name }) => name);
-  } catch (error) {
-    // SQLSTATE undefined_table, and what SQLite says: a new database.
-    const isNew = error instanceof Error && (('code' in error && error.code === '42P01') || error.message.includes('no such table'));
-    if (isNew) return [];
-    throw error;
-  }
+  if (await isNew(db)) return [];
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+async function isNew(db: Kysely<Schema>): Promise<boolean> {
+  const { rows } = isPostgresql(db)
+    ? await sql`select 1 where to_regclass('kysely_migration') is not null`.execute(db)
+    : await sql`select 1 from sqlite_master where type = 'table' and name = 'kysely_migration'`.execute(db);
+  return rows.length === 0;
 }

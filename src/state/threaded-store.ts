@@ -1,11 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { moduleFile } from '../config/module-file.ts';
 import type { StateConfig } from '../config/state-config.ts';
-import { Refusal } from '../result-codes.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { timeBy, type ClockReading } from './clock.ts';
 import type { FromDatabase, Opening, ToDatabase } from './database-thread.ts';
-import type { Change, FaultKind } from './database.ts';
+import { errorOf, type Change } from './database.ts';
 import type { RepositoryArgument, RepositoryName, RepositoryResult } from './repository-functions.ts';
 import type { StateStore } from './state-store.ts';
 import { step, tellCommitted, type Step, type StepResults } from './step.ts';
@@ -143,7 +142,7 @@ export class ThreadedStore implements StateStore {
       for (const outcome of message.outcomes) {
         const pending = this.#settled(outcome.id);
         if ('values' in outcome) pending?.resolve(outcome.values);
-        else pending?.reject(errorOf(outcome.fault, outcome.reason));
+        else pending?.reject(errorOf(outcome.failure));
       }
     } else if (message.kind === 'pong') {
       this.#settled(message.id)?.resolve(undefined);
@@ -152,7 +151,7 @@ export class ThreadedStore implements StateStore {
       for (const change of message.changes) for (const listener of this.#listeners) listener(change);
       this.#settled(message.id)?.resolve(undefined);
     } else if (message.kind === 'noChanges') {
-      this.#settled(message.id)?.reject(errorOf(message.fault, message.reason));
+      this.#settled(message.id)?.reject(errorOf(message.failure));
     }
   }
 
@@ -166,17 +165,6 @@ export class ThreadedStore implements StateStore {
     this.#ended ??= error;
     for (const pending of this.#pending.values()) pending.reject(this.#ended);
     this.#pending.clear();
-  }
-}
-
-function errorOf(fault: FaultKind, reason: string): Error {
-  switch (fault) {
-    case 'full':
-      return new Refusal('STORE_FULL', { cause: reason });
-    case 'unavailable':
-      return new StoreUnavailable(reason);
-    case 'defect':
-      return new Error(reason);
   }
 }
 

@@ -1,5 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';
+import { moduleFile } from '../config/module-file.ts';
+import { Fault, revivedError } from '../faults.ts';
+import type { TaskCall, TaskOutcome } from './task-thread.ts';
 
 /** Kinds of work, each with threads of its own: a hostile document that takes long to parse holds up no hashing. */
 export type Lane = 'parsing' | 'hashing';
@@ -23,17 +26,7 @@ const idleMs = 60_000;
 const waitingMax = 100_000;
 /** A thread whose objects need more than this ends alone, and its task with it. Bodies lie outside of it. */
 const heapMaxMebibytes = 256;
-
-/** A task took longer than its lane allows; its thread was ended. */
-export class TaskTimeout extends Error {
-  readonly lane: Lane;
-
-  constructor(lane: Lane, deadlineMs: number, cause: unknown) {
-    super(`a task of the lane ${lane} took longer than ${deadlineMs / 1000} s`, { cause });
-    this.name = 'TaskTimeout';
-    this.lane = lane;
-  }
-}
+const taskThread = moduleFile('./task-thread', import.meta.url);
 
 /** Threads for work that would block the event loop. They start when there is work. */
 export class WorkThreads {
@@ -46,23 +39,29 @@ export class WorkThreads {
 
   /**
    * Runs the function in a thread. `task` and `Result` are cloned (structured clone); memory that threads share is not copied.
-   * @throws {Error} what the function throws
-   * @throws {TaskTimeout}
+   * @throws what the function throws: faults and refusals as they are, other errors without their class
+   * @throws {Fault} TASK_TIMEOUT where it takes longer than the lane allows; its thread is ended
    */
   async run<Result>({ module, name, lane }: ThreadFunction, task: object): Promise<Result> {
-    const deadlineMs = this.#deadlinesMs[lane];
-    const signal = AbortSignal.timeout(deadlineMs);
-    try {
-      // The module's own function answers it.
-      return (await this.#pools[lane].run(task, { filename: module.href, name, signal })) as Result;
-    } catch (error) {
-      if (signal.aborted && error instanceof Error && error.name === 'AbortError') throw new TaskTimeout(lane, deadlineMs, error);
-      throw error;
-    }
+    const call: TaskCall = { module: module.href, name, task };
+    const signal = AbortSignal.timeout(this.#deadlinesMs[lane]);
+    const outcome = await this.#outcome(lane, call, signal);
+    if ('failed' in outcome) throw revivedError(outcome.failed);
+    // The module's own function answers it.
+    return outcome.done as Result;
   }
 
   async stop(): Promise<void> {
     await Promise.all(Object.values(this.#pools).map(async (pool) => pool.destroy()));
+  }
+
+  async #outcome(lane: Lane, call: TaskCall, signal: AbortSignal): Promise<TaskOutcome> {
+    try {
+      return (await this.#pools[lane].run(call, { filename: taskThread.href, name: 'runTask', signal })) as TaskOutcome;
+    } catch (error) {
+      if (signal.aborted && error instanceof Error && error.name === 'AbortError') throw new Fault('TASK_TIMEOUT', { cause: error });
+      throw error;
+    }
   }
 }
 

@@ -23,6 +23,7 @@ const rooms: readonly (readonly string[])[] = [
   ['cms/'],
   ['clients/'],
   ['messages/'],
+  ['sealed-parts/'],
   ['documents/'],
   ['audit/'],
   ['x509/'],
@@ -38,6 +39,7 @@ const rooms: readonly (readonly string[])[] = [
   ['config/'],
   ['service/'],
   ['telemetry/'],
+  ['faults.ts'],
   ['result-codes.ts'],
 ];
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
+import { Fault } from '../../src/faults.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
-import { claimIsLost } from '../../src/state/repositories/kept-answers.ts';
-import { commitIsUnknown, StoreUnavailable } from '../../src/state/store-unavailable.ts';
+import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
 import type { TokenClient } from '../../src/token/client/token-client.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { FailingStore } from '../support/failing-store.ts';
@@ -84,16 +84,16 @@ describe('an attempt whose settlement cannot be committed', () => {
 
   it('with a wrong secret is not counted where another has the request, and counts it', async () => {
     const key = await newKey();
-    store.failNext(new Error(claimIsLost));
-    await expect(keys.verifySecret(key, wrong)).rejects.toThrow(claimIsLost);
+    store.failNext(new Fault('CLAIM_LOST'));
+    await expect(keys.verifySecret(key, wrong)).rejects.toMatchObject({ code: 'CLAIM_LOST' });
     expect(await row(key)).toMatchObject({ reserved: 0, failures_in_row: 0 });
   });
 
   it('is left to its time where it may be settled all the same', async () => {
     const key = await newKey();
     const otp = await otpOf(key);
-    store.failNext(new StoreUnavailable(commitIsUnknown));
-    await expect(sign(key, otp)).rejects.toThrow(commitIsUnknown);
+    store.failNext(new StoreUnavailable('away', { code: 'COMMIT_UNKNOWN' }));
+    await expect(sign(key, otp)).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' });
     expect(await row(key)).toMatchObject({ reserved: 1 });
   });
 });

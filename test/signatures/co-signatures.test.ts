@@ -221,8 +221,8 @@ describe('the signatures of a document that is co-signed', () => {
     const prepared = async (coSigning: 'CHECKED' | 'UNCHECKED'): Promise<unknown> =>
       prepareSignatures(planOf(third, { coSigning }), [documentOf(cms)], threads);
     await expect(prepared('CHECKED')).rejects.toThrow('in a thread');
-    expect(asked).toEqual(['prepare, parsing']);
+    expect(asked).toEqual(['prepareTask, parsing']);
     await prepared('UNCHECKED');
-    expect(asked).toEqual(['prepare, parsing']);
+    expect(asked).toEqual(['prepareTask, parsing']);
   });
 });

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { isContentChanged } from '../../src/documents/content-pieces.ts';
+import { isFault } from '../../src/faults.ts';
 import { DocumentDigests } from '../../src/documents/document-digests.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
 import { coversDocuments } from '../../src/keys/digest-binding.ts';
@@ -49,6 +49,6 @@ describe.each(Object.entries(plans))('a file that %s prepared', (_name, plan) =>
       () => undefined,
       (reason: unknown) => reason,
     );
-    expect(isContentChanged(error)).toBe(true);
+    expect(isFault(error, 'CONTENT_CHANGED')).toBe(true);
   });
 });

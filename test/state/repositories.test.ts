@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StateConfig } from '../../src/config/state-config.ts';
+import { Fault } from '../../src/faults.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { openStateStore } from '../../src/state/threaded-store.ts';
 import { deciding, step, type Step } from '../../src/state/step.ts';
@@ -127,8 +128,8 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     expect(await store.run('isIdentityTokenUsed', token.id)).toBe(false);
     const attempts = await Promise.allSettled(Array.from({ length: 8 }, async () => store.run('useIdentityToken', token)));
     expect(attempts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    expect(attempts.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []))).toEqual(
-      Array.from({ length: 7 }, () => expect.stringContaining('used already') as string),
+    expect(attempts.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))).toEqual(
+      Array.from({ length: 7 }, () => new Fault('IDENTITY_TOKEN_USED')),
     );
     expect(await store.run('isIdentityTokenUsed', token.id)).toBe(true);
     expect(await store.run('pruneIdentityTokens', { now: 999, limit: 10 })).toBe(0);
@@ -141,7 +142,7 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     await store.run('announce', entry(key.key_id, 500));
     expect(await store.run('takeOverSteps', { begunBefore: 500 })).toEqual([]);
     expect(await store.run('takeOverSteps', { begunBefore: 501 })).toEqual([key.key_id]);
-    await expect(store.run('insertKey', { key, certificate })).rejects.toThrow('not announced any more');
+    await expect(store.run('insertKey', { key, certificate })).rejects.toMatchObject({ code: 'CREATION_LOST' });
     expect(await store.run('findKey', key.reference)).toBeUndefined();
     expect(await store.run('takeOverStep', key.key_id)).toBe(true);
     await store.run('finishStep', key.key_id);

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { Fault, isFault, refusalOf } from '../../faults.ts';
+import type { Refusal } from '../../result-codes.ts';
 import type { StateStore } from '../../state/state-store.ts';
-import { tokenIsUsed } from '../../state/repositories/identity-tokens.ts';
 import { step, type Step } from '../../state/step.ts';
-import { refusedToken } from './compact.ts';
+import { tokenAt } from './compact.ts';
 
 /** Beyond what a token is accepted for, since clocks of instances differ. */
 const marginSeconds = 600;
@@ -29,7 +30,7 @@ export class UsedTokens {
   /** Before anything is made for it. @throws {Refusal} ISSUANCE_REFUSED */
   async check(token: UniqueToken): Promise<void> {
     await this.#prune();
-    if (await this.#store.run('isIdentityTokenUsed', idOf(token))) throw alreadyUsed();
+    if (await this.#store.run('isIdentityTokenUsed', idOf(token))) throw alreadyUsed(new Fault('IDENTITY_TOKEN_USED'));
   }
 
   /** Uses the token up, in the commit of what was made for it. Where it is used already, nothing of the commit is done. */
@@ -48,11 +49,11 @@ export class UsedTokens {
 
 /** What a commit failed with, as the caller reads it: the refusal where the token was used meanwhile. */
 export function refusalOfUse(error: unknown): unknown {
-  return error instanceof Error && error.message.includes(tokenIsUsed) ? alreadyUsed() : error;
+  return isFault(error, 'IDENTITY_TOKEN_USED') ? alreadyUsed(error) : error;
 }
 
-function alreadyUsed() {
-  return refusedToken('the token has been used before, and it is for one certificate');
+function alreadyUsed(fault: Fault): Refusal {
+  return refusalOf(fault, { at: tokenAt, message: 'the token has been used before, and it is for one certificate' });
 }
 
 /** What it is known by once it is used up, and until when, milliseconds since epoch. */

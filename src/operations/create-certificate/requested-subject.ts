@@ -33,6 +33,6 @@ function ofToken<T>(work: () => T): T {
   } catch (error) {
     if (!(error instanceof Refusal) || error.at === undefined || (error.code !== 'ISSUANCE_REFUSED' && error.code !== 'FIELD_INVALID'))
       throw error;
-    throw refusedToken(error.message.slice(error.at.length + 2), error);
+    throw refusedToken(error.text, error);
   }
 }

@@ -1,10 +1,11 @@
 import type { Content } from '../../documents/content.ts';
-import { contentBytes, isContentChanged } from '../../documents/content-pieces.ts';
+import { contentBytes } from '../../documents/content-pieces.ts';
 import { evidenceDocument, evidenceFileName, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
 import { evidenceBase64 } from '../../documents/evidence-base64.ts';
 import { isFileName } from '../../documents/file-name.ts';
 import { OutputDirectory } from '../../documents/paths/output-directory.ts';
 import { writePieces } from '../../documents/write-pieces.ts';
+import { isFault, refusalOf } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { SignatureEvidence } from '../../signatures/signatures.ts';
 import type { Context } from '../operation.ts';
@@ -70,8 +71,8 @@ export async function deliverEvidence(
       }),
     );
   } catch (error) {
-    if (!isContentChanged(error)) throw error;
-    throw new Refusal('DOCUMENT_INVALID', { message: 'a file changed while it was being signed', cause: error });
+    if (!isFault(error, 'CONTENT_CHANGED')) throw error;
+    throw refusalOf(error, { message: 'a file changed while it was being signed' });
   }
 }
 

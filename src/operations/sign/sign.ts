@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { chainFor } from '../../certificates/chains.ts';
+import { isFault, refusalOf } from '../../faults.ts';
 import { requiredSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
-import { isContentChanged } from '../../documents/content-pieces.ts';
-import { Refusal } from '../../result-codes.ts';
 import type { SignerChain } from '../../signatures/format.ts';
 import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
 import { InputDocuments } from '../fields/input-documents.ts';
@@ -86,8 +85,8 @@ async function unlessChanged<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!isContentChanged(error)) throw error;
-    throw new Refusal('DOCUMENT_INVALID', { at: '/inputDocuments', message: 'a file changed while it was being signed', cause: error });
+    if (!isFault(error, 'CONTENT_CHANGED')) throw error;
+    throw refusalOf(error, { at: '/inputDocuments', message: 'a file changed while it was being signed' });
   }
 }
 

@@ -3,8 +3,9 @@ import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { withoutRoot } from '../../certificates/chains.ts';
 import type { Content } from '../../documents/content.ts';
-import { ContentChanged, type SignedFile } from '../../documents/content-pieces.ts';
 import { bigContentBytes } from '../../documents/big-content.ts';
+import type { SignedFile } from '../../documents/content-pieces.ts';
+import { Fault } from '../../faults.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
@@ -126,7 +127,7 @@ function onlyContent([content]: Prepared<CmsState>['contents']): Content {
 /** The document as it was prepared, read anew: a file may have changed since then. */
 function sameEarlier(content: Content, digest: string): EarlierSignatures {
   const earlier = earlierSignatures(content);
-  if (earlier?.partsDigest !== digest) throw new ContentChanged();
+  if (earlier?.partsDigest !== digest) throw new Fault('CONTENT_CHANGED');
   return earlier;
 }
 

@@ -3,7 +3,8 @@ import type { BerSpan } from '../../asn1/ber-cursor.ts';
 import { bytesBetween, windowsBetween, type ByteSource } from '../../asn1/byte-source.ts';
 import { children, DerError, readAll, readObjectIdentifier } from '../../asn1/reader.ts';
 import type { Content } from '../../documents/content.ts';
-import { ContentChanged, type FileParts, type FileRange } from '../../documents/content-pieces.ts';
+import type { FileParts, FileRange } from '../../documents/content-pieces.ts';
+import { Fault } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
@@ -101,7 +102,7 @@ function digests(source: ByteSource, spans: readonly BerSpan[], usual: ReadonlyS
     }
     for (const { name, hash } of hashes) made.set(name, hash.digest());
     const digest = made.get(wanted);
-    if (digest === undefined) throw new ContentChanged();
+    if (digest === undefined) throw new Fault('CONTENT_CHANGED');
     return digest;
   };
 }

@@ -1,8 +1,9 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Content } from '../../documents/content.ts';
 import { Refusal } from '../../result-codes.ts';
+import { MissingPart, SealedParts } from '../../sealed-parts/sealed-parts.ts';
 import type { StateStore } from '../../state/state-store.ts';
-import { joined, MissingPart, openedParts, scratchFile } from './session-parts.ts';
+import { scratchFile } from './scratch-file.ts';
 import type { SessionSecrets } from './session-secrets.ts';
 import type { PreparedSignatures } from '../signatures.ts';
 import { storedState, type StoredState } from './session-state.ts';
@@ -14,25 +15,24 @@ const memoryMaxBytes = 1 << 20;
 export class OpenSession {
   readonly id: string;
   readonly state: StoredState;
-  readonly #store: StateStore;
-  readonly #secrets: SessionSecrets;
+  readonly #parts: SealedParts;
   readonly #scratchDirectory: string;
   readonly #files: FileHandle[] = [];
 
-  private constructor(store: StateStore, secrets: SessionSecrets, state: StoredState, scratchDirectory: string) {
-    this.id = secrets.id;
+  private constructor(id: string, parts: SealedParts, state: StoredState, scratchDirectory: string) {
+    this.id = id;
     this.state = state;
-    this.#store = store;
-    this.#secrets = secrets;
+    this.#parts = parts;
     this.#scratchDirectory = scratchDirectory;
   }
 
   /** @throws {Refusal} SESSION_UNKNOWN */
-  static async find(store: StateStore, secrets: SessionSecrets, scratchDirectory: string): Promise<OpenSession> {
-    const row = await store.run('findSession', { id: secrets.id, now: Date.now() });
+  static async find(store: StateStore, { id, cipher }: SessionSecrets, scratchDirectory: string): Promise<OpenSession> {
+    const row = await store.run('findSession', { id, now: Date.now() });
     if (row === undefined) throw new Refusal('SESSION_UNKNOWN');
-    const text = await unlessGone(joined(openedParts(store, secrets, 0)));
-    return new OpenSession(store, secrets, storedState(text.toString('utf8')), scratchDirectory);
+    const parts = new SealedParts(store, { kind: 'session', id }, cipher);
+    const text = await unlessGone(joined(parts.open(0)));
+    return new OpenSession(id, parts, storedState(text.toString('utf8')), scratchDirectory);
   }
 
   /** Returns the signatures with their contents, valid until `release`. @throws {Refusal} SESSION_UNKNOWN where the session ended meanwhile */
@@ -58,12 +58,18 @@ export class OpenSession {
   }
 
   async #content(item: number, bytes: number, isInMemory: boolean): Promise<Content> {
-    const parts = openedParts(this.#store, this.#secrets, item);
+    const parts = this.#parts.open(item);
     if (isInMemory) return joined(parts);
     const file = await scratchFile(this.#scratchDirectory, parts);
     this.#files.push(file);
     return { descriptor: file.fd, bytes };
   }
+}
+
+async function joined(parts: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = [];
+  for await (const part of parts) all.push(part);
+  return Buffer.concat(all);
 }
 
 async function unlessGone<T>(reading: Promise<T>): Promise<T> {

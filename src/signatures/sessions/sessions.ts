@@ -2,21 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { auditSteps } from '../../audit/audited-request.ts';
 import type { Content } from '../../documents/content.ts';
 import { contentBytes } from '../../documents/content-pieces.ts';
+import { isFault, refusalOf } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
+import { partBytes } from '../../sealed-parts/cut.ts';
+import type { PartCipher } from '../../sealed-parts/part-cipher.ts';
+import { SealedParts, sealedParts, type SealedPart } from '../../sealed-parts/sealed-parts.ts';
+import type { TokenMac } from '../../sealed-parts/secrets.ts';
 import type { SessionLimits, SessionRefusal } from '../../state/repositories/signature-sessions.ts';
 import { outcomeSteps } from '../../state/settlement.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import { step } from '../../state/step.ts';
-import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import { OpenSession } from './open-session.ts';
-import { sealedParts, type SealedPart } from './session-parts.ts';
-import { SessionSecrets, type SessionMac } from './session-secrets.ts';
+import { SessionSecrets } from './session-secrets.ts';
 import { sessionContents, sessionText, type SessionState } from './session-state.ts';
 
 const threadIdBytes = 32;
 const threadIdForm = /^[A-Za-z0-9_-]{43}$/;
-/** A session of so few bytes is stored by one commit. */
-const oneCommitBytes = 1 << 20;
 /** What storing a session may take; one whose instance died over it ends then. */
 const storingMs = 900_000;
 const sweepMs = 60_000;
@@ -47,11 +48,11 @@ export interface SessionOptions extends SessionLimits {
  */
 export class Sessions {
   readonly #store: StateStore;
-  readonly #mac: SessionMac;
+  readonly #mac: TokenMac;
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #sweeping: NodeJS.Timeout;
 
-  constructor(store: StateStore, mac: SessionMac) {
+  constructor(store: StateStore, mac: TokenMac) {
     this.#store = store;
     this.#mac = mac;
     // Next time will do: what has ended is never completed.
@@ -68,38 +69,40 @@ export class Sessions {
    */
   async open(owner: SessionOwner, { state, check }: ToBeOpened, options: SessionOptions): Promise<string> {
     const threadId = randomBytes(threadIdBytes).toString('base64url');
-    const secrets = await SessionSecrets.of(owner.tenant, threadId, this.#mac);
+    const { id, cipher } = await SessionSecrets.of(owner.tenant, threadId, this.#mac);
     const text = Buffer.from(sessionText(state));
     const contents = sessionContents(state);
     const spooledBytes = contents.reduce((bytes, content) => bytes + contentBytes(content), 0);
     const now = Date.now();
-    const isSmall = text.length + spooledBytes <= oneCommitBytes;
-    const parts = sessionParts(secrets, [text, ...contents]);
+    // So few bytes are stored by one commit.
+    const isSmall = text.length + spooledBytes <= partBytes;
+    const parts = sessionParts(cipher, [text, ...contents]);
     const endsAt = now + options.ttlSeconds * 1000;
     const small = isSmall ? await allOf(parts) : [];
     if (isSmall) await check();
     const refusal = await this.#store.run('addSession', {
       session: {
-        ...{ id: secrets.id, tenant: owner.tenant, client: owner.client },
+        ...{ id, tenant: owner.tenant, client: owner.client },
         stored: isSmall ? 1 : 0,
         // What was prepared counts too where it is as big as content.
-        spooled_bytes: spooledBytes + (text.length > oneCommitBytes ? text.length : 0),
+        spooled_bytes: spooledBytes + (text.length > partBytes ? text.length : 0),
         ends_at: isSmall ? endsAt : now + storingMs,
       },
-      parts: small,
+      parts: small.map((part) => ({ id, ...part })),
       limits: limitsOf(options),
       now,
     });
     if (refusal !== undefined) throw limitReached(refusal, options[refusal]);
     if (isSmall) return threadId;
     try {
-      for await (const part of parts) await this.#store.run('addSessionPart', part);
+      const stored = new SealedParts(this.#store, { kind: 'session', id }, cipher);
+      for await (const part of parts) await stored.add(part);
       await check();
-      const isStored = await this.#store.run('sessionStored', { id: secrets.id, endsAt: Date.now() + options.ttlSeconds * 1000 });
+      const isStored = await this.#store.run('sessionStored', { id, endsAt: Date.now() + options.ttlSeconds * 1000 });
       if (!isStored) throw new Error('a session ended while it was being stored');
       return threadId;
     } catch (error) {
-      await this.#store.run('dropSession', secrets.id).catch(() => undefined);
+      await this.#store.run('dropSession', id).catch(() => undefined);
       throw error;
     }
   }
@@ -136,9 +139,7 @@ export class Sessions {
       const kept = await outcomeSteps({ answer });
       await this.#store.commit([step('closeSession', { id, now }), ...auditSteps('a signature session is completed'), ...kept]);
     } catch (error) {
-      if (error instanceof Refusal || error instanceof StoreUnavailable) throw error;
-      if ((await this.#store.run('findSession', { id, now })) !== undefined) throw error;
-      throw new Refusal('SESSION_UNKNOWN', { cause: error });
+      throw isFault(error, 'SESSION_ENDED') ? refusalOf(error) : error;
     }
   }
 
@@ -160,8 +161,8 @@ export class Sessions {
   }
 }
 
-async function* sessionParts(secrets: SessionSecrets, items: readonly Content[]): AsyncGenerator<SealedPart, void> {
-  for (const [item, content] of items.entries()) yield* sealedParts(secrets, item, content);
+async function* sessionParts(cipher: PartCipher, items: readonly Content[]): AsyncGenerator<SealedPart, void> {
+  for (const [item, content] of items.entries()) yield* sealedParts(cipher, item, [content]);
 }
 
 async function allOf(parts: AsyncIterable<SealedPart>): Promise<SealedPart[]> {

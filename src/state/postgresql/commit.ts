@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { z } from 'zod';
 import { textOf, type Work } from '../database.ts';
 import { rollback, runSteps } from '../run-group.ts';
-import { commitIsUnknown, StoreUnavailable } from '../store-unavailable.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import type { Connection, Link } from './link.ts';
 import { isBroken, isConflict } from './postgresql-fault.ts';
 
@@ -89,9 +89,9 @@ async function wasCommitted(link: Link, { transactionId }: CommitUnknown): Promi
       if (status === 'committed') return true;
       if (status === 'aborted') return false;
     } catch (error) {
-      if (performance.now() > deadline) throw new StoreUnavailable(`${commitIsUnknown}: ${textOf(error)}`, error);
+      if (performance.now() > deadline) throw new StoreUnavailable(textOf(error), { code: 'COMMIT_UNKNOWN', cause: error });
     }
-    if (performance.now() > deadline) throw new StoreUnavailable(commitIsUnknown);
+    if (performance.now() > deadline) throw new StoreUnavailable('the server does not know of its transaction', { code: 'COMMIT_UNKNOWN' });
     await delay(50);
   }
 }

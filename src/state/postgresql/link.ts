@@ -76,7 +76,7 @@ export class Link {
       this.#pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, this.#pauseMs * 2));
       this.#notBefore = performance.now() + this.#pauseMs;
       this.#lastReason = textOf(error);
-      throw new StoreUnavailable(this.#lastReason, error);
+      throw new StoreUnavailable(this.#lastReason, { cause: error });
     }
   }
 

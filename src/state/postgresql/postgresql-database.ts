@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
 import { monotonicMs, type ClockReading } from '../clock.ts';
-import { textOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
+import { failureOf, textOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
 import { checkNotNewer, migrate, SchemaTooNew } from '../migrate.ts';
 import { runSteps } from '../run-group.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
@@ -84,9 +84,9 @@ export class PostgresqlDatabase implements Database {
       const values = await commit(this.#writer, group);
       return group.map(({ id }, index) => ({ id, values: values[index] ?? [] }));
     } catch (error) {
-      const fault = postgresqlFault(error);
+      const failure = failureOf(error, postgresqlFault);
       // A server that is away is away for each of them.
-      if (group.length === 1 || fault === 'unavailable') return group.map(({ id }) => ({ id, fault, reason: textOf(error) }));
+      if (group.length === 1 || failure.kind === 'unavailable') return group.map(({ id }) => ({ id, failure }));
       const outcomes: Outcome[] = [];
       for (const one of group) outcomes.push(...(await this.run([one])));
       return outcomes;
@@ -102,7 +102,7 @@ export class PostgresqlDatabase implements Database {
         return { id: work.id, values: values ?? [] };
       } catch (error) {
         if (attempt === 1 && isBroken(error)) continue;
-        return { id: work.id, fault: postgresqlFault(error), reason: textOf(error) };
+        return { id: work.id, failure: failureOf(error, postgresqlFault) };
       }
     }
   }

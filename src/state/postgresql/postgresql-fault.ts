@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import type { FaultKind } from '../database.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
+import { Fault } from '../../faults.ts';
 
 /** SQLSTATE of what the server said; undefined where the error is not the server's. */
 function sqlState(error: unknown): string | undefined {
@@ -9,7 +9,6 @@ function sqlState(error: unknown): string | undefined {
 
 /** What an error means (PostgreSQL, appendix A). */
 export function postgresqlFault(error: unknown): FaultKind {
-  if (error instanceof StoreUnavailable) return 'unavailable';
   const state = sqlState(error);
   // disk_full, read_only_sql_transaction
   if (state === '53100' || state === '25006') return 'full';
@@ -29,7 +28,7 @@ export function isConflict(error: unknown): boolean {
 export function isBroken(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return /^(08|57P0[123]|25P03|57P05)/.test(state);
-  if (!(error instanceof Error)) return false;
+  if (!(error instanceof Error) || error instanceof Fault) return false;
   return (
     ('code' in error && typeof error.code === 'string' && /^(E[A-Z]+|ERR_(SSL|TLS|SOCKET|STREAM).*)$/.test(error.code)) ||
     /connection (terminated|ended)|not queryable|read timeout|timeout expired|timeout exceeded/i.test(error.message)

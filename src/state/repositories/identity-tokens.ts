@@ -1,16 +1,14 @@
 import type { Transaction } from 'kysely';
+import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { IdentityTokenRow } from '../tables/certificates.ts';
-
-/** The text that tells this failure of a commit from others. */
-export const tokenIsUsed = 'the token of an identity provider is used already';
 
 /** Whether a token is used up: a look before the work; `useIdentityToken` decides. */
 export async function isIdentityTokenUsed(db: Transaction<Schema>, id: string): Promise<boolean> {
   return (await db.selectFrom('identity_tokens').select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
 }
 
-/** Uses a token up. @throws {Error} `tokenIsUsed`; then nothing of the commit is done */
+/** Uses a token up. @throws {Fault} IDENTITY_TOKEN_USED; then nothing of the commit is done */
 export async function useIdentityToken(db: Transaction<Schema>, token: IdentityTokenRow): Promise<void> {
   const row = await db
     .insertInto('identity_tokens')
@@ -18,7 +16,7 @@ export async function useIdentityToken(db: Transaction<Schema>, token: IdentityT
     .onConflict((conflict) => conflict.column('id').doNothing())
     .returning('id')
     .executeTakeFirst();
-  if (row === undefined) throw new Error(tokenIsUsed);
+  if (row === undefined) throw new Fault('IDENTITY_TOKEN_USED');
 }
 
 /** Forgets tokens that have ended, some rows at a time. Answers how many. */

@@ -1,10 +1,8 @@
 import { sql, type DeleteQueryBuilder, type DeleteResult, type RawBuilder, type Selectable, type Transaction } from 'kysely';
+import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow } from '../tables/kept-answers.ts';
 import { countKeptBytes, keptBytes, type KeptBytes } from './kept-bytes.ts';
-
-/** The text of a commit's failure where somebody else has the request by now. */
-export const claimIsLost = 'the claim on a request has ended';
 
 /** Who claims a request, until when nobody else does. Times are milliseconds since epoch. */
 export interface Claim {
@@ -105,7 +103,7 @@ export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'par
 
 /**
  * Keeps the answer of a claimed request: one step of the commit that does what the answer tells of.
- * @throws {Error} where the claim has ended and somebody else has the request, so that the commit does nothing
+ * @throws {Fault} CLAIM_LOST where the claim has ended and somebody else has the request, so that the commit does nothing
  */
 export async function keepAnswer(
   db: Transaction<Schema>,
@@ -118,7 +116,7 @@ export async function keepAnswer(
     .where('claim', '=', claim)
     .returning('client')
     .executeTakeFirst();
-  if (row === undefined) throw new Error(claimIsLost);
+  if (row === undefined) throw new Fault('CLAIM_LOST');
   await countKeptBytes(db, counter, new Map([[row.client, bytes]]));
 }
 

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { KeyJournalRow } from '../tables/token-keys.ts';
 
@@ -51,7 +52,7 @@ export async function noteDestruction(db: Transaction<Schema>, keyId: string, no
 
 /**
  * The key exists from this commit on: the end of its journal entry.
- * @throws {Error} where the entry is gone: somebody took the key for abandoned, and it is not on the token any more
+ * @throws {Fault} CREATION_LOST where the entry is gone: somebody took the key for abandoned, and it is not on the token any more
  */
 export async function finishCreation(db: Transaction<Schema>, keyId: string): Promise<void> {
   const announced = await db
@@ -60,5 +61,5 @@ export async function finishCreation(db: Transaction<Schema>, keyId: string): Pr
     .where('intent', '=', 'CREATE')
     .returning('key_id')
     .executeTakeFirst();
-  if (announced === undefined) throw new Error(`the creation of key ${keyId} is not announced any more`);
+  if (announced === undefined) throw new Fault('CREATION_LOST', { message: `the creation of key ${keyId} is no longer announced` });
 }

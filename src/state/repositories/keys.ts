@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { CertificateRow, IssuingChainRow } from '../tables/certificates.ts';
 import type { KeyRow } from '../tables/keys.ts';
@@ -63,9 +64,6 @@ export async function listKeys(
     .execute();
 }
 
-/** The text of a commit's failure where a tenant has as many keys as it may. */
-export const tenantIsFull = 'the tenant has as many keys as it may';
-
 /** States in which the private key is gone from the token. */
 const endedStates = ['CONSUMED', 'REMOVED'];
 
@@ -93,7 +91,7 @@ export async function countUnsealedKeys(db: Transaction<Schema>): Promise<number
 
 /**
  * The key exists from this commit on: its record, its certificate, and the end of its journal entry.
- * @throws as `finishCreation`; {Error} `tenantIsFull`
+ * @throws as `finishCreation`; {Fault} TENANT_FULL
  */
 export async function insertKey(
   db: Transaction<Schema>,
@@ -127,7 +125,7 @@ async function checkRoom(db: Transaction<Schema>, tenant: string, keysMax: numbe
     .values({ tenant, creations: 1 })
     .onConflict((conflict) => conflict.column('tenant').doUpdateSet({ creations: sql<number>`limited_tenants.creations + 1` }))
     .execute();
-  if ((await countKeys(db, tenant)) >= keysMax) throw new Error(tenantIsFull);
+  if ((await countKeys(db, tenant)) >= keysMax) throw new Fault('TENANT_FULL');
 }
 
 /** Where a key goes from one state to another. An end announces the destruction on the token. */

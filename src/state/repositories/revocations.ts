@@ -1,12 +1,11 @@
 import { sql, type Transaction } from 'kysely';
+import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { CertificateRow } from '../tables/certificates.ts';
 import type { RevocationRow } from '../tables/revocation.ts';
 
 /** CRLReason certificateHold (RFC 5280 5.3.1): the one that can be taken back. */
 export const holdReason = 6;
-
-const changedMeanwhile = 'the certificate was revoked, held or released meanwhile';
 
 /** A certificate with its revocation, if it has one. */
 export type CertificateWithRevocation = CertificateRow & { readonly reason: number | null; readonly revoked_at: number | null };
@@ -27,7 +26,7 @@ export async function findCertificate(db: Transaction<Schema>, sha1: string): Pr
 
 /**
  * Revokes a certificate, or puts it on hold; its key, if it is in use or on hold, goes with it. `heldSince`: it is on hold, and keeps that date when it
- * is revoked for good (X.509 9.5.3.3). @throws {Error} where that is not so any more: nothing of the commit is done
+ * is revoked for good (X.509 9.5.3.3). @throws {Fault} CERTIFICATE_CHANGED where that is no longer so: nothing of the commit is done
  */
 export async function revoke(
   db: Transaction<Schema>,
@@ -51,7 +50,7 @@ export async function revoke(
           .where('revoked_at', '=', heldSince)
           .returning('reason')
           .executeTakeFirst();
-  if (changed === undefined) throw new Error(changedMeanwhile);
+  if (changed === undefined) throw new Fault('CERTIFICATE_CHANGED');
   await revokeKey(db, sha1, reason);
   await noteRevision(db, authority);
 }
@@ -66,7 +65,7 @@ export async function revokeKey(db: Transaction<Schema>, sha1: string, reason: n
     .execute();
 }
 
-/** Takes a hold back. @throws {Error} where the certificate is not on hold: nothing of the commit is done */
+/** Takes a hold back. @throws {Fault} CERTIFICATE_CHANGED where the certificate is not on hold: nothing of the commit is done */
 export async function releaseHold(
   db: Transaction<Schema>,
   { sha1, authority, serialNumber }: { sha1: string; authority: string; serialNumber: string },
@@ -78,7 +77,7 @@ export async function releaseHold(
     .where('reason', '=', holdReason)
     .returning('authority')
     .executeTakeFirst();
-  if (row === undefined) throw new Error(changedMeanwhile);
+  if (row === undefined) throw new Fault('CERTIFICATE_CHANGED');
   await releaseKey(db, sha1);
   await noteRevision(db, authority);
 }

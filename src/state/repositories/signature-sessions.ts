@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { SignatureSessionPartRow, SignatureSessionRow } from '../tables/signature-sessions.ts';
 
@@ -108,7 +109,7 @@ export async function findSessionPart(
 
 /**
  * Ends a session: one step of the commit that keeps what came of it. The parts of a small one go with it; those of others are swept.
- * @throws {Error} where it has ended before, so that the commit does nothing
+ * @throws {Fault} SESSION_ENDED where it has ended before, so that the commit does nothing
  */
 export async function closeSession(db: Transaction<Schema>, { id, now }: { id: string; now: number }): Promise<void> {
   const row = await db
@@ -118,7 +119,7 @@ export async function closeSession(db: Transaction<Schema>, { id, now }: { id: s
     .where('ends_at', '>', now)
     .returning('spooled_bytes')
     .executeTakeFirst();
-  if (row === undefined) throw new Error('the signature session has ended');
+  if (row === undefined) throw new Fault('SESSION_ENDED');
   if (row.spooled_bytes === 0) await db.deleteFrom('signature_session_parts').where('id', '=', id).execute();
 }
 

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { TransferFileRow, TransferShareRow } from '../tables/transfer-files.ts';
 
@@ -56,12 +57,12 @@ export async function renewTransfers(
 
 type Whole = Pick<TransferFileRow, 'id' | 'bytes' | 'ends_at'> & { readonly sha256: string };
 
-/** A file is there, whole and synced: from this commit on it can be fetched. @throws {Error} where it was given up meanwhile */
+/** A file is there, whole and synced: from this commit on it can be fetched. @throws {Fault} TRANSFER_ENDED where it was given up meanwhile */
 export async function storeTransfer(db: Transaction<Schema>, file: Whole): Promise<void> {
   await arrived(db, file, 'STORED');
 }
 
-/** Evidence is there, whole and synced, and nobody can fetch it before it is published. @throws {Error} where it was given up meanwhile */
+/** Evidence is there, whole and synced, and nobody can fetch it before it is published. @throws {Fault} TRANSFER_ENDED where it was given up meanwhile */
 export async function stageTransfer(db: Transaction<Schema>, file: Whole): Promise<void> {
   await arrived(db, file, 'STAGED');
 }
@@ -91,7 +92,7 @@ async function arrived(db: Transaction<Schema>, { id, ...stored }: Whole, state:
     .where('id', '=', id)
     .where('state', '=', 'ARRIVING')
     .executeTakeFirst();
-  if (row === undefined) throw new Error('the file was given up while it arrived');
+  if (row === undefined) throw new Fault('TRANSFER_ENDED');
   await db
     .updateTable('transfer_files')
     .set({ ...stored, state })

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { OtpRow, Sealed } from '../tables/keys.ts';
 import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt, type Counters, type Holding, type LockRule } from './attempts.ts';
@@ -61,24 +62,21 @@ export interface UseSettlement {
   readonly setsBack?: boolean | undefined;
 }
 
-/** What the secret was right for is not to be had any more. The text is what tells this failure of a commit from others. */
-export const useIsLost = 'somebody else was faster with the key or its one-time password';
-
 /**
  * Settles an attempt: counters, one-time password and what was asked for, in one commit. Answers the counters; none after a fault.
- * @throws {Error} `useIsLost`; then nothing of the commit is done
+ * @throws {Fault} USE_LOST; then nothing of the commit is done
  */
 export async function settleUse(db: Transaction<Schema>, settlement: UseSettlement): Promise<Counters | undefined> {
   const { reference, rule, reserved, verdict, otp, change, holding, setsBack = true } = settlement;
-  if (otp !== undefined && !(await settleOtp(db, otp))) throw new Error(useIsLost);
+  if (otp !== undefined && !(await settleOtp(db, otp))) throw new Fault('USE_LOST');
   if (verdict === 'fault') {
     if (reserved) await giveBackAttempt(db, reference);
     return undefined;
   }
   if (verdict === 'wrong') return recordFailure(db, { reference, rule, reserved });
   const counters = await recordSuccess(db, { reference, rule, reserved, holding, setsBack });
-  if (counters === undefined) throw new Error(useIsLost);
-  if (change !== undefined && !(await changeKey(db, reference, rule.now, change))) throw new Error(useIsLost);
+  if (counters === undefined) throw new Fault('USE_LOST');
+  if (change !== undefined && !(await changeKey(db, reference, rule.now, change))) throw new Fault('USE_LOST');
   return counters;
 }
 

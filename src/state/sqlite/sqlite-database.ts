@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { Kysely, sql, SqliteDialect } from 'kysely';
-import { textOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
+import { failureOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
 import { checkNotNewer, migrate } from '../migrate.ts';
 import { rollback, runSteps } from '../run-group.ts';
 import type { Schema } from '../schema.ts';
@@ -56,7 +56,7 @@ export class SqliteDatabase implements Database {
       const values = await this.#commit(group);
       return group.map(({ id }, index) => ({ id, values: values[index] ?? [] }));
     } catch (error) {
-      if (group.length === 1) return group.map(({ id }) => ({ id, fault: sqliteFault(error).kind, reason: textOf(error) }));
+      if (group.length === 1) return group.map(({ id }) => ({ id, failure: failureOf(error, (fault) => sqliteFault(fault).kind) }));
       // One of them fails, or the disk does: each for itself.
       const outcomes: Outcome[] = [];
       for (const one of group) outcomes.push(...(await this.run([one])));

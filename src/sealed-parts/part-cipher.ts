@@ -1,0 +1,123 @@
+import { randomBytes, webcrypto } from 'node:crypto';
+
+/** Where a part belongs: the item of its owner, and its number in there, both from 0. */
+export interface PartPlace {
+  readonly item: number;
+  readonly part: number;
+}
+
+export interface OpenedPart {
+  readonly bytes: Uint8Array;
+  /** Whether it is the last part of its item; undefined where the format does not say. */
+  readonly isLast: boolean | undefined;
+}
+
+/** Encrypts parts (AES-256-GCM), each of which opens in its place alone. */
+export interface PartCipher {
+  seal(place: PartPlace, isLast: boolean, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+  /** @throws {Error} where the bytes are not the part of this owner that belongs there */
+  open(place: PartPlace, sealed: Uint8Array): Promise<OpenedPart>;
+}
+
+const nonceBytes = 12;
+
+/**
+ * For an owner whose one item may be stored more than once under one key. A part is its format version (1 byte), a random nonce (12 bytes), and the
+ * ciphertext with its tag; the identifier of the owner and the number of the part are authenticated with it.
+ */
+export class RandomNonceCipher implements PartCipher {
+  readonly #version: number;
+  readonly #key: CipherKey;
+  readonly #owner: Uint8Array;
+
+  constructor(version: number, key: Uint8Array<ArrayBuffer>, owner: Uint8Array) {
+    this.#version = version;
+    this.#key = new CipherKey(key);
+    this.#owner = owner;
+  }
+
+  async seal(place: PartPlace, _isLast: boolean, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+    const nonce = new Uint8Array(randomBytes(nonceBytes));
+    return Buffer.concat([Buffer.of(this.#version), nonce, await this.#key.encrypt(nonce, this.#place(place), bytes)]);
+  }
+
+  async open(place: PartPlace, sealed: Uint8Array): Promise<OpenedPart> {
+    checkVersion(sealed, this.#version);
+    const nonce = sealed.slice(1, 1 + nonceBytes);
+    const bytes = await this.#key.decrypt(nonce, this.#place(place), sealed.subarray(1 + nonceBytes));
+    return { bytes, isLast: undefined };
+  }
+
+  #place({ item, part }: PartPlace): Uint8Array<ArrayBuffer> {
+    if (item !== 0) throw new RangeError('an owner of this kind has one item');
+    const place = new Uint8Array(this.#owner.length + 4);
+    place.set(this.#owner);
+    new DataView(place.buffer).setUint32(this.#owner.length, part);
+    return place;
+  }
+}
+
+const headBytes = 2;
+
+/**
+ * For an owner that has a key of its own and stores nothing twice at one place: the nonce is the place. A part is its format version and whether it is the
+ * last of its item (1 byte each), and the ciphertext with its tag.
+ */
+export class PlaceNonceCipher implements PartCipher {
+  readonly #version: number;
+  readonly #key: CipherKey;
+
+  constructor(version: number, key: Uint8Array<ArrayBuffer>) {
+    this.#version = version;
+    this.#key = new CipherKey(key);
+  }
+
+  async seal(place: PartPlace, isLast: boolean, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+    const head = Uint8Array.of(this.#version, isLast ? 1 : 0);
+    return Buffer.concat([head, await this.#key.encrypt(nonceOf(place), head, bytes)]);
+  }
+
+  async open(place: PartPlace, sealed: Uint8Array): Promise<OpenedPart> {
+    checkVersion(sealed, this.#version);
+    const head = sealed.slice(0, headBytes);
+    const bytes = await this.#key.decrypt(nonceOf(place), head, sealed.subarray(headBytes));
+    return { bytes, isLast: head[1] === 1 };
+  }
+}
+
+function nonceOf({ item, part }: PartPlace): Uint8Array<ArrayBuffer> {
+  const nonce = new Uint8Array(nonceBytes);
+  const view = new DataView(nonce.buffer);
+  view.setUint32(0, item);
+  view.setUint32(4, part);
+  return nonce;
+}
+
+function checkVersion(sealed: Uint8Array, version: number): void {
+  if (sealed[0] !== version) throw new Error('a sealed part of an unknown version');
+}
+
+/** A key of AES-256-GCM, imported when it is used first. */
+class CipherKey {
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  #imported: Promise<webcrypto.CryptoKey> | undefined;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>) {
+    this.#bytes = bytes;
+  }
+
+  async encrypt(iv: Uint8Array<ArrayBuffer>, additionalData: Uint8Array<ArrayBuffer>, plain: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+    return new Uint8Array(await webcrypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData }, await this.#key(), plain));
+  }
+
+  async decrypt(iv: Uint8Array<ArrayBuffer>, additionalData: Uint8Array<ArrayBuffer>, sealed: Uint8Array): Promise<Uint8Array> {
+    return new Uint8Array(
+      await webcrypto.subtle.decrypt({ name: 'AES-GCM', iv, additionalData }, await this.#key(), new Uint8Array(sealed)),
+    );
+  }
+
+  async #key(): Promise<webcrypto.CryptoKey> {
+    this.#imported ??= webcrypto.subtle.importKey('raw', this.#bytes, 'AES-GCM', false, ['encrypt', 'decrypt']);
+    return this.#imported;
+  }
+}

@@ -1,0 +1,72 @@
+import type { Content } from '../documents/content.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { cutIntoParts } from './cut.ts';
+import type { PartCipher, PartPlace } from './part-cipher.ts';
+
+/** Whose parts they are: each kind has its table in the state store. */
+export type PartsOwner =
+  /** A kept answer. `claim`: the parts that were stored under it. */
+  | { readonly kind: 'answer'; readonly id: string; readonly claim: string }
+  /** A signature between its two steps. */
+  | { readonly kind: 'session'; readonly id: string };
+
+export interface SealedPart extends PartPlace {
+  readonly bytes: Uint8Array;
+}
+
+/** Parts go when their owner has gone. */
+export class MissingPart extends Error {
+  constructor() {
+    super('a sealed part is missing');
+    this.name = 'MissingPart';
+  }
+}
+
+/** What an owner keeps in the state store: items of any size, encrypted part by part. Every instance reads them. */
+export class SealedParts {
+  readonly #store: StateStore;
+  readonly #owner: PartsOwner;
+  readonly #cipher: PartCipher;
+
+  constructor(store: StateStore, owner: PartsOwner, cipher: PartCipher) {
+    this.#store = store;
+    this.#owner = owner;
+    this.#cipher = cipher;
+  }
+
+  async add({ item, part, bytes }: SealedPart): Promise<void> {
+    const owner = this.#owner;
+    if (owner.kind === 'session') await this.#store.run('addSessionPart', { id: owner.id, item, part, bytes });
+    else await this.#store.run('addAnswerPart', { id: owner.id, claim: owner.claim, part, bytes });
+  }
+
+  /** Decrypts the parts of an item, one after the other. @throws {MissingPart} where parts say which is the last, and one before it is missing */
+  async *open(item: number): AsyncGenerator<Uint8Array, void> {
+    let endsUnsaid = false;
+    for (let part = 0; ; part += 1) {
+      const sealed = await this.#find({ item, part });
+      if (sealed === undefined && endsUnsaid) return;
+      if (sealed === undefined) throw new MissingPart();
+      const { bytes, isLast } = await this.#cipher.open({ item, part }, sealed);
+      yield bytes;
+      if (isLast === true) return;
+      endsUnsaid = isLast === undefined;
+    }
+  }
+
+  async #find({ item, part }: PartPlace): Promise<Uint8Array | undefined> {
+    const owner = this.#owner;
+    return owner.kind === 'session'
+      ? this.#store.run('findSessionPart', { id: owner.id, item, part })
+      : this.#store.run('findAnswerPart', { id: owner.id, claim: owner.claim, part });
+  }
+}
+
+/** Encrypts an item part by part, for `SealedParts.add` or for a row of its owner. @throws as `cutIntoParts` */
+export async function* sealedParts(cipher: PartCipher, item: number, pieces: readonly Content[]): AsyncGenerator<SealedPart, void> {
+  let part = 0;
+  for await (const { bytes, isLast } of cutIntoParts(pieces)) {
+    yield { item, part, bytes: await cipher.seal({ item, part }, isLast, bytes) };
+    part += 1;
+  }
+}

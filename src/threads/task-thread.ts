@@ -1,0 +1,25 @@
+/** Runs in a work thread. */
+import { sentError, type SentError } from '../faults.ts';
+
+/** An exported function of a module, and its argument. */
+export interface TaskCall {
+  readonly module: string;
+  readonly name: string;
+  readonly task: object;
+}
+
+/** What a task came to. Errors without a code are thrown. */
+export type TaskOutcome = { readonly done: unknown } | { readonly failed: SentError };
+
+export async function runTask({ module, name, task }: TaskCall): Promise<TaskOutcome> {
+  const exported = (await import(module)) as Readonly<Record<string, unknown>>;
+  const run = exported[name];
+  if (typeof run !== 'function') throw new TypeError(`${module} exports no function ${name}`);
+  try {
+    return { done: await (run(task) as unknown) };
+  } catch (error) {
+    const failed = sentError(error);
+    if (failed === undefined) throw error;
+    return { failed };
+  }
+}
