@@ -34,10 +34,17 @@ const IdentifiedValue = z.strictObject({
   value: Value.describe('the value: one element in DER, base64, at most 8192 octets'),
 });
 
-/** Contract §7: members are OID → base64 DER value. */
+/** Contract §7: members are OID → base64 DER value. zod limits the size of a list before it looks at its entries, and does not limit maps. */
 const AnyMap = z
-  .record(ObjectIdentifier, DerValue)
-  .refine((members) => Object.keys(members).length <= maxEntries, `at most ${maxEntries} members`);
+  .preprocess(
+    (value, context): unknown => {
+      if (typeof value !== 'object' || value === null || Object.keys(value).length <= maxEntries) return value;
+      context.addIssue({ code: 'custom', message: `at most ${maxEntries} members` });
+      return z.NEVER;
+    },
+    z.record(ObjectIdentifier, DerValue),
+  )
+  .meta({ maxProperties: maxEntries });
 
 const Mailbox = z.string().refine(isMailbox, 'not an e-mail address');
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LongText } from '../documents/long-text.ts';
-import { maybeLong } from './long-values.ts';
+import { MaybeLong } from './long-values.ts';
 
 const maxMediaTypeCharacters = 255;
 
@@ -32,18 +32,16 @@ export const MediaType = z
   .refine((text) => text.length <= maxMediaTypeCharacters && mediaTypeForm.test(text), 'not a media type such as application/pdf');
 
 /** Strict base64 (RFC 4648 §4): padded, no other characters, no stray bits. */
-export const Base64 = maybeLong()
-  .transform((text, context): Uint8Array => {
-    if (text instanceof LongText && text.kind === 'base64') return text.bytes;
-    const bytes = text instanceof LongText ? undefined : Buffer.from(text, 'base64');
-    if (bytes !== undefined && bytes.toString('base64') === text) return bytes;
-    context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
-    return z.NEVER;
-  })
-  .describe('base64 (RFC 4648, padded, no line breaks)');
+export const Base64 = MaybeLong.transform((text, context): Uint8Array => {
+  if (text instanceof LongText && text.kind === 'base64') return text.bytes;
+  const bytes = text instanceof LongText ? undefined : Buffer.from(text, 'base64');
+  if (bytes !== undefined && bytes.toString('base64') === text) return bytes;
+  context.addIssue({ code: 'custom', message: 'not base64 (RFC 4648, padded, no line breaks)' });
+  return z.NEVER;
+}).describe('base64 (RFC 4648, padded, no line breaks)');
 
 /** Text that is content: its UTF-8. */
-export const PlainContent = maybeLong().transform((text, context): Uint8Array => {
+export const PlainContent = MaybeLong.transform((text, context): Uint8Array => {
   if (text instanceof LongText ? text.kind === 'text' : text.isWellFormed())
     return text instanceof LongText ? text.bytes : Buffer.from(text);
   context.addIssue({ code: 'custom', message: 'text with a lone surrogate' });

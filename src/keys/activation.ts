@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from '../result-codes.ts';
-import type { KeyChange } from '../state/repositories/uses.ts';
 import { settlementIsNeeded } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
@@ -12,36 +11,16 @@ import { checkUsable, lockRule, type KeyRecord, type StoredSecret } from './key-
 import { KnownSecrets, type SecretMark } from './known-secrets.ts';
 import { reserve, type PossibleSecret, type Reserved } from './reserved.ts';
 import type { Seals } from './seals.ts';
-import { Settling, type CommittedPurpose, type Reservation } from './settling.ts';
+import { Settling, type Reservation } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
 import { StretchedPasswords } from './stretching.ts';
+import { isCommitted, outcomeOf, type GrantedSecret, type RefusedSecret, type Verdict } from './verdict.ts';
 
 /** What is asked of a key with a secret. */
 export interface Asked<P extends OtpAction> {
   readonly use: Use;
   readonly action: P;
   readonly given: GivenSecret;
-}
-
-/** What the token said to an attempt: that the secret is wrong, or what follows from its being right. */
-export type Verdict<T> = { readonly verified: false } | RightSecret<T>;
-
-export interface RightSecret<T> {
-  readonly verified: true;
-  /** The place of the secret among the candidates. */
-  readonly by: number;
-  /** A one-time password that was right is used up. */
-  readonly usesUp: boolean;
-  /** Committed with the settlement. */
-  readonly change?: KeyChange | undefined;
-  /** What the secret is for, where another room does it: committed with the settlement, so that both are done or neither. */
-  readonly purpose?: CommittedPurpose | undefined;
-  /** Why the caller is refused although the secret is right: then it is settled, and nothing is finished. */
-  readonly refusal?: Refusal | undefined;
-  /** What is left to do. With a secret of one use it comes first: if it fails, the secret is given back. */
-  readonly finish: () => Promise<T>;
-  /** What the caller is answered, so that the settlement keeps it. */
-  readonly answer?: (value: T) => object;
 }
 
 export type Attempt<T> = { readonly verified: false } | { readonly verified: true; readonly value: T };
@@ -103,21 +82,45 @@ export class Activation {
       const reserved = await this.#reserved(key, asked, mark, 'unasked');
       const verdict = await work(reserved);
       if (verdict.verified) {
-        await this.#settleRight(key, asked, verdict, { mark, reserved });
-        return { verified: true, value: await this.#finished(key, asked, verdict, reserved) };
+        const granted = await this.#settleRight(key, asked, verdict, { mark, reserved });
+        return { verified: true, value: await this.#finished(key, asked, granted, reserved) };
       }
       // The key has another password by now. What was given may still be a one-time password: it is an attempt like any other.
       this.#known.forget(key.id);
     }
-    const finish = await this.#reservedAttempt(key, asked, mark, work);
+    const finish = await this.#withReservation(key, asked, async (reservation) =>
+      this.#reservedAttempt(key, asked, mark, { reservation, work }),
+    );
     return finish === undefined ? { verified: false } : { verified: true, value: await finish() };
+  }
+
+  /**
+   * Verifies what is no secret of the key, such as its transaction: a wrong one counts, a right one changes nothing.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
+   */
+  async confirm<P extends OtpAction>(
+    key: KeyRecord,
+    asked: Asked<P>,
+    verify: (reserved: Reserved<P>) => Promise<{ readonly verified: boolean }>,
+  ): Promise<void> {
+    checkUsable(key, asked.use, this.#store.now());
+    const mark = this.#known.markOf(key.id, asked.given);
+    const verified = await this.#withReservation(key, asked, async (reservation) => {
+      const outcome = await this.#giveBackOnFault(key, reservation, async () =>
+        verify(await this.#reserved(key, asked, mark, reservation.otp)),
+      );
+      if (outcome.verified) await this.#settling.giveBack(key, reservation);
+      else await this.#settling.wrong(key, reservation);
+      return outcome.verified;
+    });
+    if (!verified) throw new Refusal('ACTIVATION_FAILED');
   }
 
   /**
    * Before anything leaves for a secret that was right: nothing that was committed meanwhile forbids it. `own`: the secret of the key that it was.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED where the key has another secret by now
    */
-  async #confirm(key: KeyRecord, use: Use, own: StoredSecret | undefined): Promise<void> {
+  async #holds(key: KeyRecord, use: Use, own: StoredSecret | undefined): Promise<void> {
     await this.#records.bringUpToDate(key);
     checkUsable(key, use, this.#store.now());
     if (own === undefined || (key.secret !== undefined && Buffer.compare(own.mac, key.secret.mac) === 0)) return;
@@ -128,12 +131,12 @@ export class Activation {
    * Does what is left to do for a password that is settled. Nothing leaves before the key was looked at again: by the commit that makes evidence due, or by a
    * look at the record as it is by then.
    */
-  async #finished<P extends OtpAction, T>(key: KeyRecord, { use }: Asked<P>, right: RightSecret<T>, reserved: Reserved<P>): Promise<T> {
+  async #finished<P extends OtpAction, T>(key: KeyRecord, { use }: Asked<P>, right: GrantedSecret<T>, reserved: Reserved<P>): Promise<T> {
     const value = await right.finish();
     if (isCommitted(right)) return value;
     const answer = right.answer?.(value);
     if (answer === undefined || !settlementIsNeeded()) {
-      await this.#confirm(key, use, reserved.own);
+      await this.#holds(key, use, reserved.own);
       return value;
     }
     const holding = { states: storedStatesFor(use), mac: secretAt(reserved, right.by).mac };
@@ -153,40 +156,42 @@ export class Activation {
     this.#known.forget(key.id);
   }
 
-  /** Answers what is left to do once the secret was right and is settled. */
-  async #reservedAttempt<P extends OtpAction, T>(
+  /** Holds a slot and a reservation in the store during `work`, which settles the reservation. */
+  async #withReservation<P extends OtpAction, R>(
     key: KeyRecord,
     asked: Asked<P>,
-    mark: SecretMark,
-    work: Work<P, T>,
-  ): Promise<(() => Promise<T>) | undefined> {
+    work: (reservation: Reservation) => Promise<R>,
+  ): Promise<R> {
     const deadlineMs = performance.now() + this.#waitMs;
     const atOnce = asked.given.member === 'authToken' ? 1 : lockRule.failuresInRow;
     const release = await this.#slots.take(key, atOnce, deadlineMs);
     try {
-      const reservation = await this.#reserveInStore(key, asked, atOnce, deadlineMs);
-      const { verdict, reserved, answer, finish } = await this.#giveBackOnFault(key, reservation, async () => {
-        const candidates = await this.#reserved(key, asked, mark, reservation.otp);
-        const said = await work(candidates);
-        const ended = { verdict: said, reserved: candidates, answer: undefined };
-        if (!said.verified) return { ...ended, finish: undefined };
-        if (said.refusal !== undefined) return { ...ended, finish: said.finish };
-        if (secretAt(candidates, said.by).kind === 'PASSWORD') {
-          return { ...ended, finish: async () => this.#finished(key, asked, said, candidates) };
-        }
-        const value = await said.finish();
-        return { ...ended, answer: said.answer?.(value), finish: async () => Promise.resolve(value) };
-      });
-      if (!verdict.verified) {
-        await this.#settling.wrong(key, reservation);
-        if (asked.given.member === 'password') await this.#seals.noteOtpFault(key, reservation.otp);
-        return undefined;
-      }
-      await this.#settleRight(key, asked, verdict, { mark, reserved, reservation, answer });
-      return finish;
+      return await work(await this.#reserveInStore(key, asked, atOnce, deadlineMs));
     } finally {
       release();
     }
+  }
+
+  /** Returns what is left to do once the secret was right and is settled; undefined where it was wrong. */
+  async #reservedAttempt<P extends OtpAction, T>(
+    key: KeyRecord,
+    asked: Asked<P>,
+    mark: SecretMark,
+    { reservation, work }: { readonly reservation: Reservation; readonly work: Work<P, T> },
+  ): Promise<(() => Promise<T>) | undefined> {
+    const { verdict, reserved, done } = await this.#giveBackOnFault(key, reservation, async () => {
+      const candidates = await this.#reserved(key, asked, mark, reservation.otp);
+      const said = await work(candidates);
+      const isFinishedFirst = said.verified && said.refusal === undefined && secretAt(candidates, said.by).kind !== 'PASSWORD';
+      return { verdict: said, reserved: candidates, done: isFinishedFirst ? { value: await said.finish() } : undefined };
+    });
+    if (!verdict.verified) {
+      await this.#settling.wrong(key, reservation);
+      if (asked.given.member === 'password') await this.#seals.noteOtpFault(key, reservation.otp);
+      return undefined;
+    }
+    const granted = await this.#settleRight(key, asked, verdict, { mark, reserved, reservation, done });
+    return async () => (done === undefined ? this.#finished(key, asked, granted, reserved) : done.value);
   }
 
   async #giveBackOnFault<T>(key: KeyRecord, reservation: Reservation, work: () => Promise<T>): Promise<T> {
@@ -236,24 +241,21 @@ export class Activation {
     }
   }
 
+  /** `done`: what the work came to, where it is finished before. @throws {Refusal} that of the verdict, once it is settled */
   async #settleRight<P extends OtpAction, T>(
     key: KeyRecord,
     { use }: Asked<P>,
-    { by, usesUp, change, purpose, refusal }: RightSecret<T>,
-    {
-      mark,
-      reserved,
-      reservation,
-      answer,
-    }: { mark: SecretMark; reserved: Reserved<P>; reservation?: Reservation; answer?: object | undefined },
-  ): Promise<void> {
-    const secret = secretAt(reserved, by);
+    verdict: RefusedSecret | GrantedSecret<T>,
+    { mark, reserved, reservation, done }: Settled<P, T>,
+  ): Promise<GrantedSecret<T>> {
+    const secret = secretAt(reserved, verdict.by);
     const isOwn = secret.kind === 'PASSWORD' || secret.kind === 'AUTH_TOKEN';
-    const settled = answer ?? purpose?.answer;
-    const outcome = refusal !== undefined ? { refusal } : settled === undefined ? undefined : { answer: settled };
+    const { change, purpose } = verdict.refusal === undefined ? verdict : {};
     const holding = { states: storedStatesFor(use), mac: isOwn ? secret.mac : undefined };
     const setsBack = isGuarded(secret, key);
-    await this.#settling.right(key, reservation, { use, holding, setsBack, usesUpOtp: !isOwn && usesUp, change, purpose, outcome });
+    const usesUpOtp = !isOwn && verdict.usesUp;
+    const outcome = outcomeOf(verdict, done);
+    await this.#settling.right(key, reservation, { use, holding, setsBack, usesUpOtp, change, purpose, outcome });
     if (change !== undefined) {
       this.#known.forget(key.id);
     } else if (secret.kind === 'PASSWORD') {
@@ -261,8 +263,16 @@ export class Activation {
       const stretchSalt = reserved.own?.stretchSalt;
       if (stretchSalt !== undefined) this.#stretched.keep(mark, stretchSalt, secret.secret);
     }
-    if (refusal !== undefined) throw refusal;
+    if (verdict.refusal !== undefined) throw verdict.refusal;
+    return verdict;
   }
+}
+
+interface Settled<P extends OtpAction, T> {
+  readonly mark: SecretMark;
+  readonly reserved: Reserved<P>;
+  readonly reservation?: Reservation;
+  readonly done?: { readonly value: T } | undefined;
 }
 
 /**
@@ -271,11 +281,6 @@ export class Activation {
  */
 function isGuarded({ kind }: PossibleSecret, { protocol }: KeyRecord): boolean {
   return kind !== 'TRANSACTION' && (protocol === 'OTP') === kind.startsWith('OTP_');
-}
-
-/** What the secret was for is done by the settlement, which holds only what it found to be so. */
-function isCommitted<T>({ change, purpose }: RightSecret<T>): boolean {
-  return change !== undefined || purpose !== undefined;
 }
 
 function secretAt<P extends OtpAction>({ candidates }: Reserved<P>, by: number): PossibleSecret {

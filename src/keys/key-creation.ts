@@ -32,8 +32,8 @@ export class KeyCreation {
     this.#making = making;
   }
 
-  /** @throws {Refusal} ISSUANCE_REFUSED where the tenant has as many keys as it may; what `issue` refuses with */
-  async create(request: NewKey): Promise<CreatedKey> {
+  /** @see Keyring.create */
+  async create(request: NewKey, answer: ((created: CreatedKey) => object) | undefined): Promise<object> {
     const { store, token, journal, destruction, pool } = this.#making;
     const { keysMax, tenant } = request;
     // Most of those that are too many cost no key.
@@ -47,14 +47,15 @@ export class KeyCreation {
       const { row, issuers } = issued;
       const key = await keyRow(token, request, { id, issued, secret, createdAt: store.now() });
       const insert = step('insertKey', { certificate: row, key, issuers, keysMax });
-      const created = { reference: parseKeyReferenceId(row.sha1), secret };
-      const outcome = request.answer === undefined ? [] : await outcomeSteps({ answer: request.answer(created) });
+      const created: CreatedKey = { reference: parseKeyReferenceId(row.sha1), secret, certificate: row.der };
+      const answered = answer?.(created);
+      const outcome = answered === undefined ? [] : await outcomeSteps({ answer: answered });
       const told = auditSteps('the key and its certificate exist', {
         kind: 'creation',
         ...{ authority: row.authority, serialNumber: row.serial_number, tokenKey: id },
       });
       await store.commit([insert, ...(request.steps ?? []), ...told, ...outcome]);
-      return created;
+      return answered ?? created;
     } catch (error) {
       await destruction.undoCreation(id);
       if (keysMax !== undefined && isFault(error, 'TENANT_FULL')) throw tooManyKeys(error, keysMax);

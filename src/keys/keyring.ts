@@ -38,6 +38,8 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   readonly pool?: PoolOptions;
 }
 
+const nothingLeft = async (): Promise<void> => Promise.resolve();
+
 /** The keys of all tenants: their records, their secrets, their life cycle. */
 export class Keyring {
   readonly #store: StateStore;
@@ -78,11 +80,14 @@ export class Keyring {
   }
 
   /**
-   * Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token.
+   * Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token. Returns what `answer` makes
+   * of the key for the caller, which the commit that makes the key keeps for repetitions of the request.
    * @throws {Refusal} ISSUANCE_REFUSED where the tenant has as many keys as it may; what `issue` refuses with
    */
-  async create(request: NewKey): Promise<CreatedKey> {
-    return this.#creation.create(request);
+  async create(request: NewKey): Promise<CreatedKey>;
+  async create<T extends object>(request: NewKey, answer: (created: CreatedKey) => T): Promise<T>;
+  async create(request: NewKey, answer?: (created: CreatedKey) => object): Promise<object> {
+    return this.#creation.create(request, answer);
   }
 
   /**
@@ -108,7 +113,7 @@ export class Keyring {
     try {
       const { verified } = await this.#activation.attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) => {
         const outcome = await this.#custody.verify(reserved);
-        return outcome.verified ? { ...outcome, usesUp: false, finish: async () => Promise.resolve() } : outcome;
+        return outcome.verified ? { ...outcome, usesUp: false, finish: nothingLeft } : outcome;
       });
       return verified;
     } catch (error) {
@@ -139,17 +144,10 @@ export class Keyring {
    */
   async authoriseTransaction(key: KeyRecord, transactionId: string | undefined): Promise<void> {
     if (transactionId === undefined && key.transaction === undefined) return;
-    const right = new Error('the transaction is right');
     const given: GivenSecret = { member: 'transactionId', bytes: Buffer.from(transactionId ?? ''), transactionId };
-    try {
-      await this.#activation.activate<'REVOKE', void>(key, { use: 'revoke', action: 'REVOKE', given }, async (reserved) => {
-        const { verified } = await this.#custody.verify(reserved);
-        if (verified) throw right;
-        return { verified };
-      });
-    } catch (error) {
-      if (error !== right) throw error;
-    }
+    await this.#activation.confirm<'REVOKE'>(key, { use: 'revoke', action: 'REVOKE', given }, async (reserved) =>
+      this.#custody.verify(reserved),
+    );
   }
 
   /**
@@ -162,7 +160,7 @@ export class Keyring {
       const { own } = reserved;
       if (!outcome.verified || own === undefined) return { verified: false };
       const changed = await passwordChange(this.#token, key, own, password);
-      return { ...outcome, usesUp: true, ...changed, finish: async () => Promise.resolve() };
+      return { ...outcome, usesUp: true, ...changed, finish: nothingLeft };
     });
   }
 
@@ -252,7 +250,7 @@ export class Keyring {
   ): Promise<void> {
     await this.#activation.activate(key, asked, async (reserved) => {
       const outcome = await this.#custody.verify(reserved);
-      return outcome.verified ? { ...outcome, usesUp: true, ...gain, finish: async () => Promise.resolve() } : outcome;
+      return outcome.verified ? { ...outcome, usesUp: true, ...gain, finish: nothingLeft } : outcome;
     });
   }
 }

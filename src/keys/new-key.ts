@@ -29,8 +29,6 @@ export interface NewKey {
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
   /** What else is done in the commit that makes the key, or keeps it from being made. */
   readonly steps?: readonly Step[];
-  /** What the caller is answered: kept for repetitions of the request by the commit that makes the key. */
-  answer?(created: CreatedKey): object;
 }
 
 /** The secret of a new key, shown this once. */
@@ -42,6 +40,8 @@ export interface NewSecret {
 export interface CreatedKey {
   readonly reference: KeyReferenceId;
   readonly secret: NewSecret;
+  /** DER. */
+  readonly certificate: Uint8Array;
 }
 
 /** What a MAC needs. */

@@ -51,10 +51,7 @@ export class Signing {
       const outcome = await custody.sign(reserved, algorithm, digests, (secret) => allowed.has(secret));
       if (!outcome.verified) return outcome;
       const { by, values } = outcome;
-      if (values.length === 0) {
-        const refusal = new Refusal('DIGEST_NOT_AUTHORISED');
-        return { verified: true, by, usesUp: true, refusal, finish: async () => Promise.reject(refusal) };
-      }
+      if (values.length === 0) return { verified: true, by, usesUp: true, refusal: new Refusal('DIGEST_NOT_AUTHORISED') };
       return { verified: true, by, usesUp: true, change, finish: async () => complete(values), answer: (value) => value };
     });
     if (change !== undefined) await destruction.finish(key.id);

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { ConfigError } from '../config/config.ts';
 import { readSecret } from '../config/secret-reference.ts';
 import type { SmsConfig } from '../config/sms-config.ts';
+import { FetchFailed, OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { readAuthority } from './authority-file.ts';
+import { connectionFault, connectionFaultForLog } from './connection-fault.ts';
 import type { Attempt, Gateway } from './gateway.ts';
-import { ExchangeFailed, HttpExchange } from './http-exchange.ts';
 import { formsOf, printable } from './printable.ts';
 import { readSmsAnswer, type HttpAnswer } from './sms-answer.ts';
-import { SmsRequestTemplate } from './sms-request.ts';
+import { SmsRequestTemplate, type SmsRequest } from './sms-request.ts';
 
 const maxIdentifierCharacters = 128;
 
@@ -17,7 +18,7 @@ export class SmsGateway implements Gateway {
   readonly #config: SmsConfig;
   readonly #threads: WorkThreads;
   readonly #template: SmsRequestTemplate;
-  readonly #exchange: HttpExchange;
+  readonly #http: OutgoingHttp;
   readonly #secrets: ReadonlyMap<string, string>;
   readonly #basic: string | undefined;
   /** What no caller may read in a gateway's words. */
@@ -26,13 +27,11 @@ export class SmsGateway implements Gateway {
   /** @throws {ConfigError} where a secret or the authority cannot be read, or a secret cannot stand where the template has it */
   constructor(config: SmsConfig, threads: WorkThreads) {
     this.#threads = threads;
-    const { basicAuthentication: basic, certificateAuthority } = config;
+    const { basicAuthentication: basic, certificateAuthority, totalTimeoutSeconds: timeoutSeconds, connectionsMax } = config;
     this.#config = config;
     this.#template = new SmsRequestTemplate(config);
-    this.#exchange = new HttpExchange({
-      ...config,
-      certificateAuthority: certificateAuthority === undefined ? undefined : readAuthority(certificateAuthority, 'messages.sms'),
-    });
+    const authority = certificateAuthority === undefined ? undefined : readAuthority(certificateAuthority, 'messages.sms');
+    this.#http = OutgoingHttp.toConfiguredServer({ timeoutSeconds, connectionsMax, certificateAuthority: authority });
     this.#secrets = new Map(Object.entries(config.secrets).map(([name, reference]) => [`secret.${name}`, readSecret(reference)]));
     this.#basic = basic === undefined ? undefined : `${basic.user}:${readSecret(basic.password)}`;
     this.#hidden = [
@@ -49,21 +48,38 @@ export class SmsGateway implements Gateway {
   async send(to: string, text: string): Promise<Attempt> {
     const id = randomUUID();
     try {
-      const answer = await this.#exchange.exchange(this.#template.requestFor(this.#values(to, text, id)), this.#basic);
-      return await this.#attempt(id, answer);
+      return await this.#attempt(id, await this.#exchange(this.#template.requestFor(this.#values(to, text, id))));
     } catch (error) {
-      if (!(error instanceof ExchangeFailed)) throw error;
-      const freeText = printable(error.message, this.#hidden);
+      if (!(error instanceof FetchFailed)) throw error;
+      const fault = this.#faultOf(error);
+      const freeText = printable(fault.text, this.#hidden);
       return {
         accepted: false,
         answer: { date: Date.now(), url: this.#template.shownUrl, ID: id, ...(freeText === undefined ? {} : { freeText }) },
-        outcome: printable(error.forLog, this.#hidden) ?? 'no answer',
+        outcome: printable(fault.forLog, this.#hidden) ?? 'no answer',
       };
     }
   }
 
   close(): void {
     // Every exchange has a connection of its own, which ends with it.
+  }
+
+  /** An answer with any status is the gateway's answer, a redirect too. @throws {FetchFailed} */
+  async #exchange({ method, url, headers, body }: SmsRequest): Promise<HttpAnswer> {
+    const answer = await this.#http.fetch({
+      ...{ method, url, headers, credentials: this.#basic, takesAnyStatus: true, answerMaxBytes: this.#config.answerMaxBytes },
+      ...(body === undefined ? {} : { body: Buffer.from(body, 'utf8') }),
+    });
+    return { status: answer.status, body: Buffer.from(answer.body).toString('utf8') };
+  }
+
+  /** Returns why there is no answer: to a caller, and to the operator. */
+  #faultOf({ message, cause, status, isLate }: FetchFailed): { readonly text: string; readonly forLog: string } {
+    if (isLate) return { text: `no answer within ${this.#config.totalTimeoutSeconds} s`, forLog: 'no answer' };
+    if (status !== undefined) return { text: `the gateway answered with status ${status}`, forLog: `HTTP ${status}` };
+    if (cause === undefined) return { text: message, forLog: 'no answer' };
+    return { text: connectionFault(cause), forLog: connectionFaultForLog(cause) };
   }
 
   async #attempt(id: string, answer: HttpAnswer): Promise<Attempt> {

@@ -3,7 +3,7 @@ import { placeholdersIn, splitUrl, type SmsConfig } from '../config/sms-config.t
 
 /** What is sent to the gateway. */
 export interface SmsRequest {
-  readonly method: string;
+  readonly method: SmsConfig['method'];
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -19,7 +19,7 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [mem
  * of a form, a string of JSON that is built as a value and written by `JSON.stringify`. Headers take visible ASCII alone.
  */
 export class SmsRequestTemplate {
-  readonly #method: string;
+  readonly #method: SmsConfig['method'];
   readonly #origin: string;
   readonly #path: readonly TemplatePart[];
   readonly #query: readonly TemplatePart[];

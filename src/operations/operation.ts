@@ -16,7 +16,6 @@ import type { Levels } from '../signatures/levels/level-order.ts';
 import type { Sessions } from '../signatures/sessions/sessions.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
-import { limitSizes } from './limit-sizes.ts';
 import { parseRequest } from './parse-request.ts';
 
 /** What an operation may use: who asks, and the rooms below. */
@@ -86,7 +85,6 @@ export interface Operation extends Omit<OperationDescription<unknown, object>, '
 
 /** One entry of the table of operations. */
 export function operation<Request, Answer extends object>(description: OperationDescription<Request, Answer>): Operation {
-  limitSizes(description.request);
   return {
     ...description,
     async handle(body, context) {

@@ -5,22 +5,25 @@ import { FetchFailed } from './fetch-failed.ts';
 
 export interface OutgoingRequest {
   readonly url: URL;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   /** `user:password` for HTTP Basic. */
   readonly credentials?: string | undefined;
   readonly answerMaxBytes: number;
+  /** Whether every answer is a good one, whatever its status; absent: 200 alone. */
+  readonly takesAnyStatus?: boolean;
   /** Ends it before its own time. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface OutgoingAnswer {
+  readonly status: number;
   readonly contentType: string | undefined;
   readonly body: Uint8Array;
 }
 
-/** What an exchange goes by, beside of what is asked. */
+/** Settings of an exchange, beside what is asked. */
 export interface ExchangeOptions {
   /** Where the connection goes, whatever the name has by now. */
   readonly addresses: readonly string[];
@@ -34,9 +37,9 @@ export interface ExchangeOptions {
 /** What every exchange may read at once; few have more at a time, since it is all in memory. */
 const smallBytes = 1024 * 1024;
 
-/** One request and its answer (200). @throws {FetchFailed} for other answers; Node's errors of connections */
+/** Sends one request and returns its answer. @throws {FetchFailed} for an answer that is not a good one; Node's errors of connections */
 export async function exchange(asked: OutgoingRequest, { addresses, signal, ...more }: ExchangeOptions): Promise<OutgoingAnswer> {
-  const { url, method, headers, body, credentials, answerMaxBytes } = asked;
+  const { url, method, headers, body, credentials } = asked;
   const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
   const { promise, resolve, reject } = Promise.withResolvers<OutgoingAnswer>();
   const options: RequestOptions = {
@@ -59,7 +62,7 @@ export async function exchange(asked: OutgoingRequest, { addresses, signal, ...m
   let isAnswered = false;
   const take = (response: IncomingMessage): void => {
     isAnswered = true;
-    read(response, answerMaxBytes, more.beforeMore).then(resolve, reject);
+    read(response, asked, more.beforeMore).then(resolve, reject);
   };
   const tls = {
     minVersion: 'TLSv1.2' as const,
@@ -70,7 +73,7 @@ export async function exchange(asked: OutgoingRequest, { addresses, signal, ...m
   // Nobody asked for another protocol: Node ends the connection without a word where nobody takes it.
   sent.once('upgrade', (response, socket) => {
     socket.destroy();
-    reject(new FetchFailed(`the server answered with status ${response.statusCode ?? 0}`));
+    reject(badStatus(response));
   });
   sent.once('close', () => {
     // Where an answer has begun, reading it says how it ended.
@@ -80,10 +83,18 @@ export async function exchange(asked: OutgoingRequest, { addresses, signal, ...m
   return promise;
 }
 
-async function read(response: IncomingMessage, maxBytes: number, beforeMore: () => Promise<void>): Promise<OutgoingAnswer> {
-  if (response.statusCode !== 200) {
+function badStatus({ statusCode: status = 0 }: IncomingMessage): FetchFailed {
+  return new FetchFailed(`the server answered with status ${status}`, { status });
+}
+
+async function read(
+  response: IncomingMessage,
+  { answerMaxBytes: maxBytes, takesAnyStatus = false }: OutgoingRequest,
+  beforeMore: () => Promise<void>,
+): Promise<OutgoingAnswer> {
+  if (response.statusCode !== 200 && !takesAnyStatus) {
     response.destroy();
-    throw new FetchFailed(`the server answered with status ${response.statusCode ?? 0}`);
+    throw badStatus(response);
   }
   const tooMuch = (): FetchFailed => {
     response.destroy();
@@ -104,5 +115,5 @@ async function read(response: IncomingMessage, maxBytes: number, beforeMore: () 
     }
     chunks.push(bytes);
   }
-  return { contentType: response.headers['content-type'], body: Buffer.concat(chunks) };
+  return { status: response.statusCode ?? 0, contentType: response.headers['content-type'], body: Buffer.concat(chunks) };
 }

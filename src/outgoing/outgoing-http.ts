@@ -18,7 +18,7 @@ export interface OutgoingSettings {
   readonly connectionsMax: number;
   /** PEM of further authorities for https; absent: those that Node trusts. */
   readonly certificateAuthority?: string | undefined;
-  /** Told how each request ended: `failure` is undefined for a good answer. */
+  /** Called when a request has ended: `failure` is undefined for a good answer. */
   readonly ended?: ((asked: OutgoingRequest, failure: Error | undefined) => void) | undefined;
 }
 
@@ -26,6 +26,8 @@ export interface OutgoingSettings {
 type Resolve = (hostname: string) => Promise<string[]>;
 
 const systemAddresses: Resolve = async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address);
+
+const everyNetwork = ['0.0.0.0/0', '::/0'];
 
 /** So many big answers are read at once: they are in memory as a whole. */
 const bigAtOnceMax = 4;
@@ -66,6 +68,11 @@ export class OutgoingHttp {
     this.#tenant = forTenant?.tenant;
   }
 
+  /** For a server that the operator named, wherever it is. */
+  static toConfiguredServer(settings: Pick<OutgoingSettings, 'timeoutSeconds' | 'connectionsMax' | 'certificateAuthority'>): OutgoingHttp {
+    return new OutgoingHttp({ ...settings, clientHosts: [], privateNetworks: everyNetwork });
+  }
+
   /** The same for the requests of one tenant: it has its share of the connections, and leaves the others theirs. */
   ofTenant(tenant: string): OutgoingHttp {
     return new OutgoingHttp(this.#settings, this.#resolve, { tenant, shared: this.#shared });
@@ -78,7 +85,7 @@ export class OutgoingHttp {
     return url;
   }
 
-  /** The body of a good answer (200). Settles within its time, whatever the server does. @throws {FetchFailed} for everything else */
+  /** Returns a good answer. Settles within its time, whatever the server does. @throws {FetchFailed} for everything else */
   async fetch(asked: OutgoingRequest): Promise<OutgoingAnswer> {
     const { ended } = this.#settings;
     try {
@@ -109,8 +116,8 @@ export class OutgoingHttp {
       return await within(exchange(asked, { addresses, signal, certificateAuthority, beforeMore }), signal);
     } catch (error) {
       if (error instanceof FetchFailed) throw error;
-      if (asked.signal?.aborted === true) throw new FetchFailed('no answer within the time of the request', { cause: error });
-      if (signal.aborted) throw new FetchFailed(`no answer within ${timeoutSeconds} s`, { cause: error });
+      if (asked.signal?.aborted === true) throw new FetchFailed('no answer within the time of the request', { cause: error, isLate: true });
+      if (signal.aborted) throw new FetchFailed(`no answer within ${timeoutSeconds} s`, { cause: error, isLate: true });
       throw new FetchFailed(error instanceof Error && 'code' in error ? `no connection (${String(error.code)})` : 'no connection', {
         cause: error,
       });
@@ -137,7 +144,7 @@ export class OutgoingHttp {
     try {
       return await within(this.#resolve(hostname), signal);
     } catch (error) {
-      if (signal.aborted) throw new FetchFailed('the host name was not resolved in time', { cause: error });
+      if (signal.aborted) throw new FetchFailed('the host name was not resolved in time', { cause: error, isLate: true });
       throw error;
     }
   }

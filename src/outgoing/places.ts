@@ -82,5 +82,5 @@ export class Places {
 }
 
 function tooMany(): FetchFailed {
-  return new FetchFailed('too many requests to other servers at once');
+  return new FetchFailed('too many requests to other servers at once', { isLate: true });
 }

@@ -126,7 +126,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
       const issue = async (): Promise<{ row: ReturnType<typeof certificateRow> }> => Promise.resolve({ row: certificateRow() });
       try {
         return JSON.stringify(
-          answer(await keys.create({ tenant: tenantId('demo'), type: 'P-256', protocol: 'PASSWORD', subscriber: {}, issue, answer })),
+          await keys.create({ tenant: tenantId('demo'), type: 'P-256', protocol: 'PASSWORD', subscriber: {}, issue }, answer),
         );
       } catch (error) {
         return `passing: ${String(error)}`;

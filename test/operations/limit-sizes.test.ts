@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { LongText } from '../../src/documents/long-text.ts';
-import { maybeLong } from '../../src/fields/long-values.ts';
+import { MaybeLong, requestJsonSchema } from '../../src/fields/long-values.ts';
 import { Base64, PlainContent, Secret, Text } from '../../src/fields/values.ts';
-import { limitSizes, withFewDocuments } from '../../src/operations/limit-sizes.ts';
+import { InputDocuments, withFewDocuments } from '../../src/operations/fields/input-documents.ts';
 import { parseRequest } from '../../src/operations/parse-request.ts';
 import { operations } from '../../src/operations/table.ts';
 
@@ -18,6 +18,21 @@ const said = (schema: z.ZodType, body: Readonly<Record<string, unknown>>): strin
 const requestOf = (path: string): z.ZodType => operations.find((one) => one.path === path)?.request ?? z.never();
 const zeros = (length: number): number[] => Array.from({ length }, () => 0);
 
+type JsonSchema = Exclude<z.core.JSONSchema._JSONSchema, boolean>;
+
+/** Paths of the lists and maps that have no limit. */
+function unlimited(schema: z.core.JSONSchema._JSONSchema | undefined, path = ''): string[] {
+  if (typeof schema !== 'object') return [];
+  const { type, maxItems, propertyNames, maxProperties, items, properties = {}, anyOf = [], oneOf = [], allOf = [] } = schema;
+  const entries: readonly (JsonSchema | boolean | undefined)[] = Array.isArray(items) ? items : [items];
+  return [
+    ...((type === 'array' && maxItems === undefined) || (propertyNames !== undefined && maxProperties === undefined) ? [path] : []),
+    ...entries.flatMap((entry) => unlimited(entry, `${path}/-`)),
+    ...Object.entries(properties).flatMap(([name, member]) => unlimited(member, `${path}/${name}`)),
+    ...[...anyOf, ...oneOf, ...allOf].flatMap((form) => unlimited(form, path)),
+  ];
+}
+
 describe('the size of a list or map', () => {
   it('is looked at before what it holds', () => {
     let looked = 0;
@@ -25,15 +40,42 @@ describe('the size of a list or map', () => {
       looked += 1;
       return true;
     });
-    const schema = z.strictObject({ list: z.array(entry).max(2).optional(), map: z.record(z.string(), entry).optional() });
-    limitSizes(schema);
+    const schema = z.strictObject({ list: z.array(entry).max(2).optional() });
     expect(said(schema, { list: ['a', 'b'] })).toBe('taken');
     expect(looked).toBe(2);
     expect(said(schema, { list: ['a', 'b', 'c'] })).toBe('/list: this must have at most 2 entries');
-    expect(said(schema, { map: Object.fromEntries(zeros(2000).map((_, index) => [`m${index}`, 'x'])) })).toBe(
-      '/map: this must have at most 1000 entries',
-    );
     expect(looked).toBe(2);
+  });
+
+  it('has a limit, wherever a request has one', () => {
+    const found = operations.flatMap(({ path, request }) => unlimited(requestJsonSchema(request)).map((at) => `${path} ${at}`));
+    expect(found).toEqual([]);
+    const entry = z.array(z.strictObject({ list: z.array(z.string()) })).max(2);
+    const map = z.record(z.string(), z.string()).optional();
+    expect(unlimited(requestJsonSchema(z.strictObject({ entry, map, either: z.union([z.string(), z.array(z.int())]) })))).toEqual([
+      '/entry/-/list',
+      '/map',
+      '/either',
+    ]);
+  });
+
+  it('of attributes by object identifier is looked at before what they hold', () => {
+    const any = Object.fromEntries(zeros(2000).map((_, index) => [`m${index}`, 'x']));
+    const PKCS10 = { subject: { country: 'FR', commonName: 'x' }, attributes: { subscriber: {}, any } };
+    const request = { certificationRequestInfo: { signatureActivationProtocol: 'PASSWORD', PKCS10 }, certificateFormat: 'CERTIFICATE' };
+    expect(said(requestOf('pki/createCertificate'), request)).toBe('/certificationRequestInfo/PKCS10/attributes/any: at most 32 members');
+    expect(said(requestOf('pki/createCertificate'), { ...request, certificateFormat: undefined })).toBe(
+      '/certificateFormat: this field is required',
+    );
+  });
+
+  it('of documents is as much as the configuration can allow', () => {
+    const documents = Array.from({ length: 10_000 }, (_, index) => ({ ID: String(index), plainData: { plainValue: 'x' } }));
+    const schema = z.strictObject({ inputDocuments: InputDocuments });
+    expect(said(schema, { inputDocuments: documents })).toBe('taken');
+    expect(said(schema, { inputDocuments: [...documents, { ID: 'one more' }] })).toBe(
+      '/inputDocuments: this must have at most 10000 entries',
+    );
   });
 
   it('holds for every operation', () => {
@@ -43,7 +85,7 @@ describe('the size of a list or map', () => {
         certificateFormat: 'CERTIFICATE',
         signerData: { digest: zeros(100_000) },
       }),
-    ).toBe('/signerData/digest: this must have at most 1000 entries');
+    ).toBe('/signerData/digest: this must have at most 10000 entries');
     const wide = { keyReference: { reference: '11'.repeat(20) }, inputDocuments: [{ ID: 'd' }] };
     expect(
       said(requestOf('signature/sign'), {
@@ -119,7 +161,7 @@ describe('a long text', () => {
   });
 
   it('is a text like any other to JSON Schema', () => {
-    expect(z.toJSONSchema(maybeLong(), { io: 'input' })).toMatchObject({ type: 'string' });
-    expect(z.toJSONSchema(Base64, { io: 'input' })).toMatchObject({ type: 'string' });
+    expect(requestJsonSchema(MaybeLong)).toMatchObject({ type: 'string' });
+    expect(requestJsonSchema(Base64)).toMatchObject({ type: 'string' });
   });
 });

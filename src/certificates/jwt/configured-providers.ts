@@ -49,8 +49,7 @@ function keysOf({ keys }: IdentityProvider, { log, parseJson, previous }: Readin
     throw new Error(`${file}: no certificate in PEM is in this file`);
   const source = JSON.stringify([keys, certificateAuthority]);
   if (previous?.keys instanceof FetchedKeys && previous.keys.source === source) return previous.keys;
-  // The operator named the server, wherever it is.
-  const http = new OutgoingHttp({ clientHosts: [], privateNetworks: everywhere, timeoutSeconds, connectionsMax: 1, certificateAuthority });
+  const http = OutgoingHttp.toConfiguredServer({ timeoutSeconds, connectionsMax: 1, certificateAuthority });
   const headers = { Accept: 'application/jwk-set+json, application/json' };
   const fetch = async (): Promise<Buffer> => {
     const { body } = await http.fetch({ url: new URL(url), method: 'GET', headers, answerMaxBytes: maxBytes });
@@ -58,8 +57,6 @@ function keysOf({ keys }: IdentityProvider, { log, parseJson, previous }: Readin
   };
   return new FetchedKeys({ url, source, fetch, read, log }, times);
 }
-
-const everywhere = ['0.0.0.0/0', '::/0'];
 
 /** @throws {ConfigError} */
 function reading<T>(at: string, work: () => T): T {

@@ -1,3 +1,5 @@
+import { TokenBucket } from '../../service/token-bucket.ts';
+
 /** How much of the token strangers may have. */
 export interface SigningLimitSettings {
   readonly signaturesPerSecond: number;
@@ -18,14 +20,14 @@ export class TooManySignatures extends Error {
 /** Bounds how many signatures are made in a second (a full second's worth may come at once), and how many at the same time. */
 export class SigningLimit {
   readonly #settings: SigningLimitSettings;
-  #allowed: number;
-  #countedAt = performance.now();
+  readonly #bucket: TokenBucket;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
   constructor(settings: SigningLimitSettings) {
     this.#settings = settings;
-    this.#allowed = settings.signaturesPerSecond;
+    const rate = { perSecond: settings.signaturesPerSecond, capacity: settings.signaturesPerSecond };
+    this.#bucket = new TokenBucket(() => rate);
   }
 
   /** @throws {TooManySignatures} before the work is begun */
@@ -42,12 +44,8 @@ export class SigningLimit {
   }
 
   async #enter(): Promise<void> {
-    const { signaturesPerSecond, atOnceMax, waitingMax } = this.#settings;
-    const now = performance.now();
-    this.#allowed = Math.min(this.#allowed + ((now - this.#countedAt) * signaturesPerSecond) / 1000, signaturesPerSecond);
-    this.#countedAt = now;
-    if (this.#allowed < 1 || (this.#running >= atOnceMax && this.#waiting.length >= waitingMax)) throw new TooManySignatures();
-    this.#allowed -= 1;
+    const { atOnceMax, waitingMax } = this.#settings;
+    if ((this.#running >= atOnceMax && this.#waiting.length >= waitingMax) || !this.#bucket.take()) throw new TooManySignatures();
     if (this.#running < atOnceMax) {
       this.#running += 1;
       return;

@@ -9,7 +9,7 @@ import { jsonPieces } from '../../documents/long-answer.ts';
 import type { Publications } from '../../documents/publications.ts';
 import type { TransferStore } from '../../documents/transfer/transfer-store.ts';
 import type { KeptAnswers } from '../../idempotency/kept-answers.ts';
-import { withFewDocuments } from '../../operations/limit-sizes.ts';
+import { withFewDocuments } from '../../operations/fields/input-documents.ts';
 import type { Context, Operation } from '../../operations/operation.ts';
 import { asRequest } from '../../telemetry/current-request.ts';
 import type { Logger } from '../../telemetry/log.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { requestJsonSchema } from '../../fields/long-values.ts';
 import type { Operation, ResultSpelling } from '../../operations/operation.ts';
 import { resultCodes } from '../../result-codes.ts';
 import { apiVersion } from '../send.ts';
@@ -80,7 +81,7 @@ export function openApiDocument(operations: OperationPaths, files: FilePaths): O
 
 function operationObject(operation: Operation): OpenApiOperation {
   const [tag = '', name = ''] = operation.path.split('/');
-  const request = z.toJSONSchema(operation.request, { io: 'input' }) as Schema;
+  const request = requestJsonSchema(operation.request) as Schema;
   const statuses = Object.entries(problemStatuses).filter(([status]) => status !== '422' || operation.takesIdempotencyKey);
   const problems = statuses.map(([status, description]): [string, OpenApiResponse] => {
     const content = { [problemMediaType]: { schema: { $ref: '#/components/schemas/Problem' } } };

@@ -1,34 +1,33 @@
-/** Who would wait longer is refused. */
+import { TokenBucket } from '../../service/token-bucket.ts';
+
+/** A request that would wait longer is refused. */
 const longestWaitMs = 2000;
-const burstMs = 100;
+const burstSeconds = 0.1;
 
 /**
- * How fast requests of strangers are taken, all together: what comes faster waits for its turn, in order, so that a flood waits for itself and not the
- * callers of the API. A tenth of a second's share may come at once.
+ * Rate limit of the requests of strangers, all together: what comes faster waits for its turn, in order, so that a flood waits for itself and
+ * not the callers of the API. A tenth of a second's share may come at once.
  */
 export class PublicPace {
-  readonly #perSecond: number;
-  /** When the next request may be taken, if they come one after the other; milliseconds of `performance.now()`. */
-  #next = 0;
+  readonly #bucket: TokenBucket;
   readonly #waiting: { readonly atMs: number; readonly begin: () => void }[] = [];
   #isTimed = false;
 
   constructor(requestsPerSecond: number) {
-    this.#perSecond = requestsPerSecond;
+    const rate = { perSecond: requestsPerSecond, capacity: 1 + burstSeconds * requestsPerSecond };
+    this.#bucket = new TokenBucket(() => rate);
   }
 
   /** Begins now or in its turn; false where that would be too late. */
   take(begin: () => void): boolean {
-    const now = performance.now();
-    const atMs = Math.max(this.#next, now - burstMs);
-    if (atMs - now > longestWaitMs) return false;
-    this.#next = atMs + 1000 / this.#perSecond;
-    if (atMs <= now && this.#waiting.length === 0) {
+    const waitMs = this.#bucket.takeAhead(1, longestWaitMs);
+    if (waitMs === undefined) return false;
+    if (waitMs === 0 && this.#waiting.length === 0) {
       begin();
       return true;
     }
-    this.#waiting.push({ atMs, begin });
-    if (!this.#isTimed) this.#beginAfter(atMs - now);
+    this.#waiting.push({ atMs: performance.now() + waitMs, begin });
+    if (!this.#isTimed) this.#beginAfter(waitMs);
     return true;
   }
 

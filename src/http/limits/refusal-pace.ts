@@ -1,3 +1,5 @@
+import { TokenBucket } from '../../service/token-bucket.ts';
+
 /** Refusals take their time from the requests that are served: for two of those there is at most one refusal. */
 const refusalsPerServed = 0.5;
 /** Where little is served, refusals cost little. */
@@ -6,20 +8,23 @@ const minRestMs = 100;
 const maxRestMs = 10_000;
 const windowMs = 1000;
 
+/** One token for each millisecond, and none in store: a refusal takes as many as it is to last. */
+const milliseconds = { perSecond: 1000, capacity: 0 };
+
 /**
  * How long a connection that was refused is left unread. A refusal is cheap, and still clients that repeat it without a pause would take the time that
  * others' requests need: all of them together are answered at a pace that leaves most of the time to the requests that are served.
  */
 export class RefusalPace {
   readonly #nowMs: () => number;
+  readonly #bucket: TokenBucket;
   #windowFromMs: number;
   #served = 0;
   #servedPerSecond = 0;
-  /** When the last refused connection is read again. */
-  #nextMs = 0;
 
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
+    this.#bucket = new TokenBucket(() => milliseconds, nowMs);
     this.#windowFromMs = nowMs();
   }
 
@@ -31,10 +36,8 @@ export class RefusalPace {
   /** Milliseconds of rest for one more refused connection. */
   restMs(): number {
     this.#roll();
-    const now = this.#nowMs();
     const perSecond = Math.max(minPerSecond, refusalsPerServed * this.#servedPerSecond);
-    this.#nextMs = Math.min(now + maxRestMs, Math.max(now, this.#nextMs) + 1000 / perSecond);
-    return Math.max(minRestMs, this.#nextMs - now);
+    return Math.max(minRestMs, this.#bucket.takeAhead(1000 / perSecond, maxRestMs) ?? maxRestMs);
   }
 
   #roll(): void {

@@ -9,7 +9,7 @@ import { refusalOfUse } from '../../certificates/jwt/used-tokens.ts';
 import { Pkcs10 } from '../../certificates/pkcs10.ts';
 import { subjectName } from '../../certificates/subject.ts';
 import { checkSubject } from '../../certificates/subject-rules.ts';
-import type { CreatedKey } from '../../keys/new-key.ts';
+import type { CreatedKey, NewKey } from '../../keys/new-key.ts';
 import { Refusal } from '../../result-codes.ts';
 import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
@@ -103,26 +103,25 @@ export const createCertificate = operation({
     judged(() => {
       rehearse(issuer, profile.keyType, content);
     });
-    let der: Uint8Array = new Uint8Array();
     const { transactionId } = request.certificationRequestInfo;
-    const answer = ({ reference, secret }: CreatedKey) => ({
+    const answer = ({ reference, secret, certificate }: CreatedKey) => ({
       keyReference: { reference, ...secret, ...(transactionId === undefined ? {} : { transactionId }) },
-      certificate: Buffer.from(certificateInFormat(der, issuer.chain, request.certificateFormat)).toString('base64'),
+      certificate: Buffer.from(certificateInFormat(certificate, issuer.chain, request.certificateFormat)).toString('base64'),
       certificateFormat: request.certificateFormat,
       name: distinguishedNameText(subject),
     });
-    const making = context.keys.create({
+    const newKey: NewKey = {
       tenant: name,
       type: profile.keyType,
       protocol: request.certificationRequestInfo.signatureActivationProtocol,
-      transactionId: request.certificationRequestInfo.transactionId,
+      transactionId,
       binding,
       keysMax,
       subscriber: pkcs10.attributes.subscriber,
       steps,
       async issue(publicKeyInfo) {
         const serialNumber = await context.token.random(16);
-        der = await issueCertificate(issuer, { ...content(publicKeyInfo), subjectPublicKeyInfo: publicKeyInfo, serialNumber });
+        const der = await issueCertificate(issuer, { ...content(publicKeyInfo), subjectPublicKeyInfo: publicKeyInfo, serialNumber });
         const sha1 = createHash('sha1').update(der).digest('hex');
         context.audit.key = sha1;
         context.audit.digests.push(`sha256:${createHash('sha256').update(der).digest('hex')}`);
@@ -139,12 +138,12 @@ export const createCertificate = operation({
           issuers: issuingChainRow(issuer),
         };
       },
-      answer,
-    });
-    const created = await making.catch((error: unknown) => {
+    };
+    try {
+      return await context.keys.create(newKey, answer);
+    } catch (error) {
       throw refusalOfUse(error);
-    });
-    return answer(created);
+    }
   },
 });
 

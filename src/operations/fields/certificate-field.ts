@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { DerError } from '../../asn1/reader.ts';
 import { readCertificates } from '../../certificates/signer-certificate.ts';
 import { LongText } from '../../documents/long-text.ts';
-import { maybeLong } from '../../fields/long-values.ts';
+import { MaybeLong } from '../../fields/long-values.ts';
 
 /** X.509 certificates as their DER: base64 of one, or PEM text with at least one. In a big body it may come as LongText like any string. */
-export const CertificatesField = maybeLong().transform((text, context): readonly Uint8Array[] => {
+export const CertificatesField = MaybeLong.transform((text, context): readonly Uint8Array[] => {
   try {
     return readCertificates(text instanceof LongText ? bytesOfLong(text) : bytesOf(text));
   } catch (error) {

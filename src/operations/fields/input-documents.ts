@@ -40,6 +40,13 @@ export type InputDocumentField = z.output<typeof InputDocumentField>;
 /** The configuration says how many are taken (`limits.documentsMax`); this is what it can say at most. */
 export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document').max(documentsAbsoluteMax);
 
+/** One document more than allowed tells as much as a million: the others are not looked at. */
+export function withFewDocuments(body: Readonly<Record<string, unknown>>, documentsMax: number): Readonly<Record<string, unknown>> {
+  const { inputDocuments } = body;
+  if (!Array.isArray(inputDocuments) || inputDocuments.length <= documentsMax) return body;
+  return { ...body, inputDocuments: inputDocuments.slice(0, documentsMax + 1) };
+}
+
 /** What the format asked for can use: a digest instead of content, a password that opens the content. */
 interface Allowed {
   readonly digestAllowed: boolean;

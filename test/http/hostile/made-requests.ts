@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { z } from 'zod';
+import { MaybeLong } from '../../../src/fields/long-values.ts';
 import { operations } from '../../../src/operations/table.ts';
 import { paths } from './json-paths.ts';
 
@@ -52,8 +53,9 @@ function fitting(schema: z.core.$ZodType, depth = 0): fc.Arbitrary<unknown> {
   if (schema instanceof z.ZodArray) return fc.array(fitting(schema.element, depth + 1), { minLength: 1, maxLength: 3 });
   if (schema instanceof z.ZodRecord)
     return fc.dictionary(fc.constantFrom('2.5.29.17', '1.2.3', 'x'), fitting(schema.valueType, depth + 1), { maxKeys: 3 });
+  if (schema instanceof z.ZodPipe && schema.in instanceof z.ZodTransform) return fitting(schema.out, depth);
   if (schema instanceof z.ZodPipe)
-    return schema.in instanceof z.ZodString ? fc.oneof(goodBase64, fitting(schema.in, depth)) : fitting(schema.in, depth);
+    return schema.in === MaybeLong ? fc.oneof(goodBase64, fitting(schema.in, depth)) : fitting(schema.in, depth);
   if (schema instanceof z.ZodEnum) return fc.constantFrom(...schema.options);
   if (schema instanceof z.ZodLiteral) return fc.constantFrom(...schema.values);
   if (schema instanceof z.ZodBoolean) return fc.boolean();
