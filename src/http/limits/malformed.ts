@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { breakRequest } from '../body/broken-request.ts';
+import { breakRequest } from '../body/incoming-body.ts';
 import { Problem, problemBody } from '../problem.ts';
 import { apiVersion } from '../send.ts';
 

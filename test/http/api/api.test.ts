@@ -13,6 +13,7 @@ import { StagedNames } from '../../../src/documents/paths/staged-names.ts';
 import { Publications } from '../../../src/documents/publications.ts';
 import { createApi } from '../../../src/http/api/api.ts';
 import { Guard } from '../../../src/http/api/guard.ts';
+import type { RequestServices } from '../../../src/http/api/request-services.ts';
 import { operation, type Context } from '../../../src/operations/operation.ts';
 import { Refusal, resultCodes } from '../../../src/result-codes.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
@@ -73,7 +74,22 @@ async function answerTo(
     log = recordingLog(),
   }: { draining?: boolean; busySeconds?: number; log?: ReturnType<typeof recordingLog> } = {},
 ): Promise<{ status: number; headers: Headers; body: unknown }> {
-  const api = createApi({
+  const limits = LimitsConfig.parse({ jsonBodyMaxBytes: 1000 });
+  const services: RequestServices = {
+    limits,
+    guard: new Guard(limits, threads, () => 'client'),
+    log,
+    draining: () => draining,
+    busySeconds: () => busySeconds,
+    callerOf: async () => Promise.resolve(caller),
+    admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
+    audit: noAudit,
+    publications,
+    keptAnswers: { once: async () => Promise.reject(new Error('the operation takes no Idempotency-Key')) },
+    // The operation of these tests uses nothing of it.
+    context: () => ({ caller }) as unknown as Context,
+  };
+  const paths = {
     operations: [
       operation({
         path: 'pki/test',
@@ -89,20 +105,8 @@ async function answerTo(
     ],
     ftmRoot: '/ftm',
     signRoot: '/sign',
-    guard: new Guard(LimitsConfig.parse({ jsonBodyMaxBytes: 1000 }), threads, () => 'client'),
-    jsonBodyMaxBytes: 1000,
-    documentsMax: 100,
-    log,
-    draining: () => draining,
-    busySeconds: () => busySeconds,
-    callerOf: async () => Promise.resolve(caller),
-    admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
-    audit: noAudit,
-    publications,
-    keptAnswers: { once: async () => Promise.reject(new Error('the operation takes no Idempotency-Key')) },
-    // The operation of these tests uses nothing of it.
-    context: () => ({ caller }) as unknown as Context,
-  });
+  };
+  const api = createApi(paths, () => services);
   const listening = createServer(api);
   server = listening;
   await new Promise<void>((resolve) => {
