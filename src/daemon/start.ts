@@ -1,5 +1,5 @@
 import { reloadBySignal } from '../admin/reload.ts';
-import { openAudit } from '../audit/open-audit.ts';
+import { openAudit, type RunningAudit } from '../audit/open-audit.ts';
 import { checkProfiles } from '../certificates/profile-check.ts';
 import { openAuthorities } from '../certificates/configured-authorities.ts';
 import { ClientRegistry } from '../clients/registry.ts';
@@ -12,12 +12,14 @@ import { createOperationsServer } from '../http/health-listener.ts';
 import { clientOf } from '../http/tls/mtls-listener.ts';
 import { KeptAnswers } from '../idempotency/kept-answers.ts';
 import { tokenMacOfKeptAnswers } from '../idempotency/token-key.ts';
+import type { Keyring } from '../keys/keyring.ts';
 import { operations } from '../operations/table.ts';
 import { Draining } from '../service/draining.ts';
 import { listenFds } from '../service/listen-fds.ts';
-import { serviceManager } from '../service/service-manager.ts';
+import { serviceManager, type ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';
 import { Sessions } from '../signatures/sessions/sessions.ts';
+import type { StateStore } from '../state/state-store.ts';
 import { openStateStore } from '../state/threaded-store.ts';
 import { auditMetrics } from '../telemetry/audit-metrics.ts';
 import { authorityMetrics } from '../telemetry/authority-metrics.ts';
@@ -28,6 +30,7 @@ import { Metrics } from '../telemetry/metrics.ts';
 import { processMetrics } from '../telemetry/process-metrics.ts';
 import { requestMetrics } from '../telemetry/request-metrics.ts';
 import { WorkThreads } from '../threads/work-threads.ts';
+import type { TokenClient } from '../token/client/token-client.ts';
 import { heldHangUps, openAdministration } from './administration.ts';
 import { listenAll, openApiListener, watchServers } from './listeners.ts';
 import { openDocuments } from './open-documents.ts';
@@ -48,11 +51,36 @@ interface Start {
   readonly parts: Parts;
 }
 
+/** What the start of every part can use. */
+interface Base extends Start {
+  readonly startedAt: Date;
+  readonly manager: ServiceManager;
+  /** Those that the service manager holds. */
+  readonly sockets: ReadonlyMap<string, number>;
+  /** Holds the configuration in force. Parts that change with it join. */
+  readonly reloader: Reloader;
+  readonly draining: Draining;
+  readonly metrics: Metrics;
+  readonly store: StateStore;
+}
+
+/** What listeners and administration are made with. */
+interface OpenedServices {
+  readonly token: TokenClient;
+  readonly clients: ClientRegistry;
+  readonly keys: Keyring;
+  readonly audit: RunningAudit;
+  readonly published: PublishedServices;
+  readonly guard: Guard;
+  readonly services: ServicesInForce;
+}
+
 /**
- * Starts the service: opens its parts in order, each from those before it, and returns once it serves.
+ * Starts the service: opens its parts in order, each with those before it, and returns once it serves.
  * @throws {ConfigError} @throws {HostRefusedError} @throws {Error} where it cannot
  */
-export async function startService({ config, configPath, log, parts }: Start): Promise<void> {
+export async function startService(start: Start): Promise<void> {
+  const { config, configPath, log, parts } = start;
   const startedAt = new Date();
   const answerHangUps = heldHangUps();
   const manager = serviceManager(process.env, process.pid, (reason) => {
@@ -68,15 +96,18 @@ export async function startService({ config, configPath, log, parts }: Start): P
       else manager.ready(servingStatus(last));
     },
   });
-  const inForce = (): Config => reloader.config;
-  const draining = new Draining();
-  const metrics = new Metrics();
-  const { registry } = metrics;
-
   manager.status('starting: waiting for the token and the state store');
   const store = parts.opened('state store', await openStateStore(config.state, log), async (opened) => opened.close());
-  await standByWhileOlder({ ...{ config, configPath, startedAt, store, log, manager, sockets, draining, metrics, parts } });
+  const base = { ...start, startedAt, manager, sockets, reloader, store, draining: new Draining(), metrics: new Metrics() };
+  await standByWhileOlder(base);
+  const reload = await serve(base, await openServices(base));
+  answerHangUps(reload);
+}
 
+/** Opens all that requests use. */
+async function openServices({ config, configPath, log, parts, store, metrics, reloader, draining }: Base): Promise<OpenedServices> {
+  const { registry } = metrics;
+  const inForce = (): Config => reloader.config;
   const { token, toldToken, outsideUses } = await openToken(config, configPath, { parts, store, metrics, log });
   const authorities = await openAuthorities(toldToken, config.certificateAuthorities);
   checkProfiles(config.tenants, authorities);
@@ -124,7 +155,14 @@ export async function startService({ config, configPath, log, parts }: Start): P
     registry,
     () => new Map([...services.authorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
   );
+  return { token, clients, keys, audit, published, guard, services };
+}
 
+/** Opens the listeners and the admin socket, and has the service stopped at signals. Returns what reloads the configuration. */
+async function serve(
+  { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
+  { token, clients, keys, audit, published, guard, services }: OpenedServices,
+): Promise<() => void> {
   const { signRoot, ftmRoot } = config.paths;
   const api = createApi({ operations, signRoot, ftmRoot }, () => services.requests);
   const isRegistered = (spki: string): boolean => clients.knows(spki);
@@ -144,7 +182,7 @@ export async function startService({ config, configPath, log, parts }: Start): P
   watchServers(servers, { draining, parts });
   const administration = {
     ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
-    config: inForce,
+    config: () => reloader.config,
   };
   const adminSocket = await openAdministration(config.admin, administration, parts);
   const vitalSigns = [
@@ -156,14 +194,13 @@ export async function startService({ config, configPath, log, parts }: Start): P
   });
   stopAtSignals({
     ...{ log, manager, watchdog, draining, parts },
-    drainSeconds: () => inForce().limits.drainSeconds,
+    drainSeconds: () => reloader.config.limits.drainSeconds,
     endAdministration: async () => adminSocket.close(),
   });
-  const addresses = await listenAll(servers, config.listeners, sockets);
-  answerHangUps(() => void reloadBySignal(administration));
-  log.info('ready', addresses);
+  log.info('ready', await listenAll(servers, config.listeners, sockets));
   watchdog.start();
   manager.ready(servingStatus(reloader.last));
+  return () => void reloadBySignal(administration);
 }
 
 function servingStatus(last: LastReload | undefined): string {

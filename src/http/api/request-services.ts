@@ -28,13 +28,13 @@ export interface RequestServices {
   /** The file transfer store, if there is one. */
   readonly transfers?: TransferStore | undefined;
   /** Whether the service is shutting down and refuses new work. */
-  draining(): boolean;
+  readonly draining: () => boolean;
   /** Seconds after which a retry makes sense, while the token could not serve a new request in time. */
-  busySeconds(): number | undefined;
+  readonly busySeconds: () => number | undefined;
   /** Returns the registered client behind a connection. */
-  callerOf(request: IncomingMessage): Promise<Caller | undefined>;
+  readonly callerOf: (request: IncomingMessage) => Promise<Caller | undefined>;
   /** Admits a request of a client. Revoking the client waits for the end of the admission; `cut` ends its connection. */
-  admit(caller: Caller, role: Role, cut: () => void): Admission;
+  readonly admit: (caller: Caller, role: Role, cut: () => void) => Admission;
   /** Returns what an operation may use for a request of this caller. */
-  context(caller: Caller, audit: AuditDetails, deliveries: Deliveries): Context;
+  readonly context: (caller: Caller, audit: AuditDetails, deliveries: Deliveries) => Context;
 }

@@ -17,7 +17,7 @@ interface DocumentedPaths {
 
 interface PageServices {
   readonly limits: PageLimits;
-  callerOf(request: IncomingMessage): Promise<Caller | undefined>;
+  readonly callerOf: (request: IncomingMessage) => Promise<Caller | undefined>;
 }
 
 /** `/openapi.json` and `/docs`, for registered clients (contract §1). The page shows the limits in force. */

@@ -3,7 +3,7 @@ import type { Server } from 'node:https';
 import type { LimitsConfig } from '../../config/limits-config.ts';
 import type { MalformedRequests } from '../limits/malformed.ts';
 
-/** How exact the time-outs of requests are. */
+/** How often the time-outs of requests are checked. */
 const checkingMs = 500;
 
 /** Time-outs and bounds of the listener (docs/operating.md, Limits). Before it listens. */
@@ -18,7 +18,7 @@ export function limitServer(server: Server, limits: LimitsConfig, listener: Requ
   // Options of the constructor, read when it starts to listen and with each request.
   Object.assign(server, { connectionsCheckingInterval: checkingMs, requireHostHeader: false });
   malformed.watch(server);
-  // Who expects "100 Continue" gets it when its body is wanted, or another answer.
+  // A client that expects "100 Continue" gets it when its body is wanted, or another answer.
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
 }

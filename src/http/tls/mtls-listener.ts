@@ -19,7 +19,7 @@ import { readTlsMaterial } from './material.ts';
 import { Refusals } from './refusals.ts';
 import { ReloadableTls } from './reload.ts';
 
-/** The API's listener: the server, its TLS files, and whom it refused. */
+/** The API's listener: the server, its TLS files, and its refusals. */
 export interface ApiListener {
   readonly server: Server;
   readonly tls: ReloadableTls;
@@ -32,7 +32,7 @@ export interface ApiListener {
 export interface Witnesses {
   readonly log: Logger;
   readonly audit: Pick<Audit, 'refuseClient'>;
-  /** Answers what is no HTTP. */
+  /** Answers what is not HTTP. */
   readonly malformed: MalformedRequests;
   /** Told of each refusal by its code. */
   readonly refused?: (code: string) => void;
@@ -42,26 +42,26 @@ export interface Witnesses {
 
 const maxHeaderBytes = 16 * 1024;
 
-/** What a connection is closed for where there is no room for it. */
+/** Why a connection is closed for want of room. */
 const crowds: Readonly<Record<Crowd, string>> = {
   all: 'more connections than limits.connectionsMax',
   unadmitted: 'more connections without a registered client than limits.connectionsMaxUnadmitted',
   address: 'more connections without a registered client than limits.connectionsMaxUnadmittedPerAddress',
 };
 
-/** The client behind a request, if it is registered now. Connections outlive registrations. */
+/** Returns the client behind a request, if it is registered now. Connections outlive registrations. */
 export async function callerOf(request: IncomingMessage, clients: ClientRegistry): Promise<Caller | undefined> {
   const spki = spkiBehind(request.socket);
   return spki === undefined ? undefined : clients.find(spki);
 }
 
-/** What tells the client of a connection from others, whether it is registered or not. */
+/** Returns what tells the client of a connection from others, whether it is registered or not. */
 export function clientOf(request: IncomingMessage): string {
   return spkiBehind(request.socket) ?? '';
 }
 
 /**
- * The API listener: a valid client certificate before any HTTP, and at every request. Whom it refuses goes to the audit log.
+ * Makes the API listener: it wants a valid client certificate before any HTTP, and at every request. Refusals go to the audit log.
  * @throws {TlsMaterialError} for files that cannot be used
  */
 export function createApiListener(
@@ -86,7 +86,7 @@ export function createApiListener(
   const settle = (socket: Socket): void => {
     connections.settle(socket, isRegistered(spkiBehind(socket) ?? ''));
   };
-  /** A connection goes on only while its certificate is good: it is closed without an answer once it is not. */
+  /** A connection goes on only while its certificate is valid; then it is closed without an answer. */
   const maySpeak = (socket: Socket): boolean => {
     const reason = trust.recheck(socket);
     if (reason === undefined) {
@@ -123,7 +123,7 @@ export function createApiListener(
     socket.destroy();
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-    // Who only knocks and leaves is nobody's client: health checks of a load balancer do.
+    // A connection that sends nothing is no client: health checks of a load balancer do that.
     if (error.code !== 'ECONNRESET') refusals.refuse(`TLS handshake: ${handshakeFault(error)}`, socket.remoteAddress);
     socket.destroy();
   });
@@ -149,7 +149,7 @@ async function connectionsOf(server: Server): Promise<number> {
   });
 }
 
-/** OpenSSL's or Node's name of the fault: a fixed text, whatever the client sent. */
+/** Returns OpenSSL's or Node's name of the fault: a fixed text, whatever the client sent. */
 function handshakeFault({ code }: NodeJS.ErrnoException): string {
   return code !== undefined && /^[A-Z][A-Z0-9_]{2,79}$/.test(code) ? code : 'failed';
 }

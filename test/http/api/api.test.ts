@@ -128,17 +128,14 @@ describe('how an operation ends', () => {
       return Promise.resolve({ made: 'for nobody' });
     });
     isRegistered = true;
-    expect([status, body]).toEqual([
-      403,
-      expect.objectContaining({ detail: expect.stringContaining('not registered any more') as string }),
-    ]);
+    expect([status, body]).toEqual([403, expect.objectContaining({ detail: expect.stringContaining('no longer registered') as string })]);
     expect(JSON.stringify(body)).not.toContain('made');
   });
 
   it('503 with Retry-After before anything else is looked at, while more waits for the token than it serves in time', async () => {
     const { status, headers, body } = await answerTo(async () => Promise.reject(new Error('must not run')), { busySeconds: 7 });
     expect([status, headers.get('retry-after')]).toEqual([503, '7']);
-    expect(body).toMatchObject({ status: 503, detail: 'more requests wait for the token than it can serve in time' });
+    expect(body).toMatchObject({ status: 503, detail: 'more requests are waiting for the token than it can serve in time' });
   });
 
   it('503 with Retry-After where the queue filled up after that', async () => {
