@@ -55,7 +55,7 @@ export function ocsp(find: (authority: string) => Responder | undefined, answere
 const ownHeaders = ['X-API-Version', apiVersion];
 const typeHeaders = ['Content-Type', 'application/ocsp-response', 'X-Content-Type-Options', 'nosniff'];
 
-/** RFC 5019 §6.2: what caches need, for an answer to GET that others may have as well. */
+/** The headers that caches need for an answer to GET that others may have too (RFC 5019 §6.2). */
 function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: OcspAnswer): void {
   const { der, cacheable } = answer;
   const end = request.method === 'HEAD' ? undefined : der;

@@ -5,13 +5,12 @@ import type { Audit } from '../../audit/audit.ts';
 import type { Caller } from '../../clients/caller.ts';
 import type { ClientRegistry } from '../../clients/registry.ts';
 import type { Config } from '../../config/config.ts';
-import { unadmittedMax } from '../../config/limits-config.ts';
+import { unadmittedMax, type LimitsConfig } from '../../config/limits-config.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { ConnectionTrust, spkiBehind } from './connection-trust.ts';
 import { ClientConnections } from '../limits/connections/client-connections.ts';
 import type { Crowd } from '../limits/connections/places.ts';
 import { networks } from '../limits/connections/source-address.ts';
-import { limitServer } from './limited-server.ts';
 import type { MalformedRequests } from '../limits/malformed.ts';
 import { withFewAhead } from '../limits/requests-ahead.ts';
 import { GuardedServer } from './guarded-server.ts';
@@ -41,6 +40,8 @@ export interface Witnesses {
 }
 
 const maxHeaderBytes = 16 * 1024;
+/** How often the time-outs of requests are checked. */
+const checkingMs = 500;
 
 /** Why a connection is closed for want of room. */
 const crowds: Readonly<Record<Crowd, string>> = {
@@ -138,6 +139,23 @@ export function createApiListener(
     connections: async () => connectionsOf(server),
     unadmittedConnections: () => connections.unadmitted,
   };
+}
+
+/** Sets the time-outs and bounds of the listener (docs/operating.md, Limits), before it listens. */
+function limitServer(server: Server, limits: LimitsConfig, listener: RequestListener, malformed: MalformedRequests): void {
+  server.headersTimeout = 1000 * limits.headersTimeoutSeconds;
+  server.requestTimeout = 1000 * limits.requestTimeoutSeconds;
+  server.keepAliveTimeout = 1000 * limits.keepAliveTimeoutSeconds;
+  server.timeout = 1000 * limits.stalledTimeoutSeconds;
+  server.maxRequestsPerSocket = 0;
+  // Their bytes are limited; beyond a number Node would leave headers out without a word.
+  server.maxHeadersCount = 0;
+  // Options of the constructor, read when it starts to listen and with each request.
+  Object.assign(server, { connectionsCheckingInterval: checkingMs, requireHostHeader: false });
+  malformed.watch(server);
+  // A client that expects "100 Continue" gets it when its body is wanted, or another answer.
+  server.on('checkContinue', listener);
+  server.on('checkExpectation', listener);
 }
 
 async function connectionsOf(server: Server): Promise<number> {
