@@ -70,14 +70,14 @@ export function refuseContentEncoding(request: IncomingMessage, body: 'body' | '
 }
 
 export function bodyTooLarge(maxBytes: number): Problem {
-  return tooLarge('body', maxBytes);
+  return tooMuch('body', maxBytes);
 }
 
 export function fileTooLarge(maxBytes: number): Problem {
-  return tooLarge('file', maxBytes);
+  return tooMuch('file', maxBytes);
 }
 
 /** The rest is not read, so the connection cannot go on. */
-function tooLarge(what: 'body' | 'file', maxBytes: number): Problem {
+function tooMuch(what: 'body' | 'file', maxBytes: number): Problem {
   return new Problem(413, `the ${what} must not exceed ${maxBytes} bytes`, { headers: { Connection: 'close' } });
 }
