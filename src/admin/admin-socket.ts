@@ -21,6 +21,7 @@ export class AdminSocket {
   readonly #server: Server;
   /** Those that have not said their command. */
   readonly #waiting: ReadonlySet<Socket>;
+  #closing: Promise<void> | undefined;
 
   private constructor(path: string, server: Server, waiting: ReadonlySet<Socket>) {
     this.#path = path;
@@ -49,6 +50,11 @@ export class AdminSocket {
 
   /** Finishes the commands that run. */
   async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#server.close(() => {
         resolve();

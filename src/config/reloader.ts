@@ -20,9 +20,8 @@ export interface LastReload {
 export interface ReloaderOptions {
   readonly path: string;
   readonly initial: Config;
-  readonly participants: readonly Participant[];
-  /** Told when a reload begins, and when it ends, however it ends. */
-  announce(state: 'reloading' | 'ready'): void;
+  /** Told when a reload begins, and when it ends, however it ends; `last` is how. */
+  announce(state: 'reloading' | 'ready', last: LastReload | undefined): void;
 }
 
 /**
@@ -31,6 +30,7 @@ export interface ReloaderOptions {
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
+  readonly #participants: Participant[] = [];
   #config: Config;
   #last: LastReload | undefined;
   #running: Promise<unknown> = Promise.resolve();
@@ -40,7 +40,12 @@ export class Reloader {
     this.#config = options.initial;
   }
 
-  /** The valid configuration. */
+  /** Has a part take part in every reload from now on. Parts switch in the order in which they joined. */
+  join(participant: Participant): void {
+    this.#participants.push(participant);
+  }
+
+  /** The configuration in force. */
   get config(): Config {
     return this.#config;
   }
@@ -57,27 +62,27 @@ export class Reloader {
   }
 
   async #reload(): Promise<readonly string[]> {
-    this.#options.announce('reloading');
+    this.#options.announce('reloading', this.#last);
     try {
       const next = loadConfig(this.#options.path);
       const changed = changedMembers(this.#config, next);
       checkChangeable(changed, this.#options.path);
       const switches = await this.#prepare(next);
-      for (const change of switches) change();
       this.#config = next;
+      for (const change of switches) change();
       this.#last = { at: Date.now(), faults: [] };
       return changed;
     } catch (error) {
       this.#last = { at: Date.now(), faults: textOf(error).split('\n') };
       throw error;
     } finally {
-      this.#options.announce('ready');
+      this.#options.announce('ready', this.#last);
     }
   }
 
   /** All are asked, so that the operator reads every fault at once. */
   async #prepare(next: Config): Promise<Switch[]> {
-    const prepared = await Promise.allSettled(this.#options.participants.map(async (participant) => participant.prepare(next)));
+    const prepared = await Promise.allSettled(this.#participants.map(async (participant) => participant.prepare(next)));
     const faults = prepared.flatMap((one) => (one.status === 'rejected' ? [`${this.#options.path}: ${textOf(one.reason)}`] : []));
     if (faults.length > 0) throw new ConfigError(faults.join('\n'));
     return prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));

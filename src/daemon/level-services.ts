@@ -6,26 +6,26 @@ import { pathCertificate, type PathCertificate } from '../x509/path/path-certifi
 import type { Caller } from '../clients/caller.ts';
 import { certificatesIn } from '../x509/pem.ts';
 import { ConfigError, type Config } from '../config/config.ts';
+import type { OutgoingRequest } from '../outgoing/exchange.ts';
 import { OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import { RevocationSources, type OwnAuthority } from '../revocation/revocation-data.ts';
 import { Levels, type LevelServices } from '../signatures/levels/level-order.ts';
 import type { OutgoingEnd } from '../telemetry/outgoing-metrics.ts';
 import type { TimeStampAuthority } from '../timestamp/time-stamp-authority.ts';
 import { TimeStampClient } from '../timestamp/time-stamp-client.ts';
-import { outgoingEnd } from './outgoing-end.ts';
 
-/** What the service itself has, so that it is not asked by HTTP. */
+/** The service's own authorities and their services, which signatures use without HTTP. */
 export interface OwnServices {
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
   readonly crls: Pick<CrlPublishers, 'madeSince'>;
   readonly ocspResponders: Pick<OcspResponders, 'find'>;
-  /** The time-stamp authority, where there is one at the moment. */
+  /** Returns the time-stamp authority, if there is one now. */
   readonly timeStampAuthority: () => TimeStampAuthority | undefined;
   /** Told how each request to another server ended. */
   readonly asked: (end: OutgoingEnd) => void;
 }
 
-/** What levels above baseline B are made with under a configuration. @throws {ConfigError} for files that cannot be used */
+/** Makes what levels above baseline B need under a configuration. @throws {ConfigError} for files that cannot be used */
 export function levelServices(config: Config, own: OwnServices): LevelServices {
   const { outgoing, revocation, timeStamps } = config;
   const { certificateAuthority, totalSeconds } = outgoing;
@@ -58,7 +58,7 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
   };
 }
 
-/** How a caller reaches levels above baseline B: by the rules of the tenant, and with its share of the connections to other servers. */
+/** Returns the levels above baseline B for a caller: by the rules of its tenant, and with the tenant's share of the connections to other servers. */
 export function tenantLevels(services: LevelServices, { tenants }: Pick<Config, 'tenants'>, { tenant }: Pick<Caller, 'tenant'>): Levels {
   const { timeStampsFromAnyRoot: anyRoot = false, allowSha1 = false } = tenants[tenant] ?? {};
   const http = services.http.ofTenant(tenant);
@@ -66,7 +66,7 @@ export function tenantLevels(services: LevelServices, { tenants }: Pick<Config, 
   return new Levels(own, { anyRoot, allowSha1 });
 }
 
-/** The own authority of an issuer: that of its name and key. */
+/** Finds the own authority of an issuer by name and key. */
 function ownAuthorities(
   { certificateAuthorities }: Config,
   { authorities, crls, ocspResponders }: OwnServices,
@@ -113,4 +113,23 @@ function readText(name: string, file: string): string {
   } catch (error) {
     throw new ConfigError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/** Describes the end of a request to another server, for metrics and the log. */
+export function outgoingEnd(asked: OutgoingRequest, failure: Error | undefined): OutgoingEnd {
+  const of = { kind: kindOf(asked), host: asked.url.host };
+  if (failure === undefined) return { ...of, outcome: 'answered' };
+  return { ...of, outcome: isAbandoned(asked) ? 'abandoned' : 'failed', why: failure.message };
+}
+
+/** Tells the kinds apart by what is sent: CRLs are fetched, the others are asked. */
+function kindOf({ method, headers = {} }: OutgoingRequest): OutgoingEnd['kind'] {
+  if (method === 'GET') return 'CRL';
+  return headers['Content-Type'] === 'application/timestamp-query' ? 'time-stamp' : 'OCSP';
+}
+
+/** Whether the asking side gave up before a time-out. */
+function isAbandoned({ signal }: OutgoingRequest): boolean {
+  const reason: unknown = signal?.aborted === true ? signal.reason : undefined;
+  return reason !== undefined && !(reason instanceof DOMException && reason.name === 'TimeoutError');
 }

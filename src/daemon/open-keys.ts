@@ -8,6 +8,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { keyOptions, poolTargets } from './key-options.ts';
+import type { Parts } from './parts.ts';
 
 interface Tools {
   readonly store: StateStore;
@@ -18,13 +19,13 @@ interface Tools {
   readonly log: Logger;
 }
 
-/** The keys of all tenants. What an earlier run left open is finished, and keys are made ahead from now on. `valid`: the configuration at the moment. */
-export async function openKeys({ store, token, isTokenBusy, threads, metrics, log }: Tools, valid: () => Config): Promise<Keyring> {
+/** Opens the keys of all tenants, and finishes what an earlier run left open. `inForce`: returns the configuration in force. */
+export async function openKeys({ store, token, isTokenBusy, threads, metrics, log }: Tools, inForce: () => Config): Promise<Keyring> {
   const keys = new Keyring(store, token, tokenCustody(token), {
-    ...keyOptions(valid()),
+    ...keyOptions(inForce()),
     log,
     threads,
-    pool: { ...metrics.keyPool(), targets: () => poolTargets(valid()), isTokenBusy, log },
+    pool: { ...metrics.keyPool(), targets: () => poolTargets(inForce()), isTokenBusy, log },
   });
   const { finished, kept } = await keys.recover();
   if (finished > 0) log.warn('finished what an earlier run left open', { keys: finished });
@@ -39,10 +40,18 @@ export async function openKeys({ store, token, isTokenBusy, threads, metrics, lo
       },
     );
   }
+  leftKeyMetrics(metrics.registry, () => keys.destruction.left.length);
+  return keys;
+}
+
+/** From now on keys are made ahead, and what another instance leaves open is finished. */
+export function startKeyUpkeep(keys: Keyring, { parts, log }: { readonly parts: Parts; readonly log: Logger }): void {
   keys.destruction.startSweeping((count) => {
     log.warn('finished what another instance left open', { keys: count });
   });
-  leftKeyMetrics(metrics.registry, () => keys.destruction.left.length);
   keys.startPool();
-  return keys;
+  parts.opened('upkeep of keys', keys, () => {
+    keys.stopPool();
+    keys.destruction.stopSweeping();
+  });
 }

@@ -5,7 +5,7 @@ import { CrlPublishers } from '../certificates/crl/crl-publishers.ts';
 import type { CertificateIssuer } from '../certificates/issue.ts';
 import { OcspResponders } from '../certificates/ocsp/ocsp-responders.ts';
 import type { ResponderTools } from '../certificates/ocsp/responder-keys.ts';
-import { SigningLimit } from '../certificates/ocsp/signing-limit.ts';
+import { SigningLimit, type SigningLimitSettings } from '../certificates/ocsp/signing-limit.ts';
 import { Revocations } from '../certificates/revocations.ts';
 import type { Config } from '../config/config.ts';
 import { ocsp } from '../http/public/ocsp.ts';
@@ -23,7 +23,10 @@ import { timeStampMetrics } from '../telemetry/time-stamp-metrics.ts';
 import type { Token } from '../token/token.ts';
 import { levelServices } from './level-services.ts';
 import { OwnTimeStampAuthority } from './own-time-stamp-authority.ts';
-import { ocspLimits, timeStampLimits } from './strangers-limits.ts';
+
+/** Fewer than the token serves at once, so that callers find it free. */
+const atOnceMax = 4;
+const waitingMax = 100;
 
 type Authorities = ReadonlyMap<string, CertificateIssuer>;
 
@@ -36,7 +39,7 @@ interface Tools {
   readonly log: Logger;
 }
 
-/** What the service publishes of its authorities: CRLs, OCSP answers, certificates, time-stamps. Signatures take of it without HTTP. */
+/** The CRLs, OCSP answers, certificates and time-stamps that the service publishes. Signatures use them without HTTP. */
 export class PublishedServices {
   readonly revocations: Revocations;
   /** Takes part in a reload before the authorities do: their OCSP responders answer for its certificates. */
@@ -93,13 +96,13 @@ export class PublishedServices {
     return new PublishedServices(tools, config, { crls, ocspResponders, timeStampAuthority, stamped });
   }
 
-  /** Goes by these from now on. */
+  /** Uses these from now on. */
   use(authorities: Authorities, { certificateAuthorities }: Config): void {
     void this.#crls.use(authorities, certificateAuthorities);
     void this.#ocspResponders.use(authorities, certificateAuthorities, this.timeStampAuthority.certificates);
   }
 
-  /** What signatures above baseline B are made with under a configuration. @throws {ConfigError} for files that cannot be used */
+  /** Makes what signatures above baseline B need under a configuration. @throws {ConfigError} for files that cannot be used */
   levels(config: Config, authorities: Authorities): LevelServices {
     return levelServices(config, {
       ...{ authorities, crls: this.#crls, ocspResponders: this.#ocspResponders, asked: this.#asked },
@@ -107,7 +110,7 @@ export class PublishedServices {
     });
   }
 
-  /** The public listener; undefined where the configuration has none. */
+  /** Makes the public listener; undefined where the configuration has none. */
   server({ listeners }: Config): Server | undefined {
     if (listeners.public === undefined) return undefined;
     const closed = publicListenerMetrics(this.#registry);
@@ -122,4 +125,14 @@ export class PublishedServices {
     await this.#crls.stop();
     await this.#ocspResponders.stop();
   }
+}
+
+/** How much of the token strangers may use for OCSP answers. */
+function ocspLimits({ listeners }: Pick<Config, 'listeners'>): SigningLimitSettings {
+  return { signaturesPerSecond: listeners.public?.ocspSignaturesPerSecond ?? 1, atOnceMax, waitingMax };
+}
+
+/** How much of the token strangers may use for time-stamps. */
+function timeStampLimits({ listeners }: Pick<Config, 'listeners'>): SigningLimitSettings {
+  return { signaturesPerSecond: listeners.public?.timeStampsPerSecond ?? 1, atOnceMax, waitingMax };
 }

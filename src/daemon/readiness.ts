@@ -1,34 +1,49 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RunningAudit } from '../audit/open-audit.ts';
+import type { Health } from '../http/health-listener.ts';
+import type { ReloadableTls } from '../http/tls/reload.ts';
+import type { Draining } from '../service/draining.ts';
 import type { StateStore } from '../state/state-store.ts';
+import type { TokenClient } from '../token/client/token-client.ts';
 import { keyTrial } from '../token/key-id.ts';
+import type { PublishedServices } from './published-services.ts';
+import type { ServicesInForce } from './services-in-force.ts';
 
 const readinessMs = 2000;
 
-/** What the service stands on, as readiness asks it. */
-export interface Footing {
-  isStopping(): boolean;
-  /** Whose signature shows that the token signs; undefined where no key is configured. */
-  signer(): { sign(bytes: Uint8Array): Promise<unknown> } | undefined;
-  /** Why the token that is there is not used. */
-  tokenFault(): string | undefined;
+/** What readiness looks at. */
+interface Looked {
+  readonly draining: Pick<Draining, 'begun'>;
+  readonly token: Pick<TokenClient, 'hostFault'>;
   readonly store: Pick<StateStore, 'run'>;
-  auditWritable(): boolean;
-  listenerFaults(): Readonly<Record<string, string>>;
+  readonly audit: Pick<RunningAudit, 'status'>;
+  /** The signature of one of its authorities shows that the token signs. */
+  readonly services: Pick<ServicesInForce, 'authorities'>;
+  readonly apiTls: Pick<ReloadableTls, 'faults' | 'warnings'>;
+  readonly published: Pick<PublishedServices, 'timeStampAuthority'>;
 }
 
-/** Why no request can be served now, by part; empty where they can. Answers within two seconds, whatever hangs. */
-export async function readinessFaults(footing: Footing): Promise<Record<string, string>> {
-  const faults: Record<string, string> = footing.isStopping() ? { service: 'it stops' } : {};
+export function serviceHealth(looked: Looked): Health {
+  return {
+    ready: async () => readinessFaults(looked),
+    warnings: () => ({ ...looked.apiTls.warnings(), ...looked.published.timeStampAuthority.warnings() }),
+  };
+}
+
+/** Returns by part why no request can be served now; empty if they can. Answers within two seconds, whatever hangs. */
+async function readinessFaults({ draining, token, store, audit, services, apiTls }: Looked): Promise<Record<string, string>> {
+  const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
+  const [signer] = services.authorities.values();
   await Promise.all([
-    inTime(footing.signer()?.sign(keyTrial)).catch(() => {
-      faults['token'] = footing.tokenFault() ?? 'it does not sign';
+    inTime(signer?.sign(keyTrial)).catch(() => {
+      faults['token'] = token.hostFault ?? 'it does not sign';
     }),
-    inTime(footing.store.run('probe')).catch(() => {
+    inTime(store.run('probe')).catch(() => {
       faults['state'] = 'it takes no writes';
     }),
   ]);
-  if (!footing.auditWritable()) faults['audit'] = 'it takes no records';
-  return { ...faults, ...footing.listenerFaults() };
+  if (!audit.status.writable) faults['audit'] = 'it takes no records';
+  return { ...faults, ...apiTls.faults() };
 }
 
 /** Whoever asks whether the service is ready wants to know soon. */

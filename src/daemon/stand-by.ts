@@ -8,17 +8,18 @@ import { createApiListener } from '../http/tls/mtls-listener.ts';
 import { createOperationsServer } from '../http/health-listener.ts';
 import { Problem, sendProblem } from '../http/problem.ts';
 import { createPublicServer } from '../http/public/public-listener.ts';
-import { Draining } from '../service/draining.ts';
-import { addressOf, listen } from '../service/listen.ts';
+import type { Draining } from '../service/draining.ts';
 import type { ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { Metrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { processMetrics } from '../telemetry/process-metrics.ts';
-import { stopService } from './stopping.ts';
+import { listenAll, watchServers } from './listeners.ts';
+import type { Parts } from './parts.ts';
+import { stopAtSignals } from './stopping.ts';
 
-interface Parts {
+interface Start {
   readonly config: Config;
   readonly configPath: string;
   readonly startedAt: Date;
@@ -27,6 +28,9 @@ interface Parts {
   readonly manager: ServiceManager;
   /** Those that the service manager holds. */
   readonly sockets: ReadonlyMap<string, number>;
+  readonly draining: Draining;
+  readonly metrics: Metrics;
+  readonly parts: Parts;
 }
 
 /**
@@ -34,15 +38,15 @@ interface Parts {
  * it, and nothing in it changes, until an operator confirms it. Returns at once where it is not older; else never: the process ends once it is confirmed, and
  * whoever keeps the service running starts the next one, which goes on from there.
  */
-export async function standByWhileOlder(parts: Parts): Promise<void> {
-  const { config, store } = parts;
+export async function standByWhileOlder(start: Start): Promise<void> {
+  const { config, store } = start;
   if (!config.audit.enabled) return;
   const comparison = await compareState(store, config.audit);
-  if (comparison.isOlder) await standBy(parts, comparison);
+  if (comparison.isOlder) await standBy(start, comparison);
 }
 
 async function standBy(
-  { config, configPath, startedAt, store, log, manager, sockets }: Parts,
+  { config, configPath, startedAt, store, log, manager, sockets, draining, metrics, parts }: Start,
   comparison: StateComparison,
 ): Promise<never> {
   const age = ageInWords(comparison);
@@ -61,6 +65,9 @@ async function standBy(
     // Nobody is served, so nobody's place is kept.
     { log, audit: noAudit, malformed, isRegistered: () => false },
   );
+  parts.opened('refusals of the API', apiListener, ({ refusals }) => {
+    refusals.stop();
+  });
   const publicServer =
     config.listeners.public === undefined
       ? undefined
@@ -74,34 +81,26 @@ async function standBy(
           ],
           { closed: () => undefined },
         );
-  const metrics = new Metrics();
   processMetrics(metrics.registry);
   const health = { ready: async () => Promise.resolve({ stateAge: `${age}; ${whatToDo}` }), warnings: () => ({}) };
   const operationsServer = createOperationsServer(health, metrics, config.listeners.operations);
-  const draining = new Draining([apiListener.server, operationsServer, ...(publicServer === undefined ? [] : [publicServer])]);
+  const servers = { api: apiListener.server, operations: operationsServer, public: publicServer };
+  watchServers(servers, { draining, parts });
   const watchdog = new Watchdog(manager, [{ name: 'database thread', check: async () => store.answer() }], (name, reason) => {
     log.error('a part of the service is dead', { name, reason });
   });
-  const context = { store, config, configPath, startedAt, comparison, log, confirmed: () => void stop() };
+  const confirmed = Promise.withResolvers<void>();
+  const context = { store, config, configPath, startedAt, comparison, log, confirmed: confirmed.resolve };
   const adminSocket = await AdminSocket.open(config.admin, log, async (request, uid) => runInStandBy(context, request, uid));
-  const stop = async (): Promise<void> =>
-    stopService({
-      ...{ log, manager, watchdog, draining },
-      drainSeconds: () => config.limits.drainSeconds,
-      endAdministration: async () => adminSocket.close(),
-      closings: [
-        () => {
-          apiListener.refusals.stop();
-        },
-        async () => store.close(),
-      ],
-    });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
-  await listen(apiListener.server, config.listeners.api, sockets.get('api'));
-  await listen(operationsServer, config.listeners.operations, sockets.get('operations'));
-  if (publicServer !== undefined && config.listeners.public !== undefined)
-    await listen(publicServer, config.listeners.public, sockets.get('public'));
-  log.info('waiting for the operator', { operations: addressOf(operationsServer), admin: config.admin.socketPath });
+  parts.opened('admin socket', adminSocket, async () => adminSocket.close());
+  const stop = stopAtSignals({
+    ...{ log, manager, watchdog, draining, parts },
+    drainSeconds: () => config.limits.drainSeconds,
+    endAdministration: async () => adminSocket.close(),
+  });
+  void confirmed.promise.then(stop);
+  const { operations } = await listenAll(servers, config.listeners, sockets);
+  log.info('waiting for the operator', { operations, admin: config.admin.socketPath });
   watchdog.start();
   // It has come as far as it can by itself: whoever started it need not wait.
   manager.ready(`not ready: ${age}`);

@@ -1,36 +1,49 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Draining } from '../service/draining.ts';
 import type { ServiceManager } from '../service/service-manager.ts';
 import type { Watchdog } from '../service/watchdog.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { Parts } from './parts.ts';
 
-/** What the last checkpoint, the token host and the database may take after the last answer. */
+/** How long the last checkpoint, the token host and the database may take to close. */
 const closingSeconds = 10;
 
-export interface Stopping {
+interface Stopping {
   readonly log: Logger;
   readonly manager: ServiceManager;
   readonly watchdog: Watchdog;
   readonly draining: Draining;
   readonly drainSeconds: () => number;
-  /** Takes no further command; resolves when those that run have ended. */
+  /** Accepts no further command; resolves when those that run have ended. */
   readonly endAdministration: () => Promise<void>;
-  /** What is closed once nothing runs any more, in this order. */
-  readonly closings: readonly (() => Promise<void> | void)[];
+  readonly parts: Parts;
 }
 
-/** Ends the service, once: what has come is answered, and then every part is closed. */
-export async function stopService(stopping: Stopping): Promise<void> {
+/** Stops the service, once: requests that have come are answered, then every part is closed. */
+async function stopService(stopping: Stopping): Promise<void> {
   const { log, manager, watchdog, draining } = stopping;
   if (draining.begun) return;
   log.info('stopping', { unanswered: draining.unanswered });
   const drainSeconds = stopping.drainSeconds();
   watchdog.stop();
-  manager.stopping('answering what has come', drainSeconds + closingSeconds);
+  manager.stopping('answering the requests that have come', drainSeconds + closingSeconds);
   const administrationEnded = stopping.endAdministration();
   const cutOff = await draining.end(drainSeconds);
   if (cutOff > 0) log.error('requests were cut off', { requests: cutOff });
   await administrationEnded;
-  for (const close of stopping.closings) await close();
+  const areClosed = await stopping.parts.close(log);
   log.info('stopped');
-  process.exit(0);
+  process.exit(areClosed ? 0 : 1);
+}
+
+/** Stops the service at SIGTERM and SIGINT. Before anybody can connect: from then on a stop has something to lose. Returns what stops it. */
+export function stopAtSignals(stopping: Stopping): () => void {
+  const stop = (): void => void stopService(stopping);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  return stop;
+}
+
+/** Closes what a failed start opened, in limited time. */
+export async function closeFailedStart(parts: Parts, log: Logger): Promise<void> {
+  await Promise.race([parts.close(log), delay(1000 * closingSeconds, undefined, { ref: false })]);
 }

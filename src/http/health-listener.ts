@@ -5,14 +5,15 @@ import type { Config } from '../config/config.ts';
 import { Problem, sendProblem } from './problem.ts';
 import { apiVersion } from './send.ts';
 
-/** What readiness asks: each check rejects, or says why not. */
+/** The state of the service. */
 export interface Health {
+  /** Returns by part why it is not ready; empty if it is. */
   ready(): Promise<Readonly<Record<string, string>>>;
-  /** What will make it not ready before long, if nobody does anything, or is ill without making it so. */
+  /** Returns what will make it not ready unless somebody acts, and faults that leave it ready. */
   warnings(): Readonly<Record<string, string>>;
 }
 
-/** What `/metrics` answers. */
+/** The source of `/metrics`. */
 export interface Exposition {
   exposition(): Promise<{ readonly mediaType: string; readonly text: string }>;
 }
@@ -43,7 +44,7 @@ export function createOperationsServer(health: Health, metrics: Exposition, conf
     response.type(mediaType).send(text);
   });
   app.all(['/health/live', '/health/ready', '/metrics'], (_request, response) => {
-    sendProblem(response, new Problem(405, 'this is read with GET', { headers: { Allow: 'GET, HEAD' } }));
+    sendProblem(response, new Problem(405, 'only GET and HEAD are supported', { headers: { Allow: 'GET, HEAD' } }));
   });
   app.use((_request, response) => {
     sendProblem(response, new Problem(404, 'nothing is served at this path'));

@@ -10,8 +10,8 @@ export const apiVersion = '1.0.0';
 const nothing = ["'none'"];
 
 /**
- * The headers of every answer: helmet's and our own. Worked out once, since they never change and setting a dozen headers one by one costs more
- * than parsing the request.
+ * Returns the headers of every answer: helmet's and our own. Computed once, since they never change and setting a dozen headers one by
+ * one costs more than parsing the request.
  */
 function fixedHeaders(styleSrc: readonly string[]): readonly string[] {
   const request = new IncomingMessage(new Socket());
@@ -22,7 +22,7 @@ function fixedHeaders(styleSrc: readonly string[]): readonly string[] {
   return Object.entries(response.getHeaders()).flatMap(([name, value]) => [name, String(value)]);
 }
 
-/** An interface shows no pages. */
+/** The interface shows no pages. */
 const interfaceHeaders = fixedHeaders([]);
 
 /** A page with one style sheet in it, named by its hash (CSP Level 3 §2.3.1). */
@@ -34,7 +34,7 @@ export function pageSender(styleHash: string): (response: ServerResponse, page: 
   };
 }
 
-/** What the logs call the request. */
+/** Returns the header with the request's name in the logs. */
 function requestId(): readonly string[] {
   const known = currentRequest();
   return known === undefined ? [] : ['X-Request-Id', known.request];
@@ -53,7 +53,7 @@ export function send(
   response.writeHead(status, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', length, ...more]).end(body);
 }
 
-/** Begins an answer of a known length and of any media type. */
+/** Begins an answer of a known length and any media type. */
 export function beginAnswer(
   response: ServerResponse,
   { mediaType, bytes, headers }: { readonly mediaType: string; readonly bytes: number; readonly headers: Readonly<Record<string, string>> },
@@ -62,12 +62,12 @@ export function beginAnswer(
   response.writeHead(200, [...interfaceHeaders, ...requestId(), 'Content-Type', mediaType, 'Content-Length', String(bytes), ...more]);
 }
 
-/** 204: done, and nothing to say. */
+/** Sends 204 without a body. */
 export function sendNothing(response: ServerResponse): void {
   response.writeHead(204, [...interfaceHeaders, ...requestId()]).end();
 }
 
-/** What is encrypted at a time. */
+/** How much is encrypted at a time. */
 const sliceBytes = 128 * 1024;
 
 /** Sends an answer of status 200. Long pieces go in slices, as fast as the client takes them: to encrypt all at once would hold up everybody else. */

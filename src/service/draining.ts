@@ -13,26 +13,25 @@ const lastRequestsMs = 1000;
  * sockets held by the service manager, whoever connects after that waits for the next instance.
  */
 export class Draining {
-  readonly #servers: readonly Server[];
+  readonly #servers: Server[] = [];
   readonly #answering = new Set<ServerResponse>();
   #begun = false;
   #refusing = false;
 
-  constructor(servers: readonly Server[]) {
-    this.#servers = servers;
-    for (const server of servers) {
-      // Before the handler, which may send the head of its answer at once.
-      server.prependListener('request', (_request, response) => {
-        this.#answering.add(response);
-        response.once('close', () => {
-          this.#answering.delete(response);
-        });
-        if (this.#begun) response.setHeader('Connection', 'close');
+  /** Counts the requests of a server, and closes it at the end. Before it listens. */
+  watch(server: Server): void {
+    this.#servers.push(server);
+    // Before the handler, which may send the head of its answer at once.
+    server.prependListener('request', (_request, response) => {
+      this.#answering.add(response);
+      response.once('close', () => {
+        this.#answering.delete(response);
       });
-    }
+      if (this.#begun) response.setHeader('Connection', 'close');
+    });
   }
 
-  /** Whether the service stops. */
+  /** Whether the service is shutting down. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -42,7 +41,7 @@ export class Draining {
     return this.#refusing;
   }
 
-  /** Requests that are not answered to their end. */
+  /** Number of requests that are not fully answered. */
   get unanswered(): number {
     return this.#answering.size;
   }

@@ -11,22 +11,24 @@ export interface ListenerGauges {
   revocationListEndsMs(): number | undefined;
 }
 
-export interface ListenerMetrics {
-  /** A client was turned away; `code` is one of a few names of OpenSSL's, Node's and ours. */
-  refused(code: string): void;
-}
-
 const secondsUntil = (momentMs: number): number => Math.round((momentMs - Date.now()) / 1000);
 
-/** Metrics of the API listener: who is refused, how many are connected, when what it stands on ends. */
-export function listenerMetrics(registry: Registry, gauges: ListenerGauges): ListenerMetrics {
-  const registers = [registry];
+/** Counts clients that were refused. The code is one of a few names of OpenSSL's, Node's and ours. */
+export function refusedClientMetrics(registry: Registry): (code: string) => void {
   const refused = new Counter({
     name: 'signetd_clients_refused_total',
     help: 'Connections that were refused before any HTTP, or ended because their certificate was no longer good, by reason.',
     labelNames: ['reason'] as const,
-    registers,
+    registers: [registry],
   });
+  return (code) => {
+    refused.inc({ reason: code });
+  };
+}
+
+/** Metrics of the API listener: how many are connected, and when its certificate and CRLs expire. */
+export function listenerMetrics(registry: Registry, gauges: ListenerGauges): void {
+  const registers = [registry];
   const connections = new Gauge({
     name: 'signetd_api_connections',
     help: 'Open connections of the API listener.',
@@ -61,11 +63,6 @@ export function listenerMetrics(registry: Registry, gauges: ListenerGauges): Lis
     },
   });
   for (const gauge of [connections, unadmitted, certificate, list]) gauge.set(0);
-  return {
-    refused: (code) => {
-      refused.inc({ reason: code });
-    },
-  };
 }
 
 /** Metrics of the public listener. Answers what is to be told of each connection that is closed for want of room. */

@@ -52,7 +52,7 @@ export class Metrics {
     };
   }
 
-  token(gauges: TokenGauges): TokenMetrics {
+  tokenCalls(): TokenMetrics {
     const registers = [this.registry];
     const labelNames = ['operation'] as const;
     const waited = new Histogram({
@@ -75,6 +75,17 @@ export class Metrics {
       labelNames: ['operation', 'outcome'] as const,
       registers,
     });
+    return {
+      served(operation, outcome, waitedMs, tokenMs) {
+        waited.observe({ operation }, seconds(waitedMs));
+        worked.observe({ operation }, seconds(tokenMs));
+        requests.inc({ operation, outcome });
+      },
+    };
+  }
+
+  tokenState(gauges: TokenGauges): void {
+    const registers = [this.registry];
     const ready = new Gauge({
       name: 'signetd_token_ready',
       help: '1 while the token host is connected, else 0.',
@@ -93,12 +104,5 @@ export class Metrics {
     });
     ready.set(0);
     waiting.set(0);
-    return {
-      served(operation, outcome, waitedMs, tokenMs) {
-        waited.observe({ operation }, seconds(waitedMs));
-        worked.observe({ operation }, seconds(tokenMs));
-        requests.inc({ operation, outcome });
-      },
-    };
   }
 }

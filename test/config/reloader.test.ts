@@ -50,9 +50,9 @@ beforeEach(() => {
   reloader = new Reloader({
     path,
     initial: loadConfig(path),
-    participants: [one, other],
     announce: (state) => void announced.push(state),
   });
+  for (const part of [one, other]) reloader.join(part);
 });
 
 describe('a reload', () => {
@@ -91,7 +91,8 @@ describe('a reload', () => {
         throw new Error('at once');
       },
     };
-    const first = new Reloader({ path, initial: loadConfig(path), participants: [throwing, one], announce: () => undefined });
+    const first = new Reloader({ path, initial: loadConfig(path), announce: () => undefined });
+    for (const part of [throwing, one]) first.join(part);
     writeFileSync(path, text(20));
     await expect(first.reload()).rejects.toThrow('at once');
     expect([one.prepared, one.documentsMax]).toEqual([1, 10]);

@@ -28,7 +28,8 @@ beforeEach(async () => {
     arrived();
   };
   server = createServer({ keepAliveTimeout: 60_000 }, handler);
-  draining = new Draining([server]);
+  draining = new Draining();
+  draining.watch(server);
   await listen(server, { host: '127.0.0.1', port: 0 }, undefined);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');

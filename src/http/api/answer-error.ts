@@ -7,7 +7,7 @@ import { storeAway } from './ending-of.ts';
 import type { Guard } from './guard.ts';
 import { Problem, sendProblem } from '../problem.ts';
 
-/** Answers what was thrown before a request had a result. */
+/** Answers an error that was thrown before a request had a result. */
 export function answerError(
   error: unknown,
   { guard, log }: { readonly guard: Guard; readonly log: Logger },
@@ -17,7 +17,7 @@ export function answerError(
   const path = request.url?.split('?', 1)[0] ?? '';
   if (response.headersSent) {
     resultOf(error, path, log);
-    // Half an answer is none.
+    // The client must not take half an answer for a whole one.
     response.destroy();
   } else if (error instanceof Problem) {
     sendEarly(request, response, error, guard);

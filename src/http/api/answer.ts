@@ -11,7 +11,7 @@ export interface ResultValues {
   readonly message: string;
 }
 
-/** The result object in the operation's own spelling (interface, Result object). */
+/** Returns the result object in the operation's own spelling (interface, Result object). */
 export function resultObject(spelling: ResultSpelling, { major, minor, message }: ResultValues): object {
   return spelling === 'resultMajor'
     ? { resultMajor: major, resultMinor: minor, resultMessage: message }
@@ -20,7 +20,7 @@ export function resultObject(spelling: ResultSpelling, { major, minor, message }
 
 export const success: ResultValues = { major: 0, minor: 0, message: 'success' };
 
-/** What an error means to a caller. A defect shows an incident number alone; the log has the rest. */
+/** Returns an error as a caller sees it. An internal error shows only an incident number; the log has the rest. */
 export function resultOf(error: unknown, operation: string, log: Logger): ResultValues {
   if (error instanceof Refusal && error.code !== 'INTERNAL') {
     const { major, minor } = resultCodes[error.code];
@@ -32,7 +32,7 @@ export function resultOf(error: unknown, operation: string, log: Logger): Result
     return { major, minor, message: error instanceof KeyInUse ? error.message : text };
   }
   const incident = randomBytes(6).toString('hex');
-  log.error('a defect', { operation, incident, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  log.error('internal error', { operation, incident, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   const { major, minor, text } = resultCodes.INTERNAL;
   return { major, minor, message: `${text}; incident ${incident}` };
 }

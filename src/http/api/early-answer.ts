@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Problem } from '../problem.ts';
 
-/** So much of a body that nobody wants is read, so that the connection can go on. */
+/** How much of an unwanted body is read, so that the connection can go on. */
 const unwantedMaxBytes = 256 * 1024;
-/** So much is read of a connection that ends with the answer, and for so long at most; of so many connections at a time. */
+/** How much is read of a connection that ends with the answer, for how long, and of how many connections at a time. */
 const drainMaxBytes = 32 * 1024 * 1024;
 const drainMs = 10_000;
 const drainingMax = 64;
-/** How long a client has to take the answer where nothing is read any more. */
+/** How long a client has to read the answer once nothing is read from it. */
 const lingerMs = 1000;
 
 /**
@@ -18,7 +18,7 @@ const lingerMs = 1000;
 export class EarlyAnswers {
   #draining = 0;
 
-  /** The headers of such an answer, which is to be sent at once. */
+  /** Returns the headers of such an answer, which must be sent at once. */
   headers(request: IncomingMessage, { headers }: Problem): Readonly<Record<string, string>> {
     if (request.complete) return headers;
     const { socket } = request;
@@ -45,7 +45,7 @@ export class EarlyAnswers {
     request.on('data', count);
   }
 
-  /** No request that comes after this one is worked on: the connection takes no answer any more. */
+  /** Ends the connection after this answer: no later request on it is served. */
   #end(request: IncomingMessage): void {
     const { socket } = request;
     const isDrained = this.#draining < drainingMax;
@@ -67,7 +67,7 @@ export class EarlyAnswers {
       if (bytes > drainMaxBytes) socket.destroy();
     });
     request.once('end', () => {
-      // It has sent everything, and reads.
+      // The client has sent everything, and reads the answer now.
       socket.pause();
       setTimeout(close, lingerMs).unref();
     });

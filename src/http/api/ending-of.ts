@@ -7,14 +7,14 @@ import { resultOf } from './answer.ts';
 import { Problem } from '../problem.ts';
 import type { Ending } from './recorded.ts';
 
-/** How a request ends that failed with an error. */
+/** Returns how a request that failed with an error ends. */
 export function endingOf(
   error: unknown,
   { path, echo, log }: { readonly path: string; readonly echo: Ending['echo']; readonly log: Logger },
 ): Ending | Problem {
   if (error instanceof Problem) return error;
   if (error instanceof RegistrationEnded) return noLongerRegistered();
-  // Nobody knows a business outcome then.
+  // There is no business outcome to tell.
   if (error instanceof StoreUnavailable) return storeAway(error, path, log);
   if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
   return { result: resultOf(error, path, log), answer: error instanceof Refusal ? error.answer : {}, echo };
@@ -26,11 +26,11 @@ export function storeAway(error: StoreUnavailable, path: string, log: Logger): P
 }
 
 export function overloaded(retryAfterSeconds: number): Problem {
-  return new Problem(503, 'more requests wait for the token than it can serve in time', {
+  return new Problem(503, 'more requests are waiting for the token than it can serve in time', {
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
 }
 
 export function noLongerRegistered(): Problem {
-  return new Problem(403, 'this client certificate is not registered any more, or not for this operation');
+  return new Problem(403, 'this client certificate is no longer registered, or no longer for this operation');
 }

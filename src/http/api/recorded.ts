@@ -8,10 +8,10 @@ import type { RequestMetrics } from '../../telemetry/request-metrics.ts';
 import { resultOf, type ResultValues } from './answer.ts';
 import { Problem } from '../problem.ts';
 
-/** What the audit log keeps of a caller's requestID. */
+/** Length to which the audit log cuts a caller's requestID. */
 const requestIdCharacters = 128;
 
-/** How a request that reached a client and a role ends, problems of HTTP apart. */
+/** The end of a request whose client has the role, apart from problems of HTTP. */
 export interface Ending {
   readonly result: ResultValues;
   readonly answer: object;
@@ -19,7 +19,7 @@ export interface Ending {
 }
 
 export interface Reached {
-  /** What it is called in metrics and in the audit log. */
+  /** Its name in metrics and in the audit log. */
   readonly operation: { readonly path: string };
   readonly caller: Caller;
   readonly address: string | undefined;
@@ -71,7 +71,7 @@ function outcomeOf(ending: Ending | Problem): Outcome {
   return { ...(requestID === undefined ? {} : { requestID }), major, minor };
 }
 
-/** A caller's requestID as the audit log has it. */
+/** Returns a caller's requestID as the audit log has it. */
 export function auditedRequestId({ requestID }: Ending['echo']): string | undefined {
   return requestID?.slice(0, requestIdCharacters).toWellFormed();
 }

@@ -11,13 +11,13 @@ import type { Ending, Reached } from './recorded.ts';
 /** Failures with major 2 that are kept beside successes and major 1 (contract §10): what they say stays true. */
 const keptMinors: ReadonlySet<number> = new Set([202, 204, 205]);
 
-/** 8 to 128 visible ASCII characters, once (contract §10). @throws {Problem} 400 */
+/** Returns the key: 8 to 128 visible ASCII characters, given once (contract §10). @throws {Problem} 400 */
 export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   const values = request.headersDistinct['idempotency-key'];
   if (values === undefined) return undefined;
   const [value] = values;
   if (values.length !== 1 || value === undefined || !/^[\x21-\x7e]{8,128}$/.test(value)) {
-    throw new Problem(400, 'an Idempotency-Key has 8 to 128 visible ASCII characters, and is given once');
+    throw new Problem(400, 'the Idempotency-Key must have 8 to 128 visible ASCII characters and be given once');
   }
   return value;
 }
@@ -30,7 +30,7 @@ export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
   readonly log: Logger;
   /** Names what the request delivers outside of its answer, in the journal of publications. */
   readonly publication: () => string | undefined;
-  /** Waits until it is published. Answers the paths that are others than planned. @throws {NotPublishedYet} */
+  /** Waits until it is published. Returns the paths that differ from those planned. @throws {NotPublishedYet} */
   readonly renamed: (publication: string) => Promise<RenamedPaths>;
 }
 
@@ -86,7 +86,7 @@ export async function repeatable(
 function noRoom({ whose, fullMs }: KeptAnswersFull): Problem {
   const headers = { 'Retry-After': String(Math.max(1, Math.ceil(fullMs / 1000))) };
   const what = whose === 'client' ? "this client's requests with an Idempotency-Key" : 'requests with an Idempotency-Key';
-  const detail = `no more answers to ${what} can be kept now; nothing was done: without the header the request is carried out`;
+  const detail = `no more answers to ${what} can be kept now; nothing was done; a request without the header is carried out`;
   return new Problem(whose === 'client' ? 429 : 503, detail, { headers });
 }
 

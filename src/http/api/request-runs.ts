@@ -38,14 +38,14 @@ export class RequestRuns {
     return deliveries?.needsCommit === true ? deliveries.id : undefined;
   }
 
-  /** Publishes what the request delivers: it has ended well and its record is on the disk. Answers the ending with the paths that the files have. */
+  /** Publishes what a successful request delivers, once its record is on the disk. Returns the ending with the paths of the files. */
   async publish(ending: Ending): Promise<Ending> {
     let { answer } = ending;
     for (const { deliveries, isDone } of this.#runs) if (isDone) answer = withPaths(answer, await deliveries.publish());
     return answer === ending.answer ? ending : { ...ending, answer };
   }
 
-  /** `outlivesAnswer`: a repetition is answered with what is due, even if this answer does not leave. */
+  /** `outlivesAnswer`: what is due stays, for a repetition, even if this answer does not leave. */
   async end({ outlivesAnswer }: { readonly outlivesAnswer: boolean }, log: Logger): Promise<void> {
     for (const { deliveries } of this.#runs) {
       try {

@@ -1,21 +1,18 @@
 import type { IncomingMessage } from 'node:http';
-import type { TransferStore } from '../../documents/transfer/transfer-store.ts';
-import { isUpload } from '../files/paths.ts';
 import type { Guard } from './guard.ts';
-
-interface Times {
-  readonly guard: Guard;
-  readonly ftmRoot: string;
-  readonly transfers?: Pick<TransferStore, 'config'> | undefined;
-}
+import type { RequestServices } from './request-services.ts';
 
 /**
- * How long a request may take to come: uploads longer than others. The server itself has one time-out for all of them, which is the longest; without uploads that is
- * enough.
+ * Limits how long a request may take to come: uploads longer than others. The server itself has one time-out for all of them, the
+ * longest, which is enough without a transfer store.
  */
-export function limitTime(request: IncomingMessage, { guard, ftmRoot, transfers }: Times): void {
+export function limitTime(
+  request: IncomingMessage,
+  { guard, limits, transfers }: Pick<RequestServices, 'guard' | 'limits' | 'transfers'>,
+  isUpload: boolean,
+): void {
   if (transfers === undefined) return;
-  const seconds = isUpload(request, ftmRoot) ? transfers.config.uploadTimeoutSeconds : guard.limits.requestTimeoutSeconds;
+  const seconds = isUpload ? transfers.config.uploadTimeoutSeconds : limits.requestTimeoutSeconds;
   // Most come whole with their head, and need no timer.
   setImmediate(() => {
     if (!request.complete && !request.destroyed) endAfter(request, seconds, guard);

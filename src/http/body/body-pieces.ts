@@ -1,46 +1,40 @@
 import type { IncomingMessage } from 'node:http';
-import { onBroken } from './broken-request.ts';
-import { Problem } from '../problem.ts';
+import { fileTooLarge, receiveBody } from './incoming-body.ts';
 
-/** So much waits for the disk before the client is asked to wait. */
+/** How much may wait for the disk before reading pauses. */
 const waitingMaxBytes = 1024 * 1024;
 
 /**
- * The body of a request as it comes, in batches: while one is worked on, the next gathers.
+ * Yields the body of a request as it comes, in batches: while one is worked on, the next gathers.
  * @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early or is malformed; 408 where it takes too long
  */
 export async function* bodyPieces(request: IncomingMessage, maxBytes: number): AsyncGenerator<readonly Buffer[], void> {
   let batch: Buffer[] = [];
   let waitingBytes = 0;
-  let length = 0;
   let fault: Error | undefined;
   let isEnded = false;
   let wake: () => void = () => undefined;
-  const fail = (error: Error): void => {
-    fault ??= error;
-    wake();
-  };
-  const endedEarly = (): void => {
-    if (!request.complete) fail(new Problem(400, 'the body ended early'));
-  };
-  request.on('data', (chunk: Buffer) => {
-    length += chunk.length;
-    if (fault !== undefined) return;
-    if (length > maxBytes) {
-      fail(tooLargeFile(maxBytes));
-      return;
-    }
-    batch.push(chunk);
-    waitingBytes += chunk.length;
-    if (waitingBytes >= waitingMaxBytes) request.pause();
-    wake();
-  });
-  request.on('end', () => {
-    isEnded = true;
-    wake();
-  });
-  request.on('close', endedEarly).on('error', endedEarly);
-  onBroken(request, fail);
+  receiveBody(
+    request,
+    { maxBytes, tooLarge: fileTooLarge },
+    {
+      add: (chunk) => {
+        if (fault !== undefined) return;
+        batch.push(chunk);
+        waitingBytes += chunk.length;
+        if (waitingBytes >= waitingMaxBytes) request.pause();
+        wake();
+      },
+      end: () => {
+        isEnded = true;
+        wake();
+      },
+      fail: (error) => {
+        fault ??= error;
+        wake();
+      },
+    },
+  );
   try {
     for (;;) {
       if (fault !== undefined) throw fault;
@@ -64,8 +58,4 @@ export async function* bodyPieces(request: IncomingMessage, maxBytes: number): A
     batch = [];
     request.resume();
   }
-}
-
-export function tooLargeFile(maxBytes: number): Problem {
-  return new Problem(413, `a file has at most ${maxBytes} bytes`, { headers: { Connection: 'close' } });
 }

@@ -2,28 +2,28 @@ import type { IncomingMessage } from 'node:http';
 import type { Ticket } from '../limits/request-quota.ts';
 import type { SharedBody } from '../json/big-json.ts';
 import { sharedMemory } from '../../service/shared-memory.ts';
-import { onBroken } from './broken-request.ts';
+import { announcedLength, bodyTooLarge, receiveBody, refuseContentEncoding } from './incoming-body.ts';
 import { jsonMediaTypeFault } from '../json/json-media-type.ts';
 import { Problem } from '../problem.ts';
 
-/** From here on a body is read outside of the event loop: scanning, parsing and decoding so much costs about a millisecond. */
+/** From this size on a body is read outside of the event loop: scanning, parsing and decoding so much takes about a millisecond. */
 export const bigBodyBytes = 256 * 1024;
 /** A body whose length is not known comes into memory in such pieces. */
 const pieceBytes = 1024 * 1024;
 
-/** Content-Encoding, media type and size, in this order (contract §2). @throws {Problem} 415, 413; 400 for two media types */
+/** Checks Content-Encoding, media type and size, in this order (contract §2). @throws {Problem} 415, 413; 400 for two media types */
 export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): void {
-  if (request.headers['content-encoding'] !== undefined) throw new Problem(415, 'Content-Encoding is not taken: send the body as it is');
+  refuseContentEncoding(request, 'body');
   if ((request.headersDistinct['content-type'] ?? []).length > 1) {
-    throw new Problem(400, 'the header Content-Type is there twice', { headers: { Connection: 'close' } });
+    throw new Problem(400, 'duplicate header: Content-Type', { headers: { Connection: 'close' } });
   }
   const fault = jsonMediaTypeFault(request.headers['content-type'] ?? '');
   if (fault !== undefined) throw new Problem(415, fault);
-  if (announcedLength(request) > maxBytes) throw tooLarge(maxBytes);
+  if (announcedLength(request) > maxBytes) throw bodyTooLarge(maxBytes);
 }
 
 /**
- * The bytes of the body; big ones in memory that threads share.
+ * Returns the bytes of the body; big ones in memory that threads share.
  * @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early or is malformed; 408 where it takes too long; 429 and 503 where
  * there is no memory for it
  */
@@ -31,30 +31,19 @@ export async function readBody(request: IncomingMessage, maxBytes: number, ticke
   const announced = announcedLength(request);
   const body: Collector = announced > bigBodyBytes ? new KnownLength(announced, ticket) : new UnknownLength(ticket, announced);
   return new Promise((resolve, reject) => {
-    let length = 0;
-    let failed = false;
-    const fail = (error: unknown): void => {
-      failed = true;
-      reject(error instanceof Error ? error : new Error(String(error)));
-    };
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (failed) return;
-      try {
-        if (length > maxBytes) throw tooLarge(maxBytes);
-        body.add(chunk);
-      } catch (error) {
-        fail(error);
-      }
-    });
-    request.on('end', () => {
-      if (!failed) resolve(body.whole());
-    });
-    const endedEarly = (): void => {
-      if (!request.complete) fail(new Problem(400, 'the body ended early'));
-    };
-    request.on('close', endedEarly).on('error', endedEarly);
-    onBroken(request, fail);
+    receiveBody(
+      request,
+      { maxBytes, tooLarge: bodyTooLarge },
+      {
+        add: (chunk) => {
+          body.add(chunk);
+        },
+        end: () => {
+          resolve(body.whole());
+        },
+        fail: reject,
+      },
+    );
   });
 }
 
@@ -130,13 +119,4 @@ class UnknownLength implements Collector {
       this.#length += part.length;
     }
   }
-}
-
-function announcedLength(request: IncomingMessage): number {
-  return Number(request.headers['content-length'] ?? 0);
-}
-
-function tooLarge(maxBytes: number): Problem {
-  // The rest of the body is not read, so the connection cannot go on.
-  return new Problem(413, `a body has at most ${maxBytes} bytes`, { headers: { Connection: 'close' } });
 }

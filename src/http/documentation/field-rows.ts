@@ -7,7 +7,7 @@ export interface FieldRow {
   readonly type: string;
   readonly required: boolean;
   readonly description: string;
-  /** What the schema demands beyond the type, in words. */
+  /** The schema's demands beyond the type, in words. */
   readonly limits: readonly string[];
 }
 

@@ -19,14 +19,14 @@ const retryAfter = { 'Retry-After': { description: 'seconds', schema: { type: 'i
 const common = {
   403: problem('The client certificate is not registered, or lacks the role `files`.'),
   405: {
-    ...problem('Another method.'),
+    ...problem('The method is not supported.'),
     headers: { Allow: { description: 'the methods that the path takes', schema: { type: 'string' } } },
   },
-  429: { ...problem('This client sends more than it may.'), headers: retryAfter },
-  503: { ...problem('The service is overloaded or stops.'), headers: retryAfter },
+  429: { ...problem('This client exceeds its limits.'), headers: retryAfter },
+  503: { ...problem('The service is overloaded or shutting down.'), headers: retryAfter },
 };
 const notFound = problem('There is no such file for this tenant: never stored, deleted, or expired.');
-/** A body of any bytes. What is downloaded has no schema: its media type is whatever the uploader said, and its bytes need not be what that promises (OpenAPI 3.1, 4.8.14.2). */
+/** A body of any bytes. A download has no schema: its media type is what the uploader said, and need not be true (OpenAPI 3.1, 4.8.14.2). */
 const bytes: Schema = { type: 'string', format: 'binary' };
 const nameHeader = { description: 'the name of the file, percent-encoded UTF-8', schema: { type: 'string' } };
 const fileID = { name: 'fileID', in: 'path', required: true, description: 'as the upload answered it', schema: { type: 'string' } };

@@ -1,4 +1,4 @@
-/** Markup. A class, so that plain text is never taken for it. */
+/** Markup. A class, so that plain text is never mistaken for it. */
 export class Html {
   readonly markup: string;
 

@@ -9,41 +9,45 @@ import { openApiDocument, operationPaths } from './openapi.ts';
 import { documentationPage, type PageLimits } from './page.ts';
 import { styleHash } from './style-sheet.ts';
 
-export interface DocumentationOptions extends PageLimits {
+interface DocumentedPaths {
   readonly operations: readonly Operation[];
   readonly signRoot: string;
   readonly ftmRoot: string;
-  callerOf(request: IncomingMessage): Promise<Caller | undefined>;
 }
 
-/** `/openapi.json` and `/docs`, for registered clients (contract §1). The page has the limits that are valid now. */
-export function mountDocumentation(app: Express, options: DocumentationOptions, current: () => DocumentationOptions): void {
-  const paths = { operations: operationPaths(options.operations, options.signRoot), files: filePaths(options.ftmRoot) };
+interface PageServices {
+  readonly limits: PageLimits;
+  readonly callerOf: (request: IncomingMessage) => Promise<Caller | undefined>;
+}
+
+/** `/openapi.json` and `/docs`, for registered clients (contract §1). The page shows the limits in force. */
+export function mountDocumentation(app: Express, { operations, signRoot, ftmRoot }: DocumentedPaths, current: () => PageServices): void {
+  const paths = { operations: operationPaths(operations, signRoot), files: filePaths(ftmRoot) };
   const document = openApiDocument(paths.operations, paths.files);
   const json = JSON.stringify(document);
-  const pageWith = (limits: PageLimits): { limits: PageLimits; send: (response: Response) => void } => {
+  const senders = new WeakMap<PageLimits, (response: Response) => void>();
+  const senderOf = (limits: PageLimits): ((response: Response) => void) => {
+    const made = senders.get(limits);
+    if (made !== undefined) return made;
     const page = documentationPage(document, paths, limits);
     const sendPage = pageSender(styleHash(page));
-    return {
-      limits,
-      send: (response) => {
-        sendPage(response, page);
-      },
+    const sender = (response: Response): void => {
+      sendPage(response, page);
     };
+    senders.set(limits, sender);
+    return sender;
   };
-  let made = pageWith(options);
   for (const path of ['/openapi.json', '/docs']) {
     app
       .route(path)
       .get(async (request, response) => {
-        const now = current();
-        if ((await now.callerOf(request)) === undefined) throw new Problem(403, 'this client certificate is not registered');
-        if (made.limits !== now) made = pageWith(now);
-        if (path === '/docs') made.send(response);
+        const { callerOf, limits } = current();
+        if ((await callerOf(request)) === undefined) throw new Problem(403, 'this client certificate is not registered');
+        if (path === '/docs') senderOf(limits)(response);
         else send(response, 200, 'application/json', json);
       })
       .all((_request, response) => {
-        sendProblem(response, new Problem(405, 'this is read with GET', { headers: { Allow: 'GET, HEAD' } }));
+        sendProblem(response, new Problem(405, 'only GET and HEAD are supported', { headers: { Allow: 'GET, HEAD' } }));
       });
   }
 }

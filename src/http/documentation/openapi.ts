@@ -40,12 +40,12 @@ const problemMediaType = 'application/problem+json';
 export const problemStatuses = {
   400: 'The body is not one JSON object that every parser reads alike, or a header is malformed.',
   403: 'The client certificate is not registered, or lacks the role.',
-  405: 'Another method than POST.',
+  405: 'The method is not POST.',
   413: 'The body is too large.',
-  415: 'Another media type than application/json, a charset other than utf-8, or a Content-Encoding.',
+  415: 'The media type is not application/json, the charset is not utf-8, or there is a Content-Encoding.',
   422: 'The Idempotency-Key was used with another body.',
-  429: 'This client sends more than it may.',
-  503: 'The service is overloaded or stops. Nothing was done; try again after Retry-After seconds.',
+  429: 'This client exceeds its limits.',
+  503: 'The service is overloaded or shutting down. Nothing was done; try again after Retry-After seconds.',
 } as const;
 
 /** The operations, below the path prefix. */

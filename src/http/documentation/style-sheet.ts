@@ -30,7 +30,7 @@ ${Array.from({ length: 9 }, (_, depth) => `.fields tr:has(.d${depth}) { padding-
 /** The page's style sheet, as the content of its style element. */
 export const styleSheet = new Html(text);
 
-/** What Content-Security-Policy names it by (CSP Level 3 §2.3.1). */
+/** Returns its name in Content-Security-Policy (CSP Level 3 §2.3.1). */
 export function styleHash(page: string): string {
   const content = /<style>([^]*?)<\/style>/.exec(page)?.[1] ?? '';
   return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { isFileName } from '../../documents/file-name.ts';
 import { MediaType } from '../../fields/values.ts';
-import { tooLargeFile } from '../body/body-pieces.ts';
+import { fileTooLarge, refuseContentEncoding } from '../body/incoming-body.ts';
 import { Problem } from '../problem.ts';
 
-/** What an upload says of itself. */
+/** The headers of an upload. */
 export interface UploadHeaders {
   readonly mediaType: string;
   readonly fileName: string | undefined;
@@ -12,14 +12,14 @@ export interface UploadHeaders {
   readonly announced: number | undefined;
 }
 
-/** Content-Encoding, media type, size, then the name (contract §2). @throws {Problem} 415, 413, 400 */
+/** Checks Content-Encoding, media type, size, then the name (contract §2). @throws {Problem} 415, 413, 400 */
 export function uploadHeaders(request: IncomingMessage, maxBytes: number): UploadHeaders {
   const { headers } = request;
-  if (headers['content-encoding'] !== undefined) throw new Problem(415, 'Content-Encoding is not taken: send the file as it is');
+  refuseContentEncoding(request, 'file');
   const mediaType = headers['content-type'] ?? 'application/octet-stream';
-  if (!MediaType.safeParse(mediaType).success) throw new Problem(415, 'the Content-Type is no media type such as application/pdf');
+  if (!MediaType.safeParse(mediaType).success) throw new Problem(415, 'the Content-Type must be a media type such as application/pdf');
   const announced = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
-  if (announced !== undefined && announced > maxBytes) throw tooLargeFile(maxBytes);
+  if (announced !== undefined && announced > maxBytes) throw fileTooLarge(maxBytes);
   return { mediaType, fileName: fileNameOf(request), announced: headers['transfer-encoding'] === undefined ? (announced ?? 0) : undefined };
 }
 

@@ -3,7 +3,7 @@ const sliceCharacters = 1024 * 1024;
 const alphabet = /^[A-Za-z0-9+/]*$/;
 const lastGroup = /^[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)$/;
 
-/** Whether the characters are canonical base64 (RFC 4648 §4): padded, nothing else in it, no stray bits. */
+/** Whether the characters are canonical base64 (RFC 4648 §4): padded, without other characters, without stray bits. */
 export function isBase64(text: Buffer): boolean {
   if (text.length % 4 !== 0) return false;
   if (text.length === 0) return true;
@@ -15,7 +15,7 @@ export function isBase64(text: Buffer): boolean {
   return true;
 }
 
-/** Puts the bytes that base64 stands for where its characters were, from the start on. Answers how many they are. */
+/** Replaces base64 by the bytes that it stands for, from the start on. Returns their number. */
 export function decodeInPlace(text: Buffer): number {
   let written = 0;
   for (let offset = 0; offset < text.length; offset += sliceCharacters) {

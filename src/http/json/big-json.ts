@@ -6,7 +6,7 @@ import { JsonError, TooManyValues } from './json-scanner.ts';
 import { counted } from '../../service/shared-memory.ts';
 
 const thread: ThreadFunction = { module: moduleFile('./big-json-thread', import.meta.url), name: 'readBigJson', lane: 'parsing' };
-/** Interface, document: content that is text as it is. */
+/** Members whose content is plain text (interface, document). */
 const textMembers = ['plainValue'];
 
 /** A body in memory that threads share. */
@@ -35,7 +35,7 @@ export async function parseBigJson(
     let holder: unknown = result.value;
     for (const step of path.slice(0, -1)) holder = typeof holder === 'object' && holder !== null ? Reflect.get(holder, step) : undefined;
     const last = path.at(-1);
-    if (typeof holder !== 'object' || holder === null || last === undefined) throw new Error('the place of a long text is not there');
+    if (typeof holder !== 'object' || holder === null || last === undefined) throw new Error('the place of a long text is missing');
     Reflect.set(holder, last, new LongText(kind, new Uint8Array(memory, start, length)));
   }
   return result.value;

@@ -6,8 +6,8 @@ const parameter = new RegExp(`[ \\t]*;[ \\t]*(?:(${token})=(${token}|${quoted}))
 const utf8: ReadonlySet<string> = new Set(['utf-8', 'utf8']);
 
 /**
- * What keeps a Content-Type from being that of a JSON body; undefined where nothing does. JSON is UTF-8 (RFC 8259 §8.1): another charset would be another
- * text. Other parameters mean nothing to application/json and are passed over (RFC 2046 §1).
+ * Returns why a Content-Type is not that of a JSON body; undefined if it is. JSON is UTF-8 (RFC 8259 §8.1): another charset would be
+ * another text. Other parameters mean nothing to application/json and are ignored (RFC 2046 §1).
  */
 export function jsonMediaTypeFault(contentType: string): string | undefined {
   const [start = '', name = ''] = essence.exec(contentType) ?? [];
@@ -17,7 +17,8 @@ export function jsonMediaTypeFault(contentType: string): string | undefined {
   for (let found = parameter.exec(contentType); found !== null; found = parameter.exec(contentType)) {
     end = parameter.lastIndex;
     const [, attribute, value = ''] = found;
-    if (attribute?.toLowerCase() === 'charset' && !utf8.has(unquoted(value).toLowerCase())) return 'the charset of a JSON body is utf-8';
+    if (attribute?.toLowerCase() === 'charset' && !utf8.has(unquoted(value).toLowerCase()))
+      return 'the charset of a JSON body must be utf-8';
   }
   return contentType.slice(end).trim() === '' ? undefined : 'the Content-Type of the body has parameters that cannot be read';
 }

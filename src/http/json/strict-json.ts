@@ -17,7 +17,7 @@ export function parseStrictJson(bytes: Buffer, { valuesMax }: JsonLimits): Reado
   return parseScanned(bytes.toString('utf8'));
 }
 
-/** Of a token's header or claims, or of the keys that verify it. */
+/** Limits for a token's header or claims, and for the keys that verify it. */
 const tokenValuesMax = 5000;
 
 /** The same for what a token holds. @throws {JsonError} */
@@ -25,13 +25,13 @@ export function parseTokenJson(bytes: Buffer): Readonly<Record<string, unknown>>
   return parseStrictJson(bytes, { valuesMax: tokenValuesMax });
 }
 
-/** @throws {JsonError} for a byte order mark, and for bytes that are no UTF-8 */
+/** @throws {JsonError} for a byte order mark, and for bytes that are not UTF-8 */
 export function checkEncoding(bytes: Buffer): void {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw new JsonError('a byte order mark', 0);
   if (!isUtf8(bytes)) throw new JsonError('not valid UTF-8', firstBadByte(bytes));
 }
 
-/** The object in a text that the scanner let pass. */
+/** Returns the object in a text that the scanner accepted. */
 export function parseScanned(text: string): Readonly<Record<string, unknown>> {
   const value: unknown = JSON.parse(text);
   if (!isObject(value)) throw new JsonError('not an object', 0);
@@ -42,7 +42,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Doubles as it goes, so that a bad byte at the start is found at once and one at the end in about twice the time of a check. */
+/** Doubles its step, so that a bad byte at the start is found at once, and one at the end in about twice the time of a check. */
 function firstBadByte(bytes: Buffer): number {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let checked = 0;

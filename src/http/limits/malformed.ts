@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { breakRequest } from '../body/broken-request.ts';
+import { breakRequest } from '../body/incoming-body.ts';
 import { Problem, problemBody } from '../problem.ts';
 import { apiVersion } from '../send.ts';
 
-/** What is on the way on one connection: requests come in order, and so do their answers. */
+/** The requests and answers in progress on one connection: both come in order. */
 interface Connection {
   request: IncomingMessage | undefined;
   answers: number;
@@ -24,8 +24,8 @@ const phrases: Readonly<Record<number, string>> = {
 const lingerMs = 5000;
 
 /**
- * Answers bytes that are no HTTP, and requests that take too long. Such an answer is the last of its connection and never comes before, or instead of, the answers
- * to good requests that came earlier.
+ * Answers bytes that are not HTTP, and requests that take too long. Such an answer is the last of its connection, and never comes
+ * before, or instead of, the answers to valid requests that came earlier.
  */
 export class MalformedRequests {
   readonly #connections = new WeakMap<Duplex, Connection>();
@@ -72,7 +72,7 @@ export class MalformedRequests {
     const problem = problemOf(error);
     const { request } = connection;
     if (request !== undefined && !request.complete) {
-      // It is this request's body that breaks off. Who reads it answers; who has answered it already gets no second answer.
+      // This request's body breaks off: its reader answers, unless it has answered already.
       connection.last = (): void => void socket.destroy();
       breakRequest(request, problem);
     } else {
@@ -88,14 +88,14 @@ function problemOf({ code }: NodeJS.ErrnoException): Problem {
   const headers = { Connection: 'close' };
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new Problem(431, 'the head of the request is too large', { headers });
+      return new Problem(431, 'the request head is too large', { headers });
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new Problem(413, 'the extensions of the chunks are too large', { headers });
+      return new Problem(413, 'the chunk extensions are too large', { headers });
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem(408, 'the request took too long to come', { headers });
+      return new Problem(408, 'the request took too long to arrive', { headers });
     case undefined:
     default:
-      return new Problem(400, 'this is no HTTP/1.1 request', { headers });
+      return new Problem(400, 'this is not an HTTP/1.1 request', { headers });
   }
 }
 

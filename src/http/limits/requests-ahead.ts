@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 const aheadMax = 16;
 
 /**
- * A listener that no connection makes work ahead without end: Node reads thousands of requests at once, and their answers wait in memory as long as the client
- * does not read. A connection with more than some ends.
+ * Limits how far a connection makes the listener work ahead: Node reads thousands of requests at once, and their answers wait in
+ * memory as long as the client does not read. A connection with too many ends.
  */
 export function withFewAhead(listener: RequestListener): RequestListener {
   const unanswered = new WeakMap<Duplex, number>();
@@ -14,7 +14,7 @@ export function withFewAhead(listener: RequestListener): RequestListener {
     const { socket } = request;
     const count = (unanswered.get(socket) ?? 0) + 1;
     if (count > aheadMax) socket.destroy();
-    // What was read with the one too many comes all the same, as does what follows a last answer.
+    // Requests that were read together with the one too many still come here, as do those after a last answer.
     if (socket.destroyed || socket.writableEnded) return;
     unanswered.set(socket, count);
     response.once('close', () => {

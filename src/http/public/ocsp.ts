@@ -8,7 +8,7 @@ import type { PublicHandler } from './published-pki.ts';
 import { apiVersion } from '../send.ts';
 import { readShortBody } from '../body/short-body.ts';
 
-/** Who answers OCSP requests. */
+/** The responder of an authority. */
 interface Responder {
   answer(request: Uint8Array): OcspAnswer | Promise<OcspAnswer>;
   answerText(text: string, decode: (text: string) => Uint8Array | undefined): OcspAnswer | Promise<OcspAnswer>;
@@ -41,7 +41,7 @@ export function ocsp(find: (authority: string) => Responder | undefined, answere
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       sendProblem(
         response,
-        new Problem(405, 'this is asked with GET or POST', { headers: { Allow: 'GET, HEAD, POST', Connection: 'close' } }),
+        new Problem(405, 'only GET, HEAD and POST are supported', { headers: { Allow: 'GET, HEAD, POST', Connection: 'close' } }),
       );
       return true;
     }
@@ -55,7 +55,7 @@ export function ocsp(find: (authority: string) => Responder | undefined, answere
 const ownHeaders = ['X-API-Version', apiVersion];
 const typeHeaders = ['Content-Type', 'application/ocsp-response', 'X-Content-Type-Options', 'nosniff'];
 
-/** RFC 5019 §6.2: what caches need, for an answer to GET that others may have as well. */
+/** The headers that caches need for an answer to GET that others may have too (RFC 5019 §6.2). */
 function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: OcspAnswer): void {
   const { der, cacheable } = answer;
   const end = request.method === 'HEAD' ? undefined : der;

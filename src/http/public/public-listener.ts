@@ -14,7 +14,7 @@ const requestSeconds = 10;
 // What comes with the request is not read, so the connection cannot go on.
 const close = { Connection: 'close' };
 
-/** Who is told of the listener's connections. */
+/** Is told of the listener's connections. */
 export interface PublicWitness {
   /** One was closed for want of room. */
   closed(crowd: Crowd): void;
@@ -78,14 +78,14 @@ export function createPublicServer(
         touch(socket);
       });
       const isTaken = pace.take(() => {
-        // Who has gone meanwhile wants no answer.
+        // A client that has gone meanwhile wants no answer.
         if (!response.destroyed) answer(request, response, handlers);
       });
-      if (!isTaken) sendProblem(response, new Problem(503, 'too many requests come', { headers: { 'Retry-After': '5', ...close } }));
+      if (!isTaken) sendProblem(response, new Problem(503, 'too many requests', { headers: { 'Retry-After': '5', ...close } }));
     }),
     mayEnter,
   );
-  // Who does not read the answer keeps no connection.
+  // A client that does not read the answer loses its connection.
   server.timeout = 1000 * (config.idleTimeoutSeconds + requestSeconds);
   return server;
 }

@@ -6,7 +6,7 @@ import { isUnchanged } from './conditional-request.ts';
 import { Problem, sendProblem } from '../problem.ts';
 import { apiVersion } from '../send.ts';
 
-/** What the public listener asks: whether the request is this handler's, which then has answered it. */
+/** Answers the request and returns true, or returns false if the request is not this handler's. */
 export type PublicHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 interface Published {
@@ -31,7 +31,7 @@ export function publishedPki(find: (authority: string) => PublishedAuthority | u
     const authority = find(name);
     if (authority === undefined) return false;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      sendProblem(response, new Problem(405, 'this is read with GET', { headers: { Allow: 'GET, HEAD', Connection: 'close' } }));
+      sendProblem(response, new Problem(405, 'only GET and HEAD are supported', { headers: { Allow: 'GET, HEAD', Connection: 'close' } }));
       return true;
     }
     if (ending === 'cer') {

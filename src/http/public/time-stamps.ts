@@ -29,7 +29,7 @@ export function timeStamps({ authority, limit, failed, log }: TimeStampOptions):
     const own = path.test(request.url ?? '') ? authority() : undefined;
     if (own === undefined) return false;
     if (request.method !== 'POST') {
-      sendProblem(response, new Problem(405, 'this is asked with POST', { headers: { Allow: 'POST', Connection: 'close' } }));
+      sendProblem(response, new Problem(405, 'only POST is supported', { headers: { Allow: 'POST', Connection: 'close' } }));
       return true;
     }
     void readShortBody(request, requestBody).then(
@@ -44,7 +44,7 @@ export function timeStamps({ authority, limit, failed, log }: TimeStampOptions):
     function fail(error: unknown): void {
       if (error instanceof TooManySignatures) {
         failed('tooMany');
-        sendProblem(response, new Problem(503, 'too many time-stamps are asked for', { headers: { 'Retry-After': '1' } }));
+        sendProblem(response, new Problem(503, 'too many time-stamp requests', { headers: { 'Retry-After': '1' } }));
         return;
       }
       failed('systemFailure');

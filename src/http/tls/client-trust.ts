@@ -19,13 +19,13 @@ export type Fault =
   | 'DEPTH_ZERO_SELF_SIGNED_CERT'
   | 'CERT_CHAIN_TOO_LONG';
 
-/** A client's certificate is good until then, as far as is known now; or it is not. */
+/** Until when a client's certificate is valid, as far as is known now; or why it is not. */
 export type Verdict = { readonly fault: Fault } | { readonly goodUntilMs: number };
 
 const maxPathLength = 8;
 
 /**
- * Whom the API listener trusts: the CAs of the clients and their CRLs, as they were read at one moment. TLS has each connection verified by OpenSSL
+ * The clients that the API listener trusts: the CAs of the clients and their CRLs, as they were read at one moment. TLS has each connection verified by OpenSSL
  * once; this judges the same certificates again while the connection lives, when time has passed and when CAs or CRLs were replaced.
  */
 export class ClientTrust {
@@ -42,7 +42,7 @@ export class ClientTrust {
     this.#lists = new Map(ascending?.map((list) => [keyOf(list.authority), list]));
   }
 
-  /** When the first of the CRLs ends; undefined where revocation is not checked. */
+  /** When the first of the CRLs expires; undefined where revocation is not checked. */
   get nextUpdateMs(): number | undefined {
     if (!this.#checksRevocation) return undefined;
     return Math.min(...[...this.#lists.values()].map(({ nextUpdate }) => nextUpdate.getTime()));

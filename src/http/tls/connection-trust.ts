@@ -12,12 +12,12 @@ interface Admitted {
 
 const admitted = new WeakMap<object, Admitted>();
 
-/** The public key behind a connection that was admitted: SHA-256 of its SubjectPublicKeyInfo, hexadecimal. */
+/** Returns the public key behind an admitted connection: SHA-256 of its SubjectPublicKeyInfo, hexadecimal. */
 export function spkiBehind(socket: object): string | undefined {
   return admitted.get(socket)?.spki;
 }
 
-/** Who may speak HTTP: judged when a connection is made, and again for each request on it. */
+/** Decides who may speak HTTP: when a connection is made, and again for each request on it. */
 export class ConnectionTrust {
   #trust: ClientTrust;
 
@@ -30,12 +30,12 @@ export class ConnectionTrust {
     this.#trust = trust;
   }
 
-  /** After the handshake: why the connection is refused; undefined where it is not. */
+  /** Returns after the handshake why the connection is refused; undefined if it is not. */
   admit(socket: TLSSocket): string | undefined {
     const certificate = socket.getPeerX509Certificate();
     if (!(certificate instanceof X509Certificate)) return 'no client certificate';
     const verdict = this.#trust.judge(certificate, Date.now());
-    // Ours first: of several faults OpenSSL tells the last, which may be that a stranger's CA has no CRL here.
+    // Ours first: of several faults OpenSSL reports the last, which may be that a stranger's CA has no CRL here.
     if ('fault' in verdict) return verdict.fault;
     // Node types this as an Error; it is the name of the verification error.
     if (!socket.authorized) return String(socket.authorizationError);
@@ -43,7 +43,7 @@ export class ConnectionTrust {
     return undefined;
   }
 
-  /** At a request: why it is not served; undefined where it is. Two comparisons, unless time ran out or CAs or CRLs were replaced. */
+  /** Returns why a request is not served; undefined if it is. Two comparisons, unless time ran out or CAs or CRLs were replaced. */
   recheck(socket: object): string | undefined {
     const connection = admitted.get(socket);
     if (connection === undefined) return 'not admitted';

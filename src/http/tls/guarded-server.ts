@@ -2,10 +2,10 @@ import { IncomingMessage } from 'node:http';
 import { Server, type ServerOptions } from 'node:https';
 import { Socket } from 'node:net';
 
-/** What tells of HTTP: the request comes first, or an error and its connection. */
+/** Events of HTTP: their first argument is the request, or an error before the connection. */
 const httpEvents: ReadonlySet<unknown> = new Set(['request', 'checkContinue', 'checkExpectation', 'upgrade', 'connect', 'clientError']);
 
-/** Who is asked before a connection goes on. */
+/** Decides whether a connection goes on. */
 export interface Guards {
   /** Whether a new connection may stay; it is closed where not. */
   mayEnter(socket: Socket): boolean;

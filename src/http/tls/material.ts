@@ -9,7 +9,7 @@ import { listPem, readRevocationLists, TlsMaterialError } from './revocation-lis
 
 export type TlsFiles = Pick<Config['listeners']['api'], 'certificate' | 'key' | 'clientCertificateAuthority' | 'clientRevocationLists'>;
 
-/** What the files said at one moment, all of it read and checked. */
+/** The contents of the files at one moment, read and checked. */
 export interface TlsMaterial {
   readonly context: SecureContextOptions;
   readonly certificate: X509Certificate;
@@ -60,7 +60,7 @@ function listsOf(files: TlsFiles, authorities: readonly X509Certificate[]): Sign
   return lists;
 }
 
-/** The CAs of a file; each one's chain to a self-signed one is in it. */
+/** Returns the CAs of a file, which holds the chain of each to a self-signed one. */
 function authoritiesIn(file: string): X509Certificate[] {
   const authorities = certificatesIn(file);
   if (authorities.length === 0) throw new TlsMaterialError(`${file}: there is no certificate in PEM in this file`);

@@ -5,13 +5,12 @@ import type { Audit } from '../../audit/audit.ts';
 import type { Caller } from '../../clients/caller.ts';
 import type { ClientRegistry } from '../../clients/registry.ts';
 import type { Config } from '../../config/config.ts';
-import { unadmittedMax } from '../../config/limits-config.ts';
+import { unadmittedMax, type LimitsConfig } from '../../config/limits-config.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { ConnectionTrust, spkiBehind } from './connection-trust.ts';
 import { ClientConnections } from '../limits/connections/client-connections.ts';
 import type { Crowd } from '../limits/connections/places.ts';
 import { networks } from '../limits/connections/source-address.ts';
-import { limitServer } from './limited-server.ts';
 import type { MalformedRequests } from '../limits/malformed.ts';
 import { withFewAhead } from '../limits/requests-ahead.ts';
 import { GuardedServer } from './guarded-server.ts';
@@ -19,7 +18,7 @@ import { readTlsMaterial } from './material.ts';
 import { Refusals } from './refusals.ts';
 import { ReloadableTls } from './reload.ts';
 
-/** The API's listener: the server, its TLS files, and whom it refused. */
+/** The API's listener: the server, its TLS files, and its refusals. */
 export interface ApiListener {
   readonly server: Server;
   readonly tls: ReloadableTls;
@@ -32,7 +31,7 @@ export interface ApiListener {
 export interface Witnesses {
   readonly log: Logger;
   readonly audit: Pick<Audit, 'refuseClient'>;
-  /** Answers what is no HTTP. */
+  /** Answers what is not HTTP. */
   readonly malformed: MalformedRequests;
   /** Told of each refusal by its code. */
   readonly refused?: (code: string) => void;
@@ -41,27 +40,29 @@ export interface Witnesses {
 }
 
 const maxHeaderBytes = 16 * 1024;
+/** How often the time-outs of requests are checked. */
+const checkingMs = 500;
 
-/** What a connection is closed for where there is no room for it. */
+/** Why a connection is closed for want of room. */
 const crowds: Readonly<Record<Crowd, string>> = {
   all: 'more connections than limits.connectionsMax',
   unadmitted: 'more connections without a registered client than limits.connectionsMaxUnadmitted',
   address: 'more connections without a registered client than limits.connectionsMaxUnadmittedPerAddress',
 };
 
-/** The client behind a request, if it is registered now. Connections outlive registrations. */
+/** Returns the client behind a request, if it is registered now. Connections outlive registrations. */
 export async function callerOf(request: IncomingMessage, clients: ClientRegistry): Promise<Caller | undefined> {
   const spki = spkiBehind(request.socket);
   return spki === undefined ? undefined : clients.find(spki);
 }
 
-/** What tells the client of a connection from others, whether it is registered or not. */
+/** Returns what tells the client of a connection from others, whether it is registered or not. */
 export function clientOf(request: IncomingMessage): string {
   return spkiBehind(request.socket) ?? '';
 }
 
 /**
- * The API listener: a valid client certificate before any HTTP, and at every request. Whom it refuses goes to the audit log.
+ * Makes the API listener: it wants a valid client certificate before any HTTP, and at every request. Refusals go to the audit log.
  * @throws {TlsMaterialError} for files that cannot be used
  */
 export function createApiListener(
@@ -86,7 +87,7 @@ export function createApiListener(
   const settle = (socket: Socket): void => {
     connections.settle(socket, isRegistered(spkiBehind(socket) ?? ''));
   };
-  /** A connection goes on only while its certificate is good: it is closed without an answer once it is not. */
+  /** A connection goes on only while its certificate is valid; then it is closed without an answer. */
   const maySpeak = (socket: Socket): boolean => {
     const reason = trust.recheck(socket);
     if (reason === undefined) {
@@ -123,7 +124,7 @@ export function createApiListener(
     socket.destroy();
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-    // Who only knocks and leaves is nobody's client: health checks of a load balancer do.
+    // A connection that sends nothing is no client: health checks of a load balancer do that.
     if (error.code !== 'ECONNRESET') refusals.refuse(`TLS handshake: ${handshakeFault(error)}`, socket.remoteAddress);
     socket.destroy();
   });
@@ -140,6 +141,23 @@ export function createApiListener(
   };
 }
 
+/** Sets the time-outs and bounds of the listener (docs/operating.md, Limits), before it listens. */
+function limitServer(server: Server, limits: LimitsConfig, listener: RequestListener, malformed: MalformedRequests): void {
+  server.headersTimeout = 1000 * limits.headersTimeoutSeconds;
+  server.requestTimeout = 1000 * limits.requestTimeoutSeconds;
+  server.keepAliveTimeout = 1000 * limits.keepAliveTimeoutSeconds;
+  server.timeout = 1000 * limits.stalledTimeoutSeconds;
+  server.maxRequestsPerSocket = 0;
+  // Their bytes are limited; beyond a number Node would leave headers out without a word.
+  server.maxHeadersCount = 0;
+  // Options of the constructor, read when it starts to listen and with each request.
+  Object.assign(server, { connectionsCheckingInterval: checkingMs, requireHostHeader: false });
+  malformed.watch(server);
+  // A client that expects "100 Continue" gets it when its body is wanted, or another answer.
+  server.on('checkContinue', listener);
+  server.on('checkExpectation', listener);
+}
+
 async function connectionsOf(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.getConnections((error, count) => {
@@ -149,7 +167,7 @@ async function connectionsOf(server: Server): Promise<number> {
   });
 }
 
-/** OpenSSL's or Node's name of the fault: a fixed text, whatever the client sent. */
+/** Returns OpenSSL's or Node's name of the fault: a fixed text, whatever the client sent. */
 function handshakeFault({ code }: NodeJS.ErrnoException): string {
   return code !== undefined && /^[A-Z][A-Z0-9_]{2,79}$/.test(code) ? code : 'failed';
 }

@@ -21,7 +21,7 @@ const cipherSuites = [
 ];
 
 /**
- * What the API speaks: TLS 1.2 and 1.3 (RFC 8446; RFC 9325 §4.2 for 1.2), with forward secrecy and authenticated encryption alone.
+ * The TLS policy of the API: TLS 1.2 and 1.3 (RFC 8446; RFC 9325 §4.2 for 1.2), with forward secrecy and authenticated encryption alone.
  *
  * Nothing is resumed: a resumed session brings the verdict on the client's certificate from its first handshake, when it was not yet revoked. Without
  * tickets, and with no store of sessions, each connection proves anew who it is. Nor is anything renegotiated.

@@ -4,7 +4,7 @@ import type { Logger } from '../../telemetry/log.ts';
 
 const tellSeconds = 60;
 
-/** What the codes of the verification mean; a code that is not here stands for itself. */
+/** The meaning of verification codes; a code that is not here stands for itself. */
 const words: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'the client certificate, or one above it, is not valid yet',
   CERT_HAS_EXPIRED: 'the client certificate, or one above it, has expired',
@@ -28,8 +28,8 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /**
- * Who was turned away and why. The audit log adds up for itself; here the log is spared too: the first of a reason is logged at once, those that follow
- * within the minute in one line at its end. Reasons are few texts of this service, never what a client sent.
+ * Reports refused clients to the audit log and to the log. The first refusal for a reason is logged at once, those that follow within
+ * the minute in one line at its end. Reasons are a few texts of this service, never what a client sent.
  */
 export class Refusals {
   readonly #log: Logger;
@@ -60,7 +60,7 @@ export class Refusals {
     }
   }
 
-  /** Says what is left to say. */
+  /** Logs what is left to log. */
   stop(): void {
     clearInterval(this.#timer);
     this.#tell();

@@ -10,7 +10,7 @@ import { TlsMaterialError } from './revocation-lists.ts';
 
 type ApiListener = Config['listeners']['api'];
 
-/** The TLS side of a listener that runs: what it has in force, and how that is replaced. */
+/** The TLS files that a running listener has in force, and their replacement. */
 export class ReloadableTls {
   readonly #server: Server;
   readonly #connections: ConnectionTrust;
@@ -36,7 +36,7 @@ export class ReloadableTls {
     return this.#inForce.trust.nextUpdateMs;
   }
 
-  /** Why no client, or none of some CA, can be served now. */
+  /** Returns why no client, or none of some CA, can be served now. */
   faults(): Record<string, string> {
     const now = Date.now();
     return {
@@ -47,7 +47,7 @@ export class ReloadableTls {
     };
   }
 
-  /** What will be a fault soon: a certificate or a CRL in the last fifth of its time. */
+  /** Returns what will be a fault soon: a certificate or a CRL in the last fifth of its time. */
   warnings(): Record<string, string> {
     const now = Date.now();
     const { certificate, lists = [] } = this.#inForce;
@@ -90,7 +90,7 @@ function refuseOutdated({ certificate, lists = [] }: TlsMaterial, inForce: reado
     if (list.nextUpdate.getTime() <= now) throw new TlsMaterialError(`${name} expired on ${list.nextUpdate.toISOString()}`);
     if (list.thisUpdate.getTime() > now) throw new TlsMaterialError(`${name} is not valid before ${list.thisUpdate.toISOString()}`);
     const newer = inForce.find((old) => sameAuthority(old.authority, list.authority) && old.thisUpdate > list.thisUpdate);
-    // An older list would make good again who was revoked since.
+    // An older list would accept again a client that was revoked since.
     if (newer !== undefined)
       throw new TlsMaterialError(
         `${name} is of ${list.thisUpdate.toISOString()}: there is one of ${newer.thisUpdate.toISOString()} in force`,

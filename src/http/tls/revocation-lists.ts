@@ -11,7 +11,7 @@ import type { SignedList } from './client-trust.ts';
 /** A file's content is not what it should be. The message names the file. */
 export class TlsMaterialError extends ConfigError {}
 
-/** Hashes that no CRL is trusted with. */
+/** Hashes with which no CRL is trusted. */
 const weakHashes: ReadonlySet<KnownHash> = new Set<KnownHash>(['sha1', 'sha224']);
 
 /** Reads the CRLs in a file's content, in PEM or DER, and verifies each under the CA that it names. @throws {TlsMaterialError} naming the file */
@@ -26,7 +26,7 @@ export function readRevocationLists(content: Buffer, file: string, authorities: 
   });
 }
 
-/** A CRL as OpenSSL takes it. */
+/** Returns a CRL in the form that OpenSSL accepts. */
 export function listPem(der: Uint8Array): string {
   const lines = Buffer.from(der)
     .toString('base64')

@@ -13,6 +13,7 @@ import { StagedNames } from '../../../src/documents/paths/staged-names.ts';
 import { Publications } from '../../../src/documents/publications.ts';
 import { createApi } from '../../../src/http/api/api.ts';
 import { Guard } from '../../../src/http/api/guard.ts';
+import type { RequestServices } from '../../../src/http/api/request-services.ts';
 import { operation, type Context } from '../../../src/operations/operation.ts';
 import { Refusal, resultCodes } from '../../../src/result-codes.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
@@ -73,7 +74,22 @@ async function answerTo(
     log = recordingLog(),
   }: { draining?: boolean; busySeconds?: number; log?: ReturnType<typeof recordingLog> } = {},
 ): Promise<{ status: number; headers: Headers; body: unknown }> {
-  const api = createApi({
+  const limits = LimitsConfig.parse({ jsonBodyMaxBytes: 1000 });
+  const services: RequestServices = {
+    limits,
+    guard: new Guard(limits, threads, () => 'client'),
+    log,
+    draining: () => draining,
+    busySeconds: () => busySeconds,
+    callerOf: async () => Promise.resolve(caller),
+    admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
+    audit: noAudit,
+    publications,
+    keptAnswers: { once: async () => Promise.reject(new Error('the operation takes no Idempotency-Key')) },
+    // The operation of these tests uses nothing of it.
+    context: () => ({ caller }) as unknown as Context,
+  };
+  const paths = {
     operations: [
       operation({
         path: 'pki/test',
@@ -89,20 +105,8 @@ async function answerTo(
     ],
     ftmRoot: '/ftm',
     signRoot: '/sign',
-    guard: new Guard(LimitsConfig.parse({ jsonBodyMaxBytes: 1000 }), threads, () => 'client'),
-    jsonBodyMaxBytes: 1000,
-    documentsMax: 100,
-    log,
-    draining: () => draining,
-    busySeconds: () => busySeconds,
-    callerOf: async () => Promise.resolve(caller),
-    admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
-    audit: noAudit,
-    publications,
-    keptAnswers: { once: async () => Promise.reject(new Error('the operation takes no Idempotency-Key')) },
-    // The operation of these tests uses nothing of it.
-    context: () => ({ caller }) as unknown as Context,
-  });
+  };
+  const api = createApi(paths, () => services);
   const listening = createServer(api);
   server = listening;
   await new Promise<void>((resolve) => {
@@ -124,17 +128,14 @@ describe('how an operation ends', () => {
       return Promise.resolve({ made: 'for nobody' });
     });
     isRegistered = true;
-    expect([status, body]).toEqual([
-      403,
-      expect.objectContaining({ detail: expect.stringContaining('not registered any more') as string }),
-    ]);
+    expect([status, body]).toEqual([403, expect.objectContaining({ detail: expect.stringContaining('no longer registered') as string })]);
     expect(JSON.stringify(body)).not.toContain('made');
   });
 
   it('503 with Retry-After before anything else is looked at, while more waits for the token than it serves in time', async () => {
     const { status, headers, body } = await answerTo(async () => Promise.reject(new Error('must not run')), { busySeconds: 7 });
     expect([status, headers.get('retry-after')]).toEqual([503, '7']);
-    expect(body).toMatchObject({ status: 503, detail: 'more requests wait for the token than it can serve in time' });
+    expect(body).toMatchObject({ status: 503, detail: 'more requests are waiting for the token than it can serve in time' });
   });
 
   it('503 with Retry-After where the queue filled up after that', async () => {

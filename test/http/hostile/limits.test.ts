@@ -67,7 +67,7 @@ describe('a client that is slow', () => {
       const connection = await open('other');
       connection.write(head(framing) + (framing.includes('chunked') ? '1\r\n{\r\n' : '{'));
       expect(await lastStatus(connection)).toBe(408);
-      expect(connection.received).toContain('the request took too long to come');
+      expect(connection.received).toContain('the request took too long to arrive');
       expect(connection.statuses).toHaveLength(1);
     }
   });

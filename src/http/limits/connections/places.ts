@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { ByAddress } from './by-address.ts';
 import { sourceOf } from './source-address.ts';
 
-/** What there is too much of where a connection is closed for want of room. */
+/** The group of connections that is full where one is closed for want of room. */
 export type Crowd = 'all' | 'unadmitted' | 'address';
 
 export interface PlacesSettings {
@@ -17,7 +17,7 @@ export interface PlacesSettings {
   closed(crowd: Crowd, remoteAddress: string | undefined): void;
 }
 
-/** What a connection has until it ends. */
+/** The place of a connection, until it ends. */
 export interface Place {
   readonly socket: Socket;
   readonly source: string;
@@ -26,7 +26,7 @@ export interface Place {
   isAdmitted: boolean;
 }
 
-/** A client that works every night is known from one to the next. */
+/** Long enough for a client that works every night to stay known. */
 const knownMs = 26 * 60 * 60 * 1000;
 const knownMax = 10_000;
 
@@ -53,7 +53,7 @@ export class Places {
     return this.#fromKnown.size + this.#fromOthers.size;
   }
 
-  /** Gives a new connection a place, where need be that of another. Undefined where there is none: the connection is closed then. */
+  /** Gives a new connection a place, if need be that of another. Returns undefined if there is none: the connection is closed then. */
   enter(socket: Socket): Place | undefined {
     const { remoteAddress = '' } = socket;
     const source = sourceOf(remoteAddress);
@@ -86,7 +86,7 @@ export class Places {
     if (place.isAdmitted) this.#remember(place.source);
   }
 
-  /** The client of the connection is none any more. */
+  /** The client of the connection is no longer registered. */
   withdraw(place: Place): void {
     if (!place.isAdmitted) return;
     this.#leave(place);
@@ -120,7 +120,7 @@ export class Places {
 
   #turnAway(socket: Socket, crowd: Crowd): void {
     this.#settings.closed(crowd, socket.remoteAddress);
-    // Who was told nothing yet loses nothing by a reset, which leaves nothing of the connection in the kernel.
+    // A client that was told nothing yet loses nothing by a reset, which leaves nothing of the connection in the kernel.
     if (socket.bytesWritten === 0) socket.resetAndDestroy();
     else socket.destroy();
   }

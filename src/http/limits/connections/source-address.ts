@@ -1,12 +1,12 @@
 import { Networks } from '../../../outgoing/special-addresses.ts';
 
-/** Groups of 16 bits in what a site is given of IPv6. */
+/** Groups of 16 bits in the IPv6 prefix of a host. */
 const networkGroups = 4;
 const groups = 8;
 
 /**
- * The address that a connection counts for: an IPv4 address for itself, in its form inside of IPv6 too; an IPv6 address for its /64, which one host may have
- * all of (RFC 6177 §2).
+ * Returns the address that a connection counts for: an IPv4 address for itself, also in its IPv6 form; an IPv6 address for its /64,
+ * all of which one host may have (RFC 6177 §2).
  */
 export function sourceOf(remoteAddress: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remoteAddress)?.[1];

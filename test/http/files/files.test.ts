@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { agentFor, description, directory, send } from '../support/api.ts';
-import { file, idOf, upload } from '../support/files.ts';
-import { RawConnection, type Peer } from '../support/raw-connection.ts';
+import { agentFor, description, directory, send } from '../../support/api.ts';
+import { file, idOf, upload } from '../../support/files.ts';
+import { RawConnection, type Peer } from '../../support/raw-connection.ts';
 
 const onDisk = (): string[] => readdirSync(join(directory, 'files'));
 const peer: Peer = {

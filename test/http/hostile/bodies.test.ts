@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call, certificateRequest, codeOf, contentDocument, newKey, type TestKey } from '../support/api.ts';
-import { paths } from './hostile/json-paths.ts';
+import { call, certificateRequest, codeOf, contentDocument, newKey, type TestKey } from '../../support/api.ts';
+import { paths } from './json-paths.ts';
 
 const bodies = 2000;
 const operations = ['signature/sign', 'pki/createCertificate', 'pki/checkKey', 'pki/removeKey'] as const;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { fieldRows } from '../../src/http/documentation/field-rows.ts';
-import { html } from '../../src/http/documentation/html.ts';
-import { operations } from '../../src/operations/table.ts';
-import { resultCodes } from '../../src/result-codes.ts';
-import { certificateRequest, contentDocument, send, textOf } from '../support/api.ts';
+import { fieldRows } from '../../../src/http/documentation/field-rows.ts';
+import { html } from '../../../src/http/documentation/html.ts';
+import { operations } from '../../../src/operations/table.ts';
+import { resultCodes } from '../../../src/result-codes.ts';
+import { certificateRequest, contentDocument, send, textOf } from '../../support/api.ts';
 
 const OpenApi = z.looseObject({
   openapi: z.literal('3.1.0'),

@@ -1,0 +1,57 @@
+import type { Audit } from '../audit/audit.ts';
+import { tellingToken } from '../audit/told-uses.ts';
+import type { Config } from '../config/config.ts';
+import { establishMacKey } from '../keys/mac-key.ts';
+import type { StateStore } from '../state/state-store.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { outcomeOf, TokenClient } from '../token/client/token-client.ts';
+import type { Token } from '../token/token.ts';
+import { checkKeyTypes, macKeyOptions } from './key-options.ts';
+import type { Parts } from './parts.ts';
+
+/** Uses of the token that belong to no request. Those from before the audit log is open are kept until it is. */
+export class OutsideUses {
+  #early: string[] = [];
+  #audit: Pick<Audit, 'useOutside'> | undefined;
+
+  tell(use: string): void {
+    if (this.#audit === undefined) this.#early.push(use);
+    else this.#audit.useOutside(use);
+  }
+
+  /** From now on uses are recorded, first those that were kept. */
+  recordIn(audit: Pick<Audit, 'useOutside'>): void {
+    this.#audit = audit;
+    for (const use of this.#early.splice(0)) audit.useOutside(use);
+  }
+}
+
+export interface OpenedToken {
+  readonly token: TokenClient;
+  /** The same token, with its uses told to the request or command that they are made for. */
+  readonly toldToken: Token;
+  readonly outsideUses: OutsideUses;
+}
+
+/** Starts the token host and checks that the token can do what the configuration asks of it. @throws {Error} where it cannot */
+export async function openToken(
+  config: Config,
+  configPath: string,
+  { parts, store, metrics, log }: { readonly parts: Parts; readonly store: StateStore; readonly metrics: Metrics; readonly log: Logger },
+): Promise<OpenedToken> {
+  const calls = metrics.tokenCalls();
+  const token = new TokenClient(config.token, configPath, log, (operation, status, waitedMs, tokenMs) => {
+    calls.served(operation, outcomeOf(status), waitedMs, tokenMs);
+  });
+  parts.opened('token', token, async () => token.stop());
+  metrics.tokenState({ ready: () => token.ready, waiting: () => token.waiting });
+  await token.start();
+  await establishMacKey(store, token, macKeyOptions(config, log));
+  checkKeyTypes(config, token);
+  const outsideUses = new OutsideUses();
+  const toldToken = tellingToken(token, (use) => {
+    outsideUses.tell(use);
+  });
+  return { token, toldToken, outsideUses };
+}

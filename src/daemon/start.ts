@@ -1,0 +1,209 @@
+import { reloadBySignal } from '../admin/reload.ts';
+import { openAudit, type RunningAudit } from '../audit/open-audit.ts';
+import { checkProfiles } from '../certificates/profile-check.ts';
+import { openAuthorities } from '../certificates/configured-authorities.ts';
+import { ClientRegistry } from '../clients/registry.ts';
+import type { Config } from '../config/config.ts';
+import { warnOfReadableFiles } from '../config/readable-files.ts';
+import { Reloader, type LastReload } from '../config/reloader.ts';
+import { createApi } from '../http/api/api.ts';
+import { Guard } from '../http/api/guard.ts';
+import { createOperationsServer } from '../http/health-listener.ts';
+import { clientOf } from '../http/tls/mtls-listener.ts';
+import { KeptAnswers } from '../idempotency/kept-answers.ts';
+import { tokenMacOfKeptAnswers } from '../idempotency/token-key.ts';
+import type { Keyring } from '../keys/keyring.ts';
+import { operations } from '../operations/table.ts';
+import { Draining } from '../service/draining.ts';
+import { listenFds } from '../service/listen-fds.ts';
+import { serviceManager, type ServiceManager } from '../service/service-manager.ts';
+import { Watchdog } from '../service/watchdog.ts';
+import { Sessions } from '../signatures/sessions/sessions.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { openStateStore } from '../state/threaded-store.ts';
+import { auditMetrics } from '../telemetry/audit-metrics.ts';
+import { authorityMetrics } from '../telemetry/authority-metrics.ts';
+import { keptAnswerMetrics } from '../telemetry/kept-answer-metrics.ts';
+import type { LeveledLog } from '../telemetry/log.ts';
+import { messageMetrics } from '../telemetry/message-metrics.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { processMetrics } from '../telemetry/process-metrics.ts';
+import { requestMetrics } from '../telemetry/request-metrics.ts';
+import { WorkThreads } from '../threads/work-threads.ts';
+import type { TokenClient } from '../token/client/token-client.ts';
+import { heldHangUps, openAdministration } from './administration.ts';
+import { listenAll, openApiListener, watchServers } from './listeners.ts';
+import { openDocuments } from './open-documents.ts';
+import { openKeys, startKeyUpkeep } from './open-keys.ts';
+import { openToken } from './open-token.ts';
+import type { Parts } from './parts.ts';
+import { PublishedServices } from './published-services.ts';
+import { serviceHealth } from './readiness.ts';
+import { ServicesInForce } from './services-in-force.ts';
+import { standByWhileOlder } from './stand-by.ts';
+import { stopAtSignals } from './stopping.ts';
+
+interface Start {
+  readonly config: Config;
+  readonly configPath: string;
+  readonly log: LeveledLog;
+  /** Takes what is opened. A failed start leaves it to the caller to close it. */
+  readonly parts: Parts;
+}
+
+/** What the start of every part can use. */
+interface Base extends Start {
+  readonly startedAt: Date;
+  readonly manager: ServiceManager;
+  /** Those that the service manager holds. */
+  readonly sockets: ReadonlyMap<string, number>;
+  /** Holds the configuration in force. Parts that change with it join. */
+  readonly reloader: Reloader;
+  readonly draining: Draining;
+  readonly metrics: Metrics;
+  readonly store: StateStore;
+}
+
+/** What listeners and administration are made with. */
+interface OpenedServices {
+  readonly token: TokenClient;
+  readonly clients: ClientRegistry;
+  readonly keys: Keyring;
+  readonly audit: RunningAudit;
+  readonly published: PublishedServices;
+  readonly guard: Guard;
+  readonly services: ServicesInForce;
+}
+
+/**
+ * Starts the service: opens its parts in order, each with those before it, and returns once it serves.
+ * @throws {ConfigError} @throws {HostRefusedError} @throws {Error} where it cannot
+ */
+export async function startService(start: Start): Promise<void> {
+  const { config, configPath, log, parts } = start;
+  const startedAt = new Date();
+  const answerHangUps = heldHangUps();
+  const manager = serviceManager(process.env, process.pid, (reason) => {
+    log.warn('the service manager accepts no messages', { reason });
+  });
+  const sockets = listenFds(process.env, process.pid, Object.keys(config.listeners));
+  const reloader = new Reloader({
+    path: configPath,
+    initial: config,
+    announce: (state, last) => {
+      log.debug(`configuration: ${state}`);
+      if (state === 'reloading') manager.reloading('reloading the configuration');
+      else manager.ready(servingStatus(last));
+    },
+  });
+  manager.status('starting: waiting for the token and the state store');
+  const store = parts.opened('state store', await openStateStore(config.state, log), async (opened) => opened.close());
+  const base = { ...start, startedAt, manager, sockets, reloader, store, draining: new Draining(), metrics: new Metrics() };
+  await standByWhileOlder(base);
+  const reload = await serve(base, await openServices(base));
+  answerHangUps(reload);
+}
+
+/** Opens all that requests use. */
+async function openServices({ config, configPath, log, parts, store, metrics, reloader, draining }: Base): Promise<OpenedServices> {
+  const { registry } = metrics;
+  const inForce = (): Config => reloader.config;
+  const { token, toldToken, outsideUses } = await openToken(config, configPath, { parts, store, metrics, log });
+  const authorities = await openAuthorities(toldToken, config.certificateAuthorities);
+  checkProfiles(config.tenants, authorities);
+  const clients = new ClientRegistry(store);
+  await clients.load();
+  const threads = parts.opened('work threads', new WorkThreads(), async (opened) => opened.stop());
+  const keys = await openKeys({ store, token: toldToken, isTokenBusy: () => token.waiting > 0, threads, metrics, log }, inForce);
+  const audit = parts.opened('audit log', await openAudit(config.audit, { store, token, log }), async (opened) => opened.stop());
+  outsideUses.recordIn(audit);
+  startKeyUpkeep(keys, { parts, log });
+  const tokenMac = await tokenMacOfKeptAnswers(store, token, log);
+  const keptAnswers = await KeptAnswers.open({
+    ...{ store, threads, tokenMac },
+    limits: () => ({ client: inForce().limits.keptAnswersMaxBytesPerClient, all: inForce().limits.keptAnswersMaxBytes }),
+  });
+  parts.opened('kept answers', keptAnswers, (opened) => {
+    opened.stop();
+  });
+  keptAnswerMetrics(registry, () => keptAnswers.keptBytes);
+  const sessions = parts.opened('sessions', new Sessions(store, tokenMac), (opened) => {
+    opened.stop();
+  });
+  warnOfReadableFiles(config, log);
+  const published = await PublishedServices.open({ store, token, undoing: keys.destruction, audit, registry, log }, config, authorities);
+  parts.opened('published services', published, async () => published.stop());
+  // Before the services, which tell the OCSP responders of its certificates.
+  reloader.join(published.timeStampAuthority);
+
+  const guard = new Guard(config.limits, threads, clientOf);
+  const documents = await openDocuments({ parts, store, threads, audit, metrics, log }, config, inForce);
+  const lasting = {
+    ...{ store, token, toldToken, clients, keys, sessions, threads, guard, log, audit, keptAnswers, published },
+    ...documents,
+    metrics: requestMetrics(registry),
+    messageMetrics: messageMetrics(registry),
+    draining: () => draining.refusing,
+  };
+  const services = parts.opened('messages', new ServicesInForce(lasting, config, authorities), (opened) => {
+    opened.close();
+  });
+  reloader.join(services);
+  processMetrics(registry);
+  auditMetrics(registry, () => audit.status);
+  authorityMetrics(
+    registry,
+    () => new Map([...services.authorities].map(([name, { certificate }]) => [name, certificate.notAfter.getTime()])),
+  );
+  return { token, clients, keys, audit, published, guard, services };
+}
+
+/** Opens the listeners and the admin socket, and has the service stopped at signals. Returns what reloads the configuration. */
+async function serve(
+  { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
+  { token, clients, keys, audit, published, guard, services }: OpenedServices,
+): Promise<() => void> {
+  const { signRoot, ftmRoot } = config.paths;
+  const api = createApi({ operations, signRoot, ftmRoot }, () => services.requests);
+  const isRegistered = (spki: string): boolean => clients.knows(spki);
+  const apiListener = openApiListener(config, api, { parts, metrics, log, audit, malformed: guard.malformed, isRegistered });
+  reloader.join({ prepare: (next) => apiListener.tls.prepare(next.listeners.api) });
+  reloader.join({
+    prepare: (next) => () => {
+      log.setLevel(next.log.level);
+    },
+  });
+  const health = serviceHealth({ draining, token, store, audit, services, apiTls: apiListener.tls, published });
+  const servers = {
+    api: apiListener.server,
+    operations: createOperationsServer(health, metrics, config.listeners.operations),
+    public: published.server(config),
+  };
+  watchServers(servers, { draining, parts });
+  const administration = {
+    ...{ store, registry: clients, keys, audit, log, reloader, health, configPath, startedAt, token },
+    config: () => reloader.config,
+  };
+  const adminSocket = await openAdministration(config.admin, administration, parts);
+  const vitalSigns = [
+    { name: 'database thread', check: async () => store.answer() },
+    { name: 'token client', check: token.checkSupervised.bind(token) },
+  ];
+  const watchdog = new Watchdog(manager, vitalSigns, (name, reason) => {
+    log.error('a part of the service is dead', { name, reason });
+  });
+  stopAtSignals({
+    ...{ log, manager, watchdog, draining, parts },
+    drainSeconds: () => reloader.config.limits.drainSeconds,
+    endAdministration: async () => adminSocket.close(),
+  });
+  log.info('ready', await listenAll(servers, config.listeners, sockets));
+  watchdog.start();
+  manager.ready(servingStatus(reloader.last));
+  return () => void reloadBySignal(administration);
+}
+
+function servingStatus(last: LastReload | undefined): string {
+  const faults = last?.faults ?? [];
+  return faults.length === 0 ? 'serving' : `serving; the last reload failed: ${faults.join('; ')}`;
+}

@@ -1,0 +1,108 @@
+import type { AuditedRequest } from '../../audit/audited-request.ts';
+import { jsonPieces } from '../../documents/long-answer.ts';
+import type { LimitsConfig } from '../../config/limits-config.ts';
+import { withFewDocuments } from '../../operations/fields/input-documents.ts';
+import type { Operation } from '../../operations/operation.ts';
+import type { WorkThreads } from '../../threads/work-threads.ts';
+import { checkBodyHeaders, readBody } from '../body/body.ts';
+import { parseBigJson, type SharedBody } from '../json/big-json.ts';
+import { JsonError, TooManyValues } from '../json/json-scanner.ts';
+import { parseStrictJson } from '../json/strict-json.ts';
+import { Problem } from '../problem.ts';
+import { sendPieces } from '../send.ts';
+import { resultObject, success } from './answer.ts';
+import { endingOf } from './ending-of.ts';
+import { stillAdmitted, whileAdmitted, type AdmittedRequest, type RequestWork } from './pipeline.ts';
+import { auditedRequestId, type Ending } from './recorded.ts';
+import { idempotencyKeyOf, repeatable } from './repeatable.ts';
+import { RequestRuns } from './request-runs.ts';
+
+/** A request for an operation: a JSON body, an answer with a result object, and evidence that may be published beside it. */
+export class OperationWork implements RequestWork {
+  readonly #operation: Operation;
+  readonly #admitted: AdmittedRequest;
+  #echo: Ending['echo'] = {};
+  #runs: RequestRuns | undefined;
+  /** Whether a repetition is answered with what is due, even if this answer does not leave. */
+  #outlivesAnswer: boolean;
+
+  constructor(operation: Operation, admitted: AdmittedRequest) {
+    this.#operation = operation;
+    this.#admitted = admitted;
+    this.#outlivesAnswer = operation.takesIdempotencyKey && admitted.request.headers['idempotency-key'] !== undefined;
+  }
+
+  get echo(): Ending['echo'] {
+    return this.#echo;
+  }
+
+  async carryOut(audited: AuditedRequest): Promise<Ending | Problem> {
+    const { services, request, response, caller, ticket } = this.#admitted;
+    const { limits, log, publications } = services;
+    const runs = new RequestRuns(publications, audited.requester.request);
+    this.#runs = runs;
+    checkBodyHeaders(request, limits.jsonBodyMaxBytes);
+    if (request.headers.expect !== undefined) response.writeContinue();
+    const bytes = await readBody(request, limits.jsonBodyMaxBytes, ticket);
+    const idempotencyKey = this.#operation.takesIdempotencyKey ? idempotencyKeyOf(request) : undefined;
+    const body = withFewDocuments(await parseBody(bytes, limits, services.guard.threads), limits.documentsMax);
+    const { requestID } = body;
+    if (typeof requestID === 'string' && requestID.isWellFormed()) this.#echo = { requestID };
+    audited.requestID = auditedRequestId(this.#echo);
+    if (idempotencyKey === undefined) return this.#run(body, audited, runs);
+    const repeated = {
+      ...{ operation: this.#operation, caller, body, bodyBytes: bytes.length, echo: this.#echo, audited, log },
+      publication: () => runs.publication,
+      renamed: async (publication: string) => publications.renamed(publication),
+    };
+    return repeatable(services.keptAnswers, idempotencyKey, repeated, async () =>
+      this.#run(body, audited, runs).catch((error: unknown) => this.#failed(error)),
+    );
+  }
+
+  async publish(ending: Ending): Promise<Ending | Problem> {
+    try {
+      // The record may have waited for the disk.
+      await stillAdmitted(this.#admitted.admission);
+      return (await this.#runs?.publish(ending)) ?? ending;
+    } catch (error) {
+      if (error instanceof Problem && error.status === 403) this.#outlivesAnswer = false;
+      return this.#failed(error);
+    }
+  }
+
+  async recorded(): Promise<void> {
+    await this.#runs?.end({ outlivesAnswer: this.#outlivesAnswer }, this.#admitted.services.log);
+  }
+
+  answer({ result, echo, answer }: Ending): () => Promise<void> {
+    const pieces = jsonPieces({ result: resultObject(this.#operation.spelling, result), ...echo, ...answer });
+    return async () => sendPieces(this.#admitted.response, 'application/json', pieces);
+  }
+
+  async #run(body: Readonly<Record<string, unknown>>, audited: AuditedRequest, runs: RequestRuns): Promise<Ending> {
+    const { services, caller } = this.#admitted;
+    const answer = await whileAdmitted(this.#admitted, audited, async () =>
+      runs.run(async (deliveries) => this.#operation.handle(body, services.context(caller, audited, deliveries))),
+    );
+    return { result: success, answer, echo: this.#echo };
+  }
+
+  #failed(error: unknown): Ending | Problem {
+    return endingOf(error, { path: this.#operation.path, echo: this.#echo, log: this.#admitted.services.log });
+  }
+}
+
+async function parseBody(
+  bytes: Buffer | SharedBody,
+  { jsonValuesMax }: LimitsConfig,
+  threads: WorkThreads,
+): Promise<Readonly<Record<string, unknown>>> {
+  const json = { valuesMax: jsonValuesMax };
+  try {
+    return Buffer.isBuffer(bytes) ? parseStrictJson(bytes, json) : await parseBigJson(bytes, json, threads);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new Problem(error instanceof TooManyValues ? 413 : 400, error.message, { members: { position: error.position } });
+  }
+}

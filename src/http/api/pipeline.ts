@@ -1,0 +1,130 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AuditedRequest } from '../../audit/audited-request.ts';
+import { RegistrationEnded, type Admission } from '../../clients/admission.ts';
+import type { Caller, Role } from '../../clients/caller.ts';
+import type { OperationPaceName } from '../../config/limits-config.ts';
+import type { Ticket } from '../limits/request-quota.ts';
+import { Problem } from '../problem.ts';
+import { admitted } from './admitted.ts';
+import { endingOf, noLongerRegistered, overloaded } from './ending-of.ts';
+import { reach } from './reach.ts';
+import { recorded, type Ending } from './recorded.ts';
+import type { RequestServices } from './request-services.ts';
+
+/** A kind of request: what the checks before its work need to know. */
+export interface RequestKind {
+  /** Name in metrics and in the audit log. */
+  readonly path: string;
+  readonly role: Role;
+  /** The limit that its requests count for, beside those of all requests. */
+  readonly pace?: OperationPaceName | undefined;
+  /** Whether it is refused while the token has more to do than it can serve in time. */
+  readonly usesToken: boolean;
+}
+
+/** A request whose client has the role that it needs. */
+export interface AdmittedRequest {
+  readonly services: RequestServices;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly caller: Caller;
+  readonly admission: Admission;
+  readonly ticket: Ticket;
+}
+
+/** The work of one request. The pipeline calls its methods in the order in which they stand here. */
+export interface RequestWork {
+  /** What endings repeat of the request. */
+  readonly echo: Ending['echo'];
+  /** Reads the request and carries it out. @throws what ends the request otherwise */
+  carryOut(audited: AuditedRequest): Promise<Ending | Problem>;
+  /** Publishes what a success delivers, once its record is on the disk. */
+  publish?(ending: Ending): Promise<Ending | Problem>;
+  /** Cleans up after the record, however the request ended. */
+  recorded?(): Promise<void>;
+  /** Returns what sends the answer. It begins to send in the turn of the event loop in which it is called. @throws {Problem} */
+  answer(ending: Ending): () => Promise<void>;
+  /** Takes back what was done, where the request was not answered as a success. */
+  undo?(): Promise<void>;
+}
+
+/**
+ * Takes a request through the checks in the contract's order (§2), then through its work, its record and its answer: operations
+ * and the file transfer store alike. @throws {Problem}
+ */
+export async function serve(
+  kind: RequestKind,
+  services: RequestServices,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  workOf: (admitted: AdmittedRequest) => RequestWork,
+): Promise<void> {
+  checkServing(services);
+  if (kind.usesToken) checkToken(services);
+  const reached = await reach(kind, services, request, response);
+  const { caller, admission, ticket, address } = reached;
+  await admitted(reached, response, async () => {
+    const work = workOf({ services, request, response, caller, admission, ticket });
+    let isAnswered = false;
+    try {
+      const ending = await endingAsRecorded(kind, services, work, { caller, address });
+      if (ending instanceof Problem) throw ending;
+      const send = work.answer(ending);
+      // The record may have waited for the disk.
+      await stillAdmitted(admission);
+      services.guard.refusals.served();
+      isAnswered = true;
+      await send();
+    } finally {
+      if (!isAnswered) await work.undo?.();
+    }
+  });
+}
+
+async function endingAsRecorded(
+  kind: RequestKind,
+  services: RequestServices,
+  work: RequestWork,
+  { caller, address }: { readonly caller: Caller; readonly address: string | undefined },
+): Promise<Ending | Problem> {
+  try {
+    return await recorded(
+      services,
+      { operation: kind, caller, address },
+      async (audited) =>
+        work.carryOut(audited).catch((error: unknown) => endingOf(error, { path: kind.path, echo: work.echo, log: services.log })),
+      async (ending) => (await work.publish?.(ending)) ?? ending,
+    );
+  } finally {
+    await work.recorded?.();
+  }
+}
+
+/** Does the work that a request was admitted for, while its client is registered. @throws {RegistrationEnded} */
+export async function whileAdmitted<T>(
+  { services, admission }: Pick<AdmittedRequest, 'services' | 'admission'>,
+  audited: AuditedRequest,
+  work: () => Promise<T>,
+): Promise<T> {
+  await admission.enter();
+  const value = await services.audit.carryOut(audited, work);
+  await admission.confirm();
+  return value;
+}
+
+/** @throws {Problem} 403 if the client was revoked while its request ran */
+export async function stillAdmitted(admission: Admission): Promise<void> {
+  try {
+    await admission.confirm();
+  } catch (error) {
+    throw error instanceof RegistrationEnded ? noLongerRegistered() : error;
+  }
+}
+
+function checkServing({ draining }: RequestServices): void {
+  if (draining()) throw new Problem(503, 'the service is shutting down', { headers: { 'Retry-After': '5', Connection: 'close' } });
+}
+
+function checkToken({ busySeconds }: RequestServices): void {
+  const seconds = busySeconds();
+  if (seconds !== undefined) throw overloaded(seconds);
+}

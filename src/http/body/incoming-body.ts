@@ -1,0 +1,83 @@
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '../problem.ts';
+
+const broken = new WeakMap<IncomingMessage, Problem>();
+/** The event of a request that tells of it. */
+const event = Symbol('broken');
+
+/** Tells the reader of the body that no more of it will come, and why. */
+export function breakRequest(request: IncomingMessage, problem: Problem): void {
+  broken.set(request, problem);
+  request.emit(event, problem);
+}
+
+/** Takes the bytes of a body. */
+export interface BodySink {
+  /** @throws {Problem} where there is no room for it: then `fail` is called with it, and nothing more comes */
+  add(chunk: Buffer): void;
+  end(): void;
+  /** Called once at most. What comes after it is dropped. */
+  fail(error: Error): void;
+}
+
+/**
+ * Hands the bytes of a body to `sink` as they come. It fails with 413 as soon as they are more than the limit, with 400 where the body ends
+ * early, and with what `breakRequest` said.
+ */
+export function receiveBody(
+  request: IncomingMessage,
+  { maxBytes, tooLarge }: { readonly maxBytes: number; readonly tooLarge: (maxBytes: number) => Problem },
+  sink: BodySink,
+): void {
+  let length = 0;
+  let isFailed = false;
+  const fail = (error: unknown): void => {
+    if (isFailed) return;
+    isFailed = true;
+    sink.fail(error instanceof Error ? error : new Error(String(error)));
+  };
+  const endedEarly = (): void => {
+    if (!request.complete) fail(new Problem(400, 'the body ended early'));
+  };
+  request.on('data', (chunk: Buffer) => {
+    if (isFailed) return;
+    length += chunk.length;
+    try {
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      sink.add(chunk);
+    } catch (error) {
+      fail(error);
+    }
+  });
+  request.on('end', () => {
+    if (!isFailed) sink.end();
+  });
+  request.on('close', endedEarly).on('error', endedEarly);
+  const known = broken.get(request);
+  if (known === undefined) request.once(event, fail);
+  else fail(known);
+}
+
+/** Returns the length that the headers announce; 0 for none, and for a body in chunks. */
+export function announcedLength({ headers }: IncomingMessage): number {
+  return Number(headers['content-length'] ?? 0);
+}
+
+/** @throws {Problem} 415 for a body with a Content-Encoding; `headers` go with it */
+export function refuseContentEncoding(request: IncomingMessage, body: 'body' | 'file', headers: Record<string, string> = {}): void {
+  if (request.headers['content-encoding'] === undefined) return;
+  throw new Problem(415, `Content-Encoding is not supported: send the ${body} unencoded`, { headers });
+}
+
+export function bodyTooLarge(maxBytes: number): Problem {
+  return tooMuch('body', maxBytes);
+}
+
+export function fileTooLarge(maxBytes: number): Problem {
+  return tooMuch('file', maxBytes);
+}
+
+/** The rest is not read, so the connection cannot go on. */
+function tooMuch(what: 'body' | 'file', maxBytes: number): Problem {
+  return new Problem(413, `the ${what} must not exceed ${maxBytes} bytes`, { headers: { Connection: 'close' } });
+}
