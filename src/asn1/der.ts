@@ -1,6 +1,6 @@
 /**
- * A writer of DER (ITU-T X.690): every function answers one complete encoding, and larger ones are made of smaller ones.
- * Nothing is parsed out of a string value, so a value can never become structure.
+ * Encodes DER (ITU-T X.690). Every function returns one complete encoding, and larger ones are
+ * composed of smaller ones. String values are never parsed, so a value can never become structure.
  */
 
 import { objectIdentifierContent } from './object-identifier.ts';
@@ -25,12 +25,15 @@ export function sequence(...parts: readonly Uint8Array[]): Uint8Array {
   return tagged(tags.sequence, ...parts);
 }
 
-/** A SET whose parts stand in the order given: for a SET of one part, or one whose tags the caller has sorted (X.690 10.3). */
+/**
+ * A SET with its parts in the given order: for one part, or parts that the caller has sorted by tag
+ * (X.690 10.3).
+ */
 export function set(...parts: readonly Uint8Array[]): Uint8Array {
   return tagged(tags.set, ...parts);
 }
 
-/** A SET OF: the parts ascend by their encodings (X.690 11.6). */
+/** A SET OF, with the parts sorted by their encodings (X.690 11.6). */
 export function setOf(parts: readonly Uint8Array[]): Uint8Array {
   return set(...parts.toSorted((a, b) => Buffer.compare(a, b)));
 }
@@ -40,7 +43,10 @@ export function explicit(tagNumber: number, inner: Uint8Array): Uint8Array {
   return tagged(0xa0 | contextTag(tagNumber), inner);
 }
 
-/** `[tagNumber] IMPLICIT` of a constructed type: `content` is what stood inside of the replaced tag. */
+/**
+ * `[tagNumber] IMPLICIT` of a constructed type: `content` is the content of the element whose tag
+ * is replaced.
+ */
 export function implicitConstructed(tagNumber: number, content: Uint8Array): Uint8Array {
   return tagged(0xa0 | contextTag(tagNumber), content);
 }
@@ -63,7 +69,7 @@ export function nullValue(): Uint8Array {
   return tagged(tags.nullValue, new Uint8Array());
 }
 
-/** An INTEGER in the fewest octets (X.690 8.3.2). Bytes are an unsigned number, big-endian. */
+/** An INTEGER in the fewest octets (X.690 8.3.2). Bytes are an unsigned big-endian number. */
 export function integer(value: number | bigint | Uint8Array): Uint8Array {
   if (value instanceof Uint8Array) return tagged(tags.integer, unsignedContent(value));
   if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new RangeError(`${value} is not a safe integer`);
@@ -80,7 +86,7 @@ function unsignedContent(bytes: Uint8Array): Uint8Array {
 }
 
 function signedContent(value: bigint): Uint8Array {
-  // One bit more than the magnitude needs, for the sign.
+  // One extra bit for the sign.
   const bits = (value < 0n ? -value - 1n : value).toString(2).length + 1;
   const octets = Math.ceil(bits / 8);
   const hex = BigInt.asUintN(octets * 8, value)
@@ -89,7 +95,7 @@ function signedContent(value: bigint): Uint8Array {
   return Buffer.from(hex, 'hex');
 }
 
-/** Dotted text, such as `2.5.4.3`. @throws {RangeError} for text that is no object identifier. */
+/** Encodes dotted text such as `2.5.4.3`. @throws {RangeError} for an invalid object identifier */
 export function oid(text: string): Uint8Array {
   return tagged(tags.objectIdentifier, objectIdentifierContent(text));
 }

@@ -1,4 +1,4 @@
-/** The octets of all parts, one after the other. */
+/** Concatenates the octets of all parts. */
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
   let offset = 0;
@@ -9,7 +9,7 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** X.690 8.1.3 with the least number of length octets (10.1). */
+/** Returns the length octets (X.690 8.1.3), as few as possible (10.1). */
 export function lengthOctets(length: number): Uint8Array {
   if (length < 0x80) return Uint8Array.of(length);
   const octets: number[] = [];
@@ -17,7 +17,10 @@ export function lengthOctets(length: number): Uint8Array {
   return Uint8Array.of(0x80 | octets.length, ...octets);
 }
 
-/** One element with the identifier octet as given (class, constructed bit and a tag number below 31), its content in one part or several. */
+/**
+ * Returns one element with the given identifier octet (class, constructed bit and a tag number
+ * below 31). Its content may come in several parts.
+ */
 export function tagged(tagByte: number, ...content: readonly Uint8Array[]): Uint8Array {
   const length = content.reduce((total, part) => total + part.length, 0);
   return concat(Uint8Array.of(tagByte), lengthOctets(length), ...content);

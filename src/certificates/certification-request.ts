@@ -4,8 +4,9 @@ import { signedStructure, type CertificateSigner } from './signed-certificate.ts
 import * as standard from './standard-extensions.ts';
 
 /**
- * The request of an issuing authority for its certificate (PKCS #10, RFC 2986), in DER, signed with its own key. It asks for the extensions of an
- * authority that issues to end entities only. @throws {Error} when the signature does not verify.
+ * Creates the certification request (PKCS #10, RFC 2986) of an issuing authority, in DER, signed
+ * with its own key. It requests the extensions of an authority that issues to end entities only.
+ * @throws {Error} if the signature does not verify
  */
 export async function authorityRequest(signer: CertificateSigner): Promise<Uint8Array> {
   const extensions = [

@@ -3,7 +3,11 @@ import type { Token } from '../token/token.ts';
 import { checkAuthorityKey, loadAuthority } from './configured-authority.ts';
 import type { CertificateIssuer } from './issue.ts';
 
-/** All configured authorities by their names. @throws {Error} where files are no chain, or a key on the token is not that of its certificate */
+/**
+ * Opens all configured authorities, by name.
+ * @throws {Error} if files do not form a chain, or a key on the token does not match its
+ * certificate
+ */
 export async function openAuthorities(
   token: Token,
   configured: Config['certificateAuthorities'],

@@ -4,8 +4,9 @@ const mailbox = new RegExp(
 );
 
 /**
- * True for an ASCII mailbox as RFC 5321 §4.1.2 has it, with a dot-string before the `@` and a fully qualified domain (§2.3.5) after it,
- * at most 254 octets (§4.5.3.1.3). Quoted local parts and address literals are not taken: no caller has an honest use for them.
+ * Returns true for an ASCII mailbox (RFC 5321 §4.1.2) with a dot-string before the `@` and a fully
+ * qualified domain (§2.3.5) after it, of at most 254 octets (§4.5.3.1.3). Quoted local parts and
+ * address literals are not supported: no caller has a legitimate use for them.
  */
 export function isMailbox(text: string): boolean {
   return text.length <= 254 && mailbox.test(text);

@@ -6,8 +6,9 @@ import type { KeyType } from '../config/profile.ts';
 const made = new Map<KeyType, Uint8Array>();
 
 /**
- * A public key (SubjectPublicKeyInfo, DER) of the type, for a certificate that is never signed. Its private half is dropped at once, or, for RSA,
- * whose making would take a second, was never there.
+ * Returns a public key (SubjectPublicKeyInfo, DER) of the type, for a certificate that is never
+ * signed. An EC private key is discarded at once; an RSA key, which would take a second to
+ * generate, never has one.
  */
 export function placeholderKey(type: KeyType): Uint8Array {
   const known = made.get(type);

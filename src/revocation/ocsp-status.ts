@@ -10,40 +10,47 @@ export interface OcspQuestion {
   readonly certificate: PathCertificate;
   /** The certificate's issuer in its valid path. */
   readonly issuer: PathCertificate;
-  /** The moment for which the data must be fresh. */
+  /** Time at which the data must be fresh. */
   readonly at: Date;
-  /** What was sent; an answer without it is an old one that is still good (RFC 5019 §2.2.1), another one is refused. */
+  /**
+   * The nonce sent. A response without one may be pre-produced (RFC 5019 §2.2.1); a different nonce
+   * is rejected.
+   */
   readonly nonce?: Uint8Array | undefined;
 }
 
-/** Answers without nextUpdate say that newer data is always at hand (RFC 6960 §2.4): what they say is fresh for so long. */
+/**
+ * How long a response without nextUpdate is fresh. Such a responder always has newer data (RFC 6960
+ * §2.4).
+ */
 const freshWithoutEndMs = 3_600_000;
 
 /**
- * What an OCSP answer says of a certificate (RFC 6960 §3.2): it is of the issuer or of whom the issuer's own certificate delegates, signed, fresh, and
- * about this certificate.
+ * Returns the status of a certificate according to an OCSP response (RFC 6960 §3.2), which must be
+ * about this certificate, fresh, and signed by the issuer or by a responder to which the issuer
+ * delegated this directly.
  */
 export function ocspStatus(answer: OcspAnswer, question: OcspQuestion): CertificateStatus {
   const { certificate, issuer, at, nonce } = question;
   if (answer.unknownCritical !== undefined)
-    return undetermined(`the OCSP answer has the extension ${answer.unknownCritical}, which is not understood`);
+    return undetermined(`the OCSP response has the unknown critical extension ${answer.unknownCritical}`);
   if (nonce !== undefined && answer.nonce !== undefined && Buffer.compare(nonce, answer.nonce) !== 0)
-    return undetermined('the OCSP answer has another nonce');
+    return undetermined('the nonce of the OCSP response does not match');
   const single = answer.answers.find((one) => isAbout(one, certificate, issuer));
-  if (single === undefined) return undetermined('the OCSP answer is about other certificates');
+  if (single === undefined) return undetermined('the OCSP response is about other certificates');
   const signer = signerOf(answer, issuer, at);
   if (typeof signer === 'string') return undetermined(signer);
   try {
-    if (!answer.isSignedBy(signer)) return undetermined('the OCSP answer is not signed by its responder');
+    if (!answer.isSignedBy(signer)) return undetermined('the OCSP response is not signed by its responder');
   } catch (error) {
     if (error instanceof DerError) return undetermined(error.message);
     throw error;
   }
   const [thisUpdate, producedAt] = [single.thisUpdate.getTime(), answer.producedAt.getTime()];
-  if (Math.max(thisUpdate, producedAt) > at.getTime() + toleranceMs) return undetermined('the OCSP answer is of the future');
-  if (producedAt + toleranceMs < thisUpdate) return undetermined('the OCSP answer speaks about a time after it was made');
+  if (Math.max(thisUpdate, producedAt) > at.getTime() + toleranceMs) return undetermined('the OCSP response is dated in the future');
+  if (producedAt + toleranceMs < thisUpdate) return undetermined('the OCSP response has a thisUpdate later than producedAt');
   const end = single.nextUpdate?.getTime() ?? thisUpdate + freshWithoutEndMs;
-  if (end + toleranceMs < at.getTime()) return undetermined('the OCSP answer is too old');
+  if (end + toleranceMs < at.getTime()) return undetermined('the OCSP response is too old');
   const { status } = single;
   if (status.kind === 'unknown') return undetermined('the OCSP responder does not know the certificate');
   return status.kind === 'revoked' ? status : { kind: 'good' };
@@ -56,8 +63,10 @@ function isAbout(one: SingleAnswer, certificate: PathCertificate, issuer: PathCe
 }
 
 /**
- * RFC 6960 §4.2.2.2: the issuer itself, or who has a certificate of the issuer for this purpose, valid when the answer was made and still when it is relied
- * on: whoever has the key of one that ended makes answers of any time. A text says why there is none.
+ * Returns the signer (RFC 6960 §4.2.2.2): the issuer itself, or a holder of a certificate that the
+ * issuer issued for this purpose. It must be valid both when the response was produced and when it
+ * is used, since the key of an expired certificate could sign responses with any date. Returns a
+ * text if there is no authorised signer.
  */
 function signerOf(answer: OcspAnswer, issuer: PathCertificate, at: Date): PathCertificate | string {
   const isResponder = (one: PathCertificate): boolean =>
@@ -66,14 +75,14 @@ function signerOf(answer: OcspAnswer, issuer: PathCertificate, at: Date): PathCe
       : Buffer.compare(keyHash(one, 'sha1'), answer.responder.keyHash) === 0;
   if (isResponder(issuer)) return issuer;
   const delegate = answer.certificates.find(isResponder);
-  if (delegate === undefined) return 'the OCSP answer has no certificate of its responder';
+  if (delegate === undefined) return "the OCSP response lacks its responder's certificate";
   try {
     checkPath(issuer, [delegate], { at: answer.producedAt, purpose: oids.ocspSigning });
-    // A clock that is ahead makes answers with certificates of the same clock.
+    // If the responder's clock is ahead, its certificate may be dated by the same clock.
     if (at > answer.producedAt) checkPath(issuer, [delegate], { at, purpose: oids.ocspSigning });
     return delegate;
   } catch (error) {
-    if (error instanceof PathFault) return `the OCSP responder has no right to answer: ${error.message}`;
+    if (error instanceof PathFault) return `the OCSP responder is not authorised: ${error.message}`;
     throw error;
   }
 }

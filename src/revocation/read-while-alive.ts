@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 
 /**
- * A reader that gives the same object for the same bytes as long as somebody has it: big things are taken apart, and judged, once, and nothing is kept in
- * memory for it. The objects must not change, and share the memory of what is given to `read`, which is never a part of something bigger.
+ * Returns a reader that gives the same object for the same bytes while the object is in use: large
+ * inputs are parsed and checked once, without being kept in memory. The objects must not change;
+ * they share the memory of what is passed to `read`, which is never part of a larger buffer.
  */
 export function readWhileAlive<T extends object>(read: (der: Uint8Array) => T): (der: Uint8Array) => T {
   const known = new Map<string, WeakRef<T>>();

@@ -1,4 +1,6 @@
-/** What a source of revocation data says of a certificate (RFC 5280 §6.3, RFC 6960 §2.2). */
+/**
+ * Status of a certificate according to a source of revocation data (RFC 5280 §6.3, RFC 6960 §2.2).
+ */
 export type CertificateStatus =
   | { readonly kind: 'good' }
   | { readonly kind: 'revoked'; readonly revokedAt: Date; readonly reason: number | undefined }
@@ -8,5 +10,5 @@ export function undetermined(why: string): CertificateStatus {
   return { kind: 'undetermined', why };
 }
 
-/** The clocks of those who make revocation data may be ahead of ours by so much. */
+/** Tolerance for clocks of CRL issuers and OCSP responders that are ahead. */
 export const toleranceMs = 300_000;

@@ -4,17 +4,19 @@ import { readHashIdentifier, readSignatureIdentifier } from '../x509/signature-i
 import type { ReadSignerInfo } from '../cms/read-signer-info.ts';
 import type { TstInfo } from './tst-info.ts';
 
-/** The parts of a token that its strength rests on. */
+/** The parts of a token that determine its strength. */
 interface TokenParts {
   readonly info: TstInfo;
   readonly signer: ReadSignerInfo;
-  /** Below the trust anchor, whose own signature proves nothing. */
+  /** Below the trust anchor, whose own signature is irrelevant. */
   readonly path: readonly PathCertificate[];
 }
 
 /**
- * What of a token rests on SHA-1, in words: collisions are made with it (RFC 6194), and validators take no such time-stamps. Undefined where nothing does. The
- * attribute that binds the certificate does not count: nobody finds a second certificate of the same hash, and signing-certificate (RFC 3161 §2.4.1) knows no other.
+ * Returns the part of a token that depends on SHA-1, in words, or undefined. Collisions are
+ * practical (RFC 6194), and validators reject such time-stamps. The attribute that binds the
+ * certificate does not count: it only needs second-preimage resistance, and signing-certificate
+ * (RFC 3161 §2.4.1) supports no other hash.
  * @throws {DerError}
  */
 export function sha1In({ info, signer, path }: TokenParts): string | undefined {

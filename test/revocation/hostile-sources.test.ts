@@ -158,7 +158,7 @@ describe('who leaves', () => {
     const staying = all.of(question({ signal: two.signal }));
     await asked.promise;
     one.abort();
-    expect(await leaving).toMatchObject({ status: { kind: 'undetermined', why: 'the time of the request is over' } });
+    expect(await leaving).toMatchObject({ status: { kind: 'undetermined', why: 'the request timed out' } });
     answer.resolve();
     expect((await staying).status.kind).toBe('good');
     expect(requests).toBe(1);

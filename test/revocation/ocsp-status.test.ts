@@ -78,15 +78,24 @@ describe("an answer of OpenSSL's responder", () => {
   test('counts for the certificate, the issuer and the time that it is about', () => {
     const answer = readOcspAnswer(authority.ocspAnswer(request(good)));
     const why = (over: Partial<OcspQuestion>): unknown => ocspStatus(answer, question(good, over));
-    expect(why({ certificate: read(revoked) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is about other certificates' });
-    expect(why({ issuer: read(other) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is about other certificates' });
-    expect(why({ at: new Date(Date.now() + 25 * hourMs) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is too old' });
-    expect(why({ at: new Date(Date.now() - hourMs) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is of the future' });
-    expect(why({ nonce: Buffer.alloc(16, 8) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer has another nonce' });
+    expect(why({ certificate: read(revoked) })).toMatchObject({
+      kind: 'undetermined',
+      why: 'the OCSP response is about other certificates',
+    });
+    expect(why({ issuer: read(other) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP response is about other certificates' });
+    expect(why({ at: new Date(Date.now() + 25 * hourMs) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP response is too old' });
+    expect(why({ at: new Date(Date.now() - hourMs) })).toMatchObject({
+      kind: 'undetermined',
+      why: 'the OCSP response is dated in the future',
+    });
+    expect(why({ nonce: Buffer.alloc(16, 8) })).toMatchObject({
+      kind: 'undetermined',
+      why: 'the nonce of the OCSP response does not match',
+    });
     const withoutEnd = readOcspAnswer(authority.ocspAnswer(request(good), { days: 0 }));
     expect(ocspStatus(withoutEnd, question(good))).toEqual({ kind: 'good' });
     expect(ocspStatus(withoutEnd, question(good, { at: new Date(Date.now() + 2 * hourMs) }))).toMatchObject({
-      why: 'the OCSP answer is too old',
+      why: 'the OCSP response is too old',
     });
   });
 
@@ -160,5 +169,5 @@ test('a request is what OpenSSL reads it as', () => {
 });
 
 test('a refusal of the responder is no answer', () => {
-  expect(() => readOcspAnswer(Buffer.from('30030a0106', 'hex'))).toThrow('the responder refuses: unauthorized');
+  expect(() => readOcspAnswer(Buffer.from('30030a0106', 'hex'))).toThrow('the responder refused: unauthorized');
 });

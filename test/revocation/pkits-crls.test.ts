@@ -15,8 +15,7 @@ const Case = z.object({
   crls: z.array(z.string()),
   expected: z.enum(['valid', 'path', 'revocation']),
 });
-const read = (name: string): unknown =>
-  JSON.parse(readFileSync(new URL(`../x509/path/pkits/${name}.json`, import.meta.url), 'utf8'));
+const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../x509/path/pkits/${name}.json`, import.meta.url), 'utf8'));
 const bytesOf = z.record(z.string(), z.base64());
 const certificates = bytesOf.parse(read('certificates'));
 const crls = bytesOf.parse(read('crls'));
@@ -111,7 +110,7 @@ describe('NIST PKITS, revocation by CRL', () => {
 
 test.each([
   ['a minute', 60_000, undefined],
-  ['ten minutes', 600_000, 'the CRL is of the future'],
+  ['ten minutes', 600_000, 'the CRL is dated in the future'],
 ])('a clock that is ahead by %s', (_name, aheadMs, why) => {
   const crl = readCrl(Buffer.from(crls['TrustAnchorRootCRL'] ?? '', 'base64'));
   const question = { certificate: named('GoodCACert'), issuers: [anchor], at: new Date(crl.thisUpdate.getTime() - aheadMs) };

@@ -125,7 +125,7 @@ describe('revocation data', () => {
 
   test('is undetermined where the certificate names no source', async () => {
     const wanted = { ocsp: { kind: 'CERTIFICATE' }, crl: { kind: 'CERTIFICATE' } } as const;
-    expect(await sources().of({ ...question(good), wanted })).toMatchObject({ status: { why: 'no CRL is named for the certificate' } });
+    expect(await sources().of({ ...question(good), wanted })).toMatchObject({ status: { why: 'no CRL is known for the certificate' } });
     expect(asked).toEqual([]);
   });
 

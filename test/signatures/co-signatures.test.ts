@@ -180,7 +180,7 @@ describe('the signatures of a document that is co-signed', () => {
     const cms = joined(signedBy(first, content));
     const at = cms.indexOf('deux');
     cms.write('TROI', at);
-    expect(() => prepare(cms, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /is not of this content/));
+    expect(() => prepare(cms, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /does not match the content/));
   });
 
   it('are refused where the certificate beside them is another of the same name and number', () => {

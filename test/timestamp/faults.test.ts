@@ -143,8 +143,8 @@ describe('an authority that', () => {
     ['may do something else too', /purpose/, () => authorityOf({ extendedKeyUsage: 'critical,timeStamping,clientAuth' })],
     ['has a purpose that is not critical', /purpose/, () => authorityOf({ extendedKeyUsage: 'timeStamping' })],
     ['has another purpose', /purpose/, () => authorityOf({ extendedKeyUsage: 'critical,emailProtection' })],
-    ['signs with SHA-1', /rests on SHA-1: its signature/, () => authorityOf({}, { hash: 'sha1' })],
-    ['has a certificate with SHA-1', /rests on SHA-1: a certificate of its authority/, () => authorityOf({ hash: 'sha1' })],
+    ['signs with SHA-1', /depends on SHA-1: its signature/, () => authorityOf({}, { hash: 'sha1' })],
+    ['has a certificate with SHA-1', /depends on SHA-1: a certificate of its authority/, () => authorityOf({ hash: 'sha1' })],
     ['has a short key', /RSA key of 1024 bits/, () => authorityOf({ newKey: ['-newkey', 'rsa:1024'] })],
     ['has a clock of the past', /time before it was asked for/, () => authorityOf({}, { offMs: -310_000 })],
     ['has a clock of the future', /time in the future/, () => authorityOf({}, { offMs: 310_000 })],
@@ -188,7 +188,7 @@ describe('an authority that', () => {
       const outcome = async (anyRoot: boolean): Promise<string> =>
         outcomeOf([new URL(server.url)], { trust: { anchors: [read(root)], anyRoot } });
       expect(await outcome(true)).toBe('a token');
-      expect(await outcome(false)).toMatch(/^TIMESTAMP_INVALID: .*no trust anchor leads to it; timeStamps\.anchors/);
+      expect(await outcome(false)).toMatch(/^TIMESTAMP_INVALID: .*no path from a trust anchor; timeStamps\.anchors/);
     });
   });
 

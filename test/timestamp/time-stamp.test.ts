@@ -204,7 +204,7 @@ describe('with ordering, the times', () => {
       const one = await stamper('P-256', { ordering: true, accuracy }, { latest });
       const [first, second, third] = timesOf([await one.respond(request), await one.respond(request), await one.respond(request)]);
       expect([first, second]).toEqual([fixed.getTime() + aheadMs - 1, fixed.getTime() + aheadMs]);
-      expect(third).toContain('timeNotAvailable: more tokens than can be put in order');
+      expect(third).toContain('timeNotAvailable: too many tokens to be ordered within the accuracy');
     }
   });
 

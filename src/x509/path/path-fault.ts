@@ -1,4 +1,6 @@
-/** A path that is not valid: why, and which certificate is at fault (0 the one below the trust anchor). */
+/**
+ * Why a path is not valid, and which certificate is at fault (0: the one below the trust anchor).
+ */
 export class PathFault extends Error {
   readonly index: number;
 
