@@ -19,6 +19,6 @@ export function readTime(element: DerElement): Date {
   const date = new Date(`${century}${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`);
   // Date turns 30 February into March, so the time must encode to the same bytes.
   const written = Number.isNaN(date.getTime()) ? undefined : isUtcTime ? time(date) : generalizedTime(date);
-  if (written === undefined || Buffer.compare(written, element.raw) !== 0) throw new DerError('time does not exist', element.start);
+  if (written === undefined || Buffer.compare(written, element.raw) !== 0) throw new DerError('nonexistent time', element.start);
   return date;
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-/** What the operations and the public listener bound of their connections. */
+/** Connection limits of the operations listener and the public listener. */
 export function connectionLimits(defaults: { readonly connectionsMax: number; readonly idleTimeoutSeconds: number }): {
   connectionsMax: z.ZodDefault<z.ZodInt>;
   idleTimeoutSeconds: z.ZodDefault<z.ZodNumber>;
@@ -12,13 +12,13 @@ export function connectionLimits(defaults: { readonly connectionsMax: number; re
       .positive()
       .max(1_000_000)
       .default(defaults.connectionsMax)
-      .describe('Connections at once; further ones are closed at once, before TLS.'),
+      .describe('Maximum number of open connections; further ones are closed immediately.'),
     idleTimeoutSeconds: z
       .number()
       .positive()
       .max(3600)
       .default(defaults.idleTimeoutSeconds)
-      .describe('A connection without a request is closed after so long.'),
+      .describe('Seconds after which a connection without a request is closed.'),
   };
 }
 
@@ -26,18 +26,18 @@ export const ClientRevocationLists = z
   .array(z.string().min(1))
   .default([])
   .describe(
-    'Files with the CRLs of the client CAs, in PEM or DER; each CA of clientCertificateAuthority needs one. Empty: revocation is not checked. Read again at a reload; once a CRL has expired, every client of its CA is refused.',
+    'Files with the CRLs of the client CAs, in PEM or DER; each CA in clientCertificateAuthority needs one. Empty: revocation is not checked. The files are read again on reload; once a CRL has expired, all clients of its CA are refused.',
   );
 
 const Network = z.string().refine((text) => {
   const [, address = '', prefix = ''] = /^([0-9a-f.:]+)\/(\d{1,3})$/i.exec(text) ?? [];
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
   return prefix !== '' && Number(prefix) <= bits;
-}, 'a network such as 192.0.2.7/32 or 2001:db8::/32');
+}, 'not a network such as 192.0.2.7/32 or 2001:db8::/32');
 
 export const SharedAddresses = z
   .array(Network)
   .default([])
   .describe(
-    'Networks of load balancers, proxies and gateways behind which many clients come from one address: no share of the places is set for one of these addresses.',
+    'Networks of load balancers, proxies and gateways that make many clients appear under one address. The limits per address do not apply to these addresses.',
   );

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../config/config.ts';
 
-/** The PEM of the authorities that a gateway's certificate is judged by. @throws {ConfigError} */
+/**
+ * Reads the PEM file of the authorities trusted for a gateway's certificate.
+ * @throws {ConfigError}
+ */
 export function readAuthority(path: string, section: string): string {
   try {
     const pem = readFileSync(path, 'utf8');
@@ -9,5 +12,5 @@ export function readAuthority(path: string, section: string): string {
   } catch (error) {
     throw new ConfigError(`${section}.certificateAuthority: ${error instanceof Error ? error.message : String(error)}`);
   }
-  throw new ConfigError(`${section}.certificateAuthority: ${path}: no certificate in PEM is in this file`);
+  throw new ConfigError(`${section}.certificateAuthority: ${path}: the file contains no PEM certificate`);
 }

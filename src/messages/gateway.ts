@@ -1,31 +1,34 @@
-/** What a gateway says of one message, as the interface has it (sendMessage, senderResponse). */
+/** Response of a gateway to one message, in the form of the API (sendMessage, senderResponse). */
 export interface GatewayAnswer {
-  /** When it answered, or was given up; milliseconds since epoch. */
+  /** Time of the response or of the timeout; milliseconds since epoch. */
   readonly date: number;
-  /** Its status code; absent where it gave none. */
+  /** Its status code; absent if there is none. */
   readonly responseCode?: string;
-  /** Where it is: without query, and without what placeholders stand for. */
+  /** URL without query and without the values of placeholders. */
   readonly url: string;
-  /** The identifier that it gave the message. */
+  /** Message identifier assigned by the gateway. */
   readonly messageID?: string;
-  /** Its words, or why there are none. */
+  /** Its text, or why there is none. */
   readonly freeText?: string;
-  /** The identifier that signetd gave the message. */
+  /** Message identifier assigned by signetd. */
   readonly ID: string;
 }
 
-/** How an attempt to hand a message to a gateway ended. */
+/** Result of an attempt to pass a message to a gateway. */
 export interface Attempt {
   readonly accepted: boolean;
   readonly answer: GatewayAnswer;
-  /** For the log: a status, or why there was no answer. Nothing of message, recipient and gateway's words is in it. */
+  /**
+   * For the log: a status, or why there was no response. It contains nothing of the message, the
+   * recipient or the gateway's text.
+   */
   readonly outcome: string;
 }
 
-/** One way to reach people. */
+/** A channel for messages. */
 export interface Gateway {
-  /** Hands over one message. Whatever the gateway does becomes an attempt; nothing of it is thrown. */
+  /** Passes one message to the gateway. Failures of the gateway are returned, never thrown. */
   send(to: string, text: string): Promise<Attempt>;
-  /** Messages on their way still get to their end. */
+  /** Closes connections; messages being sent still complete. */
   close(): void;
 }

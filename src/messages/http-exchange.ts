@@ -4,7 +4,10 @@ import { connectionFault, connectionFaultForLog } from './connection-fault.ts';
 import type { HttpAnswer } from './sms-answer.ts';
 import type { SmsRequest } from './sms-request.ts';
 
-/** The exchange did not come to its end. The message says why to a caller, `forLog` to the operator; neither says what was sent. */
+/**
+ * Thrown if an exchange fails. The message is for the caller, `forLog` for the operator; neither
+ * contains what was sent.
+ */
 export class ExchangeFailed extends Error {
   readonly forLog: string;
 
@@ -23,8 +26,9 @@ export interface ExchangeOptions {
 }
 
 /**
- * HTTP requests to one gateway, over TLS 1.2 or 1.3 with a checked certificate where its URL says https. Redirects are answers as others are. Each has a
- * connection of its own: one that was kept could end while a message goes over it, and nobody knew whether it was sent.
+ * Sends HTTP requests to one gateway, over TLS 1.2 or 1.3 with certificate verification if its URL
+ * is https. Redirects are treated as ordinary responses. Each request uses a new connection: a
+ * reused one could end during a request, leaving it unknown whether the message was sent.
  */
 export class HttpExchange {
   readonly #options: ExchangeOptions;
@@ -65,14 +69,14 @@ export class HttpExchange {
             ? tlsRequest(url, { ...options, agent: this.#tls }, take)
             : plainRequest(url, { ...options, agent: this.#plain }, take);
         sent.once('error', reject);
-        // Node ends the connection without a word where nobody takes another protocol.
+        // Without this listener, Node silently closes the connection on a protocol upgrade.
         sent.once('upgrade', ({ statusCode = 0 }, socket) => {
           socket.destroy();
           reject(new ExchangeFailed(`the gateway answered with status ${statusCode}`, { forLog: `HTTP ${statusCode}` }));
         });
         sent.once('close', () => {
-          // Where an answer has begun, reading it says how it ended.
-          if (!isAnswered) reject(new ExchangeFailed('the connection ended without an answer'));
+          // Once a response has begun, reading it determines the result.
+          if (!isAnswered) reject(new ExchangeFailed('the connection ended without a response'));
         });
         sent.end(bytes);
       });
@@ -87,12 +91,12 @@ export class HttpExchange {
     const chunks: Buffer[] = [];
     let length = 0;
     for await (const chunk of response) {
-      // Node's HTTP parser hands over bytes where no encoding is set.
+      // Node's HTTP parser emits buffers unless an encoding is set.
       const bytes = chunk as Buffer;
       length += bytes.length;
       if (length > this.#options.answerMaxBytes) {
         response.destroy();
-        throw new ExchangeFailed(`an answer of more than ${this.#options.answerMaxBytes} bytes`);
+        throw new ExchangeFailed(`the response is longer than ${this.#options.answerMaxBytes} bytes`);
       }
       chunks.push(bytes);
     }

@@ -3,8 +3,8 @@ import { Refusal } from '../result-codes.ts';
 import type { Messenger, Recipient } from './messenger.ts';
 
 /**
- * Brings a one-time password to its owner, in the words of the configuration. What gateways answered stays here: their words may hold the password,
- * which the caller is not to read.
+ * Sends a one-time password to its owner, with the configured text. The gateways' responses are not
+ * passed on, since they may contain the password, which the caller must not see.
  * @throws {Refusal} MESSAGE_NOT_SENT
  */
 export async function deliverOtp(messenger: Messenger, template: string, recipient: Recipient, otp: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** Runs in a work thread. */
 import { createContext, Script } from 'node:vm';
 
-/** An expression can go through a text for ever, and only so can it be stopped. */
+/** A regular expression may run forever; this is the only way to stop it. */
 const timeoutMs = 1000;
 const search = new Script("new RegExp(pattern, 'u').exec(text)?.[1]");
 
@@ -10,7 +10,9 @@ export interface PatternTask {
   readonly text: string;
 }
 
-/** The first group of each pattern in the text; none for a pattern that takes too long. */
+/**
+ * Returns the first group of each pattern in the text; undefined for a pattern that takes too long.
+ */
 export function firstGroups({ patterns, text }: PatternTask): readonly (string | undefined)[] {
   return patterns.map((pattern) => {
     try {

@@ -20,10 +20,13 @@ export class SmsGateway implements Gateway {
   readonly #exchange: HttpExchange;
   readonly #secrets: ReadonlyMap<string, string>;
   readonly #basic: string | undefined;
-  /** What no caller may read in a gateway's words. */
+  /** Strings to be removed from a gateway's text. */
   readonly #hidden: readonly string[];
 
-  /** @throws {ConfigError} where a secret or the authority cannot be read, or a secret cannot stand where the template has it */
+  /**
+   * @throws {ConfigError} if a secret or the authorities cannot be read, or a secret is not allowed
+   * in its place in the template
+   */
   constructor(config: SmsConfig, threads: WorkThreads) {
     this.#threads = threads;
     const { basicAuthentication: basic, certificateAuthority } = config;
@@ -42,7 +45,9 @@ export class SmsGateway implements Gateway {
     try {
       this.#template.requestFor(this.#values('+33600000000', 'text', randomUUID()));
     } catch (error) {
-      throw new ConfigError(`messages.sms: a secret cannot stand in its place: ${error instanceof Error ? error.message : String(error)}`);
+      throw new ConfigError(
+        `messages.sms: a secret is not allowed in its place: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
 
@@ -63,7 +68,7 @@ export class SmsGateway implements Gateway {
   }
 
   close(): void {
-    // Every exchange has a connection of its own, which ends with it.
+    // Every exchange uses its own connection, which ends with it.
   }
 
   async #attempt(id: string, answer: HttpAnswer): Promise<Attempt> {

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** What is asked of the audit log when somebody scrapes. */
+/** State of the audit log, read at each scrape. */
 export interface AuditGauges {
   readonly writable: boolean;
   readonly lagSeconds: number;
@@ -20,9 +20,9 @@ export function auditMetrics(registry: Registry, status: () => AuditGauges): voi
       },
     });
   };
-  gauge('signetd_audit_writable', '1 while the audit log takes records, else 0.', ({ writable }) => (writable ? 1 : 0));
-  gauge('signetd_audit_lag_seconds', 'Age of the oldest record that waits for the disk.', ({ lagSeconds }) => lagSeconds);
-  gauge('signetd_audit_records_since_checkpoint', 'Records that no checkpoint covers yet.', (now) => now.recordsSinceCheckpoint);
+  gauge('signetd_audit_writable', '1 while the audit log accepts records, else 0.', ({ writable }) => (writable ? 1 : 0));
+  gauge('signetd_audit_lag_seconds', 'Age of the oldest record not yet written to disk.', ({ lagSeconds }) => lagSeconds);
+  gauge('signetd_audit_records_since_checkpoint', 'Records not yet covered by a checkpoint.', (now) => now.recordsSinceCheckpoint);
   gauge('signetd_audit_checkpoint_age_seconds', 'Seconds since the last checkpoint; NaN before the first.', ({ lastCheckpointAt }) =>
     lastCheckpointAt === undefined ? Number.NaN : (Date.now() - lastCheckpointAt) / 1000,
   );

@@ -1,6 +1,9 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** When the certificates end that the service issues under, by the configured name of the authority; milliseconds since the epoch. */
+/**
+ * Expiry of the certificates of certificate authorities. `ends`: milliseconds since epoch, by
+ * configured name.
+ */
 export function authorityMetrics(registry: Registry, ends: () => ReadonlyMap<string, number>): void {
   const made = new Gauge({
     name: 'signetd_authority_certificate_expiry_seconds',

@@ -1,10 +1,13 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** When the CRL that is served ends, for each authority. `ends`: milliseconds since epoch by the authority's name. */
+/**
+ * Expiry of each authority's current CRL. `ends`: milliseconds since epoch, by the authority's
+ * name.
+ */
 export function crlMetrics(registry: Registry, ends: () => ReadonlyMap<string, number>): void {
   const gauge = new Gauge({
     name: 'signetd_crl_expiry_seconds',
-    help: 'Seconds until the published CRL of an authority ends; negative afterwards, and where none could be issued.',
+    help: 'Seconds until the published CRL of an authority expires; negative afterwards, and if none could be issued.',
     labelNames: ['authority'] as const,
     registers: [registry],
     collect() {

@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** How much is kept for repeated requests, over all instances. */
+/** Size of the responses kept for repeated requests, over all instances. */
 export function keptAnswerMetrics(registry: Registry, bytes: () => number): void {
   const gauge = new Gauge({
     name: 'signetd_kept_answers_bytes',
-    help: 'Bytes of the answers that are kept for requests with an Idempotency-Key, over all instances; counted once a minute.',
+    help: 'Bytes of the responses kept for requests with an Idempotency-Key, over all instances; updated once a minute.',
     registers: [registry],
     collect() {
       this.set(bytes());

@@ -1,29 +1,29 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** What is asked of the API listener when somebody scrapes. */
+/** State of the API listener, read at each scrape. */
 export interface ListenerGauges {
   connections(): Promise<number>;
-  /** Connections that no registered client has shown itself on. */
+  /** Connections without an authenticated registered client. */
   unadmittedConnections(): number;
   /** Milliseconds since the epoch. */
   certificateEndsMs(): number;
-  /** Milliseconds since the epoch; undefined where revocation is not checked. */
+  /** Milliseconds since the epoch; undefined if revocation is not checked. */
   revocationListEndsMs(): number | undefined;
 }
 
 export interface ListenerMetrics {
-  /** A client was turned away; `code` is one of a few names of OpenSSL's, Node's and ours. */
+  /** Counts a refused client; `code` is one of a few names from OpenSSL, Node or signetd. */
   refused(code: string): void;
 }
 
 const secondsUntil = (momentMs: number): number => Math.round((momentMs - Date.now()) / 1000);
 
-/** Metrics of the API listener: who is refused, how many are connected, when what it stands on ends. */
+/** Metrics of the API listener: refusals, connections, and expiry of its certificate and CRLs. */
 export function listenerMetrics(registry: Registry, gauges: ListenerGauges): ListenerMetrics {
   const registers = [registry];
   const refused = new Counter({
     name: 'signetd_clients_refused_total',
-    help: 'Connections that were refused before any HTTP, or ended because their certificate was no longer good, by reason.',
+    help: 'Connections refused before HTTP, or closed because their certificate was no longer valid, by reason.',
     labelNames: ['reason'] as const,
     registers,
   });
@@ -37,7 +37,7 @@ export function listenerMetrics(registry: Registry, gauges: ListenerGauges): Lis
   });
   const unadmitted = new Gauge({
     name: 'signetd_api_unadmitted_connections',
-    help: 'Open connections of the API listener on which no registered client has shown itself.',
+    help: 'Open connections of the API listener without an authenticated registered client.',
     registers,
     collect() {
       this.set(gauges.unadmittedConnections());
@@ -53,7 +53,7 @@ export function listenerMetrics(registry: Registry, gauges: ListenerGauges): Lis
   });
   const list = new Gauge({
     name: 'signetd_client_crl_expiry_seconds',
-    help: 'Seconds until the first of the CRLs of the client CAs expires, which refuses its clients; NaN where revocation is not checked.',
+    help: 'Seconds until the first CRL of the client CAs expires, after which its clients are refused; NaN if revocation is not checked.',
     registers,
     collect() {
       const endsMs = gauges.revocationListEndsMs();
@@ -68,11 +68,14 @@ export function listenerMetrics(registry: Registry, gauges: ListenerGauges): Lis
   };
 }
 
-/** Metrics of the public listener. Answers what is to be told of each connection that is closed for want of room. */
+/**
+ * Metrics of the public listener. Returns a function that counts a connection closed because of a
+ * limit.
+ */
 export function publicListenerMetrics(registry: Registry): (limit: 'connectionsMax' | 'connectionsMaxPerAddress') => void {
   const closed = new Counter({
     name: 'signetd_public_connections_closed_total',
-    help: 'Connections of the public listener that were closed for want of room, by the limit.',
+    help: 'Connections of the public listener that were closed because a limit was reached, by limit.',
     labelNames: ['limit'] as const,
     registers: [registry],
   });

@@ -3,12 +3,12 @@ import { durationBuckets } from './duration-buckets.ts';
 
 const seconds = (milliseconds: number): number => milliseconds / 1000;
 
-/** What is measured of the token: how long requests wait for it apart from how long it works on them. */
+/** Metrics of the token; time waiting for it is separate from time spent working. */
 export interface TokenMetrics {
   served(operation: string, outcome: 'ok' | 'refused' | 'fault', waitedMs: number, tokenMs: number): void;
 }
 
-/** What is measured of the keys that are made ahead. */
+/** Metrics of the keys created in advance. */
 export interface KeyPoolMetrics {
   levelIs(type: string, keys: number): void;
   wanted(type: string, wasReady: boolean): void;
@@ -19,11 +19,11 @@ export interface TokenGauges {
   waiting(): number;
 }
 
-/** The metrics of one process, in a registry of its own, so that tests do not share theirs. */
+/** Metrics of one process, in their own registry, so that tests do not share one. */
 export class Metrics {
   readonly registry = new Registry();
 
-  /** The text that `/metrics` answers, and its media type. */
+  /** Returns the text for `/metrics` and its media type. */
   async exposition(): Promise<{ mediaType: string; text: string }> {
     return { mediaType: this.registry.contentType, text: await this.registry.metrics() };
   }
@@ -32,13 +32,13 @@ export class Metrics {
     const registers = [this.registry];
     const ready = new Gauge({
       name: 'signetd_key_pool_keys',
-      help: 'Keys that are made ahead and wait on the token, by type.',
+      help: 'Keys created in advance and ready on the token, by type.',
       labelNames: ['type'] as const,
       registers,
     });
     const wanted = new Counter({
       name: 'signetd_key_pool_wanted_total',
-      help: 'Keys that createCertificate wanted, by type, and whether one was ready (yes) or had to be made (no).',
+      help: 'Keys requested by createCertificate, by type, and whether one was ready (yes) or had to be created (no).',
       labelNames: ['type', 'ready'] as const,
       registers,
     });
@@ -57,7 +57,7 @@ export class Metrics {
     const labelNames = ['operation'] as const;
     const waited = new Histogram({
       name: 'signetd_token_queue_seconds',
-      help: 'Time from the request until its answer, without the time that the token worked on it.',
+      help: 'Time from a request to its response, excluding the time that the token worked on it.',
       labelNames,
       buckets: durationBuckets,
       registers,
@@ -71,7 +71,7 @@ export class Metrics {
     });
     const requests = new Counter({
       name: 'signetd_token_requests_total',
-      help: 'Requests that the token host answered, by outcome: ok, refused (wrong secret, rule of the host), fault (PKCS#11).',
+      help: 'Requests answered by the token host, by outcome: ok, refused (wrong secret, rule of the host), fault (PKCS#11).',
       labelNames: ['operation', 'outcome'] as const,
       registers,
     });
@@ -85,7 +85,7 @@ export class Metrics {
     });
     const waiting = new Gauge({
       name: 'signetd_token_waiting_requests',
-      help: 'Requests that wait for a thread of the token host.',
+      help: 'Requests waiting for a thread of the token host.',
       registers,
       collect() {
         this.set(gauges.waiting());

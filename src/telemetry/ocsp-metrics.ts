@@ -1,16 +1,19 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** What OCSP requests came to, and when the responders' certificates end. Answers what is to be told of each request. */
+/**
+ * Outcomes of OCSP requests, and expiry of the responders' certificates. Returns a function that
+ * counts a request.
+ */
 export function ocspMetrics(registry: Registry, ends: () => ReadonlyMap<string, number>): (answer: { readonly outcome: string }) => void {
   const requests = new Counter({
     name: 'signetd_ocsp_requests_total',
-    help: 'OCSP requests by what was answered: signed, or a status of RFC 6960 such as malformedRequest or tryLater.',
+    help: 'OCSP requests by response: signed, or a status of RFC 6960 such as malformedRequest or tryLater.',
     labelNames: ['outcome'] as const,
     registers: [registry],
   });
   const expiry = new Gauge({
     name: 'signetd_ocsp_responder_certificate_expiry_seconds',
-    help: "Seconds until the certificate of an authority's OCSP responder ends; negative where there is none. It renews itself.",
+    help: "Seconds until the certificate of an authority's OCSP responder expires; negative if there is none. It is renewed automatically.",
     labelNames: ['authority'] as const,
     registers: [registry],
     collect() {

@@ -4,20 +4,20 @@ import { version } from './version.ts';
 
 const resolutionMs = 10;
 
-/** What the process itself says: its version, its memory and processor time, and how late its event loop is. */
+/** Metrics of the process: version, memory, processor time and event loop delay. */
 export function processMetrics(registry: Registry): void {
   const registers = [registry];
   new Gauge({
     name: 'signetd_build_info',
-    help: '1, with the version of signetd and of its runtime.',
+    help: '1, with the versions of signetd and its runtime.',
     labelNames: ['version', 'node'] as const,
     registers,
   }).set({ version: version(), node: process.versions.node }, 1);
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
-  gauge('signetd_event_loop_delay_seconds', 'How late timers were since the last scrape, by quantile.', ['quantile'] as const, (set) => {
+  gauge('signetd_event_loop_delay_seconds', 'Delay of timers since the last scrape, by quantile.', ['quantile'] as const, (set) => {
     for (const percentile of [50, 99, 100]) {
-      // The timer that measures waits for the resolution itself.
+      // The measuring timer itself waits for the resolution.
       const lateMs = delay.count === 0 ? 0 : Math.max(0, delay.percentile(percentile) / 1e6 - resolutionMs);
       set({ quantile: String(percentile / 100) }, lateMs / 1000);
     }

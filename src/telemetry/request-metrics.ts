@@ -2,7 +2,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import { durationBuckets } from './duration-buckets.ts';
 
 export interface RequestMetrics {
-  /** `outcome`: `0/0`, `2/202` and the like; or an HTTP status. */
+  /** Records a response. `outcome`: result codes such as `0/0` or `2/202`, or an HTTP status. */
   answered(operation: string, outcome: string, ms: number): void;
 }
 
@@ -17,7 +17,7 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   });
   const duration = new Histogram({
     name: 'signetd_request_duration_seconds',
-    help: 'Time from the request, when its headers have come, until its answer is ready to leave.',
+    help: 'Time from receipt of the request headers until the response is ready to be sent.',
     labelNames: ['operation'] as const,
     buckets: durationBuckets,
     registers,

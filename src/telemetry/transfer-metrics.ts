@@ -1,31 +1,31 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface TransferMetrics {
-  /** Bytes of a file that came in whole, or that went out. */
+  /** Counts bytes of a complete upload, or of a download. */
   moved(direction: 'in' | 'out', bytes: number): void;
-  /** Files were removed since they expired, were deleted, or never became whole. */
+  /** Counts removed files: expired, deleted or incomplete. */
   removed(files: number): void;
 }
 
-/** What each tenant has in the transfer store. */
+/** Usage of the transfer store by each tenant. */
 type Shares = () => Promise<readonly { readonly tenant: string; readonly bytes: number; readonly files: number }[]>;
 
 export function transferMetrics(registry: Registry, shares: Shares): TransferMetrics {
   const registers = [registry];
   const moved = new Counter({
     name: 'signetd_transfer_bytes_total',
-    help: 'Bytes of the file transfer store that came in as whole files, or went out.',
+    help: 'Bytes of complete uploads to and of downloads from the file transfer store.',
     labelNames: ['direction'] as const,
     registers,
   });
   const removed = new Counter({
     name: 'signetd_transfer_swept_files_total',
-    help: 'Files of the file transfer store that sweeps removed: expired, or never whole.',
+    help: 'Files removed from the file transfer store: expired, deleted or incomplete.',
     registers,
   });
   void new Gauge({
     name: 'signetd_transfer_files',
-    help: 'Files in the file transfer store by tenant, those on their way included.',
+    help: 'Files in the file transfer store by tenant, including incomplete uploads.',
     labelNames: ['tenant'] as const,
     registers,
     async collect() {
@@ -34,7 +34,7 @@ export function transferMetrics(registry: Registry, shares: Shares): TransferMet
   });
   void new Gauge({
     name: 'signetd_transfer_stored_bytes',
-    help: 'Bytes in the file transfer store by tenant, those reserved for files on their way included.',
+    help: 'Bytes in the file transfer store by tenant, including those reserved for uploads in progress.',
     labelNames: ['tenant'] as const,
     registers,
     async collect() {

@@ -102,7 +102,7 @@ function readTimeWithFraction({ content, start }: DerElement): Date {
   const [, year, month, day, hours, minutes, seconds, fraction = ''] = found;
   const text = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
   const time = new Date(text);
-  if (Number.isNaN(time.getTime()) || time.toISOString() !== text) throw new DerError('time does not exist', start);
+  if (Number.isNaN(time.getTime()) || time.toISOString() !== text) throw new DerError('nonexistent time', start);
   return time;
 }
 

@@ -185,7 +185,7 @@ describe('config check', () => {
   });
 
   it.each([
-    ['that has another purpose', () => ({ certificate: join(quickstart, 'pki', 'issuing.pem') }), 'the one purpose of its key is not'],
+    ['that has another purpose', () => ({ certificate: join(quickstart, 'pki', 'issuing.pem') }), 'extendedKeyUsage must be critical'],
     ['without its root', ({ certificate }) => ({ chain: [certificate] }), 'did not issue'],
     ['that is not there', () => ({ certificate: other('none.pem') }), 'there is no such file'],
     ['whose former certificate is none', () => ({ formerCertificates: [other('other.key')] }), 'there is no certificate in PEM'],
@@ -208,7 +208,7 @@ describe('config check', () => {
     });
     expect([status, stderr]).toEqual([
       1,
-      expect.stringContaining('timeStampAuthority.keyId: the CKA_ID of a time-stamp authority, which begins with 54'),
+      expect.stringContaining('timeStampAuthority.keyId: not the CKA_ID of a time-stamp authority, which begins with 54'),
     ]);
   });
 

@@ -133,13 +133,13 @@ describe('a one-time password', () => {
     const refusal = await refusalOf(deliverOtp(messenger, 'Code: {{otp}}', { phoneNumber, emailAddress }, '87654321'));
     expect([refusal.code, refusal.answer]).toEqual(['MESSAGE_NOT_SENT', {}]);
     expect(JSON.stringify([refusal, refusal.message, log.lines])).not.toContain('87654321');
-    expect(log.lines.at(-1)).toMatch(/a gateway did not take a message .*"outcome":"SMTP 550"/);
+    expect(log.lines.at(-1)).toMatch(/a gateway did not accept a message .*"outcome":"SMTP 550"/);
     expect(log.lines.join('\n')).not.toMatch(/a text|33612345678|zoe@/);
   });
 
   it.each([
     ['without the password', 'Your code.', /\{\{otp\}\} is missing/],
-    ['with another placeholder', '{{otp}} {{text}}', /cannot stand here/],
+    ['with another placeholder', '{{otp}} {{text}}', /is not allowed here/],
   ])('has no text %s', (_what, otpText, words) => {
     expect(MessagesConfig.safeParse({ otpText }).error?.issues[0]?.message).toMatch(words);
   });

@@ -124,20 +124,20 @@ describe('whatever a secret is', () => {
 describe('a configuration', () => {
   const base = { url: 'https://gateway.example/x', secrets: { token: 'file:x' } };
   it.each<[string, Record<string, unknown>, RegExp]>([
-    ['a text in a path', { url: 'https://gateway.example/{{text}}' }, /\{\{text\}\} cannot stand here/],
-    ['a text in a header', { headers: { 'X-Text': '{{text}}' } }, /cannot stand here/],
-    ['a placeholder for the host', { url: 'https://{{phoneDigits}}.example/' }, /whose host is literal/],
+    ['a text in a path', { url: 'https://gateway.example/{{text}}' }, /\{\{text\}\} is not allowed here/],
+    ['a text in a header', { headers: { 'X-Text': '{{text}}' } }, /is not allowed here/],
+    ['a placeholder for the host', { url: 'https://{{phoneDigits}}.example/' }, /with a literal host/],
     ['a user in the URL', { url: 'https://user:word@gateway.example/' }, /without user/],
     ['a fragment', { url: 'https://gateway.example/#x' }, /fragment/],
     ['another scheme', { url: 'ftp://gateway.example/' }, /http/],
     ['HTTP to another machine', { url: 'http://gateway.example/' }, /in clear/],
-    ['a secret that is nowhere', { headers: { 'X-Key': '{{secret.other}}' } }, /secrets has no "other"/],
-    ['a placeholder that is none', { body: { json: { a: ['{{txet}}'] } } }, /\{\{txet\}\} cannot stand here; .*\{\{text\}\}/],
+    ['a secret that is nowhere', { headers: { 'X-Key': '{{secret.other}}' } }, /no secret "other" in secrets/],
+    ['a placeholder that is none', { body: { json: { a: ['{{txet}}'] } } }, /\{\{txet\}\} is not allowed here; .*\{\{text\}\}/],
     ['a placeholder that has no end', { body: { form: { a: '{{text' } } }, /begins none/],
-    ['a one-time password', { body: { json: '{{otp}}' } }, /cannot stand here/],
+    ['a one-time password', { body: { json: '{{otp}}' } }, /is not allowed here/],
     ['a header with a line break', { headers: { 'X-A': 'a\r\nb' } }, /visible ASCII/],
     ['a header of the transport', { headers: { Host: 'evil.example' } }, /sets this header itself/],
-    ['a header that is no name', { headers: { 'X A': '1' } }, /not the name of a header/],
+    ['a header that is no name', { headers: { 'X A': '1' } }, /not a valid header name/],
     [
       'two authorisations',
       { headers: { authorization: 'x' }, basicAuthentication: { user: 'u', password: 'file:x' } },
@@ -147,8 +147,8 @@ describe('a configuration', () => {
     ['a secret in clear', { secrets: { token: 'tok' } }, /file:<path>/],
     ['a pattern without a group', { answer: { code: { pattern: '\\d+' } } }, /group/],
     ['a pattern that is none', { answer: { code: { pattern: '(' } } }, /regular expression/],
-    ['two bodies', { body: { json: {}, form: {} } }, /one of them/],
-    ['two ways to read a code', { answer: { code: { jsonPointer: '/a', pattern: '(a)' } } }, /one of them/],
+    ['two bodies', { body: { json: {}, form: {} } }, /exactly one of/],
+    ['two ways to read a code', { answer: { code: { jsonPointer: '/a', pattern: '(a)' } } }, /exactly one of/],
     ['a secret with an odd name', { secrets: { 'a.b': 'file:x' } }, /letters, digits and hyphens/],
     ['a pointer that is none', { answer: { code: { jsonPointer: 'id' } } }, /RFC 6901/],
   ])('with %s is refused in plain words', (_what, settings, words) => {

@@ -57,7 +57,7 @@ const question = (over: Partial<RevocationQuestion> = {}, crl: DataSource = from
 
 describe('a CRL', () => {
   test.each([
-    ['another issuer', other, /of another issuer/],
+    ['another issuer', other, /from another issuer/],
     ['an impostor', impostor, /not signed by the issuer/],
   ])('of %s is in the way of no later one', async (_name, wrong, why) => {
     const all = sources();

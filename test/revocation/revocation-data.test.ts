@@ -79,7 +79,7 @@ describe('revocation data', () => {
     }
     const nonsense = await sources().of(question(good, { choice: 'CRL', crl: from('/nonsense') }));
     expect(nonsense).toMatchObject({
-      status: { kind: 'undetermined', why: expect.stringContaining('neither a CRL') as unknown },
+      status: { kind: 'undetermined', why: expect.stringContaining('neither a DER CRL') as unknown },
       crls: [],
     });
   });

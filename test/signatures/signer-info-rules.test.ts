@@ -153,9 +153,9 @@ describe('a SignerInfo', () => {
     checkSignerInfo(info, covered(), certificate, publicKey);
     expect(() => checkSignerInfo(info, covered(), certificate, stranger.publicKey)).toThrow('has a value that does not verify');
     const rsa = softwareSigner('rsa', 'rsa');
-    expect(() => checkSignerInfo(info, covered(), certificate, rsa.publicKey)).toThrow("another algorithm than its signer's key");
+    expect(() => checkSignerInfo(info, covered(), certificate, rsa.publicKey)).toThrow("does not match the signer's key");
     const withRsa = der.sequence(der.oid(oids.sha256WithRSAEncryption), der.nullValue());
-    expect(() => check({ algorithm: withRsa })).toThrow("another algorithm than its signer's key");
+    expect(() => check({ algorithm: withRsa })).toThrow("does not match the signer's key");
     expect(() => check({ algorithm: der.sequence(der.oid('1.2.3')) })).toThrow('uses an unsupported algorithm');
   });
 
