@@ -1,4 +1,4 @@
-import { generalizedTime, time } from './times.ts';
+import { generalizedTime, time } from './der.ts';
 import { DerError } from './reader.ts';
 import type { DerElement } from './reader.ts';
 

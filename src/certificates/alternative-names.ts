@@ -1,8 +1,7 @@
 import { children, DerError, readAll, type DerElement } from '../asn1/reader.ts';
 import { objectIdentifierText } from '../asn1/object-identifier.ts';
 import type { AlternativeNameKind } from '../config/profile.ts';
-import { isHostName } from './host-name.ts';
-import { isMailbox } from './mailbox.ts';
+import { isHostName, isMailbox } from './internet-names.ts';
 import { nameFault } from './name-fault.ts';
 
 /** The choices of GeneralName (RFC 5280 4.2.1.6) that a profile can allow, by tag. */

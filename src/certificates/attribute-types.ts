@@ -2,7 +2,7 @@ import * as der from '../asn1/der.ts';
 import { isObjectIdentifier } from '../asn1/object-identifier.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { countryCodes } from './country-codes.ts';
-import { isMailbox } from './mailbox.ts';
+import { isMailbox } from './internet-names.ts';
 
 /**
  * Syntax of an attribute type, and its upper bound in characters (RFC 5280 appendix A.1 or X.520).

@@ -1,8 +1,9 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { issueAuthorityCertificate, type CertificateIssuer } from './issue.ts';
-import { signedCertificate, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';
+import { signedCertificate, type CertificateContent, type CertificateSigner, signedStructure } from './signed-certificate.ts';
 import * as standard from './standard-extensions.ts';
 import type { PublicationUrls } from '../config/profile.ts';
+import * as der from '../asn1/der.ts';
 
 type Lifetime = Pick<CertificateContent, 'notBefore' | 'notAfter' | 'serialNumber'>;
 
@@ -18,7 +19,7 @@ interface IssuingCaRequest extends Lifetime {
   readonly subjectPublicKeyInfo: Uint8Array;
   /** pathLenConstraint: how many levels of authorities may be below this one; default 0. */
   readonly above?: number;
-  /** Where the root publishes its CRL and certificate. */
+  /** URLs at which the root publishes its CRL and certificate. */
   readonly urls?: PublicationUrls;
 }
 
@@ -55,4 +56,19 @@ export async function createIssuingCa(root: CertificateIssuer, request: IssuingC
     ...standard.publicationExtensions(urls),
   ].map((extension) => extension.der);
   return issueAuthorityCertificate(root, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
+}
+
+/**
+ * Creates the certification request (PKCS #10, RFC 2986) of an issuing authority, in DER, signed
+ * with its own key. It requests the extensions of an authority that issues to end entities only.
+ * @throws {Error} if the signature does not verify
+ */
+export async function authorityRequest(signer: CertificateSigner): Promise<Uint8Array> {
+  const extensions = [
+    standard.basicConstraints(0),
+    standard.keyUsage(['keyCertSign', 'cRLSign']),
+    standard.subjectKeyIdentifier(signer.subjectPublicKeyInfo),
+  ].map((extension) => extension.der);
+  const asked = der.sequence(der.oid(oids.extensionRequest), der.set(der.sequence(...extensions)));
+  return signedStructure(signer, der.sequence(der.integer(0), signer.name, signer.subjectPublicKeyInfo, der.implicitConstructed(0, asked)));
 }

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Token } from '../token/token.ts';
 import { checkAuthorityKey, loadAuthority } from './configured-authority.ts';
 import type { CertificateIssuer } from './issue.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 /**
  * Opens all configured authorities, by name.
@@ -18,7 +19,7 @@ export async function openAuthorities(
     try {
       authority = loadAuthority(token, files);
     } catch (error) {
-      throw new Error(`certificateAuthorities.${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new Error(`certificateAuthorities.${name}: ${reasonOf(error)}`, { cause: error });
     }
     await checkAuthorityKey(`certificateAuthorities.${name}`, authority);
     authorities.set(name, authority);

@@ -1,7 +1,7 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
-import { isHostName } from './host-name.ts';
+import { isHostName } from './internet-names.ts';
 import { attributeTypeOfOid, valueFault, type AttributeType } from './attribute-types.ts';
 import { repeatable } from './subject-fields.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObjectIdentifier } from '../asn1/object-identifier.ts';
 import { isWellFormedDer } from '../asn1/well-formed.ts';
-import { isMailbox } from './mailbox.ts';
+import { isMailbox } from './internet-names.ts';
 import { SubjectFields } from './subject-fields.ts';
 
 /** Limit for each list and map. */

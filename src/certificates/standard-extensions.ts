@@ -1,8 +1,7 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import type { CertificateProfile, Policy, PublicationUrls } from '../config/profile.ts';
-import { keyIdentifier } from '../x509/key-identifier.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { keyIdentifier, type Certificate } from '../x509/certificate.ts';
 
 /** One certificate extension: its OID and its full DER encoding. */
 export interface Extension {

@@ -1,4 +1,4 @@
-import { concat, lengthOctets } from '../asn1/tag-length-value.ts';
+import { concat, lengthOctets } from '../asn1/der.ts';
 import type { Content } from '../documents/content.ts';
 import { contentBytes } from '../documents/content-pieces.ts';
 

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { version } from '../telemetry/version.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 /** sysexits.h, EX_USAGE. */
 const usageExitCode = 64;
@@ -42,7 +43,7 @@ export function programArguments<F extends Flags>(
     // It has an entry for each flag.
     return { config: values.config, flags: chosen as Record<keyof F, boolean> };
   } catch (error) {
-    process.stderr.write(`${program}: ${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    process.stderr.write(`${program}: ${reasonOf(error)}\n${usage}`);
     process.exit(usageExitCode);
   }
 }

@@ -3,61 +3,21 @@ import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { absoluteAuthority, AuthorityName, CertificateAuthority, hasRootKey } from './authority-config.ts';
-import { LimitsConfig } from './limits-config.ts';
-import { Account } from './account.ts';
-import { AdminConfig } from './admin-config.ts';
-import { ClientRevocationLists, connectionLimits, SharedAddresses } from './connection-config.ts';
-import { fileOrCredential } from './credential-file.ts';
-import { absoluteDocuments, absoluteTransferStore, AllowedDirectories, DocumentsConfig, TransferStoreConfig } from './documents-config.ts';
+import { LimitsConfig, SessionsConfig } from './limits-config.ts';
+import { absoluteListeners, AdminConfig, ListenersConfig } from './listeners-config.ts';
+import { absoluteTenant, TenantConfig } from './tenant-config.ts';
+import { absoluteDocuments, absoluteTransferStore, DocumentsConfig, TransferStoreConfig } from './documents-config.ts';
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
-import { absoluteMessages, MessagesConfig, OtpText } from './messages-config.ts';
+import { absoluteMessages, MessagesConfig } from './messages-config.ts';
 import { absoluteOutgoing, OutgoingConfig, RevocationConfig } from './outgoing-config.ts';
-import { SessionsConfig } from './sessions-config.ts';
-import { CertificateProfile, keyTypes } from './profile.ts';
+import { keyTypes } from './profile.ts';
 import { absoluteTimeStampAuthority, absoluteTimeStamps, TimeStampAuthorityConfig, TimeStampsConfig } from './time-stamp-config.ts';
 import { absoluteState, StateConfig } from './state-config.ts';
 import { absoluteToken, TokenConfig } from './token-config.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 const FilePath = z.string().min(1);
-const Port = z.int().min(0).max(65_535);
 const PathPrefix = z.string().regex(/^(\/[A-Za-z0-9_-]+)+$/, 'not a path prefix such as /sign');
-
-const Tenant = z.strictObject({
-  certificateAuthority: z.string().min(1).describe("Name of the authority that issues the tenant's certificates."),
-  profile: CertificateProfile,
-  identityProviders: z
-    .array(z.string())
-    .max(16)
-    .default([])
-    .describe('Names of the providers whose tokens createCertificate accepts from this tenant.'),
-  keysMax: z
-    .int()
-    .positive()
-    .optional()
-    .describe(
-      'Maximum number of keys of the tenant on the token, not counting consumed and removed ones; beyond it createCertificate returns 2/213. Absent: no limit.',
-    ),
-  revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate requires the key's secret; the role alone is not enough."),
-  allowSha1: z
-    .boolean()
-    .default(false)
-    .describe('Accepts SHA-1 digests, the DIGEST value SHA_1 and time-stamps that depend on SHA-1, which is broken for new signatures.'),
-  otpDelivery: z
-    .enum(['RESPONSE', 'MESSAGE'])
-    .default('RESPONSE')
-    .describe(
-      'How sendOTP delivers a one-time password: RESPONSE returns it to the caller, MESSAGE sends it to the subscriber of the key.',
-    ),
-  otpText: OtpText.optional().describe("Message to the tenant's subscribers, instead of messages.otpText."),
-  readDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.readDirectories."),
-  timeStampsFromAnyRoot: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Accepts tokens of any time-stamp authority that a caller names (URLSource CLIENT), whatever root they chain to, even if the token does not contain the root.',
-    ),
-  writeDirectories: AllowedDirectories.optional().describe("The tenant's own list instead of documents.writeDirectories."),
-});
 
 const Audit = z.strictObject({
   enabled: z
@@ -89,69 +49,7 @@ const KeyPool = z.strictObject({
 });
 
 export const Config = z.strictObject({
-  listeners: z.strictObject({
-    api: z.strictObject({
-      host: z.string().default('0.0.0.0').describe('Address to listen on, unless systemd passes a socket.'),
-      port: Port.default(8443).describe('TCP port to listen on, unless systemd passes a socket.'),
-      certificate: FilePath.describe('PEM file with the server certificate and the intermediate certificates.'),
-      key: FilePath.describe('PEM file with its key, or credential:<name> for one that systemd passes.'),
-      clientCertificateAuthority: FilePath.describe(
-        'PEM file with the authorities that issue client certificates, and those above them up to the root.',
-      ),
-      clientRevocationLists: ClientRevocationLists,
-      sharedAddresses: SharedAddresses,
-    }),
-    operations: z
-      .strictObject({
-        host: z.string().default('127.0.0.1').describe('Address to listen on, unless systemd passes a socket.'),
-        port: Port.default(9443).describe('TCP port to listen on, unless systemd passes a socket.'),
-        socketPath: FilePath.optional().describe(
-          'Unix socket to listen on instead of host and port, unless systemd passes one. Any user of the machine can connect to a loopback address.',
-        ),
-        socketGroup: Account.optional().describe(
-          'Group that may connect to the Unix socket, by name or number (mode 0660). The user of the service must be a member. Absent: only the user of the service (mode 0600).',
-        ),
-        ...connectionLimits({ connectionsMax: 100, idleTimeoutSeconds: 60 }),
-      })
-      .prefault({}),
-    public: z
-      .strictObject({
-        host: z.string().default('0.0.0.0').describe('Address to listen on, unless systemd passes a socket.'),
-        port: Port.default(8080).describe('TCP port to listen on, unless systemd passes a socket.'),
-        ...connectionLimits({ connectionsMax: 500, idleTimeoutSeconds: 10 }),
-        connectionsMaxPerAddress: z
-          .int()
-          .positive()
-          .default(64)
-          .describe(
-            'Maximum number of these connections from one address (IPv6: one /64). A further one replaces the one that has been idle longest.',
-          ),
-        sharedAddresses: SharedAddresses,
-        requestsPerSecond: z
-          .int()
-          .positive()
-          .default(1000)
-          .describe(
-            'Requests per second from all clients together. Further requests wait, so that external clients do not slow down signing; those that would wait too long get status 503.',
-          ),
-        ocspSignaturesPerSecond: z
-          .int()
-          .positive()
-          .default(200)
-          .describe(
-            'OCSP responses per second that need a signature: those with a nonce, and the first for each certificate. Beyond it the response is tryLater.',
-          ),
-        timeStampsPerSecond: z
-          .int()
-          .positive()
-          .default(200)
-          .describe(
-            'Time-stamps per second that /tsa issues to all clients together; beyond it status 503. Time-stamps for signatures of this service do not count.',
-          ),
-      })
-      .optional()
-      .describe('Plain HTTP for public data, open to everyone. Absent: no such listener; {}: with defaults.'),
-  }),
+  listeners: ListenersConfig,
   paths: z
     .strictObject({
       signRoot: PathPrefix.default('/sign').describe('Path prefix of all operations.'),
@@ -180,7 +78,7 @@ export const Config = z.strictObject({
   timeStamps: TimeStampsConfig.prefault({}),
   timeStampAuthority: TimeStampAuthorityConfig.optional().describe('Time-stamp authority of this service (RFC 3161). Absent: none.'),
   tenants: z
-    .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), Tenant)
+    .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), TenantConfig)
     .describe('Tenants by name. Keys and certificates of one tenant do not exist for another.'),
   log: z
     .strictObject({
@@ -256,7 +154,7 @@ function readYaml(path: string): unknown {
   try {
     return parse(readFileSync(path, 'utf8'), { strict: true, uniqueKeys: true });
   } catch (error) {
-    throw new ConfigError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConfigError(`${path}: ${reasonOf(error)}`);
   }
 }
 
@@ -267,23 +165,9 @@ function check<T extends z.ZodType>(schema: T, value: unknown, path: string): z.
 }
 
 function withAbsolutePaths(config: Config, base: string): Config {
-  const { api, operations } = config.listeners;
   return {
     ...config,
-    listeners: {
-      ...config.listeners,
-      api: {
-        ...api,
-        certificate: resolve(base, api.certificate),
-        key: fileOrCredential(base, api.key),
-        clientCertificateAuthority: resolve(base, api.clientCertificateAuthority),
-        clientRevocationLists: api.clientRevocationLists.map((file) => resolve(base, file)),
-      },
-      operations: {
-        ...operations,
-        ...(operations.socketPath === undefined ? {} : { socketPath: resolve(base, operations.socketPath) }),
-      },
-    },
+    listeners: absoluteListeners(config.listeners, base),
     token: absoluteToken(config.token, base),
     state: absoluteState(config.state, base),
     audit: { ...config.audit, directory: resolve(base, config.audit.directory) },
@@ -302,14 +186,5 @@ function withAbsolutePaths(config: Config, base: string): Config {
     certificateAuthorities: Object.fromEntries(
       Object.entries(config.certificateAuthorities).map(([name, authority]) => [name, absoluteAuthority(authority, base)]),
     ),
-  };
-}
-
-function absoluteTenant(tenant: z.output<typeof Tenant>, base: string): z.output<typeof Tenant> {
-  const { readDirectories, writeDirectories } = tenant;
-  return {
-    ...tenant,
-    ...(readDirectories === undefined ? {} : { readDirectories: readDirectories.map((directory) => resolve(base, directory)) }),
-    ...(writeDirectories === undefined ? {} : { writeDirectories: writeDirectories.map((directory) => resolve(base, directory)) }),
   };
 }

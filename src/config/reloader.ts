@@ -1,5 +1,6 @@
 import { changedMembers, checkChangeable } from './changes.ts';
 import { ConfigError, loadConfig, type Config } from './config.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 /** Activates what was prepared. It must neither fail nor wait. */
 export type Switch = () => void;
@@ -76,7 +77,7 @@ export class Reloader {
       this.#last = { at: Date.now(), faults: [] };
       return changed;
     } catch (error) {
-      this.#last = { at: Date.now(), faults: textOf(error).split('\n') };
+      this.#last = { at: Date.now(), faults: reasonOf(error).split('\n') };
       throw error;
     } finally {
       this.#options.announce('ready');
@@ -86,12 +87,8 @@ export class Reloader {
   /** Prepares all participants, so that the operator sees all faults at once. */
   async #prepare(next: Config): Promise<Switch[]> {
     const prepared = await Promise.allSettled(this.#options.participants.map(async (participant) => participant.prepare(next)));
-    const faults = prepared.flatMap((one) => (one.status === 'rejected' ? [`${this.#options.path}: ${textOf(one.reason)}`] : []));
+    const faults = prepared.flatMap((one) => (one.status === 'rejected' ? [`${this.#options.path}: ${reasonOf(one.reason)}`] : []));
     if (faults.length > 0) throw new ConfigError(faults.join('\n'));
     return prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

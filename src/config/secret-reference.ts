@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from './config.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 /** PINs, keys and passwords are short; anything longer is the wrong file. */
 const maxSecretBytes = 16 * 1024;
@@ -69,7 +70,7 @@ function openFile(reference: string, path: string): number {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ELOOP') throw new ConfigError(`${reference}: is a symbolic link; name the file itself`);
     if (code === 'ENOENT') throw new ConfigError(`${reference}: there is no such file`);
-    throw new ConfigError(`${reference}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConfigError(`${reference}: ${reasonOf(error)}`);
   }
 }
 

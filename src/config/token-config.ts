@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { Account } from './account.ts';
+import { Account } from './listeners-config.ts';
 import { SecretReference } from './state-config.ts';
 
 const FilePath = z.string().min(1);

@@ -1,6 +1,6 @@
 import type { Caller } from '../clients/caller.ts';
 import type { Deliver } from '../keys/otp-delivery.ts';
-import { deliverOtp } from '../messages/otp-message.ts';
+import { deliverOtp } from '../messages/messenger.ts';
 import type { Context } from '../operations/operation.ts';
 
 /** How one-time passwords reach the subscribers of a caller's tenant, in the tenant's words. */

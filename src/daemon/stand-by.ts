@@ -14,8 +14,7 @@ import type { ServiceManager } from '../service/service-manager.ts';
 import { Watchdog } from '../service/watchdog.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { Metrics } from '../telemetry/metrics.ts';
-import { processMetrics } from '../telemetry/process-metrics.ts';
+import { Metrics, processMetrics } from '../telemetry/metrics.ts';
 import { stopService } from './stopping.ts';
 
 interface Parts {

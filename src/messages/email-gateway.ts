@@ -3,9 +3,7 @@ import { createTransport } from 'nodemailer';
 import type { EmailConfig } from '../config/email-config.ts';
 import { readSecret } from '../config/secret-reference.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import { readAuthority } from './authority-file.ts';
-import { connectionFault, connectionFaultForLog } from './connection-fault.ts';
-import type { Attempt, Gateway } from './gateway.ts';
+import { readAuthority, connectionFault, connectionFaultForLog, type Attempt, type Gateway } from './gateway.ts';
 import { matchesOf } from './patterns.ts';
 import { formsOf, printable } from './printable.ts';
 

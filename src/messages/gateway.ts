@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError } from '../config/config.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
+
 /** Response of a gateway to one message, in the form of the API (sendMessage, senderResponse). */
 export interface GatewayAnswer {
   /** Time of the response or of the timeout; milliseconds since epoch. */
@@ -31,4 +35,38 @@ export interface Gateway {
   send(to: string, text: string): Promise<Attempt>;
   /** Closes connections; messages being sent still complete. */
   close(): void;
+}
+
+/**
+ * Reads the PEM file of the authorities trusted for a gateway's certificate.
+ * @throws {ConfigError}
+ */
+export function readAuthority(path: string, section: string): string {
+  try {
+    const pem = readFileSync(path, 'utf8');
+    if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
+  } catch (error) {
+    throw new ConfigError(`${section}.certificateAuthority: ${reasonOf(error)}`);
+  }
+  throw new ConfigError(`${section}.certificateAuthority: ${path}: the file contains no PEM certificate`);
+}
+
+/** Error codes of Node and the mail client, such as ECONNREFUSED. */
+const faultName = /\bE[A-Z_]{3,30}\b/;
+
+/**
+ * Returns why a gateway could not be reached, for a caller, without names and addresses inside the
+ * operator's network. The log has the details.
+ */
+export function connectionFault(error: unknown): string {
+  const text = error instanceof Error ? error.message : '';
+  if (/certificate|altnames/i.test(text)) return "the gateway's certificate is not trusted";
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  const name = faultName.exec(text)?.[0] ?? (typeof code === 'string' ? faultName.exec(code)?.[0] : undefined);
+  return name === undefined ? 'no connection' : `no connection (${name})`;
+}
+
+/** Does the same for the operator. It contains nothing of a message. */
+export function connectionFaultForLog(error: unknown): string {
+  return error instanceof Error && error.message !== '' ? `no answer: ${error.message}` : 'no answer';
 }

@@ -1,6 +1,6 @@
 import { Agent as PlainAgent, request as plainRequest, type IncomingMessage } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import { connectionFault, connectionFaultForLog } from './connection-fault.ts';
+import { connectionFault, connectionFaultForLog } from './gateway.ts';
 import type { HttpAnswer } from './sms-answer.ts';
 import type { SmsRequest } from './sms-request.ts';
 

@@ -4,11 +4,12 @@ import { Refusal } from '../result-codes.ts';
 import { outcomeSteps } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { MessageMetrics } from '../telemetry/message-metrics.ts';
+import type { MessageMetrics } from '../telemetry/outgoing-metrics.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { EmailGateway } from './email-gateway.ts';
 import type { Attempt, Gateway, GatewayAnswer } from './gateway.ts';
 import { SmsGateway } from './sms-gateway.ts';
+import { fillTemplate, parseTemplate } from '../config/message-template.ts';
 
 /** Maximum length of a message in characters (contract §7). */
 export const messageMaxCharacters = { sms: 1600, email: 100_000 } as const;
@@ -118,4 +119,19 @@ function unreachableReason({ emailAddress, phoneNumber }: Recipient): string {
   if (emailAddress === undefined && phoneNumber === undefined) return 'the subscriber has neither a telephone number nor an e-mail address';
   const channels = [...(phoneNumber === undefined ? [] : ['SMS']), ...(emailAddress === undefined ? [] : ['e-mail'])].join(' and ');
   return `no gateway is configured for ${channels}, the only way to reach the subscriber`;
+}
+
+/**
+ * Sends a one-time password to its owner, with the configured text. The gateways' responses are not
+ * passed on, since they may contain the password, which the caller must not see.
+ * @throws {Refusal} MESSAGE_NOT_SENT
+ */
+export async function deliverOtp(messenger: Messenger, template: string, recipient: Recipient, otp: string): Promise<void> {
+  const text = fillTemplate(parseTemplate(template, ['otp']), new Map([['otp', otp]]));
+  try {
+    await messenger.send(recipient, text);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal('MESSAGE_NOT_SENT', { message: error.message });
+  }
 }

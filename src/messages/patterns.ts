@@ -1,8 +1,8 @@
 import { moduleFile } from '../config/module-file.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import type { PatternTask } from './pattern-thread.ts';
+import { createContext, Script } from 'node:vm';
 
-const threadModule = moduleFile('./pattern-thread', import.meta.url);
+const threadModule = moduleFile('./patterns', import.meta.url);
 /** How much of a text is searched; the relevant part is at the beginning. */
 const textCharacters = 4096;
 
@@ -19,4 +19,27 @@ export async function matchesOf(
   const task: PatternTask = { patterns, text: response.slice(0, textCharacters) };
   const groups = await threads.run<readonly (string | undefined)[]>(threadModule, 'firstGroups', task);
   return new Map(patterns.map((pattern, index) => [pattern, groups[index]]));
+}
+
+/** A regular expression may run forever; this is the only way to stop it. */
+const timeoutMs = 1000;
+const search = new Script("new RegExp(pattern, 'u').exec(text)?.[1]");
+
+interface PatternTask {
+  readonly patterns: readonly string[];
+  readonly text: string;
+}
+
+/**
+ * Runs in a work thread. Returns the first group of each pattern in the text; undefined for a pattern that takes too long.
+ */
+export function firstGroups({ patterns, text }: PatternTask): readonly (string | undefined)[] {
+  return patterns.map((pattern) => {
+    try {
+      const group: unknown = search.runInContext(createContext({ pattern, text }), { timeout: timeoutMs });
+      return typeof group === 'string' ? group : undefined;
+    } catch {
+      return undefined;
+    }
+  });
 }

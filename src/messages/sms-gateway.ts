@@ -3,12 +3,12 @@ import { ConfigError } from '../config/config.ts';
 import { readSecret } from '../config/secret-reference.ts';
 import type { SmsConfig } from '../config/sms-config.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import { readAuthority } from './authority-file.ts';
-import type { Attempt, Gateway } from './gateway.ts';
+import { readAuthority, type Attempt, type Gateway } from './gateway.ts';
 import { ExchangeFailed, HttpExchange } from './http-exchange.ts';
 import { formsOf, printable } from './printable.ts';
 import { readSmsAnswer, type HttpAnswer } from './sms-answer.ts';
 import { SmsRequestTemplate } from './sms-request.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 const maxIdentifierCharacters = 128;
 
@@ -45,9 +45,7 @@ export class SmsGateway implements Gateway {
     try {
       this.#template.requestFor(this.#values('+33600000000', 'text', randomUUID()));
     } catch (error) {
-      throw new ConfigError(
-        `messages.sms: a secret is not allowed in its place: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      throw new ConfigError(`messages.sms: a secret is not allowed in its place: ${reasonOf(error)}`);
     }
   }
 

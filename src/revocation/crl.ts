@@ -1,15 +1,14 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { readTime } from '../asn1/read-time.ts';
-import { foundOnce } from '../asn1/read-once.ts';
+import { foundOnce, readWhileAlive } from '../asn1/read-once.ts';
 import { children, DerError, readAll, readElement, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../x509/path/canonical-name.ts';
 import { generalNames, type GeneralName } from '../x509/path/general-names.ts';
 import type { PathCertificate } from '../x509/path/path-certificate.ts';
-import { verificationRule } from '../x509/verification-rule.ts';
+import { verificationRule } from '../x509/signature-identifier.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
 import { readExtensions, type CrlExtension } from './crl-extensions.ts';
-import { readWhileAlive } from './read-while-alive.ts';
 import { RevokedEntries, type RevokedEntry } from './revoked-entries.ts';
 
 /**

@@ -7,8 +7,7 @@ import { children, DerError, readAll, readObjectIdentifier, type DerElement } fr
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../x509/path/canonical-name.ts';
 import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
-import { readHashIdentifier } from '../x509/signature-identifier.ts';
-import { verificationRule } from '../x509/verification-rule.ts';
+import { readHashIdentifier, verificationRule } from '../x509/signature-identifier.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
 
 /** Status of one certificate in a response (RFC 6960 §4.2.1). */

@@ -3,13 +3,12 @@ import { DerError } from '../asn1/reader.ts';
 import type { PathCertificate } from '../x509/path/path-certificate.ts';
 import { reasonCode } from '../certificates/revocation-reasons.ts';
 import { FetchFailed, type OutgoingHttp } from '../outgoing/outgoing-http.ts';
-import { crlFault, crlStatus } from './crl-status.ts';
+import { crlFault, crlStatus, ocspStatus, undetermined, type CertificateStatus } from './status.ts';
 import { readCrl, type Crl } from './crl.ts';
 import { firstGood, type DataSource, type JudgedData } from './data-sources.ts';
 import { KeptData, type Fetched } from './kept-data.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from './ocsp-answer.ts';
-import { ocspStatus } from './ocsp-status.ts';
-import { undetermined, type CertificateStatus } from './status.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 export type { DataSource };
 
@@ -152,7 +151,7 @@ export class RevocationSources {
         const crl = isOnHold ? await this.#ownCrl(own, at) : last;
         return { status: judge(crl), data: crl.der };
       } catch (error) {
-        return { status: undetermined(`the authority's own CRL: ${messageOf(error)}`) };
+        return { status: undetermined(`the authority's own CRL: ${reasonOf(error)}`) };
       }
     }
     // A caller may give the URL at which this service itself publishes: that CRL must be current
@@ -206,7 +205,7 @@ async function ownOcsp(
     const answer = readOcspAnswer(await answerTo(ocspRequest(question.certificate, question.issuer, undefined)));
     return { status: ocspStatus(answer, question), data: answer.der };
   } catch (error) {
-    return { status: undetermined(`the authority's own OCSP responder: ${messageOf(error)}`) };
+    return { status: undetermined(`the authority's own OCSP responder: ${reasonOf(error)}`) };
   }
 }
 
@@ -226,8 +225,4 @@ function hashOf(...parts: readonly (string | Uint8Array)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(createHash('sha256').update(part).digest());
   return hash.digest('base64');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,19 +2,18 @@ import { createHash } from 'node:crypto';
 import { bytesBetween, bytesInMemory } from '../asn1/byte-source.ts';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import { DerError } from '../asn1/reader.ts';
+import { DerError, children, readAll, type DerElement } from '../asn1/reader.ts';
 import type { ValidPath } from '../x509/path/check-path.ts';
-import { PathFault } from '../x509/path/path-fault.ts';
-import { NoAnchor } from '../x509/path/find-path.ts';
+import { NoAnchor, PathFault } from '../x509/path/path-fault.ts';
 import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
 import { readCertificate } from '../x509/certificate.ts';
 import { readSignedData } from '../cms/read-signed-data.ts';
-import { attributeValues, readSignerInfo } from '../cms/read-signer-info.ts';
+import { attributeValues, readSignerInfo, type ReadSignerInfo } from '../cms/read-signer-info.ts';
 import { checkSignerInfo, names, SignatureBroken } from '../cms/verify-signer-info.ts';
 import { RequestRejected, type ImprintHash, type MessageImprint } from './request.ts';
-import { sha1In } from './sha1-in-token.ts';
 import { tokenPath, type TokenTrust } from './token-path.ts';
 import { readTstInfo, tstInfoType, type TstInfo } from './tst-info.ts';
+import { readHashIdentifier, readSignatureIdentifier } from '../x509/signature-identifier.ts';
 
 /**
  * Thrown for a token that does not match the request or does not verify. The message is for
@@ -152,4 +151,30 @@ function same(left: Uint8Array, right: Uint8Array): boolean {
 
 function must(holds: boolean, otherwise: string): void {
   if (!holds) throw new TokenInvalid(`the time-stamp ${otherwise}`);
+}
+
+/** The parts of a token that determine its strength. */
+interface TokenParts {
+  readonly info: TstInfo;
+  readonly signer: ReadSignerInfo;
+  /** Below the trust anchor, whose own signature is irrelevant. */
+  readonly path: readonly PathCertificate[];
+}
+
+/**
+ * Returns the part of a token that depends on SHA-1, in words, or undefined. Collisions are
+ * practical (RFC 6194), and validators reject such time-stamps. The attribute that binds the
+ * certificate does not count: it only needs second-preimage resistance, and signing-certificate
+ * (RFC 3161 §2.4.1) supports no other hash.
+ * @throws {DerError}
+ */
+export function sha1In({ info, signer, path }: TokenParts): string | undefined {
+  if (info.imprint.hash === 'sha1') return 'its message imprint';
+  if (readHashIdentifier(signer.digestAlgorithm) === 'sha1' || isSha1Signature(signer.signatureAlgorithm)) return 'its signature';
+  return path.some((one) => isSha1Signature(children(readAll(one.der))[1])) ? 'a certificate of its authority' : undefined;
+}
+
+function isSha1Signature(identifier: DerElement | undefined): boolean {
+  const read = identifier === undefined ? undefined : readSignatureIdentifier(identifier);
+  return read !== undefined && 'hash' in read && read.hash === 'sha1';
 }

@@ -1,7 +1,7 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import type { ValidPath } from '../x509/path/check-path.ts';
-import { PathFault } from '../x509/path/path-fault.ts';
-import { Effort, TooMuchEffort } from '../x509/path/effort.ts';
+import { PathFault, TooMuchEffort } from '../x509/path/path-fault.ts';
+import { Effort } from '../x509/path/effort.ts';
 import { findPath, type PathMaterial } from '../x509/path/find-path.ts';
 import type { PathCertificate } from '../x509/path/path-certificate.ts';
 

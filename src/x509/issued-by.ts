@@ -1,7 +1,7 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
-import { verificationRule } from './verification-rule.ts';
+import { verificationRule } from './signature-identifier.ts';
 
 /**
  * Whether a key signed a certificate (RFC 5280 §4.1.1). Names, validity and extensions are not

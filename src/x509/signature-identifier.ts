@@ -2,6 +2,7 @@ import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag } from '../asn1/sequence-fields.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
+import type { DataAlgorithm } from '../verification/verify-value.ts';
 
 /** Supported hashes, including outdated ones, so that old signatures can be verified. */
 export type KnownHash = HashName | 'sha224';
@@ -125,4 +126,16 @@ function reversed(table: HashTable): ReadonlyMap<string, KnownHash> {
     [sha384, 'sha384'],
     [sha512, 'sha512'],
   ]);
+}
+
+/**
+ * Returns the verification algorithm for the AlgorithmIdentifier of a CRL, OCSP response or
+ * certificate signature (RFC 5280 §4.1.1.2).
+ * @throws {DerError} for unsupported algorithms, and those that do not name a hash
+ */
+export function verificationRule(identifier: DerElement): DataAlgorithm {
+  const named = readSignatureIdentifier(identifier);
+  if (named?.scheme === 'EDDSA' || named?.scheme === 'RSA_PSS') return named;
+  if (named?.hash === undefined) throw new DerError('unsupported signature algorithm', identifier.start);
+  return { scheme: named.scheme, hash: named.hash };
 }

@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { MessagesConfig } from '../../src/config/messages-config.ts';
-import { Messenger, type Recipient, type SenderResponses } from '../../src/messages/messenger.ts';
-import { deliverOtp } from '../../src/messages/otp-message.ts';
+import { Messenger, type Recipient, type SenderResponses, deliverOtp } from '../../src/messages/messenger.ts';
 import { Refusal } from '../../src/result-codes.ts';
-import { messageMetrics } from '../../src/telemetry/message-metrics.ts';
+import { messageMetrics } from '../../src/telemetry/outgoing-metrics.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { answerJson, bodyOf, StandIns, type ReceivedMail } from './stand-ins.ts';

@@ -9,7 +9,7 @@ import * as der from '../../src/asn1/der.ts';
 import { children, readAll, type DerElement } from '../../src/asn1/reader.ts';
 import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from '../../src/revocation/ocsp-answer.ts';
-import { ocspStatus, type OcspQuestion } from '../../src/revocation/ocsp-status.ts';
+import { ocspStatus, type OcspQuestion } from '../../src/revocation/status.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
 

@@ -5,7 +5,7 @@ import { DerError } from '../../src/asn1/reader.ts';
 import { PathFault } from '../../src/x509/path/path-fault.ts';
 import { findPath, type PathMaterial } from '../../src/x509/path/find-path.ts';
 import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
-import { crlStatus } from '../../src/revocation/crl-status.ts';
+import { crlStatus } from '../../src/revocation/status.ts';
 import { readCrl, type Crl } from '../../src/revocation/crl.ts';
 
 const Case = z.object({

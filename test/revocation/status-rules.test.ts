@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DerError } from '../../src/asn1/reader.ts';
 import type { PathCertificate } from '../../src/x509/path/path-certificate.ts';
-import { crlFault, crlStatus, type CrlQuestion } from '../../src/revocation/crl-status.ts';
+import { crlFault, crlStatus, type CrlQuestion, ocspStatus, type OcspQuestion, toleranceMs } from '../../src/revocation/status.ts';
 import { readCrl, type Crl } from '../../src/revocation/crl.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer, type SingleAnswer } from '../../src/revocation/ocsp-answer.ts';
-import { ocspStatus, type OcspQuestion } from '../../src/revocation/ocsp-status.ts';
-import { toleranceMs } from '../../src/revocation/status.ts';
 import { authorityWithTwo, read } from './authority-with-two.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-status-'));

@@ -5,6 +5,7 @@ import type { CrlClaim, CrlState } from '../../state/repositories/crls.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { CertificateIssuer } from '../issue.ts';
 import { certificateList } from './certificate-list.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
 /** Settings for the CRLs of an authority. */
 export interface CrlSettings {
@@ -192,7 +193,7 @@ export class CrlPublisher {
       this.#isPending = true;
       this.#failures += 1;
       if (this.#failures === 1) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = reasonOf(error);
         this.#log.error('a CRL could not be issued; retrying each second', { authority: this.#authority, reason });
       }
     }

@@ -1,7 +1,7 @@
 import { oids } from '../../asn1/object-identifiers.ts';
 import { isWellFormedDer } from '../../asn1/well-formed.ts';
 import { children, readAll } from '../../asn1/reader.ts';
-import { keyIdentifier } from '../../x509/key-identifier.ts';
+import { keyIdentifier } from '../../x509/certificate.ts';
 import { nameFault } from '../name-fault.ts';
 import { extensionRules, responderRule } from './extension-rules.ts';
 import type { Rule } from './rule.ts';

@@ -2,7 +2,9 @@ import { oids } from '../../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
 import { isWellFormedDer } from '../../asn1/well-formed.ts';
-import { serialNumberText } from './serial-number.ts';
+import { hash } from 'node:crypto';
+import type { Certificate } from '../../x509/certificate.ts';
+import { keyHash } from './ocsp-response.ts';
 
 /** Real requests have one or two hundred octets. */
 export const maxOcspRequestBytes = 8 * 1024;
@@ -160,4 +162,41 @@ function readBoolean({ content, start }: DerElement): boolean {
   const [octet] = content;
   if (content.length !== 1 || (octet !== 0x00 && octet !== 0xff)) throw new DerError('not a BOOLEAN', start);
   return octet === 0xff;
+}
+
+/** Hashes of an authority's name and key, as they appear in CertIDs (RFC 6960 4.1.1). */
+export class IssuerHashes {
+  readonly #hashes: ReadonlyMap<CertIdHash, { readonly name: Uint8Array; readonly key: Uint8Array }>;
+
+  constructor({ subject, subjectPublicKeyInfo }: Pick<Certificate, 'subject' | 'subjectPublicKeyInfo'>) {
+    this.#hashes = new Map(
+      certIdHashNames.map((name) => [name, { name: hash(name, subject, 'buffer'), key: keyHash(subjectPublicKeyInfo, name) }]),
+    );
+  }
+
+  /** Whether the CertID names a certificate of this authority. */
+  matches({ hash: algorithm, issuerNameHash, issuerKeyHash }: CertId): boolean {
+    const known = algorithm === undefined ? undefined : this.#hashes.get(algorithm);
+    return known !== undefined && Buffer.compare(known.name, issuerNameHash) === 0 && Buffer.compare(known.key, issuerKeyHash) === 0;
+  }
+}
+
+/** Octets in the serial numbers that this service assigns (contract §7). */
+const ownSerialNumberBytes = 16;
+
+/**
+ * Returns a hexadecimal serial number without leading zero octets, so that each number has exactly
+ * one text.
+ */
+export function serialNumberText(hexadecimal: string): string {
+  return hexadecimal.replace(/^(?:00)+(?=..)/, '');
+}
+
+/**
+ * Returns the forms in which the state store may hold it: without leading zeros, or as the 16
+ * random octets.
+ */
+export function storedForms(text: string): string[] {
+  const padded = text.padStart(ownSerialNumberBytes * 2, '0');
+  return padded === text ? [text] : [text, padded];
 }

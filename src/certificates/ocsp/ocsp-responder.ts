@@ -5,13 +5,12 @@ import { holdReason } from '../../state/repositories/revocations.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import { TokenUnavailable } from '../../token/token.ts';
 import type { CertificateIssuer } from '../issue.ts';
-import { IssuerHashes } from './issuer-hashes.ts';
+import { IssuerHashes, parseOcspRequest, type CertId, type OcspRequest, serialNumberText, storedForms } from './ocsp-request.ts';
 import { AnswerCache } from './answer-cache.ts';
-import { parseOcspRequest, type CertId, type OcspRequest } from './ocsp-request.ts';
 import { basicResponse, errorResponse, type CertStatus, type OcspError, type SingleResponse } from './ocsp-response.ts';
 import { ResponderKeys, type ResponderTools } from './responder-keys.ts';
-import { serialNumberText, storedForms } from './serial-number.ts';
 import { TooManySignatures, type SigningLimit } from './signing-limit.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
 /** An OCSPResponse and its HTTP caching metadata. */
 export interface OcspAnswer {
@@ -216,7 +215,7 @@ export class OcspResponder {
       error instanceof StoreUnavailable ||
       error instanceof NoResponder;
     if (isTemporary) return unsignedAnswer('tryLater');
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     this.#tools.log.error('an OCSP request could not be answered', { authority: this.#authority, reason });
     return unsignedAnswer('internalError');
   }

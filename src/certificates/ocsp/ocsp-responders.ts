@@ -4,8 +4,9 @@ import type { CertificateIssuer } from '../issue.ts';
 import { readCertificate } from '../../x509/certificate.ts';
 import { OcspResponder } from './ocsp-responder.ts';
 import type { ResponderTools } from './responder-keys.ts';
-import { serialNumberText } from './serial-number.ts';
+import { serialNumberText } from './ocsp-request.ts';
 import { SigningLimit, type SigningLimitSettings } from './signing-limit.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
 type Authorities = ReadonlyMap<string, CertificateIssuer>;
 /** Configuration of each authority, by name. */
@@ -13,7 +14,7 @@ type AuthorityConfigs = Readonly<Record<string, { readonly ocsp: OcspConfig; rea
 
 const tickMs = 1000;
 /**
- * Keys of expired responders are destroyed this much later, when no instance uses them any more
+ * Keys of expired responders are destroyed this much later, when no instance uses them any longer
  * even if clocks differ.
  */
 const retirementMs = 3_600_000;
@@ -109,7 +110,7 @@ export class OcspResponders {
     } catch (error) {
       const failures = (this.#failures.get(what) ?? 0) + 1;
       this.#failures.set(what, failures);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       if (failures === 1) this.#tools.log.error(message, { ...(what === '' ? {} : { authority: what }), reason });
     }
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { opendir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../telemetry/log.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
 /** Form of a temporary file name, of any instance. */
 export const stagedNameForm = /^\.signetd\.[a-z0-9-]+\.[0-9a-f]{32}\.tmp$/;
@@ -73,7 +74,7 @@ export class StagedNames {
       } catch (error) {
         log.warn('a directory could not be searched for files left by an earlier run', {
           directory,
-          reason: error instanceof Error ? error.message : String(error),
+          reason: reasonOf(error),
         });
       }
     }

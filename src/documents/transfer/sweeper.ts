@@ -2,6 +2,7 @@ import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../paths/path-refusal.ts';
 import { fileIdForm, type TransferParts } from './transfer-parts.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
 const sweepEveryMs = 30_000;
 const strayEveryMs = 3_600_000;
@@ -44,7 +45,7 @@ export class Sweeper {
       await store.run('forgetTransfer', id);
       return true;
     } catch (error) {
-      log.warn('a file of the transfer store could not be removed yet', { reason: error instanceof Error ? error.message : String(error) });
+      log.warn('a file of the transfer store could not be removed yet', { reason: reasonOf(error) });
       return false;
     }
   }
@@ -66,7 +67,7 @@ export class Sweeper {
         if (ended.length < atOnce || !removed.includes(true)) return;
       }
     } catch (error) {
-      log.warn('sweeping the transfer store failed', { reason: error instanceof Error ? error.message : String(error) });
+      log.warn('sweeping the transfer store failed', { reason: reasonOf(error) });
     }
   }
 
@@ -93,7 +94,7 @@ export class Sweeper {
       }
       if (removed > 0) log.warn('removed files of the transfer store that are unknown to the state store', { files: removed });
     } catch (error) {
-      log.warn('searching the transfer store for stray files failed', { reason: error instanceof Error ? error.message : String(error) });
+      log.warn('searching the transfer store for stray files failed', { reason: reasonOf(error) });
     }
   }
 }

@@ -2,7 +2,7 @@ import type { TransferStoreConfig } from '../../config/documents-config.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { TransferMetrics } from '../../telemetry/transfer-metrics.ts';
+import type { TransferMetrics } from '../../telemetry/storage-metrics.ts';
 import type { WorkThreads } from '../../threads/work-threads.ts';
 
 /** Services and settings shared by the parts of the transfer store. */

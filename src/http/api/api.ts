@@ -13,7 +13,7 @@ import { withFewDocuments } from '../../operations/limit-sizes.ts';
 import type { Context, Operation } from '../../operations/operation.ts';
 import { asRequest } from '../../telemetry/current-request.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { RequestMetrics } from '../../telemetry/request-metrics.ts';
+import type { RequestMetrics } from '../../telemetry/http-metrics.ts';
 import type { Ticket } from '../limits/request-quota.ts';
 import { admitted } from './admitted.ts';
 import { resultObject, success } from './answer.ts';

@@ -6,7 +6,7 @@ import type { Caller, Role } from '../../clients/caller.ts';
 import type { TransferStore } from '../../documents/transfer/transfer-store.ts';
 import { resultCodes } from '../../result-codes.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { RequestMetrics } from '../../telemetry/request-metrics.ts';
+import type { RequestMetrics } from '../../telemetry/http-metrics.ts';
 import { admitted } from '../api/admitted.ts';
 import { success } from '../api/answer.ts';
 import { endingOf } from '../api/ending-of.ts';

@@ -1,17 +1,10 @@
 import type { PathCertificate } from './path-certificate.ts';
-import { PathFault } from './path-fault.ts';
+import { TooMuchEffort } from './path-fault.ts';
 
 /** Limit on signature verifications; each takes up to 3 ms with the slowest keys. */
 const verificationsMax = 100;
 /** Limit on comparisons of names with constraints; about 10 ms in total. */
 const comparisonsMax = 50_000;
-
-/** The certificates are so many or so large that further search would delay other requests. */
-export class TooMuchEffort extends PathFault {
-  constructor(what: string) {
-    super(`too many ${what} in its certificates`, 0);
-  }
-}
 
 /**
  * Limits the cost of one path search over all candidates. Certificates may be hostile, and

@@ -1,14 +1,7 @@
 import { checkPath, type PathOptions, type ValidPath } from './check-path.ts';
-import { PathFault } from './path-fault.ts';
-import { Effort, TooMuchEffort } from './effort.ts';
+import { Effort } from './effort.ts';
+import { NoAnchor, PathFault, TooMuchEffort } from './path-fault.ts';
 import type { PathCertificate } from './path-certificate.ts';
-
-/** No chain leads from a trust anchor to the certificate. */
-export class NoAnchor extends PathFault {
-  constructor() {
-    super('no path from a trust anchor', 0);
-  }
-}
 
 /** No real path has more certificates. */
 const maxCertificates = 12;

@@ -10,3 +10,17 @@ export class PathFault extends Error {
     this.index = index;
   }
 }
+
+/** The certificates are so many or so large that further search would delay other requests. */
+export class TooMuchEffort extends PathFault {
+  constructor(what: string) {
+    super(`too many ${what} in its certificates`, 0);
+  }
+}
+
+/** No chain leads from a trust anchor to the certificate. */
+export class NoAnchor extends PathFault {
+  constructor() {
+    super('no path from a trust anchor', 0);
+  }
+}
