@@ -1,9 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { CertificateProfile, KeyType, PublicationUrls } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
 import { lintCertificate, lintResponderCertificate } from './lint/lint.ts';
 import { signedCertificate, signedStructure, toBeSigned, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';
 import type { Certificate } from '../x509/certificate.ts';
-import { generateKeyPairSync } from 'node:crypto';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 

@@ -1,6 +1,6 @@
+import { createContext, Script } from 'node:vm';
 import { moduleFile } from '../config/module-file.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import { createContext, Script } from 'node:vm';
 
 const threadModule = moduleFile('./patterns', import.meta.url);
 /** How much of a text is searched; the relevant part is at the beginning. */

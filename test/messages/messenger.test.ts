@@ -115,7 +115,7 @@ describe('a message', () => {
       messengers.push(messenger);
       const refusal = await refusalOf(messenger.send({ phoneNumber }, 'x'));
       expect([refusal.code, refusal.answer]).toEqual(['MESSAGE_NOT_SENT', {}]);
-      expect(refusal.message).toContain('no gateway for SMS is configured');
+      expect(refusal.message).toContain('no gateway is configured for SMS');
     }
   });
 });
@@ -137,7 +137,7 @@ describe('a one-time password', () => {
   });
 
   it.each([
-    ['without the password', 'Your code.', /\{\{otp\}\} is missing/],
+    ['without the password', 'Your code.', /\{\{otp\}\}, the placeholder for .* is missing/],
     ['with another placeholder', '{{otp}} {{text}}', /is not allowed here/],
   ])('has no text %s', (_what, otpText, words) => {
     expect(MessagesConfig.safeParse({ otpText }).error?.issues[0]?.message).toMatch(words);

@@ -256,7 +256,7 @@ describe('a token', () => {
     const bytes = await token();
     expect(faultOf(bytes)).toBe('holds');
     expect(faultOf(bytes, { imprint: { hash: 'sha256', value: randomBytes(32) } })).toContain('for other data');
-    expect(faultOf(bytes, { nonce: Buffer.of(1, 2, 4) })).toContain('another nonce');
+    expect(faultOf(bytes, { nonce: Buffer.of(1, 2, 4) })).toContain('the nonce that was sent');
     expect(faultOf(bytes, { policy: '1.2.3.5' })).toContain('policy');
     expect(faultOf(bytes, { anchors: [] })).toContain('no path from a trust anchor');
     expect(faultOf(bytes, { anchors: [pathCertificate((await softwareAuthority('P-256')).root)] })).toContain(

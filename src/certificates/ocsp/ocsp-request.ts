@@ -1,8 +1,8 @@
+import { hash as digest } from 'node:crypto';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
 import { isWellFormedDer } from '../../asn1/well-formed.ts';
-import { hash } from 'node:crypto';
 import type { Certificate } from '../../x509/certificate.ts';
 import { keyHash } from './ocsp-response.ts';
 
@@ -170,7 +170,7 @@ export class IssuerHashes {
 
   constructor({ subject, subjectPublicKeyInfo }: Pick<Certificate, 'subject' | 'subjectPublicKeyInfo'>) {
     this.#hashes = new Map(
-      certIdHashNames.map((name) => [name, { name: hash(name, subject, 'buffer'), key: keyHash(subjectPublicKeyInfo, name) }]),
+      certIdHashNames.map((name) => [name, { name: digest(name, subject, 'buffer'), key: keyHash(subjectPublicKeyInfo, name) }]),
     );
   }
 
