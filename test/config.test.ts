@@ -47,7 +47,7 @@ describe('the configuration', () => {
     [
       "a tenant whose certificates a root's key would sign",
       good.replace(`49${'0'.repeat(32)}`, `52${'0'.repeat(32)}`),
-      `tenants.bank.certificateAuthority: the key of "issuing" is a root's`,
+      `tenants.bank.certificateAuthority: "issuing" has the key of a root`,
     ],
     ['no YAML', '{', ''],
   ])('refuses %s and names it', (_name, text, named) => {
@@ -87,23 +87,23 @@ describe('a secret', () => {
     const link = join(directory, 'link');
     symlinkSync(target, link);
     expect(() => readSecret(`file:${link}`)).toThrow('symbolic link');
-    expect(() => readSecret(`file:${directory}`)).toThrow('no regular file');
+    expect(() => readSecret(`file:${directory}`)).toThrow('not a regular file');
     execFileSync('mkfifo', ['-m', '600', join(directory, 'pipe')]);
-    expect(() => readSecret(`file:${join(directory, 'pipe')}`)).toThrow('no regular file');
+    expect(() => readSecret(`file:${join(directory, 'pipe')}`)).toThrow('not a regular file');
     expect(() => readSecret(write('\n', 0o600))).toThrow('empty');
-    expect(() => readSecret(write('x'.repeat(20_000), 0o600))).toThrow('longer than');
+    expect(() => readSecret(write('x'.repeat(20_000), 0o600))).toThrow('too long for a secret');
     expect(() => readSecret('file:/nowhere/at/all')).toThrow('there is no such file');
   });
 
   it('of systemd is a regular file in its directory, and no other', () => {
     const before = process.env['CREDENTIALS_DIRECTORY'];
     delete process.env['CREDENTIALS_DIRECTORY'];
-    expect(() => readSecret('credential:pin')).toThrow('no CREDENTIALS_DIRECTORY');
+    expect(() => readSecret('credential:pin')).toThrow('CREDENTIALS_DIRECTORY is not set');
     process.env['CREDENTIALS_DIRECTORY'] = directory;
     write('5678\n', 0o440);
     expect(readSecret('credential:pin')).toBe('5678');
-    expect(() => readSecret('credential:../pin')).toThrow('no slash');
-    expect(() => readSecret('credential:..')).toThrow('no regular file');
+    expect(() => readSecret('credential:../pin')).toThrow('must not contain a slash');
+    expect(() => readSecret('credential:..')).toThrow('not a regular file');
     expect(() => readSecret('credential:link')).toThrow('symbolic link');
     if (before === undefined) delete process.env['CREDENTIALS_DIRECTORY'];
     else process.env['CREDENTIALS_DIRECTORY'] = before;

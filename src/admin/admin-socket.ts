@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import type { AdminConfig } from '../config/admin-config.ts';
+import type { AdminConfig } from '../config/listeners-config.ts';
 import { JsonError } from '../http/json/json-scanner.ts';
 import { parseStrictJson } from '../http/json/strict-json.ts';
 import { groupNumber } from '../service/accounts.ts';

@@ -2,18 +2,18 @@ import type { ByteSource } from './byte-source.ts';
 import { DerError } from './reader.ts';
 
 export interface BerLimits {
-  /** Elements of all levels. */
+  /** Elements on all levels. */
   readonly elementsMax: number;
   readonly depthMax: number;
 }
 
-/** Where an element lies in the source. */
+/** Offsets of an element in the source. */
 export interface BerSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** Where the content of a primitive element lies. */
+/** Offsets of a primitive element. */
 export interface BerPrimitive extends BerSpan {
   readonly contentStart: number;
 }
@@ -25,21 +25,22 @@ interface Header {
   readonly contentEnd: number | undefined;
 }
 
-/** The element that the cursor is in. */
+/** An open element. */
 interface Level {
   readonly start: number;
-  /** Undefined: it ends with end-of-contents octets. */
+  /** Undefined if the element ends with end-of-contents octets. */
   readonly end: number | undefined;
-  /** No element inside of it may go beyond this. */
+  /** No element inside it may extend beyond this offset. */
   readonly bound: number;
 }
 
 const lengthOctetsMax = 6;
 
 /**
- * Goes through BER (X.690) once, from the front to the back, looking at headers alone: definite and indefinite lengths, in the fewest octets or not. It reads
- * what it steps over only where an indefinite length leaves no other way. Every method throws a DerError for what is not BER, ends outside of its
- * surroundings, has a tag number above 30, or is beyond the limits.
+ * Walks through BER (X.690) once, front to back, and parses only headers, with definite or
+ * indefinite lengths in any encoding. Content is read only if an indefinite length requires it.
+ * Every method throws a DerError for invalid BER, for an element that extends beyond the enclosing
+ * one, for a tag number above 30, and beyond the limits.
  */
 export class BerCursor {
   readonly #source: ByteSource;
@@ -56,7 +57,7 @@ export class BerCursor {
     this.#levels = [{ start: 0, end: source.bytes, bound: source.bytes }];
   }
 
-  /** The identifier octet of the next element, undefined where the surrounding one ends. */
+  /** Identifier octet of the next element; undefined at the end of the enclosing one. */
   get tag(): number | undefined {
     const { end, bound } = this.#level;
     if (end === undefined ? this.#octet(this.#position, bound) === 0 : this.#position === end) return undefined;
@@ -67,34 +68,34 @@ export class BerCursor {
     return this.#position;
   }
 
-  /** Goes into a constructed element. */
+  /** Enters a constructed element. */
   open(tag: number): void {
     const start = this.#position;
     const header = this.#header(tag);
-    if ((header.tag & 0x20) === 0) throw new DerError('a primitive element where a constructed one belongs', start);
+    if ((header.tag & 0x20) === 0) throw new DerError('primitive element instead of a constructed one', start);
     this.#enter(start, header);
   }
 
-  /** Leaves the element that was opened last, at its end. Answers where it lies. */
+  /** Leaves the element opened last, at its end. Returns its offsets. */
   close(): BerSpan {
     const { start, end } = this.#level;
-    if (this.tag !== undefined) throw new DerError('an element too many', this.#position);
-    if (this.#levels.length === 1) throw new DerError('nothing is open', this.#position);
+    if (this.tag !== undefined) throw new DerError('unexpected element', this.#position);
+    if (this.#levels.length === 1) throw new DerError('no open element', this.#position);
     if (end === undefined) this.#position = this.#afterEndOfContents();
     this.#levels.pop();
     return { start, end: this.#position };
   }
 
-  /** A primitive element. */
+  /** Reads the header of a primitive element and moves behind the element. */
   primitive(tag: number): BerPrimitive {
     const start = this.#position;
     const { contentStart, contentEnd } = this.#header(tag);
-    if ((tag & 0x20) !== 0 || contentEnd === undefined) throw new DerError('a constructed element where a primitive one belongs', start);
+    if ((tag & 0x20) !== 0 || contentEnd === undefined) throw new DerError('constructed element instead of a primitive one', start);
     this.#position = contentEnd;
     return { start, contentStart, end: contentEnd };
   }
 
-  /** The whole of an element, whatever is in it. */
+  /** Skips a whole element. Returns its offsets. */
   skip(): BerSpan {
     const start = this.#position;
     const depth = this.#levels.length;
@@ -111,14 +112,14 @@ export class BerCursor {
     return { start, end: this.#position };
   }
 
-  /** Nothing may follow. */
+  /** Checks that nothing follows. */
   end(): void {
-    if (this.#levels.length > 1 || this.tag !== undefined) throw new DerError('something follows the element', this.#position);
+    if (this.#levels.length > 1 || this.tag !== undefined) throw new DerError('trailing data after the element', this.#position);
   }
 
   get #level(): Level {
     const level = this.#levels.at(-1);
-    if (level === undefined) throw new Error('the level of the source itself is never left');
+    if (level === undefined) throw new Error('the source itself cannot be closed');
     return level;
   }
 
@@ -132,24 +133,24 @@ export class BerCursor {
     const { bound } = this.#level;
     const start = this.#position;
     const tag = this.tag;
-    if (tag === undefined) throw new DerError('an element is absent', start);
-    if (wanted !== undefined && tag !== wanted) throw new DerError(`the tag ${tag} instead of ${wanted}`, start);
-    if ((tag & 0x1f) === 0x1f) throw new DerError('tag numbers above 30 are not read', start);
-    if (tag === 0) throw new DerError('end-of-contents octets where an element belongs', start);
+    if (tag === undefined) throw new DerError('missing element', start);
+    if (wanted !== undefined && tag !== wanted) throw new DerError(`tag ${tag} instead of ${wanted}`, start);
+    if ((tag & 0x1f) === 0x1f) throw new DerError('tag numbers above 30 are not supported', start);
+    if (tag === 0) throw new DerError('end-of-contents octets instead of an element', start);
     this.#elements += 1;
     if (this.#elements > this.#limits.elementsMax) throw new DerError(`more than ${this.#limits.elementsMax} elements`, start);
     const first = this.#octet(start + 1, bound);
     if (first === 0x80) {
-      if ((tag & 0x20) === 0) throw new DerError('an indefinite length of a primitive element', start);
+      if ((tag & 0x20) === 0) throw new DerError('primitive element with an indefinite length', start);
       return { tag, contentStart: start + 2, contentEnd: undefined };
     }
     const count = first < 0x80 ? 0 : first & 0x7f;
-    if (count > lengthOctetsMax) throw new DerError(`a length of more than ${lengthOctetsMax} octets`, start);
+    if (count > lengthOctetsMax) throw new DerError(`length of more than ${lengthOctetsMax} octets`, start);
     let length = first < 0x80 ? first : 0;
     for (let index = 0; index < count; index += 1) length = length * 256 + this.#octet(start + 2 + index, bound);
     const contentStart = start + 2 + count;
     if (contentStart + length > bound)
-      throw new DerError(`the element ends ${contentStart + length - bound} octets beyond its surroundings`, start);
+      throw new DerError(`the element ends ${contentStart + length - bound} octets beyond the enclosing one`, start);
     return { tag, contentStart, contentEnd: contentStart + length };
   }
 
@@ -159,13 +160,13 @@ export class BerCursor {
   }
 
   #octet(position: number, bound: number): number {
-    if (position >= bound) throw new DerError('the element is cut short', position);
+    if (position >= bound) throw new DerError('truncated element', position);
     let octet = this.#window[position - this.#windowStart];
     if (octet !== undefined) return octet;
     this.#window = this.#source.windowAt(position);
     this.#windowStart = position;
     octet = this.#window[0];
-    if (octet === undefined) throw new DerError('the source is shorter than it says', position);
+    if (octet === undefined) throw new DerError('the source is shorter than declared', position);
     return octet;
   }
 }

@@ -1,7 +1,9 @@
-/** Bytes that are read where they are needed: memory, or something that is too big for it. */
+/** Bytes with random access, in memory or in a larger medium such as a file. */
 export interface ByteSource {
   readonly bytes: number;
-  /** What is at hand from an offset on: at least one byte. Nobody writes to it afterwards. */
+  /**
+   * Returns the bytes available from an offset on, at least one. They are not modified afterwards.
+   */
   windowAt(offset: number): Uint8Array;
 }
 
@@ -9,7 +11,7 @@ export function bytesInMemory(bytes: Uint8Array): ByteSource {
   return { bytes: bytes.length, windowAt: (offset) => bytes.subarray(offset) };
 }
 
-/** A copy of the bytes between two offsets. */
+/** Returns a copy of the bytes between two offsets. */
 export function bytesBetween(source: ByteSource, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafe(end - start);
   let at = 0;
@@ -20,7 +22,7 @@ export function bytesBetween(source: ByteSource, start: number, end: number): Bu
   return copy;
 }
 
-/** The bytes between two offsets, in parts. */
+/** Yields the bytes between two offsets, in parts. */
 export function* windowsBetween(source: ByteSource, start: number, end: number): Generator<Uint8Array, void> {
   for (let offset = start; offset < end;) {
     const part = source.windowAt(offset).subarray(0, end - offset);

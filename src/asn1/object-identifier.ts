@@ -1,11 +1,14 @@
 /** Object identifiers as text and as content octets (X.690 8.19). */
 
-/** True for dotted text that has an encoding: first arc 0 to 2, second below 40 under 0 and 1, no leading zeros, of sane length. */
+/**
+ * Returns true for valid dotted text: first arc 0 to 2, second below 40 under 0 and 1, no leading
+ * zeros, reasonable length.
+ */
 export function isObjectIdentifier(text: string): boolean {
   return text.length <= 255 && (/^[01]\.[1-3]?\d(\.(0|[1-9]\d*))*$/.test(text) || /^2(\.(0|[1-9]\d*))+$/.test(text));
 }
 
-/** The content octets of an OBJECT IDENTIFIER. @throws {RangeError} for text that is none. */
+/** Returns the content octets of an OBJECT IDENTIFIER. @throws {RangeError} for invalid text */
 export function objectIdentifierContent(text: string): Uint8Array {
   if (!isObjectIdentifier(text)) throw new RangeError(`${text} is not an object identifier`);
   const [first = 0n, second = 0n, ...rest] = text.split('.').map(BigInt);
@@ -18,9 +21,13 @@ function base128(arc: bigint): number[] {
   return octets;
 }
 
-/** The dotted text of content octets, or undefined where they are not an OBJECT IDENTIFIER in its shortest form. */
+/**
+ * Returns the dotted text of content octets, or undefined if they are not an OBJECT IDENTIFIER in
+ * shortest form.
+ */
 export function objectIdentifierText(content: Uint8Array): string | undefined {
-  // Arcs grow without bound and big numbers cost the square of their length: no real identifier is this long.
+  // Arcs are unbounded and converting big numbers takes quadratic time; no real identifier is this
+  // long.
   if (content.length === 0 || content.length > 128 || (content.at(-1) ?? 0x80) >= 0x80) return undefined;
   const arcs: bigint[] = [];
   let arc = 0n;

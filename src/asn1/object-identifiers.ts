@@ -1,4 +1,4 @@
-/** The object identifiers that this service writes or recognises, by the names of the standards that define them. */
+/** Object identifiers that this service writes or recognises, with their names in the standards. */
 export const oids = {
   // CMS (RFC 5652 §4, §5.1, §11) and ESS (RFC 5035 §3)
   data: '1.2.840.113549.1.7.1',
@@ -9,7 +9,8 @@ export const oids = {
   signingCertificate: '1.2.840.113549.1.9.16.2.12',
   signingCertificateV2: '1.2.840.113549.1.9.16.2.47',
 
-  // signed attributes of CAdES, their commitment types and qualifiers (RFC 5126 §5.8, §5.11; ETSI EN 319 122-1 §5.2.6)
+  // CAdES signed attributes, their commitment types and qualifiers (RFC 5126 §5.8, §5.11; ETSI EN
+  // 319 122-1 §5.2.6)
   signaturePolicy: '1.2.840.113549.1.9.16.2.15',
   commitmentType: '1.2.840.113549.1.9.16.2.16',
   signerLocation: '1.2.840.113549.1.9.16.2.17',
@@ -115,10 +116,10 @@ export const oids = {
   ocspNoCheck: '1.3.6.1.5.5.7.48.1.5',
   practiceStatement: '1.3.6.1.5.5.7.2.1',
 
-  // purposes of keys (RFC 5280 4.2.1.12)
+  // extended key purposes (RFC 5280 4.2.1.12)
   anyExtendedKeyUsage: '2.5.29.37.0',
   timeStamping: '1.3.6.1.5.5.7.3.8',
-  // Adobe, as contract §5 names it
+  // Adobe (contract §5)
   timeStampAddress: '1.2.840.113583.1.1.9.1',
   ocspSigning: '1.3.6.1.5.5.7.3.9',
 
@@ -134,7 +135,7 @@ export const oids = {
   crlReason: '2.5.29.21',
   expiredCertsOnCrl: '2.5.29.60',
 
-  // statements of qualified certificates (ETSI EN 319 412-5, EN 319 412-1 §5.1, RFC 3739 §3.2.6.1)
+  // statements in qualified certificates (ETSI EN 319 412-5, EN 319 412-1 §5.1, RFC 3739 §3.2.6.1)
   qcCompliance: '0.4.0.1862.1.1',
   qcLimitValue: '0.4.0.1862.1.2',
   qcRetentionPeriod: '0.4.0.1862.1.3',
@@ -149,6 +150,6 @@ export const oids = {
   semanticsNatural: '0.4.0.194121.1.1',
   semanticsLegal: '0.4.0.194121.1.2',
 
-  // requests for certificates (RFC 2985, RFC 2986)
+  // certification requests (RFC 2985, RFC 2986)
   extensionRequest: '1.2.840.113549.1.9.14',
 } as const;

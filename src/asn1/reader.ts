@@ -1,6 +1,9 @@
 import { objectIdentifierText } from './object-identifier.ts';
 
-/** Thrown for bytes that are not the DER (X.690) asked for. `offset` counts from the start of the buffer that was read. */
+/**
+ * Thrown for bytes that are not the expected DER (X.690). `offset` counts from the start of the
+ * buffer.
+ */
 export class DerError extends Error {
   readonly offset: number;
 
@@ -25,16 +28,17 @@ export interface DerElement {
 }
 
 /**
- * Reads the element that starts at `offset` and looks at its header only. Throws a DerError for an indefinite length
- * (X.690 10.1), a length in more octets than it needs, a tag number above 30, and an end beyond the buffer.
+ * Reads the element that starts at `offset`; only its header is parsed.
+ * @throws {DerError} for an indefinite length (X.690 10.1), a length not in the fewest octets, a
+ * tag number above 30, and an end beyond the buffer
  */
 export function readElement(bytes: Uint8Array, offset = 0): DerElement {
   const tag = octetAt(bytes, offset);
-  if ((tag & 0x1f) === 0x1f) throw new DerError('tag numbers above 30 are not read', offset);
+  if ((tag & 0x1f) === 0x1f) throw new DerError('tag numbers above 30 are not supported', offset);
   if (tag === 0) throw new DerError('end-of-contents octets do not occur in DER', offset);
   const { length, contentStart } = readLength(bytes, offset + 1);
   const end = contentStart + length;
-  if (end > bytes.length) throw new DerError(`the element ends ${end - bytes.length} octets beyond its surroundings`, offset);
+  if (end > bytes.length) throw new DerError(`the element ends ${end - bytes.length} octets beyond the enclosing one`, offset);
   return {
     tag,
     constructed: (tag & 0x20) !== 0,
@@ -48,7 +52,7 @@ export function readElement(bytes: Uint8Array, offset = 0): DerElement {
 
 function octetAt(bytes: Uint8Array, offset: number): number {
   const octet = bytes[offset];
-  if (octet === undefined) throw new DerError('the element is cut short', offset);
+  if (octet === undefined) throw new DerError('truncated element', offset);
   return octet;
 }
 
@@ -56,24 +60,26 @@ function readLength(bytes: Uint8Array, offset: number): { length: number; conten
   const first = octetAt(bytes, offset);
   if (first < 0x80) return { length: first, contentStart: offset + 1 };
   const count = first & 0x7f;
-  if (count === 0) throw new DerError('an indefinite length', offset);
-  if (count > 4) throw new DerError('a length of more than four octets', offset);
+  if (count === 0) throw new DerError('indefinite length', offset);
+  if (count > 4) throw new DerError('length of more than four octets', offset);
   let length = 0;
   for (let at = offset + 1; at <= offset + count; at += 1) length = length * 256 + octetAt(bytes, at);
-  if (length < 0x80 || octetAt(bytes, offset + 1) === 0) throw new DerError('a length in more octets than it needs', offset);
+  if (length < 0x80 || octetAt(bytes, offset + 1) === 0) throw new DerError('length not in the fewest octets', offset);
   return { length, contentStart: offset + 1 + count };
 }
 
-/** Reads a buffer that holds exactly one element. @throws {DerError} for anything after it. */
+/** Reads a buffer that holds exactly one element. @throws {DerError} for trailing data */
 export function readAll(bytes: Uint8Array): DerElement {
   const element = readElement(bytes);
-  if (element.end !== bytes.length) throw new DerError('something follows the element', element.end);
+  if (element.end !== bytes.length) throw new DerError('trailing data after the element', element.end);
   return element;
 }
 
-/** The elements inside of a constructed one; their offsets count from the start of its content. */
+/**
+ * Returns the elements inside a constructed one; their offsets count from the start of its content.
+ */
 export function children(element: DerElement): DerElement[] {
-  if (!element.constructed) throw new DerError('a primitive element has no parts', element.start);
+  if (!element.constructed) throw new DerError('primitive element instead of a constructed one', element.start);
   const parts: DerElement[] = [];
   for (let offset = 0; offset < element.content.length;) {
     const part = readElement(element.content, offset);
@@ -83,7 +89,10 @@ export function children(element: DerElement): DerElement[] {
   return parts;
 }
 
-/** The dotted text of an OBJECT IDENTIFIER (X.690 8.19). @throws {DerError} for another tag or malformed arcs. */
+/**
+ * Returns the dotted text of an OBJECT IDENTIFIER (X.690 8.19).
+ * @throws {DerError} for another tag or malformed arcs
+ */
 export function readObjectIdentifier(element: DerElement): string {
   const text = element.tag === 0x06 ? objectIdentifierText(element.content) : undefined;
   if (text === undefined) throw new DerError('not an OBJECT IDENTIFIER', element.start);

@@ -3,7 +3,9 @@ import type { DerElement } from './reader.ts';
 
 const maxDepth = 32;
 
-/** True when the bytes are exactly one element in DER, with all that is inside of it, at most 32 levels deep. */
+/**
+ * Returns true if the bytes are exactly one element, in DER on all levels, at most 32 levels deep.
+ */
 export function isWellFormedDer(bytes: Uint8Array): boolean {
   try {
     checkElement(readAll(bytes), 1);
@@ -20,7 +22,7 @@ function checkElement(element: DerElement, depth: number): void {
   if (element.constructed) for (const part of children(element)) checkElement(part, depth + 1);
 }
 
-/** What X.690 demands of the universal types whose content has a form of its own. */
+/** Checks the content of universal types for which X.690 prescribes a form. */
 function checkUniversal(element: DerElement): void {
   const { tag, content } = element;
   const isConstructedType = (tag & 0x1f) === 0x10 || (tag & 0x1f) === 0x11 || (tag & 0x1f) === 0x08;
@@ -31,6 +33,6 @@ function checkUniversal(element: DerElement): void {
     (tag === 0x02 && (content.length === 0 || (content.length > 1 && (first === 0 ? second < 0x80 : first === 0xff && second >= 0x80)))) ||
     (tag === 0x03 && (content.length === 0 || first > 7 || (content.length === 1 && first > 0))) ||
     (tag === 0x05 && content.length > 0);
-  if (wrong) throw new DerError('content that its type does not have', element.start);
+  if (wrong) throw new DerError('content not valid for its type', element.start);
   if (tag === 0x06) readObjectIdentifier(element);
 }

@@ -1,11 +1,10 @@
 import { children, DerError, readAll, type DerElement } from '../asn1/reader.ts';
 import { objectIdentifierText } from '../asn1/object-identifier.ts';
 import type { AlternativeNameKind } from '../config/profile.ts';
-import { isHostName } from './host-name.ts';
-import { isMailbox } from './mailbox.ts';
+import { isHostName, isMailbox } from './internet-names.ts';
 import { nameFault } from './name-fault.ts';
 
-/** The choices of GeneralName (RFC 5280 4.2.1.6) that a profile can allow, by their tags. */
+/** The choices of GeneralName (RFC 5280 4.2.1.6) that a profile can allow, by tag. */
 const kindOfTag: ReadonlyMap<number, AlternativeNameKind> = new Map([
   [0x81, 'rfc822Name'],
   [0x82, 'dNSName'],
@@ -20,13 +19,16 @@ const otherChoices: ReadonlyMap<number, string> = new Map([
   [0xa5, 'ediPartyName'],
 ]);
 
-/** One alternative name: its kind, and what is wrong with it. A kind that no profile can allow has its name in words. */
+/**
+ * One alternative name: its kind and its fault, if any. A kind that no profile can allow is given
+ * by its ASN.1 name.
+ */
 export interface AlternativeName {
   readonly kind: string;
   readonly fault: string | undefined;
 }
 
-/** The names in a subjectAltName. Undefined where the bytes are no GeneralNames at all. */
+/** Returns the names in a subjectAltName; undefined if the bytes are not GeneralNames. */
 export function alternativeNames(value: Uint8Array): AlternativeName[] | undefined {
   try {
     const element = readAll(value);
@@ -42,7 +44,7 @@ function alternativeName(name: DerElement): AlternativeName {
   const kind = kindOfTag.get(name.tag);
   if (kind !== undefined) return { kind, fault: faultOf(kind, name) };
   const other = otherChoices.get(name.tag);
-  if (other === undefined) throw new DerError('no choice of GeneralName', name.start);
+  if (other === undefined) throw new DerError('unknown choice of GeneralName', name.start);
   return { kind: other, fault: undefined };
 }
 
@@ -52,11 +54,11 @@ function faultOf(kind: AlternativeNameKind, { content }: DerElement): string | u
     case 'rfc822Name':
       return text !== undefined && isMailbox(text) ? undefined : 'not an e-mail address';
     case 'dNSName':
-      return text !== undefined && isHostName(text) ? undefined : 'not a host name, such as www.example.org';
+      return text !== undefined && isHostName(text) ? undefined : 'not a host name such as www.example.org';
     case 'uniformResourceIdentifier':
-      return text !== undefined && isAbsoluteUrl(text) ? undefined : 'not an absolute URL, such as https://example.org/';
+      return text !== undefined && isAbsoluteUrl(text) ? undefined : 'not an absolute URL such as https://example.org/';
     case 'iPAddress':
-      return content.length === 4 || content.length === 16 ? undefined : 'not an address of 4 or 16 octets';
+      return content.length === 4 || content.length === 16 ? undefined : 'not an IP address of 4 or 16 octets';
     case 'registeredID':
       return objectIdentifierText(content) === undefined ? 'not an object identifier' : undefined;
     case 'directoryName':
@@ -64,7 +66,10 @@ function faultOf(kind: AlternativeNameKind, { content }: DerElement): string | u
   }
 }
 
-/** RFC 3986 with a scheme and a host, and already in the form in which a reader would compare it. */
+/**
+ * Returns true for a URL with a scheme and a host (RFC 3986), in the form in which readers compare
+ * it.
+ */
 function isAbsoluteUrl(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\/[^\s"<>\\^`{|}]+$/i.test(text) && URL.canParse(text);
 }

@@ -7,14 +7,16 @@ import { certificateVerifies } from '../x509/issued-by.ts';
 import { isSelfSigned, pathCertificate } from '../x509/path/path-certificate.ts';
 import { readCertificate } from '../x509/certificate.ts';
 
-/** Longer chains, and more of them, are of nobody's making but a circle's. */
+/** Limits on chains; only cycles of cross-certificates would exceed them. */
 const maxLength = 8;
 const maxChains = 32;
 
 /**
- * Every chain upwards from an authority, over all certificates that are known of it and of those above it: renewals and cross-certificates. Each begins
- * with a certificate of the authority itself and ends with a self-signed one, or where no issuer is known. `verificationsMax`: signatures that are
- * verified, where the certificates are a stranger's; what would take more is left out.
+ * Returns every chain upwards from an authority, built from all known certificates of it and of the
+ * authorities above it, renewals and cross-certificates included. Each chain begins with a
+ * certificate of the authority itself and ends with a self-signed certificate, or where no issuer
+ * is known. `verificationsMax` limits how many signatures are verified, for certificates from an
+ * untrusted source; issuers beyond the limit are left out.
  */
 export function chainsOf(own: X509Certificate, known: readonly X509Certificate[], verificationsMax = Infinity): Uint8Array[][] {
   const isOwn = (one: X509Certificate): boolean => one.subject === own.subject && one.publicKey.equals(own.publicKey);
@@ -26,7 +28,7 @@ export function chainsOf(own: X509Certificate, known: readonly X509Certificate[]
     verifications += 1;
     return verifications <= verificationsMax && certificateVerifies(certificate.raw, issuer.publicKey);
   };
-  // Once for each certificate, however many chains it is in: who made the certificates may be anybody.
+  // Once for each certificate, however many chains contain it: the certificates may be hostile.
   const issuersOf = new Map<X509Certificate, readonly X509Certificate[]>();
   const possible = (one: X509Certificate): readonly X509Certificate[] => {
     const found = issuersOf.get(one) ?? (isIssuedBy(one, one) ? [] : known.filter((issuer) => isIssuedBy(one, issuer)));
@@ -46,38 +48,43 @@ export function chainsOf(own: X509Certificate, known: readonly X509Certificate[]
   return chains.map((chain) => chain.map(({ raw }) => new Uint8Array(raw)));
 }
 
-/** The issuers of a chain without the self-signed one at its end: who verifies a signature has that, or does not trust it. */
+/**
+ * Returns the issuers of a chain without a self-signed one at its end: a verifier either has the
+ * root already or does not trust it.
+ */
 export function withoutRoot(issuers: readonly Uint8Array[]): readonly Uint8Array[] {
   const last = issuers.at(-1);
   return last !== undefined && isSelfSigned(pathCertificate(last)) ? issuers.slice(0, -1) : issuers;
 }
 
-/** What a certificate was issued under. */
+/** Chain under which a certificate was issued. */
 export interface IssuingChain {
-  /** DER, the issuer first. */
+  /** In DER, the issuer first. */
   readonly certificates: readonly Uint8Array[];
-  /** The issuer's. */
+  /** Public key of the issuer. */
   readonly subjectPublicKeyInfo: Uint8Array;
 }
 
-/** The chain of an authority as it is kept with what it issues. */
+/** Returns the chain of an authority in the form stored with the certificates it issues. */
 export function issuingChainRow({ chain }: Pick<CertificateIssuer, 'chain'>): IssuingChainRow {
   const bytes = der.sequence(...chain);
   return { id: createHash('sha256').update(bytes).digest('hex'), der: bytes };
 }
 
-/** @throws {DerError} for what `issuingChainRow` has not made */
+/** Reads what `issuingChainRow` wrote. @throws {DerError} for anything else */
 export function parseIssuingChain(bytes: Uint8Array): IssuingChain {
   const certificates = children(readAll(bytes)).map(({ raw }) => new Uint8Array(raw));
   const [issuer] = certificates;
-  if (issuer === undefined) throw new DerError('a chain has a certificate', 0);
+  if (issuer === undefined) throw new DerError('a chain without a certificate', 0);
   return { certificates, subjectPublicKeyInfo: readCertificate(issuer).subjectPublicKeyInfo };
 }
 
 /**
- * The chain above a certificate: of the chains that its authority has now those of the very key that issued it, the configured one first; then the one
- * that it was issued under, which stays right when the authority has another key, or is not configured any more. Among them the one that `trustedCA`
- * asks for; the first where none has it. `sha1`: of a certificate, hexadecimal. Empty where nothing is known.
+ * Returns the chain above a certificate. Candidates, in order: the current chains of its authority,
+ * if that still has the key which issued the certificate (the configured chain first), then the
+ * chain under which the certificate was issued, which stays correct when the authority has a new
+ * key or is no longer configured. The first candidate that contains the certificate with
+ * fingerprint `sha1` (hexadecimal) wins; if none does, the first. Empty if no chain is known.
  */
 export function chainFor(
   issued: IssuingChain | undefined,

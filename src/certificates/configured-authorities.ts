@@ -2,8 +2,13 @@ import type { Config } from '../config/config.ts';
 import type { Token } from '../token/token.ts';
 import { checkAuthorityKey, loadAuthority } from './configured-authority.ts';
 import type { CertificateIssuer } from './issue.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
-/** All configured authorities by their names. @throws {Error} where files are no chain, or a key on the token is not that of its certificate */
+/**
+ * Opens all configured authorities, by name.
+ * @throws {Error} if files do not form a chain, or a key on the token does not match its
+ * certificate
+ */
 export async function openAuthorities(
   token: Token,
   configured: Config['certificateAuthorities'],
@@ -14,7 +19,7 @@ export async function openAuthorities(
     try {
       authority = loadAuthority(token, files);
     } catch (error) {
-      throw new Error(`certificateAuthorities.${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new Error(`certificateAuthorities.${name}: ${reasonOf(error)}`, { cause: error });
     }
     await checkAuthorityKey(`certificateAuthorities.${name}`, authority);
     authorities.set(name, authority);

@@ -20,7 +20,10 @@ export interface AuthorityFiles {
   readonly keyId: string;
 }
 
-/** Certificate and chain from files. @throws {Error} where the files are no chain. */
+/**
+ * Reads a certificate and its chain from files.
+ * @throws {Error} if the files do not form a chain
+ */
 export function readChain({ certificate, chain }: Pick<AuthorityFiles, 'certificate' | 'chain'>): X509Certificate[] {
   const certificates = [certificate, ...chain].map((file) => new X509Certificate(readFileSync(file)));
   for (const [index, one] of certificates.entries()) {
@@ -32,7 +35,10 @@ export function readChain({ certificate, chain }: Pick<AuthorityFiles, 'certific
   return certificates;
 }
 
-/** A configured certificate authority: certificate and chain from files, the key on the token. @throws {Error} where the files are no chain. */
+/**
+ * Loads a configured certificate authority: certificate and chain from files, the key on the token.
+ * @throws {Error} if the files do not form a chain
+ */
 export function loadAuthority(
   token: Token,
   { certificate, chain, keyId, urls = {}, crossCertificates = [] }: AuthorityFiles,
@@ -40,7 +46,7 @@ export function loadAuthority(
   const certificates = readChain({ certificate, chain });
   const ders = certificates.map(({ raw }) => new Uint8Array(raw));
   const [own] = ders;
-  if (own === undefined) throw new Error('a certificate authority has a certificate');
+  if (own === undefined) throw new Error('a certificate authority without a certificate');
   const [first] = certificates;
   const known = [...certificates, ...crossCertificates.map((file) => new X509Certificate(readFileSync(file)))];
   const otherChains = first === undefined || crossCertificates.length === 0 ? [] : chainsOf(first, known);
@@ -48,8 +54,9 @@ export function loadAuthority(
 }
 
 /**
- * Whether the key on the token is the certificate's. `member`: where the configuration names it. @throws {Error} where it is not, before anything is
- * issued with it.
+ * Checks that the key on the token matches the certificate, before anything is issued with it.
+ * `member`: its place in the configuration, for the message.
+ * @throws {Error} if it does not match
  */
 export async function checkAuthorityKey(
   member: string,
@@ -58,17 +65,20 @@ export async function checkAuthorityKey(
   const value = await sign(keyTrial);
   const key = readPublicKey(certificate.subjectPublicKeyInfo);
   if (!dataVerifies(key, algorithmOf(key), keyTrial, value))
-    throw new Error(`${member}: the key on the token is not that of the certificate`);
+    throw new Error(`${member}: the key on the token does not match the certificate`);
 }
 
-/** An issuer whose key is on the token. `chain` starts with its own certificate. */
+/** Returns an issuer whose key is on the token. `chain` starts with its own certificate. */
 export function tokenIssuer(token: Token, keyId: KeyId, certificate: Uint8Array, chain: readonly Uint8Array[]): CertificateIssuer {
   const parsed = readCertificate(certificate);
   const { signatureAlgorithm, sign } = tokenSigner(token, keyId, parsed.subjectPublicKeyInfo);
   return { certificate: parsed, chain, signatureAlgorithm, sign };
 }
 
-/** Signs to-be-signed bytes with a service key; the algorithm follows from the public key. ECDSA values are DER. */
+/**
+ * Returns a signer that uses a service key; the public key determines the algorithm. ECDSA values
+ * are in DER.
+ */
 export function tokenSigner(
   token: Pick<Token, 'signAsService'>,
   keyId: KeyId,
@@ -89,7 +99,7 @@ export function tokenSigner(
   };
 }
 
-/** What a key of an authority signs with. */
+/** Returns the algorithm that an authority uses with its key. */
 function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): SignatureAlgorithm {
   const hash: HashName = asymmetricKeyDetails?.namedCurve === 'secp384r1' ? 'sha384' : 'sha256';
   return { scheme: asymmetricKeyType === 'rsa' ? 'RSA_PKCS1' : 'ECDSA', hash };

@@ -1,4 +1,4 @@
-/** The interface's values of `subject.country`: ISO 3166-1 alpha-2, with the withdrawn AN and CS. */
+/** The API's values of `subject.country`: ISO 3166-1 alpha-2, including the withdrawn AN and CS. */
 // oxfmt-ignore
 export const countryCodes = [
   'AF', 'AX', 'AL', 'DZ', 'AS', 'AD', 'AO', 'AI', 'AQ', 'AG', 'AR', 'AM', 'AW', 'AU', 'AT', 'AZ', 'BS', 'BH', 'BD', 'BB',

@@ -13,7 +13,7 @@ import type { Extension } from './standard-extensions.ts';
 const attributesAt = '/certificationRequestInfo/PKCS10/attributes';
 const requestAt = `${attributesAt}/extensionRequest`;
 
-/** Extensions that say what a certificate may do and whose it is: the authority's alone, whatever the profile lists. */
+/** Extensions that only the authority sets, whatever the profile lists. */
 const neverRequested: ReadonlySet<string> = new Set([
   oids.keyUsage,
   oids.basicConstraints,
@@ -32,9 +32,10 @@ interface RequestedExtension extends Extension {
 }
 
 /**
- * The extensions of an end entity's certificate: what the profile sets, then what the request asks for and the profile allows (contract §7).
- * @throws {Refusal} ISSUANCE_REFUSED naming the rule and the OID, FIELDS_INCONSISTENT for an extension requested twice,
- * FIELD_INVALID for a value that is not DER.
+ * Returns the extensions of an end-entity certificate: those that the profile sets, then those
+ * requested that the profile allows (contract §7).
+ * @throws {Refusal} ISSUANCE_REFUSED naming the rule and the OID, FIELDS_INCONSISTENT for a
+ * duplicate extension, FIELD_INVALID for a value that is not DER.
  */
 export function certificateExtensions(
   profile: CertificateProfile,
@@ -56,12 +57,12 @@ export function certificateExtensions(
   const wanted = requestedExtensions(requested.extensionRequest);
   for (const [index, { oid, at }] of wanted.entries()) {
     if (wanted.slice(0, index).some((earlier) => earlier.oid === oid)) {
-      throw new Refusal('FIELDS_INCONSISTENT', { at, message: `the extension ${oid} is requested twice` });
+      throw new Refusal('FIELDS_INCONSISTENT', { at, message: `duplicate extension ${oid}` });
     }
   }
   for (const { oid, value, at } of wanted) {
     if (neverRequested.has(oid) || own.some((extension) => extension.oid === oid)) {
-      throw new Refusal('ISSUANCE_REFUSED', { at, message: `the extension ${oid} is the authority's to set` });
+      throw new Refusal('ISSUANCE_REFUSED', { at, message: `only the authority sets the extension ${oid}` });
     }
     if (!profile.allowedExtensions.includes(oid)) {
       throw new Refusal('ISSUANCE_REFUSED', { at, message: `the profile does not allow the extension ${oid} (allowedExtensions)` });
@@ -72,7 +73,7 @@ export function certificateExtensions(
   return [...own, ...wanted].map((extension) => extension.der);
 }
 
-/** Members that are given, so that they replace others. */
+/** Returns only the members that are defined, so that they can override others. */
 function definedMembers({ crl, ocsp, caIssuers }: PublicationUrls): PublicationUrls {
   return {
     ...(crl === undefined ? {} : { crl }),
@@ -97,7 +98,10 @@ function requestedExtension(oid: string, value: Uint8Array, at: string): Request
   return { ...standard.extension(oid, value), value, at };
 }
 
-/** @throws {Refusal} FIELD_INVALID for what is no name; ISSUANCE_REFUSED for a kind of name that the profile does not allow. */
+/**
+ * @throws {Refusal} FIELD_INVALID for an invalid name, ISSUANCE_REFUSED for a kind of name that the
+ * profile does not allow
+ */
 function checkAlternativeNames({ allowedAlternativeNames }: CertificateProfile, value: Uint8Array, at: string): void {
   const names = alternativeNames(value);
   if (names === undefined) throw new Refusal('FIELD_INVALID', { at, message: 'not GeneralNames (RFC 5280 4.2.1.6)' });

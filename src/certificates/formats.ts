@@ -1,10 +1,13 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 
-/** The interface's `certificateFormat`. */
+/** The API's `certificateFormat`. */
 type CertificateFormat = 'CERTIFICATE' | 'PKCS_7' | 'PKCS_7_WITH_CHAIN';
 
-/** A certificate as the caller asked for it. `chain` begins with the issuing authority and ends with the root. */
+/**
+ * Returns a certificate in the requested format. `chain` begins with the issuing authority and ends
+ * with the root.
+ */
 export function certificateInFormat(certificate: Uint8Array, chain: readonly Uint8Array[], format: CertificateFormat): Uint8Array {
   switch (format) {
     case 'CERTIFICATE':
@@ -16,7 +19,10 @@ export function certificateInFormat(certificate: Uint8Array, chain: readonly Uin
   }
 }
 
-/** ContentInfo with a SignedData without content and signers (RFC 5652 §3, §5.1). The certificates stand in the order of a SET OF in DER. */
+/**
+ * Returns a certs-only SignedData in a ContentInfo (RFC 5652 §3, §5.1). The certificates are in DER
+ * SET OF order.
+ */
 function certificatesOnly(certificates: readonly Uint8Array[]): Uint8Array {
   const sorted = certificates.toSorted((a, b) => Buffer.compare(a, b));
   const signedData = der.sequence(

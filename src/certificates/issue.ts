@@ -1,29 +1,32 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { CertificateProfile, KeyType, PublicationUrls } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
 import { lintCertificate, lintResponderCertificate } from './lint/lint.ts';
-import { placeholderKey } from './placeholder-key.ts';
 import { signedCertificate, signedStructure, toBeSigned, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';
 import type { Certificate } from '../x509/certificate.ts';
+import * as der from '../asn1/der.ts';
+import { oids } from '../asn1/object-identifiers.ts';
 
-/** A certification authority that can sign now. */
+/** A certification authority that is ready to sign. */
 export interface CertificateIssuer extends Pick<CertificateSigner, 'signatureAlgorithm' | 'sign'> {
   readonly certificate: Certificate;
-  /** DER, from the issuing authority upwards, itself included. */
+  /** In DER, from the issuing authority itself upwards. */
   readonly chain: readonly Uint8Array[];
-  /** The same over other certificates of it, or of those above it. */
+  /** Other chains, through other certificates of this authority or of those above it. */
   readonly otherChains?: readonly (readonly Uint8Array[])[];
-  /** Where its certificates' status and its own certificate are published. */
+  /** URLs of its CRL, its OCSP responder and its own certificate. */
   readonly urls?: PublicationUrls;
 }
 
-/** What of an authority a certificate shows. */
+/** The parts of an authority that its certificates show. */
 export type RehearsingIssuer = Pick<CertificateIssuer, 'certificate' | 'signatureAlgorithm' | 'urls'>;
 
 /**
- * Issues a certificate (RFC 5280 §4.1) to an end entity: lints it, signs it, and verifies it under the issuer's public key before it answers the DER.
- * @throws {Refusal} ISSUANCE_REFUSED for what breaks a rule; nothing is signed then.
- * @throws {RangeError} for a serial number or validity that no certificate may have, or one beyond the issuer's own end.
- * @throws {Error} when the signature does not verify.
+ * Issues a certificate (RFC 5280 §4.1) to an end entity: lints it, signs it, verifies the signature
+ * and returns the DER.
+ * @throws {Refusal} ISSUANCE_REFUSED if it breaks a rule; nothing is signed then.
+ * @throws {RangeError} for an invalid serial number or validity, or one that outlasts the issuer.
+ * @throws {Error} if the signature does not verify.
  */
 export async function issueCertificate(issuer: CertificateIssuer, content: CertificateContent): Promise<Uint8Array> {
   checkLifetime(issuer, content);
@@ -33,7 +36,7 @@ export async function issueCertificate(issuer: CertificateIssuer, content: Certi
   return signedStructure(signer, tbs);
 }
 
-/** The same for a delegated OCSP responder (RFC 6960 4.2.2.2). */
+/** Does the same for a delegated OCSP responder (RFC 6960 4.2.2.2). */
 export async function issueResponderCertificate(issuer: CertificateIssuer, content: CertificateContent): Promise<Uint8Array> {
   checkLifetime(issuer, content);
   const signer = signerOf(issuer);
@@ -43,8 +46,9 @@ export async function issueResponderCertificate(issuer: CertificateIssuer, conte
 }
 
 /**
- * Lints the certificate that would be issued, with a key of the type that nobody has and a serial number of the length that it will have: what
- * cannot be issued costs no key on the token. @throws {Refusal} ISSUANCE_REFUSED
+ * Lints the certificate that would be issued, with a placeholder key and a serial number of the
+ * final length, so that no key is created on the token for a certificate that cannot be issued.
+ * @throws {Refusal} ISSUANCE_REFUSED
  */
 export function rehearse(
   issuer: RehearsingIssuer,
@@ -59,7 +63,10 @@ export function rehearse(
   lintCertificate(tbs, issuer.certificate);
 }
 
-/** The certificate of an authority under this one. Errors as of `issueCertificate`; the rules of end entities do not apply. */
+/**
+ * Issues the certificate of a subordinate authority. Throws the same errors as `issueCertificate`;
+ * the lint rules for end entities do not apply.
+ */
 export async function issueAuthorityCertificate(issuer: CertificateIssuer, content: CertificateContent): Promise<Uint8Array> {
   checkLifetime(issuer, content);
   return signedCertificate(signerOf(issuer), content);
@@ -68,7 +75,7 @@ export async function issueAuthorityCertificate(issuer: CertificateIssuer, conte
 const longestSerialNumber = new Uint8Array(16).fill(0xff);
 
 function checkLifetime({ certificate }: CertificateIssuer, { notAfter }: CertificateContent): void {
-  if (notAfter > certificate.notAfter) throw new RangeError('a certificate does not outlive its issuer');
+  if (notAfter > certificate.notAfter) throw new RangeError('the certificate would outlast its issuer');
 }
 
 function signerOf(issuer: CertificateIssuer): CertificateSigner {
@@ -81,9 +88,9 @@ function signerOf(issuer: CertificateIssuer): CertificateSigner {
 }
 
 /**
- * The validity of a certificate asked for now, in whole seconds: the minutes requested (or the profile's default), cut to the profile's
- * maximum and to the issuer's own end (contract §7).
- * @throws {Refusal} ISSUANCE_REFUSED when the issuer's certificate has ended.
+ * Returns the validity of a certificate requested now, in whole seconds: the requested minutes (or
+ * the profile's default), limited by the profile's maximum and the issuer's notAfter (contract §7).
+ * @throws {Refusal} ISSUANCE_REFUSED if the issuer's certificate has expired.
  */
 export function validity(
   profile: Pick<CertificateProfile, 'defaultValidityMinutes' | 'maxValidityMinutes'>,
@@ -94,6 +101,31 @@ export function validity(
   const start = Math.floor(now.getTime() / 1000) * 1000;
   const minutes = Math.min(requestedMinutes ?? profile.defaultValidityMinutes, profile.maxValidityMinutes);
   const end = Math.min(start + minutes * 60_000, issuerNotAfter.getTime());
-  if (end <= start) throw new Refusal('ISSUANCE_REFUSED', { message: 'the certificate of the issuing authority has ended' });
+  if (end <= start) throw new Refusal('ISSUANCE_REFUSED', { message: 'the certificate of the issuing authority has expired' });
   return { notBefore: new Date(start), notAfter: new Date(end) };
+}
+
+const made = new Map<KeyType, Uint8Array>();
+
+/**
+ * Returns a public key (SubjectPublicKeyInfo, DER) of the type, for a certificate that is never
+ * signed. An EC private key is discarded at once; an RSA key, which would take a second to
+ * generate, never has one.
+ */
+export function placeholderKey(type: KeyType): Uint8Array {
+  const known = made.get(type);
+  if (known !== undefined) return known;
+  const key = type.startsWith('RSA-') ? rsaKey(Number(type.slice('RSA-'.length))) : curveKey(type);
+  made.set(type, key);
+  return key;
+}
+
+function curveKey(namedCurve: string): Uint8Array {
+  return generateKeyPairSync('ec', { namedCurve }).publicKey.export({ format: 'der', type: 'spki' });
+}
+
+function rsaKey(bits: number): Uint8Array {
+  const modulus = new Uint8Array(bits / 8).fill(0xff);
+  const key = der.sequence(der.integer(modulus), der.integer(65_537));
+  return der.sequence(der.sequence(der.oid(oids.rsaEncryption), der.nullValue()), der.bitString(key));
 }

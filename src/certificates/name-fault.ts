@@ -1,11 +1,13 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
-import { isHostName } from './host-name.ts';
+import { isHostName } from './internet-names.ts';
 import { attributeTypeOfOid, valueFault, type AttributeType } from './attribute-types.ts';
 import { repeatable } from './subject-fields.ts';
 
-/** The string types in which a value of each syntax may stand (X.520, RFC 5280 appendix A, RFC 2985 for addresses). */
+/**
+ * The string types allowed for each syntax (X.520, RFC 5280 appendix A, RFC 2985 for addresses).
+ */
 const tagsOf: Readonly<Record<AttributeType['syntax'], readonly number[]>> = {
   utf8: [0x0c, 0x13],
   organization: [0x0c, 0x13],
@@ -17,7 +19,10 @@ const tagsOf: Readonly<Record<AttributeType['syntax'], readonly number[]>> = {
   mailbox: [0x16],
 };
 
-/** What keeps the DER of a Name (RFC 5280 4.1.2.4) from being one that a certificate may carry; undefined where nothing does. It may not be empty. */
+/**
+ * Returns the reason why a certificate may not carry this Name (RFC 5280 4.1.2.4, in DER), or
+ * undefined if it may. The name may not be empty.
+ */
 export function nameFault(der: Uint8Array): string | undefined {
   try {
     const relatives = children(expectTag(readAll(der), 0x30));
@@ -34,7 +39,7 @@ export function nameFault(der: Uint8Array): string | undefined {
         const fault = attributeFault(identifier, value);
         fields.end();
         if (fault !== undefined) return `attribute ${identifier}: ${fault}`;
-        if (!repeatable.has(identifier) && seen.has(identifier)) return `attribute ${identifier}: it stands twice`;
+        if (!repeatable.has(identifier) && seen.has(identifier)) return `duplicate attribute ${identifier}`;
         seen.add(identifier);
         if (identifier === oids.domainComponent) domain.unshift(Buffer.from(value.content).toString('latin1'));
       }
@@ -46,17 +51,19 @@ export function nameFault(der: Uint8Array): string | undefined {
   }
 }
 
-/** RFC 4519 2.4, RFC 2247 §2: the components are the labels of a domain name, the last label first. */
+/**
+ * RFC 4519 2.4, RFC 2247 §2: the components are the labels of a domain name, the last label first.
+ */
 function domainFault(labels: readonly string[]): string | undefined {
   if (labels.length === 0) return undefined;
   const isDomain = labels.length > 1 && isHostName(labels.join('.')) && labels.every((label) => !label.includes('.'));
-  return isDomain ? undefined : 'its domainComponents are no domain name; example.org is dc=org, then dc=example';
+  return isDomain ? undefined : 'domainComponents do not form a domain name; example.org is dc=org, then dc=example';
 }
 
 function attributeFault(identifier: string, value: DerElement): string | undefined {
   const type = attributeTypeOfOid(identifier);
-  if (type === undefined) return 'its values are no text';
-  if (!tagsOf[type.syntax].includes(value.tag)) return `the string type ${value.tag} is not its own`;
+  if (type === undefined) return 'its values are not text';
+  if (!tagsOf[type.syntax].includes(value.tag)) return `string type ${value.tag} is not allowed`;
   try {
     return valueFault(type, new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value.content));
   } catch (error) {

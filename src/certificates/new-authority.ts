@@ -7,22 +7,22 @@ import type { CertificateIssuer } from './issue.ts';
 
 const serialNumberBytes = 16;
 
-/** Types of key that an authority signs with here. */
+/** Key types that an authority may have. */
 export const authorityKeyTypes = ['RSA-3072', 'RSA-4096', 'P-256', 'P-384'] as const satisfies readonly KeyType[];
 export type AuthorityKeyType = (typeof authorityKeyTypes)[number];
 
 interface NewAuthority {
-  /** Announced already; the key is made under it. */
+  /** Already recorded; the key is created with it. */
   readonly keyId: KeyId;
   readonly keyType: AuthorityKeyType;
   /** DER of the Name. */
   readonly name: Uint8Array;
   readonly years: number;
-  /** Where its issuer publishes; a root is its own. */
+  /** URLs at which its issuer (itself, for a root) publishes. */
   readonly urls?: PublicationUrls;
 }
 
-/** Makes a root whose key is on the token: key and self-signed certificate. */
+/** Creates a root on the token: key and self-signed certificate. */
 export async function newRoot(token: Token, { keyId, keyType, name, years, urls = {} }: NewAuthority): Promise<CertificateIssuer> {
   const subjectPublicKeyInfo = await token.createKey(keyId, keyType);
   const certificate = await createRoot({
@@ -34,7 +34,7 @@ export async function newRoot(token: Token, { keyId, keyType, name, years, urls 
   return tokenIssuer(token, keyId, certificate, [certificate]);
 }
 
-/** Makes an authority under `root` that issues to end entities only, its key on the token. */
+/** Creates an authority under `root` with its key on the token. It issues to end entities only. */
 export async function newIssuingAuthority(
   token: Token,
   root: CertificateIssuer,
@@ -49,7 +49,10 @@ export async function newIssuingAuthority(
   return tokenIssuer(token, keyId, certificate, [certificate, ...root.chain]);
 }
 
-/** A new certificate for an authority that exists, by its root (a renewal: same name and key) or by another (a cross-certificate). */
+/**
+ * Issues a new certificate for an existing authority: a renewal by its root (same name and key), or
+ * a cross-certificate by another.
+ */
 export async function certifyAuthority(
   token: Token,
   by: CertificateIssuer,
@@ -76,7 +79,7 @@ interface Lifetime {
   readonly notAfter: Date;
 }
 
-/** From the last full second on. */
+/** Returns a lifetime that begins at the last full second. */
 function lifetime(years: number): Lifetime {
   const notBefore = new Date(Math.floor(Date.now() / 1000) * 1000);
   const notAfter = new Date(notBefore);
@@ -84,7 +87,7 @@ function lifetime(years: number): Lifetime {
   return { notBefore, notAfter };
 }
 
-/** The same, and no longer than the issuer. */
+/** Does the same, limited by the issuer's notAfter. */
 export function lifetimeUnder({ certificate }: Pick<CertificateIssuer, 'certificate'>, years: number): Lifetime {
   const { notBefore, notAfter } = lifetime(years);
   return { notBefore, notAfter: notAfter < certificate.notAfter ? notAfter : certificate.notAfter };

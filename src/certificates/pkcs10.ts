@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { isObjectIdentifier } from '../asn1/object-identifier.ts';
 import { isWellFormedDer } from '../asn1/well-formed.ts';
-import { isMailbox } from './mailbox.ts';
+import { isMailbox } from './internet-names.ts';
 import { SubjectFields } from './subject-fields.ts';
 
-/** Of a list or a map. */
+/** Limit for each list and map. */
 const maxEntries = 32;
 
 const ObjectIdentifier = z.string().refine(isObjectIdentifier, 'not an object identifier such as 2.5.29.17');
 
-/** No extension or attribute of a person's certificate is longer; a bound on what is taken apart. */
+/** Limit on what is parsed; no extension or attribute of a personal certificate is longer. */
 const maxValueBytes = 8192;
 
 /** Canonical base64 (RFC 4648 §4). */
@@ -25,10 +25,13 @@ const Value = z.string().transform((text, context): Uint8Array => {
   return bytes;
 });
 
-/** Exactly one element. */
+/** Exactly one DER element. */
 const DerValue = Value.refine(isWellFormedDer, 'not one element in DER');
 
-/** Whether the value is DER is asked once the profile allows the identifier: the interface knows it as base64 alone. */
+/**
+ * Whether the value is DER is checked once the profile allows the identifier; the API requires only
+ * base64.
+ */
 const IdentifiedValue = z.strictObject({
   identifier: ObjectIdentifier.describe('object identifier'),
   value: Value.describe('the value: one element in DER, base64, at most 8192 octets'),
@@ -48,12 +51,12 @@ const AnyMap = z
 
 const Mailbox = z.string().refine(isMailbox, 'not an e-mail address');
 
-/** The interface's Subscriber. */
+/** The API's Subscriber. */
 const Subscriber = z.strictObject({
   emailAddress: Mailbox.optional().describe('e-mail address, ASCII'),
   phoneNumber: z
     .string()
-    .regex(/^\+[1-9]\d{6,14}$/, 'not a telephone number in E.164 form, such as +33612345678')
+    .regex(/^\+[1-9]\d{6,14}$/, 'not a telephone number in E.164 form such as +33612345678')
     .optional()
     .describe('mobile number, E.164'),
 });
@@ -63,7 +66,7 @@ const ExtensionRequest = z.strictObject({
     .array(IdentifiedValue)
     .max(maxEntries)
     .optional()
-    .describe('extensions of the certificate; another than the profile allows is 2/213'),
+    .describe('extensions of the certificate; one that the profile does not allow is refused with 2/213'),
   subjectAlternativeName: z
     .strictObject({
       generalName: z
@@ -82,12 +85,15 @@ const Attributes = z.strictObject({
     .array(IdentifiedValue)
     .max(maxEntries)
     .optional()
-    .describe('attributes for subjectDirectoryAttributes; another than the profile allows is 2/213'),
+    .describe('attributes for subjectDirectoryAttributes; one that the profile does not allow is refused with 2/213'),
   extensionRequest: ExtensionRequest.optional(),
   any: AnyMap.optional().describe('the same as attribute, by object identifier'),
 });
-/** What `PKCS10.attributes` asks for, its values decoded. */
+/** Contents of `PKCS10.attributes`, with values decoded. */
 export type RequestedAttributes = z.output<typeof Attributes>;
 
-/** The interface's PKCS10: subject and attributes given explicitly. All failures are plain issues of the schema. */
+/**
+ * The API's PKCS10: subject and attributes given as fields. All failures are ordinary schema
+ * issues.
+ */
 export const Pkcs10 = z.strictObject({ attributes: Attributes, subject: SubjectFields });

@@ -9,9 +9,9 @@ const minuteMs = 60_000;
 const subject = { country: 'FR', commonName: 'Profile check' } as const;
 
 /**
- * Whether each tenant's profile gives certificates that pass the lint, and names attributes that exist: told at the start, not by the first request.
- * Authorities that are not given are passed over.
- * @throws {ConfigError} a line a fault
+ * Checks at startup that each tenant's profile yields certificates that pass the lint and names
+ * existing attributes. Tenants whose authority is not given are skipped.
+ * @throws {ConfigError} with one line for each fault
  */
 export function checkProfiles(tenants: Config['tenants'], authorities: ReadonlyMap<string, RehearsingIssuer>): void {
   const faults = Object.entries(tenants).flatMap(([name, tenant]) => {
@@ -38,7 +38,7 @@ function profileFault({ profile }: Config['tenants'][string], issuer: Rehearsing
   }
 }
 
-/** What the rules refuse of this subject is no fault of theirs. */
+/** The rules may refuse this sample subject; that is not a fault of the rules. */
 function rulesFault(profile: Config['tenants'][string]['profile']): string | undefined {
   try {
     checkSubject(profile, subject);

@@ -6,7 +6,10 @@ import { extension, type Extension } from './standard-extensions.ts';
 const typeOids = { esign: oids.qcTypeEsign, eseal: oids.qcTypeEseal, web: oids.qcTypeWeb } as const;
 const semanticsOids = { natural: oids.semanticsNatural, legal: oids.semanticsLegal } as const;
 
-/** qcStatements (RFC 3739 §3.2.6) with the statements of ETSI EN 319 412-5 §4.2 and §4.3; nothing where none is set. */
+/**
+ * Returns qcStatements (RFC 3739 §3.2.6) with the statements of ETSI EN 319 412-5 §4.2 and §4.3;
+ * nothing if none is set.
+ */
 export function qcStatements(statements: QcStatements | undefined): Extension[] {
   if (statements === undefined) return [];
   const { compliance, sscd, types, retentionYears, limitValue, disclosureStatements, legislationCountries, semantics } = statements;

@@ -1,6 +1,9 @@
 import { holdReason } from '../state/repositories/revocations.ts';
 
-/** CRLReason (RFC 5280 5.3.1) by the interface's names. UNUSED has no code of its own and is published as unspecified. */
+/**
+ * CRLReason (RFC 5280 5.3.1) by the API's names. UNUSED has no code of its own and is published as
+ * unspecified.
+ */
 const reasonCodes = {
   UNSPECIFIED: 0,
   KEY_COMPROMISE: 1,
@@ -14,7 +17,7 @@ const reasonCodes = {
   A_A_COMPROMISE: 10,
 } as const;
 
-/** `reason` of revokeCertificate, in the interface's order. */
+/** `reason` of revokeCertificate, in the API's order. */
 export const revocationReasons = [
   'UNSPECIFIED',
   'KEY_COMPROMISE',
@@ -30,7 +33,7 @@ export const revocationReasons = [
 ] as const;
 export type RevocationReason = (typeof revocationReasons)[number];
 
-/** The code; undefined where a hold is to be taken back. */
+/** Returns the reason code; undefined to release a hold. */
 export function reasonCode(reason: RevocationReason): number | undefined {
   return reason === 'REMOVE_FROM_CRL' ? undefined : reasonCodes[reason];
 }

@@ -10,13 +10,16 @@ import { outcomeSteps } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
 import { reasonCode, type RevocationReason } from './revocation-reasons.ts';
 
-/** Told of each certificate that was revoked, held or released: CRLs and kept OCSP answers are out of date. */
+/**
+ * Notified of each certificate that was revoked, held or released, since CRLs and cached OCSP
+ * responses are then out of date.
+ */
 export interface RevocationListener {
   /** The serial number in hexadecimal. */
   changed(authority: string, serialNumber: string): void;
 }
 
-/** What is to be committed, as it is or with more. */
+/** A revocation to be committed, alone or together with other steps. */
 export interface RevocationChange {
   readonly steps: readonly Step[];
   /** For the audit log. */
@@ -35,26 +38,28 @@ export class Revocations {
     this.#listener = listener;
   }
 
-  /** @throws {Refusal} CERTIFICATE_UNKNOWN; the same for another tenant's certificate. */
+  /** @throws {Refusal} CERTIFICATE_UNKNOWN, also for another tenant's certificate */
   async find(tenant: TenantId, der: Uint8Array): Promise<CertificateWithRevocation> {
     const row = await this.#store.run('findCertificate', createHash('sha1').update(der).digest('hex'));
     if (row === undefined || row.tenant !== tenant || Buffer.compare(row.der, der) !== 0) throw new Refusal('CERTIFICATE_UNKNOWN');
     return row;
   }
 
-  /** Before anything else is asked. @throws {Refusal} CERTIFICATE_STATE */
+  /** Checks the state before anything else. @throws {Refusal} CERTIFICATE_STATE */
   check({ reason, not_after: notAfter }: CertificateWithRevocation, asked: RevocationReason): void {
     if (notAfter <= this.#store.now()) throw refused('the certificate has expired');
     const isOnHold = reason === holdReason;
-    if (reason !== null && !isOnHold) throw refused('the certificate is revoked already');
+    if (reason !== null && !isOnHold) throw refused('the certificate is already revoked');
     if (asked === 'REMOVE_FROM_CRL' && !isOnHold) throw refused('the certificate is not on hold');
-    if (asked === 'CERTIFICATE_HOLD' && isOnHold) throw refused('the certificate is on hold already');
+    if (asked === 'CERTIFICATE_HOLD' && isOnHold) throw refused('the certificate is already on hold');
   }
 
   /**
-   * Revokes, holds or releases; the state of the key changes in the same commit, which keeps what `answer` makes of the date. Answers the date of
-   * revocation, which is that of the hold where there was one (X.509 9.5.3.3), or of the release. `commit`: who has more for that commit.
-   * @throws {Refusal} CERTIFICATE_STATE where somebody else was faster
+   * Revokes, holds or releases a certificate. The same commit changes the state of the key and
+   * stores the response that `answer` makes of the date. Returns the date of the revocation (that
+   * of the hold if there was one, X.509 9.5.3.3) or of the release. `commit` lets the caller add
+   * steps to the commit.
+   * @throws {Refusal} CERTIFICATE_STATE if another request changed the certificate first
    */
   async change(
     certificate: CertificateWithRevocation,
@@ -68,9 +73,9 @@ export class Revocations {
       await commit({ ...change, answer: answer(date) });
     } catch (error) {
       if (!isFault(error, 'CERTIFICATE_CHANGED')) throw error;
-      throw refusalOf(error, { message: 'somebody else revoked, held or released the certificate at this moment' });
+      throw refusalOf(error, { message: 'another request has just revoked, held or released the certificate' });
     } finally {
-      // Of a commit that failed nobody knows whether it was done.
+      // A commit that failed may still have taken effect.
       this.#listener.changed(authority, serialNumber);
     }
     return date;
@@ -87,7 +92,7 @@ function changeOf(
   now: number,
 ): Pick<RevocationChange, 'steps' | 'effect' | 'change'> & { readonly date: Date } {
   const heldSince = certificate.reason === holdReason ? certificate.revoked_at : null;
-  // CRLs and OCSP answers tell seconds.
+  // CRLs and OCSP responses have a resolution of one second.
   const moment = Math.floor(now / 1000) * 1000;
   const reason = reasonCode(asked);
   if (reason === undefined) {

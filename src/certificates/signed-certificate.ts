@@ -4,7 +4,10 @@ import { oids } from '../asn1/object-identifiers.ts';
 import { readPublicKey } from '../verification/public-key.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
 
-/** The algorithms that authorities sign with: RFC 4055 §5 (parameters NULL), RFC 5758 §3.2 (no parameters). */
+/**
+ * Signature algorithms of authorities: RFC 4055 §5 (parameters NULL), RFC 5758 §3.2 (no
+ * parameters).
+ */
 const algorithms = {
   sha256WithRSAEncryption: {
     scheme: 'RSA_PKCS1',
@@ -17,13 +20,16 @@ const algorithms = {
 
 export type CertificateSignatureAlgorithm = keyof typeof algorithms;
 
-/** Whoever signs a certificate: name and public key as they stand in its own certificate, and the private key behind a function. */
+/**
+ * Signer of a certificate: name and public key as in its own certificate, and a function that uses
+ * the private key.
+ */
 export interface CertificateSigner {
   /** DER of the Name. */
   readonly name: Uint8Array;
   readonly subjectPublicKeyInfo: Uint8Array;
   readonly signatureAlgorithm: CertificateSignatureAlgorithm;
-  /** Answers the value as it goes into the BIT STRING; ECDSA in DER (RFC 5480 appendix A). */
+  /** Returns the value for the BIT STRING; ECDSA in DER (RFC 5480 appendix A). */
   sign(tbs: Uint8Array): Promise<Uint8Array>;
 }
 
@@ -35,22 +41,26 @@ export interface CertificateContent {
   readonly extensions: readonly Uint8Array[];
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** Random octets, taken as an unsigned number: at most 20 octets as an INTEGER, and not zero (RFC 5280 4.1.2.2). */
+  /**
+   * Random octets, read as an unsigned number: not zero, at most 20 octets as an INTEGER (RFC 5280
+   * 4.1.2.2).
+   */
   readonly serialNumber: Uint8Array;
 }
 
 /**
- * Makes and signs a certificate of version 3 (RFC 5280 §4.1), and verifies what it made under the signer's public key.
- * @throws {RangeError} for a serial number or validity that no certificate may have.
- * @throws {Error} when the signature does not verify.
+ * Creates and signs a version 3 certificate (RFC 5280 §4.1), and verifies its signature.
+ * @throws {RangeError} for an invalid serial number or validity.
+ * @throws {Error} if the signature does not verify.
  */
 export async function signedCertificate(signer: CertificateSigner, content: CertificateContent): Promise<Uint8Array> {
   return signedStructure(signer, toBeSigned(signer, content));
 }
 
 /**
- * SIGNED{} (RFC 5280 §4.1.1): what is to be signed, the algorithm, the value, which is verified under the signer's public key. It serves certificates,
- * CRLs and OCSP answers, which have `after` it. @throws {Error} when the signature does not verify.
+ * Returns SIGNED{} (RFC 5280 §4.1.1): to-be-signed bytes, algorithm and value, which is verified
+ * first. For certificates, CRLs and OCSP responses; the last have `after` behind it.
+ * @throws {Error} if the signature does not verify
  */
 export async function signedStructure(
   signer: Omit<CertificateSigner, 'name'>,
@@ -64,7 +74,7 @@ export async function signedStructure(
   return der.sequence(tbs, identifier, der.bitString(value), ...after);
 }
 
-/** Reading a key costs as much as verifying with it, and a signer signs often. */
+/** Cached, since parsing a key costs as much as verifying with it. */
 const publicKeys = new WeakMap<Uint8Array, KeyObject>();
 
 function publicKeyOf({ subjectPublicKeyInfo }: Pick<CertificateSigner, 'subjectPublicKeyInfo'>): KeyObject {
@@ -80,13 +90,16 @@ export function algorithmIdentifier(algorithm: CertificateSignatureAlgorithm): U
   return algorithms[algorithm].identifier;
 }
 
-/** TBSCertificate (RFC 5280 §4.1.2). @throws {RangeError} for a serial number or validity that no certificate may have. */
+/**
+ * Returns a TBSCertificate (RFC 5280 §4.1.2).
+ * @throws {RangeError} for an invalid serial number or validity
+ */
 export function toBeSigned(
   { name, signatureAlgorithm }: Pick<CertificateSigner, 'name' | 'signatureAlgorithm'>,
   content: CertificateContent,
 ): Uint8Array {
   const { subject, subjectPublicKeyInfo, extensions, notBefore, notAfter } = content;
-  if (notAfter <= notBefore) throw new RangeError('a certificate ends after it begins');
+  if (notAfter <= notBefore) throw new RangeError('notAfter must be later than notBefore');
   return der.sequence(
     der.explicit(0, der.integer(2)),
     serialNumber(content.serialNumber),
@@ -103,6 +116,6 @@ function serialNumber(octets: Uint8Array): Uint8Array {
   const number = der.integer(octets);
   const maxLength = 2 + 20;
   if (number.length > maxLength || octets.every((octet) => octet === 0))
-    throw new RangeError('a serial number is positive and has at most 20 octets');
+    throw new RangeError('a serial number must be positive and have at most 20 octets');
   return number;
 }

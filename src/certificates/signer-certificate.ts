@@ -6,7 +6,7 @@ import { certificatesIn } from '../x509/pem.ts';
 import { hasSoundExponent, readPublicKey } from '../verification/public-key.ts';
 import { readCertificate, type Certificate } from '../x509/certificate.ts';
 
-/** The certificate of a signer whose key is elsewhere. */
+/** Certificate of a signer whose key is held elsewhere. */
 export interface SignerCertificate {
   readonly certificate: Certificate;
   readonly publicKey: KeyObject;
@@ -22,17 +22,17 @@ const curves = new Map<string | undefined, SignerKeyType>([
   ['secp521r1', 'P-521'],
 ]);
 const tagSequence = 0x30;
-/** No chain is that long; each one is read before anything is known of it. */
+/** More than any chain has; each one is parsed before anything else is known about it. */
 const maxCertificatesInText = 32;
-/** Certificates that honest chains are of have different names, and each is verified once or twice. */
+/** In legitimate chains, names differ and each certificate is verified once or twice. */
 const maxVerifications = 64;
 const minModulusBits = 2048;
 const maxModulusBits = 8192;
 
-/** Of DER the certificate, of a PEM text all of its certificates: at least one, and at most 32. @throws {DerError} */
+/** Reads one certificate in DER, or all (1 to 32) in a PEM text. @throws {DerError} */
 export function readCertificates(bytes: Uint8Array): Uint8Array[] {
   const inText = bytes[0] === tagSequence ? [bytes] : certificatesIn(Buffer.from(bytes).toString('latin1'));
-  if (inText.length === 0) throw new DerError('neither a certificate in DER nor one in PEM', 0);
+  if (inText.length === 0) throw new DerError('neither a DER certificate nor a PEM one', 0);
   if (inText.length > maxCertificatesInText) throw new DerError(`more than ${maxCertificatesInText} certificates in one text`, 0);
   return inText.map(checkedCertificate);
 }
@@ -46,7 +46,7 @@ function checkedCertificate(bytes: Uint8Array): Uint8Array {
   }
 }
 
-/** `undefined`: its key is none that signatures are made with here. @throws {DerError} */
+/** Reads a signer's certificate; undefined if its key type is not supported. @throws {DerError} */
 export function signerCertificate(der: Uint8Array): SignerCertificate | undefined {
   const certificate = readCertificate(der);
   const publicKey = publicKeyOf(certificate);
@@ -71,13 +71,14 @@ function keyTypeOf(key: KeyObject): SignerKeyType | undefined {
 }
 
 /**
- * The issuers of a certificate over those that are known, DER: of its chains the first one with the certificate that `trustedCa` names (SHA-1,
- * hexadecimal); else the first that ends in a self-signed certificate, else the longest.
+ * Returns the issuers of a certificate among those that are known, in DER: from the first chain
+ * that contains the certificate named by `trustedCa` (SHA-1, hexadecimal), else the first that ends
+ * in a self-signed certificate, else the longest.
  */
 export function issuersOf(der: Uint8Array, known: readonly Uint8Array[], trustedCa: string | undefined): readonly Uint8Array[] {
   const own = new X509Certificate(der);
   const others = known.filter((one, index) => Buffer.compare(one, der) !== 0 && known.findIndex((other) => equal(other, one)) === index);
-  // Other certificates of the same name and key are beside the one that signs, not it.
+  // Skip chains that begin with another certificate of the same name and key.
   const chains = chainsOf(
     own,
     others.map((one) => new X509Certificate(one)),

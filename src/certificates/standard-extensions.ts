@@ -1,21 +1,20 @@
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import type { CertificateProfile, Policy, PublicationUrls } from '../config/profile.ts';
-import { keyIdentifier } from '../x509/key-identifier.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { keyIdentifier, type Certificate } from '../x509/certificate.ts';
 
-/** One extension of a certificate: its identifier, and the whole of it in DER. */
+/** One certificate extension: its OID and its full DER encoding. */
 export interface Extension {
   readonly oid: string;
   readonly der: Uint8Array;
 }
 
-/** Extension (RFC 5280 §4.1); `critical` is left out where it has its default. */
+/** Returns an Extension (RFC 5280 §4.1); a `critical` of FALSE is omitted, as DER requires. */
 export function extension(oid: string, value: Uint8Array, critical = false): Extension {
   return { oid, der: der.sequence(der.oid(oid), ...(critical ? [der.boolean(true)] : []), der.octetString(value)) };
 }
 
-/** RFC 5280 4.2.1.1. The issuer's own identifier is repeated as it is, whichever way it was made. */
+/** RFC 5280 4.2.1.1. The issuer's own identifier is copied as it is, however it was derived. */
 export function authorityKeyIdentifier(
   issuer: Pick<Certificate, 'subjectPublicKeyInfo'> & { readonly subjectKeyIdentifier?: Uint8Array | undefined },
 ): Extension {
@@ -45,7 +44,7 @@ export function keyUsage(usages: readonly KeyUsage[]): Extension {
   return extension(oids.keyUsage, der.bitString(Uint8Array.of(octet), 7 - Math.max(...bits)), true);
 }
 
-/** RFC 5280 4.2.1.4; a policy goes without qualifiers, or with the URL of its practice statement. */
+/** RFC 5280 4.2.1.4. A policy has no qualifier, or the URL of its practice statement. */
 export function certificatePolicies(policies: readonly Policy[]): Extension {
   return extension(oids.certificatePolicies, der.sequence(...policies.map(policyInformation)));
 }
@@ -61,7 +60,7 @@ export function generalNames(mailboxes: readonly string[]): Uint8Array {
   return der.sequence(...mailboxes.map((mailbox) => der.implicitPrimitive(1, Buffer.from(mailbox, 'latin1'))));
 }
 
-/** RFC 5280 4.2.1.9: critical, for certification authorities only; an end entity's certificate goes without. */
+/** RFC 5280 4.2.1.9: critical; for certification authorities only. */
 export function basicConstraints(pathLength?: number): Extension {
   const limit = pathLength === undefined ? [] : [der.integer(pathLength)];
   return extension(oids.basicConstraints, der.sequence(der.boolean(true), ...limit), true);
@@ -72,7 +71,7 @@ export function extendedKeyUsage(purposes: readonly string[]): Extension {
   return extension(oids.extendedKeyUsage, der.sequence(...purposes.map(der.oid)));
 }
 
-/** RFC 5280 4.2.1.13 and 4.2.2.1; nothing for what is not published. */
+/** RFC 5280 4.2.1.13 and 4.2.2.1; empty lists are omitted. */
 export function publicationExtensions({ crl = [], ocsp = [], caIssuers = [] }: PublicationUrls): Extension[] {
   const access = [
     ...ocsp.map((url) => der.sequence(der.oid(oids.accessOcsp), uri(url))),

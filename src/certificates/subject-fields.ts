@@ -3,35 +3,35 @@ import { oids } from '../asn1/object-identifiers.ts';
 import { attributeTypeOfName, attributeTypeOfOid, valueFault } from './attribute-types.ts';
 import { countryCodes } from './country-codes.ts';
 
-/** More of these than any name has; bounds on what a certificate can be made to hold. */
+/** Limits on the size of a name, beyond what any real one has. */
 const maxNameFields = 32;
 const maxUnits = 16;
 
-/** A text that can be a value of the attribute type. */
+/** Schema of a text that is valid for the attribute type. */
 function attributeText(oid: string): z.ZodString {
   const type = attributeTypeOfOid(oid);
-  if (type === undefined) throw new RangeError(`${oid} is no attribute type`);
+  if (type === undefined) throw new RangeError(`${oid} is not an attribute type`);
   return z.string().check((context) => {
     const fault = valueFault(type, context.value);
     if (fault !== undefined) context.issues.push({ code: 'custom', input: context.value, message: fault });
   });
 }
 
-/** The type that a nameField names. */
+/** Returns the attribute type of a nameField. */
 export function nameFieldType({ identifier, identifierType }: Pick<NameField, 'identifier' | 'identifierType'>) {
   return identifierType === 'NAME' ? attributeTypeOfName(identifier) : attributeTypeOfOid(identifier);
 }
 
 /**
- * Attributes of which a name may have several: units, and the labels of a domain. A second value of any other would let one person or organisation look like
- * another, since some readers take the first and some the last.
+ * Attributes that a name may repeat: organisational units and domain labels. A second value of any
+ * other could impersonate someone else, since some readers use the first value and some the last.
  */
 export const repeatable: ReadonlySet<string> = new Set([oids.organizationalUnitName, oids.domainComponent]);
 
 const NameField = z
   .strictObject({
     identifier: z.string().describe('RFC 4519 short name, or object identifier, of the attribute'),
-    identifierType: z.enum(['NAME', 'OID']).describe('what identifier is'),
+    identifierType: z.enum(['NAME', 'OID']).describe('kind of identifier'),
     value: z.string().describe('the text'),
   })
   .check((context) => {
@@ -42,7 +42,7 @@ const NameField = z
         code: 'custom',
         input: context.value,
         path: ['identifier'],
-        message: `not the ${kind} of an attribute that is text`,
+        message: `not the ${kind} of a text attribute`,
       });
       return;
     }
@@ -51,11 +51,14 @@ const NameField = z
   });
 type NameField = z.output<typeof NameField>;
 
-/** The interface's `subject`: each text is checked against the X.520 attribute that it becomes, so that a name can always be made of it. */
+/**
+ * The API's `subject`. Each text is checked against the X.520 attribute that it becomes, so that
+ * the fields always make a valid name.
+ */
 export const SubjectFields = z
   .strictObject({
     country: z
-      .enum(countryCodes, 'two upper-case letters, a country code of ISO 3166-1')
+      .enum(countryCodes, 'not an ISO 3166-1 country code (two upper-case letters)')
       .describe('country (ISO 3166-1, two letters): countryName'),
     commonName: attributeText(oids.commonName).describe('commonName, 1 to 64 characters'),
     fields: z
@@ -87,7 +90,7 @@ export const SubjectFields = z
       if (oid === undefined || repeatable.has(oid)) continue;
       if (present.has(oid)) {
         const path = ['fields', 'nameField', index, 'identifier'];
-        context.issues.push({ code: 'custom', input: value, path, message: `a name has one ${nameOf(oid)}, and it is given already` });
+        context.issues.push({ code: 'custom', input: value, path, message: `duplicate attribute ${nameOf(oid)}` });
       }
       present.add(oid);
     }
@@ -110,7 +113,7 @@ const attributeOfMember = {
   organizationUnit: oids.organizationalUnitName,
 } as const satisfies Partial<Record<keyof SubjectFields, string>>;
 
-/** The identifiers of the attributes that the subject's name will have. */
+/** Returns the OIDs of the attributes that the subject's name will have. */
 export function attributesOf(subject: SubjectFields): Set<string> {
   const oidOf: Readonly<Record<string, string>> = attributeOfMember;
   const named = Object.entries(subject).flatMap(([name, value]) => {
@@ -120,7 +123,7 @@ export function attributesOf(subject: SubjectFields): Set<string> {
   return new Set([...named, ...(subject.fields?.nameField ?? []).flatMap((field) => nameFieldType(field)?.oid ?? [])]);
 }
 
-/** The field of the interface that the attribute has; one without is called by its identifier. */
+/** Returns the API field of an attribute, or its OID if it has none. */
 function nameOf(oid: string): string {
   return Object.entries(attributeOfMember).find(([, known]) => known === oid)?.[0] ?? oid;
 }

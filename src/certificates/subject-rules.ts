@@ -8,10 +8,16 @@ const always = [oids.commonName, oids.countryName] as const;
 
 const subjectAt = '/certificationRequestInfo/PKCS10/subject';
 
-/** ETSI EN 319 412-1 5.1.3: type of identity, country, hyphen, reference; or two characters and a colon of a national scheme. */
+/**
+ * ETSI EN 319 412-1 5.1.3: type of identity, country, hyphen, reference; or two characters and a
+ * colon of a national scheme.
+ */
 const naturalIdentifierForm = /^(?:(?:PAS|IDC|PNO|TAX|TIN)[A-Z]{2}|[A-Za-z0-9]{2}:[A-Z]{2})-.+$/;
 
-/** Whether the profile issues to such a subject. @throws {Refusal} ISSUANCE_REFUSED naming the rule */
+/**
+ * Checks that the profile allows the subject.
+ * @throws {Refusal} ISSUANCE_REFUSED naming the rule
+ */
 export function checkSubject(
   { subject: rules, qcStatements }: Pick<CertificateProfile, 'subject' | 'qcStatements'>,
   subject: SubjectFields,
@@ -25,7 +31,7 @@ export function checkSubject(
     throw refused('person: natural', 'givenName, surName or a pseudonym is required (ETSI EN 319 412-2 4.2.4)');
   }
   if (person === 'natural' && has(oids.pseudonym) && (has(oids.givenName) || has(oids.surname))) {
-    throw refused('person: natural', 'a pseudonym stands without givenName and surName (ETSI EN 319 412-2 4.2.4)');
+    throw refused('person: natural', 'a pseudonym excludes givenName and surName (ETSI EN 319 412-2 4.2.4)');
   }
   if (person === 'legal' && !(has(oids.organizationName) && has(oids.organizationIdentifier))) {
     throw refused('person: legal', 'organizationName and organizationIdentifier are required (ETSI EN 319 412-3 4.2.1)');
@@ -41,32 +47,32 @@ export function checkSubject(
     if (!has(oid)) throw refused('required', `the attribute ${rules.required[index] ?? oid} is required`);
   }
   if (rules.countries !== undefined && !rules.countries.includes(subject.country)) {
-    throw refused('countries', `certificates are for ${rules.countries.join(', ')} alone`);
+    throw refused('countries', `the country must be one of ${rules.countries.join(', ')}`);
   }
-  // Whoever relies on the certificate takes the address for one that the authority has checked; signetd has not.
+  // Relying parties assume that the authority has verified the address; signetd has not.
   if (has(oids.emailAddress) && allowed?.has(oids.emailAddress) !== true && !required.includes(oids.emailAddress)) {
-    throw refused('allowed', 'the attribute emailAddress is not allowed unless it is named there');
+    throw refused('allowed', 'the attribute emailAddress must be listed to be allowed');
   }
   if (allowed === undefined) return;
   const extra = [...present].find((oid) => !allowed.has(oid));
   if (extra !== undefined) throw refused('allowed', `the attribute ${extra} is not allowed`);
 }
 
-/** ETSI EN 319 412-3 4.2.1: an identifier that is none of the name. */
+/** ETSI EN 319 412-3 4.2.1: the identifier differs from the name. */
 function checkLegalPerson({ organizationName, organizationIdentifier, fields }: SubjectFields): void {
   const further = (fields?.nameField ?? []).filter((field) => nameFieldType(field)?.oid === oids.organizationName);
   const names = [organizationName, ...further.map(({ value }) => value)];
-  if (names.includes(organizationIdentifier)) throw refused('person: legal', 'organizationIdentifier is not the name again');
+  if (names.includes(organizationIdentifier)) throw refused('person: legal', 'organizationIdentifier must differ from organizationName');
 }
 
-/** A profile names an attribute that does not exist: a fault of the configuration. */
+/** Thrown if a profile names an attribute that does not exist, which is a configuration fault. */
 export class SubjectRulesError extends Error {}
 
 /** @throws {SubjectRulesError} */
 function oidOf(name: string): string {
   const type = attributeTypeOfName(name) ?? attributeTypeOfOid(name);
   if (type === undefined)
-    throw new SubjectRulesError(`subject: the attribute "${name}" is none of RFC 4519, and no OID of an attribute that is text`);
+    throw new SubjectRulesError(`subject: "${name}" is neither an RFC 4519 attribute nor the OID of a text attribute`);
   return type.oid;
 }
 

@@ -5,8 +5,9 @@ import { attributeTypeAndValue, attributeTypeOfOid } from './attribute-types.ts'
 import { nameFieldType, type SubjectFields } from './subject-fields.ts';
 
 /**
- * The DER Name (RFC 5280 4.1.2.4) of a subject: one attribute an RDN, from the country to the common name.
- * @throws {Refusal} FIELD_INVALID for a nameField whose identifier names no attribute.
+ * Returns the Name (RFC 5280 4.1.2.4) of a subject in DER: one attribute per RDN, from country to
+ * common name.
+ * @throws {Refusal} FIELD_INVALID for a nameField with an unknown identifier.
  */
 export function subjectName(subject: SubjectFields): Uint8Array {
   return der.sequence(
@@ -38,7 +39,7 @@ function nameFields({ fields }: SubjectFields): Uint8Array[] {
     if (type === undefined) {
       throw new Refusal('FIELD_INVALID', {
         at: `/certificationRequestInfo/PKCS10/subject/fields/nameField/${index}/identifier`,
-        message: `no attribute that is text is called ${field.identifier}`,
+        message: `no text attribute is named ${field.identifier}`,
       });
     }
     return der.set(attributeTypeAndValue(type, field.value));

@@ -6,8 +6,9 @@ import type { Certificate } from '../x509/certificate.ts';
 const tagOf = { integer: 0x02, sequence: 0x30, uri: 0x86 } as const;
 
 /**
- * The address of a time-stamp authority that a certificate names: the extension 1.2.840.113583.1.1.9.1 (Adobe: SEQUENCE of a version, a GeneralName and
- * whether it wants credentials). Undefined where there is none that can be read.
+ * Returns the URL of the time-stamp authority named by a certificate in the extension
+ * 1.2.840.113583.1.1.9.1 (Adobe: SEQUENCE of a version, a GeneralName and whether it requires
+ * credentials). Undefined if there is no readable one.
  */
 export function timeStampUrlOf({ extensions }: Pick<Certificate, 'extensions'>): string | undefined {
   const value = extensions.get(oids.timeStampAddress)?.value;

@@ -1,31 +1,37 @@
 import type { Caller, Role } from './caller.ts';
 
-/** The client of a request is not registered any more, or lacks the role by now: nothing of what was done for it goes out. */
+/**
+ * The client of a request is no longer registered or no longer has the role, so no response may be
+ * sent.
+ */
 export class RegistrationEnded extends Error {
   constructor() {
-    super('the registration of this client ended');
+    super('the client is no longer registered');
     this.name = 'RegistrationEnded';
   }
 }
 
-/** What an admission asks of the registry. */
+/** The registry, as an admission uses it. */
 export interface Registrations {
-  /** Resolves when what is in memory is right; what follows in the same turn of the event loop may go by it. */
+  /**
+   * Resolves once the data in memory is current; it may be used in the same turn of the event loop.
+   */
   upToDate(): Promise<void>;
-  /** By memory alone. */
+  /** Whether the caller has the role, according to memory only. */
   holds(caller: Caller, role: Role): boolean;
   entered(admission: Admission): void;
   left(admission: Admission): void;
 }
 
 /**
- * One request of a client on its way. A registration that ends while a request runs ends that request too: it is checked again when the work
- * begins and right before an answer goes out, and who revokes a client waits for the end of its admissions.
+ * One request of a client in progress. If the registration ends, so does the request: registration
+ * is checked again when the work begins and right before the response is sent, and revoking a
+ * client waits for its admissions to end.
  */
 export class Admission {
   readonly caller: Caller;
   readonly role: Role;
-  /** Ends the connection: nothing more goes out on it. */
+  /** Closes the connection, so that nothing more is sent on it. */
   readonly cut: () => void;
   readonly #registrations: Registrations;
   readonly #ended = Promise.withResolvers<void>();
@@ -38,12 +44,16 @@ export class Admission {
     this.cut = cut;
   }
 
-  /** Resolves when the work is over and its answer is out. */
+  /** Resolves when the work is done and the response is sent. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** Before the work: from now on a revocation waits for it. @throws {RegistrationEnded} @throws {StoreUnavailable} */
+  /**
+   * Called before the work; from then on, a revocation waits for it.
+   * @throws {RegistrationEnded}
+   * @throws {StoreUnavailable}
+   */
   async enter(): Promise<void> {
     await this.#registrations.upToDate();
     this.#check();
@@ -51,13 +61,17 @@ export class Admission {
     this.#registrations.entered(this);
   }
 
-  /** Before anything of the work goes out, in the same turn of the event loop. @throws {RegistrationEnded} @throws {StoreUnavailable} */
+  /**
+   * Called before the response is sent, in the same turn of the event loop.
+   * @throws {RegistrationEnded}
+   * @throws {StoreUnavailable}
+   */
   async confirm(): Promise<void> {
     await this.#registrations.upToDate();
     this.#check();
   }
 
-  /** The answer is out, or there is none. */
+  /** Called when the response is sent, or there is none. */
   leave(): void {
     if (this.#isEntered) this.#registrations.left(this);
     this.#ended.resolve();

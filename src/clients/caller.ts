@@ -1,22 +1,22 @@
 declare const brand: unique symbol;
 
-/** Name of a tenant. Keys, certificates and sessions of one tenant do not exist for another. */
+/** Name of a tenant. Keys, certificates and sessions of one tenant are invisible to others. */
 export type TenantId = string & { readonly [brand]: 'TenantId' };
 
 /** Contract §8. `auditor` is reserved. */
 export const roles = ['signature', 'keys', 'revocation', 'messages', 'doc2d', 'files', 'auditor'] as const;
 export type Role = (typeof roles)[number];
 
-/** Who sent a request: a registered client certificate. */
+/** Sender of a request, identified by a registered client certificate. */
 export interface Caller {
-  /** SHA-256 of the SubjectPublicKeyInfo that it is registered by, hexadecimal. */
+  /** SHA-256 of the registered SubjectPublicKeyInfo, hexadecimal. */
   readonly spkiSha256: string;
   readonly name: string;
   readonly tenant: TenantId;
   readonly roles: ReadonlySet<Role>;
 }
 
-/** Takes the name of a tenant that the configuration lists. */
+/** Brands the name of a configured tenant. */
 export function tenantId(name: string): TenantId {
   return name as TenantId;
 }

@@ -8,16 +8,20 @@ import { Admission, type Registrations } from './admission.ts';
 import { roles, tenantId, type Caller, type Role } from './caller.ts';
 
 /**
- * With other instances: so old may be what an answer goes by. Who revokes a client waits longer than that before it says so, and then no instance
- * lets an answer out that goes by what was before. Durations alone are compared, so the clocks of the machines need not agree.
+ * With other instances: maximum age of the data on which a response may be based. A revocation
+ * waits longer than that before it is reported, so that no instance then sends a response based on
+ * older data. Only durations are compared, so the clocks of the machines need not agree.
  */
 const validMs = 500;
 const otherInstancesMs = 2 * validMs;
-/** How long a revocation waits for requests that run; those that take longer lose their connection. */
+/** How long a revocation waits for running requests; then their connections are closed. */
 const runningRequestsMs = 5000;
 const maxLooks = 3;
 
-/** SHA-256 of a certificate's SubjectPublicKeyInfo, hexadecimal: what a client is registered by, whatever its certificate's name. */
+/**
+ * Returns the SHA-256 of a certificate's SubjectPublicKeyInfo in hexadecimal, which identifies a
+ * client whatever its certificate's name.
+ */
 export function spkiSha256(certificate: X509Certificate): string {
   return createHash('sha256')
     .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
@@ -31,20 +35,26 @@ export interface NewClient {
   readonly roles: readonly Role[];
 }
 
-/** Registers a client, or changes what is registered under its public key: where no service has the store open. */
+/**
+ * Registers a client, or changes the registration of its public key, while no service has the store
+ * open.
+ */
 export async function registerClient(store: StateStore, client: NewClient): Promise<void> {
   await store.run('registerClient', rowOf(client, store.now()));
 }
 
-/** The registered clients, in memory: every request looks here. What another instance has committed is seen by the next look. */
+/**
+ * Registered clients, in memory, consulted by every request. Changes committed by another instance
+ * are seen on the next lookup.
+ */
 export class ClientRegistry implements Registrations {
   readonly #store: StateStore;
   readonly #admissions = new Map<string, Set<Admission>>();
   #callers: ReadonlyMap<string, Caller> = new Map();
   #isStale = true;
   #loading: Promise<void> | undefined;
-  /** What is in memory holds all that was committed before this moment (`performance.now()`). */
-  #rightAsOf = 0;
+  /** Memory contains everything committed before this time (`performance.now()`). */
+  #currentAsOf = 0;
 
   constructor(store: StateStore) {
     this.#store = store;
@@ -53,31 +63,34 @@ export class ClientRegistry implements Registrations {
     });
   }
 
-  /** Reads them all. */
+  /** Reads all clients. */
   async load(): Promise<void> {
     this.#isStale = true;
     await this.#bringUpToDate();
   }
 
-  /** @throws {StoreUnavailable} where nobody can tell whether it is still registered */
+  /**
+   * @throws {StoreUnavailable} if it cannot be determined whether the client is still registered
+   */
   async find(spki: string): Promise<Caller | undefined> {
     await this.#look();
     return this.#callers.get(spki);
   }
 
-  /** Whether a client is registered, by what is in memory: for what no answer goes by. */
+  /** Whether a client is registered, according to memory; not for decisions about responses. */
   knows(spki: string): boolean {
     return this.#callers.has(spki);
   }
 
-  /** A request of a client that was found. `cut` ends its connection. */
+  /** Admits a request of a known client. `cut` closes its connection. */
   admit(caller: Caller, role: Role, cut: () => void): Admission {
     return new Admission(this, caller, role, cut);
   }
 
   /**
-   * Registers a client, with the further steps in the same commit. False, and nothing is changed, where its public key is registered already
-   * and `replace` is not given. From the answer on every request goes by it, on every instance.
+   * Registers a client, with further steps in the same commit. Returns false and changes nothing if
+   * its public key is already registered and `replace` is not set. Once it returns, every request
+   * on every instance uses the registration.
    */
   async register(client: NewClient, replace: boolean, further: readonly Step[]): Promise<boolean> {
     const row = rowOf(client, this.#store.now());
@@ -92,8 +105,9 @@ export class ClientRegistry implements Registrations {
   }
 
   /**
-   * Ends a registration, beside the further steps in the same commit. False where there is none. When it answers, no request of the client
-   * runs here, and no instance lets out an answer to one.
+   * Ends a registration, with further steps in the same commit. Returns false if there is none.
+   * Once it returns, no request of the client is running here, and no instance sends a response to
+   * one.
    */
   async revoke(spki: string, further: readonly Step[]): Promise<boolean> {
     const [wasRegistered] = await this.#store.commit([deciding(step('revokeClient', spki)), ...further]);
@@ -102,10 +116,10 @@ export class ClientRegistry implements Registrations {
   }
 
   async upToDate(): Promise<void> {
-    // Without other instances every change is made here, and is in memory before it is answered.
+    // Without other instances, every change is made here and is in memory before it is reported.
     if (!this.#store.isShared) return;
-    for (let looks = 0; performance.now() - this.#rightAsOf > validMs; looks += 1) {
-      if (looks === maxLooks) throw new StoreUnavailable('it does not answer in time whether the client is still registered');
+    for (let looks = 0; performance.now() - this.#currentAsOf > validMs; looks += 1) {
+      if (looks === maxLooks) throw new StoreUnavailable('the state store did not report in time whether the client is still registered');
       await this.#look();
     }
   }
@@ -129,7 +143,10 @@ export class ClientRegistry implements Registrations {
     if (known?.size === 0) this.#admissions.delete(spki);
   }
 
-  /** After a commit that takes something from a client: returns when nothing goes by what was before. */
+  /**
+   * Called after a commit that restricts a client; returns once nothing uses the previous
+   * registration.
+   */
   async #settle(spki: string): Promise<void> {
     const committed = performance.now();
     await this.load();
@@ -146,10 +163,12 @@ export class ClientRegistry implements Registrations {
     const began = performance.now();
     await this.#store.refresh();
     await this.#bringUpToDate();
-    this.#rightAsOf = Math.max(this.#rightAsOf, began);
+    this.#currentAsOf = Math.max(this.#currentAsOf, began);
   }
 
-  /** A change that is told while they are read makes them stale again; who came with it reads once more. */
+  /**
+   * A change notified during the read makes the data stale again; its caller then reads once more.
+   */
   async #bringUpToDate(): Promise<void> {
     if (this.#isStale) {
       this.#isStale = false;
@@ -161,7 +180,7 @@ export class ClientRegistry implements Registrations {
     await this.#loading;
   }
 
-  /** One after the other, so that no older list comes last. */
+  /** Reads are serialised, so that an older list never replaces a newer one. */
   async #read(before: Promise<void> | undefined): Promise<void> {
     try {
       await before?.catch(() => undefined);

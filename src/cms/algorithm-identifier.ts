@@ -12,18 +12,18 @@ import {
 } from '../x509/signature-identifier.ts';
 import { hashNames, type HashName, type SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
-/** The hash that an OID names. */
+/** Returns the hash named by an OID. */
 export function hashOfOid(oid: string): HashName | undefined {
-  return offered(knownHash(oid));
+  return supported(knownHash(oid));
 }
 
-/** The hash that an AlgorithmIdentifier names. @throws {DerError} */
+/** Returns the hash named by an AlgorithmIdentifier. @throws {DerError} */
 export function hashOfIdentifier(identifier: DerElement): HashName | undefined {
-  return offered(readHashIdentifier(identifier));
+  return supported(readHashIdentifier(identifier));
 }
 
-/** SHA-224 is understood in certificates and what is about them alone. */
-function offered(hash: KnownHash | undefined): HashName | undefined {
+/** Excludes SHA-224, which is supported only in certificates, CRLs and OCSP responses. */
+function supported(hash: KnownHash | undefined): HashName | undefined {
   return hashNames.find((name) => name === hash);
 }
 
@@ -38,7 +38,10 @@ export function signatureAlgorithmOid(algorithm: SignatureAlgorithm): string {
   }
 }
 
-/** The algorithm that a signatureAlgorithmOid names; PSS has its parameters elsewhere. */
+/**
+ * Returns the algorithm named by an OID of `signatureAlgorithmOid`; PSS parameters are encoded
+ * separately.
+ */
 export function algorithmOfOid(oid: string): { scheme: 'RSA_PKCS1' | 'ECDSA'; hash: HashName } | { scheme: 'RSA_PSS' } | undefined {
   if (oid === oids.rsassaPss) return { scheme: 'RSA_PSS' };
   for (const hash of ['sha256', 'sha384', 'sha512'] as const) {
@@ -49,25 +52,28 @@ export function algorithmOfOid(oid: string): { scheme: 'RSA_PKCS1' | 'ECDSA'; ha
 }
 
 /**
- * The algorithm of a SignerInfo's value (RFC 5652 §5.3, signatureAlgorithm), SHA-1 included, for verification alone: undefined where it is not known. An
- * identifier that names no hash goes by that of the digest.
+ * Reads the signature algorithm of a SignerInfo (RFC 5652 §5.3), for verification only, so SHA-1 is
+ * included. Undefined if it is unknown. An identifier that names no hash uses that of the digest.
  */
 export function readSignatureAlgorithm(identifier: DerElement, digestHash: HashName): SignatureAlgorithm | undefined {
   const named = readSignatureIdentifier(identifier);
   if (named === undefined || named.scheme === 'EDDSA' || named.scheme === 'DSA') return undefined;
-  const hash = named.hash === undefined ? digestHash : offered(named.hash);
+  const hash = named.hash === undefined ? digestHash : supported(named.hash);
   if (hash === undefined) return undefined;
   if (named.scheme !== 'RSA_PSS') return { scheme: named.scheme, hash };
-  const mgfHash = offered(named.mgfHash);
+  const mgfHash = supported(named.mgfHash);
   return mgfHash === undefined ? undefined : { scheme: 'RSA_PSS', hash, mgfHash, saltBytes: named.saltBytes };
 }
 
-/** AlgorithmIdentifier of a hash: no parameters (RFC 5754 §2). */
+/** Returns the AlgorithmIdentifier of a hash, without parameters (RFC 5754 §2). */
 export function hashAlgorithmIdentifier(hash: HashName): Uint8Array {
   return der.sequence(der.oid(hashOids[hash]));
 }
 
-/** AlgorithmIdentifier of a signature: NULL for RSA (RFC 4055 §5), none for ECDSA (RFC 5758 §3.2), parameters for PSS (RFC 4055 §3.1). */
+/**
+ * Returns the AlgorithmIdentifier of a signature, with NULL for RSA (RFC 4055 §5), no parameters
+ * for ECDSA (RFC 5758 §3.2), and parameters for PSS (RFC 4055 §3.1).
+ */
 export function signatureAlgorithmIdentifier(algorithm: SignatureAlgorithm): Uint8Array {
   const oid = der.oid(signatureAlgorithmOid(algorithm));
   switch (algorithm.scheme) {
@@ -80,7 +86,10 @@ export function signatureAlgorithmIdentifier(algorithm: SignatureAlgorithm): Uin
   }
 }
 
-/** RSASSA-PSS-params; members that have their default (SHA-1, 20, 1) are left out, as DER wants. Hash identifiers carry NULL (RFC 4055 §2.1). */
+/**
+ * Returns RSASSA-PSS-params; defaults (SHA-1, 20, 1) are omitted, as DER requires. Hash identifiers
+ * carry NULL (RFC 4055 §2.1).
+ */
 function pssParameters({ hash, mgfHash, saltBytes }: Extract<SignatureAlgorithm, { scheme: 'RSA_PSS' }>): Uint8Array {
   const withNull = (name: HashName): Uint8Array => der.sequence(der.oid(hashOids[name]), der.nullValue());
   return der.sequence(
@@ -90,7 +99,7 @@ function pssParameters({ hash, mgfHash, saltBytes }: Extract<SignatureAlgorithm,
   );
 }
 
-/** The OID that names a hash. */
+/** Returns the OID of a hash. */
 export function hashAlgorithmOid(hash: HashName): string {
   return hashOids[hash];
 }

@@ -1,11 +1,14 @@
-import { concat, lengthOctets } from '../asn1/tag-length-value.ts';
+import { concat, lengthOctets } from '../asn1/der.ts';
 import type { Content } from '../documents/content.ts';
 import { contentBytes } from '../documents/content-pieces.ts';
 
-/** Encodings and content, one after the other: an element whose content is not at hand has a known length all the same. */
+/**
+ * Sequence of encodings and content. The length of an element is known even if its content is not
+ * in memory.
+ */
 export type Layout = readonly (Content | Layout)[];
 
-/** An element with a definite length around parts. */
+/** Wraps parts in an element with a definite length. */
 export function element(tagByte: number, parts: Layout): Layout {
   return [Uint8Array.of(tagByte), lengthOctets(layoutBytes(parts)), parts];
 }
@@ -14,7 +17,7 @@ function layoutBytes(layout: Layout): number {
   return layout.reduce<number>((total, part) => total + (isLayout(part) ? layoutBytes(part) : contentBytes(part)), 0);
 }
 
-/** The parts with what is small joined: what lies between two big pieces is one piece. */
+/** Flattens a layout into pieces; small parts between two large ones are joined. */
 export function piecesOf(layout: Layout): Content[] {
   const pieces: Content[] = [];
   let small: Uint8Array[] = [];
@@ -23,7 +26,7 @@ export function piecesOf(layout: Layout): Content[] {
     small = [];
   };
   for (const part of flat(layout)) {
-    if (part instanceof Uint8Array && part.length < bigBytes) {
+    if (part instanceof Uint8Array && part.length < largeBytes) {
       small.push(part);
       continue;
     }
@@ -34,8 +37,8 @@ export function piecesOf(layout: Layout): Content[] {
   return pieces;
 }
 
-/** Below this a copy costs less than a piece of its own. */
-const bigBytes = 64 * 1024;
+/** Below this size a copy costs less than a separate piece. */
+const largeBytes = 64 * 1024;
 
 function* flat(layout: Layout): Generator<Content> {
   for (const part of layout) {

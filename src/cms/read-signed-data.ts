@@ -5,11 +5,16 @@ import { objectIdentifierText } from '../asn1/object-identifier.ts';
 import { oids } from '../asn1/object-identifiers.ts';
 import { DerError } from '../asn1/reader.ts';
 
-/** A SignedData (RFC 5652 §5.1). What it holds beside the content is as it stands in the source: BER may be in it. */
+/**
+ * A parsed SignedData (RFC 5652 §5.1). Everything but the content is copied from the source and may
+ * contain BER.
+ */
 export interface ReadSignedData {
   readonly digestAlgorithms: readonly Uint8Array[];
   readonly contentType: string;
-  /** Where the octets of the encapsulated content lie, in order; undefined where the signature is detached. */
+  /**
+   * Offsets of the encapsulated content's octets, in order; undefined if the signature is detached.
+   */
   readonly content: readonly BerSpan[] | undefined;
   readonly certificates: readonly Uint8Array[];
   /** Certificate revocation lists and other revocation information. */
@@ -17,9 +22,11 @@ export interface ReadSignedData {
   readonly signerInfos: readonly Uint8Array[];
 }
 
-/** What a CMS may have. The content may be any size; a million parts are 4 GB as OpenSSL streams it. */
+/**
+ * Limits for a CMS. Content may be of any size; a million parts are 4 GB when OpenSSL streams it.
+ */
 const limits = { elementsMax: 2 ** 20, depthMax: 24 } as const;
-/** All that is not content is held in memory. */
+/** Limit for everything but the content, which is held in memory. */
 const partsMaxBytes = 16 * 1024 * 1024;
 const versionsMax = 5;
 const beginBytes = 32;
@@ -36,7 +43,10 @@ const tags = {
   revocation: 0xa1,
 } as const;
 
-/** Whether the source begins as a ContentInfo with SignedData does: a SEQUENCE of whatever length, with its identifier. What follows may be anything. */
+/**
+ * Whether the source begins like a ContentInfo with SignedData: a SEQUENCE of any length, then the
+ * OID. The rest is not checked.
+ */
 export function beginsAsSignedData(source: ByteSource): boolean {
   const begin = bytesBetween(source, 0, Math.min(source.bytes, beginBytes));
   const first = begin[1] ?? 0;
@@ -45,8 +55,8 @@ export function beginsAsSignedData(source: ByteSource): boolean {
 }
 
 /**
- * Reads a ContentInfo with SignedData (RFC 5652 §3, §5.1), in BER or DER, with nothing behind it.
- * @throws {DerError} for anything else, and for more than any honest file has.
+ * Reads a ContentInfo with SignedData (RFC 5652 §3, §5.1), in BER or DER.
+ * @throws {DerError} for anything else, for trailing data, and for a file beyond the limits.
  */
 export function readSignedData(source: ByteSource): ReadSignedData {
   const cursor = new BerCursor(source, limits);
@@ -81,10 +91,10 @@ function readOid(source: ByteSource, cursor: BerCursor): string {
 function checkVersion(source: ByteSource, cursor: BerCursor): void {
   const { start, contentStart, end } = cursor.primitive(tags.integer);
   const [version = 0] = end - contentStart === 1 ? bytesBetween(source, contentStart, end) : [];
-  if (version < 1 || version > versionsMax) throw new DerError('a version that SignedData does not have', start);
+  if (version < 1 || version > versionsMax) throw new DerError('unknown version of SignedData', start);
 }
 
-/** [0] EXPLICIT OCTET STRING, in one part or several, and those in parts again (X.690 8.7). */
+/** Reads [0] EXPLICIT OCTET STRING, in one or several parts, possibly nested (X.690 8.7). */
 function readContent(cursor: BerCursor): BerSpan[] {
   cursor.open(0xa0);
   const spans = octetsOf(cursor);
@@ -92,7 +102,7 @@ function readContent(cursor: BerCursor): BerSpan[] {
   return spans;
 }
 
-/** Where the octets of an OCTET STRING lie. */
+/** Returns the offsets of an OCTET STRING's octets. */
 export function octetsOf(cursor: BerCursor): BerSpan[] {
   const spans: BerSpan[] = [];
   let depth = 0;
@@ -111,7 +121,7 @@ export function octetsOf(cursor: BerCursor): BerSpan[] {
   return spans;
 }
 
-/** Elements that are taken out of the source whole, up to a number of bytes in all. */
+/** Copies elements out of the source, up to a total number of bytes. */
 class Parts {
   readonly #source: ByteSource;
   readonly #cursor: BerCursor;
@@ -128,7 +138,7 @@ class Parts {
     while (this.#cursor.tag !== undefined) {
       const { start, end } = this.#cursor.skip();
       this.#bytes += end - start;
-      if (this.#bytes > partsMaxBytes) throw new DerError(`more than ${partsMaxBytes} octets beside the content`, start);
+      if (this.#bytes > partsMaxBytes) throw new DerError(`more than ${partsMaxBytes} octets besides the content`, start);
       elements.push(bytesBetween(this.#source, start, end));
     }
     this.#cursor.close();

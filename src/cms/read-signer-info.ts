@@ -4,13 +4,16 @@ import * as der from '../asn1/der.ts';
 import { children, readAll, readObjectIdentifier, DerError, type DerElement } from '../asn1/reader.ts';
 import { octetsOf } from './read-signed-data.ts';
 
-/** A SignerInfo (RFC 5652 §5.3). Elements are in DER. */
+/** A parsed SignerInfo (RFC 5652 §5.3). Elements are in DER. */
 export interface ReadSignerInfo {
   readonly version: number;
   /** IssuerAndSerialNumber, or `[0]` with a subject key identifier. */
   readonly signer: DerElement;
   readonly digestAlgorithm: DerElement;
-  /** A SET OF in the order of the source: what was signed. Undefined: the content itself was. */
+  /**
+   * The SET OF that was signed, in the order of the source. Undefined if the content itself was
+   * signed.
+   */
   readonly signedAttributes: Uint8Array | undefined;
   readonly signatureAlgorithm: DerElement;
   readonly signature: Uint8Array;
@@ -19,7 +22,7 @@ export interface ReadSignerInfo {
 const limits = { elementsMax: 10_000, depthMax: 24 } as const;
 const tags = { integer: 0x02, sequence: 0x30, set: 0x31, signedAttributes: 0xa0 } as const;
 
-/** @throws {DerError} for what is not a SignerInfo, and where what is signed is not DER */
+/** @throws {DerError} for anything but a SignerInfo, and if the signed part is not DER */
 export function readSignerInfo(bytes: Uint8Array): ReadSignerInfo {
   const source = bytesInMemory(bytes);
   const cursor = new BerCursor(source, limits);
@@ -42,7 +45,9 @@ function derOf(source: ByteSource, cursor: BerCursor): DerElement {
   return readAll(bytesBetween(source, start, end));
 }
 
-/** The SET OF that stands behind `[0] IMPLICIT`: its own tag, and a definite length (RFC 5652 §5.4). */
+/**
+ * Returns the SET OF behind `[0] IMPLICIT`, with its own tag and a definite length (RFC 5652 §5.4).
+ */
 function attributesOf(source: ByteSource, cursor: BerCursor): Uint8Array {
   cursor.open(tags.signedAttributes);
   const attributes: Uint8Array[] = [];
@@ -54,14 +59,17 @@ function attributesOf(source: ByteSource, cursor: BerCursor): Uint8Array {
   return der.set(...attributes);
 }
 
-/** The values of an attribute of a SET OF them; empty where there is none. @throws {DerError} for one that is there twice. */
+/**
+ * Returns the values of an attribute in a SET OF Attribute; empty if it is absent.
+ * @throws {DerError} for a duplicate attribute
+ */
 export function attributeValues(attributes: Uint8Array, type: string): readonly DerElement[] {
   const found = children(readAll(attributes)).filter((attribute) => {
     const [oid] = children(attribute);
     return oid !== undefined && readObjectIdentifier(oid) === type;
   });
   const [only] = found;
-  if (found.length > 1) throw new DerError(`the attribute ${type} is there twice`, 0);
+  if (found.length > 1) throw new DerError(`duplicate attribute ${type}`, 0);
   const [, values] = only === undefined ? [] : children(only);
   return values === undefined ? [] : children(values);
 }

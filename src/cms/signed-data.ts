@@ -7,17 +7,20 @@ import { hashAlgorithmIdentifier, signatureAlgorithmIdentifier } from './algorit
 import { element, piecesOf } from './layout.ts';
 
 export interface SignedDataParts {
-  /** Elements of SETs, as they are to stand there. */
+  /** Elements of the SETs, in the order to be written. */
   readonly digestAlgorithms: readonly Uint8Array[];
   readonly contentType: string;
-  /** The encapsulated content; undefined where the signature is detached. */
+  /** The encapsulated content; undefined if the signature is detached. */
   readonly content: readonly Content[] | undefined;
   readonly certificates: readonly Uint8Array[];
   readonly revocationData: readonly Uint8Array[];
   readonly signerInfos: readonly Uint8Array[];
 }
 
-/** ContentInfo with SignedData (RFC 5652 §3, §5.1), DER around its parts, in pieces: content stays where it is, and its length is known. */
+/**
+ * Returns a ContentInfo with SignedData (RFC 5652 §3, §5.1), DER around its parts, in pieces:
+ * content of known length is not copied.
+ */
 export function signedData(parts: SignedDataParts): Content[] {
   const { content, certificates, revocationData } = parts;
   const encapsulated = [der.oid(parts.contentType), ...(content === undefined ? [] : [element(0xa0, [element(0x04, content)])])];
@@ -32,7 +35,10 @@ export function signedData(parts: SignedDataParts): Content[] {
   return piecesOf(element(0x30, [der.oid(oids.signedData), element(0xa0, [element(0x30, body)])]));
 }
 
-/** RFC 5652 §5.1: by the kinds of certificates and revocation data, the versions of the SignerInfos, and the type of the content. */
+/**
+ * Returns the version (RFC 5652 §5.1), which depends on the kinds of certificates and revocation
+ * data, the versions of the SignerInfos, and the content type.
+ */
 function versionOf({ certificates, revocationData, signerInfos, contentType }: SignedDataParts): number {
   const tags = new Set(certificates.map(([tag]) => tag));
   if (tags.has(0xa3) || revocationData.some(([tag]) => tag === 0xa1)) return 5;
@@ -40,20 +46,29 @@ function versionOf({ certificates, revocationData, signerInfos, contentType }: S
   return tags.has(0xa1) || contentType !== oids.data || signerInfos.some(isOfVersion3) ? 3 : 1;
 }
 
-/** A SignerInfo that names its signer by a key identifier has version 3; it begins with its version, behind a header of up to 10 octets. */
+/**
+ * Whether a SignerInfo has version 3 (signer by key identifier). The version follows a header of up
+ * to 10 octets.
+ */
 function isOfVersion3(bytes: Uint8Array): boolean {
   const first = bytes[1] ?? 0;
   const start = first <= 0x80 ? 2 : 2 + (first & 0x7f);
   return bytes[start + 2] === 3;
 }
 
-/** A SET OF with further elements: in the order that it has where there is nothing to add, else as DER has it (X.690 11.6). */
+/**
+ * Adds elements to a SET OF: sorted as DER requires (X.690 11.6), or unchanged if there is nothing
+ * to add.
+ */
 export function setWith(elements: readonly Uint8Array[], more: readonly Uint8Array[]): readonly Uint8Array[] {
   const added = more.filter((one) => !elements.some((other) => Buffer.compare(one, other) === 0));
   return added.length === 0 ? elements : inOrder([...elements, ...added]);
 }
 
-/** As DER has the elements of a SET OF; two may be equal, as two signatures of one second by one RSA key are. */
+/**
+ * Sorts the elements of a SET OF as DER requires. Two may be equal, like two signatures by one RSA
+ * key in the same second.
+ */
 export function inOrder(elements: readonly Uint8Array[]): readonly Uint8Array[] {
   return elements.toSorted((left, right) => Buffer.compare(left, right));
 }
@@ -66,7 +81,10 @@ export interface SignerInfoParts {
   readonly signatureValue: Uint8Array;
 }
 
-/** SignerInfo version 1: the signer by issuer and serial number (RFC 5652 §5.3). */
+/**
+ * Returns a version 1 SignerInfo, which names the signer by issuer and serial number (RFC 5652
+ * §5.3).
+ */
 export function signerInfo({ algorithm, signer, signedAttributes, signatureValue }: SignerInfoParts): Uint8Array {
   return der.sequence(
     der.integer(1),

@@ -8,50 +8,54 @@ import { dataVerifies, valueVerifies } from '../verification/verify-value.ts';
 import { hashOfIdentifier, readSignatureAlgorithm } from './algorithm-identifier.ts';
 import { attributeValues, readSignerInfo, type ReadSignerInfo } from './read-signer-info.ts';
 
-/** What a SignerInfo is about. */
+/** Content covered by a SignerInfo. */
 export interface CoveredContent {
   readonly contentType: string;
   digestBy(hash: HashName): Uint8Array;
 }
 
-/** A signature that does not hold. The message is for callers. */
+/** Thrown for an invalid signature. The message is for callers. */
 export class SignatureBroken extends Error {}
 
-/** The hash of a SignerInfo, where it is known. @throws {DerError} */
+/** Returns the digest algorithm of a SignerInfo, if it is known. @throws {DerError} */
 export function digestHashOf({ digestAlgorithm }: ReadSignerInfo): HashName | undefined {
   return hashOfIdentifier(digestAlgorithm);
 }
 
 /**
- * Checks a signature by itself: message-digest and content-type, the certificate that signing-certificate binds, and the value (RFC 5652 §5.6, RFC 5035 §5.4).
- * Chain, validity and revocation are not looked at. @throws {SignatureBroken}, {DerError} where the SignerInfo is none
+ * Checks one signature: message-digest, content-type, the certificate bound by signing-certificate,
+ * and the value (RFC 5652 §5.6, RFC 5035 §5.4). Chain, validity and revocation are not checked.
+ * @throws {SignatureBroken} or, for a malformed SignerInfo, {DerError}
  */
 export function checkSignerInfo(info: ReadSignerInfo, content: CoveredContent, certificate: Certificate, publicKey: KeyObject): void {
-  const digestHash = must(digestHashOf(info), 'is made with a hash that is not known here');
+  const digestHash = must(digestHashOf(info), 'uses an unsupported hash');
   const { signedAttributes: attributes } = info;
   if (attributes === undefined) {
-    must(content.contentType === oids.data, 'lacks the signed attributes that content of its type needs');
+    must(content.contentType === oids.data, 'lacks the signed attributes that its content type requires');
   } else {
-    must(readObjectIdentifier(only(attributes, oids.contentType)) === content.contentType, 'is of another type of content');
-    must(same(only(attributes, oids.messageDigest).content, content.digestBy(digestHash)), 'is not of this content');
+    must(readObjectIdentifier(only(attributes, oids.contentType)) === content.contentType, 'is for another content type');
+    must(same(only(attributes, oids.messageDigest).content, content.digestBy(digestHash)), 'does not match the content');
     must(bindsCertificate(attributes, certificate), 'binds another certificate');
   }
-  must(hasSoundExponent(publicKey), 'is of an RSA key whose public exponent is not an odd number from 65537 to 2^256');
+  must(hasSoundExponent(publicKey), 'is by an RSA key whose public exponent is not an odd number from 65537 to 2^256');
   const [oid] = children(info.signatureAlgorithm);
   if (oid !== undefined && readObjectIdentifier(oid) === oids.ed25519 && attributes !== undefined) {
     must(dataVerifies(publicKey, { scheme: 'EDDSA' }, attributes, info.signature), 'has a value that does not verify');
     return;
   }
-  const algorithm = must(readSignatureAlgorithm(info.signatureAlgorithm, digestHash), 'has an algorithm that is not known here');
+  const algorithm = must(readSignatureAlgorithm(info.signatureAlgorithm, digestHash), 'uses an unsupported algorithm');
   must(
     (publicKey.asymmetricKeyType === 'ec') === (algorithm.scheme === 'ECDSA') && publicKey.asymmetricKeyType !== 'ed25519',
-    "has another algorithm than its signer's key",
+    "uses an algorithm that does not match the signer's key",
   );
   const digest = attributes === undefined ? content.digestBy(algorithm.hash) : createHash(algorithm.hash).update(attributes).digest();
   must(valueVerifies(publicKey, algorithm, digest, info.signature), 'has a value that does not verify');
 }
 
-/** Checks each SignerInfo with the certificate that it names, out of those that stand beside it. @throws {SignatureBroken} for the first that does not hold. */
+/**
+ * Checks each SignerInfo with the certificate that it names, among the given ones.
+ * @throws {SignatureBroken} for the first invalid one
+ */
 export function checkSignerInfos(signerInfos: readonly Uint8Array[], certificates: readonly Uint8Array[], content: CoveredContent): void {
   const known = certificates.flatMap(certificateOf);
   for (const [index, bytes] of signerInfos.entries()) {
@@ -59,11 +63,11 @@ export function checkSignerInfos(signerInfos: readonly Uint8Array[], certificate
       const info = readSignerInfo(bytes);
       const certificate = must(
         known.find((one) => names(info.signer, one)),
-        'has no certificate of its signer beside it',
+        "comes without its signer's certificate",
       );
       checkSignerInfo(info, content, certificate, readPublicKey(certificate.subjectPublicKeyInfo));
     } catch (error) {
-      // A key that OpenSSL does not take is a fault of the file as well.
+      // A key that OpenSSL rejects is a fault of the file as well.
       const why =
         error instanceof SignatureBroken ? error.message : error instanceof DerError ? 'is not well formed' : 'cannot be verified';
       throw new SignatureBroken(`signature ${index + 1} of ${signerInfos.length} ${why}`, { cause: error });
@@ -80,7 +84,7 @@ function certificateOf(bytes: Uint8Array): Certificate[] {
   }
 }
 
-/** Whether a SignerIdentifier is that of the certificate. */
+/** Whether a SignerIdentifier names the certificate. */
 export function names(signer: DerElement, certificate: Certificate): boolean {
   if (signer.tag === 0x80) return certificate.subjectKeyIdentifier !== undefined && same(signer.content, certificate.subjectKeyIdentifier);
   const [issuer, serialNumber] = children(signer);
@@ -92,7 +96,10 @@ export function names(signer: DerElement, certificate: Certificate): boolean {
   );
 }
 
-/** The first certificate identifier of signing-certificate-v2 (SHA-256 where it names no hash) or signing-certificate is the signer's (RFC 5035 §5.4). */
+/**
+ * Whether the first identifier in signing-certificate-v2 (SHA-256 by default) or
+ * signing-certificate is the signer's (RFC 5035 §5.4).
+ */
 function bindsCertificate(attributes: Uint8Array, certificate: Certificate): boolean {
   const values = [oids.signingCertificateV2, oids.signingCertificate].flatMap((type) =>
     attributeValues(attributes, type).map((value) => ({ value, usual: type === oids.signingCertificateV2 ? 'sha256' : 'sha1' }) as const),
@@ -109,7 +116,7 @@ function bindsCertificate(attributes: Uint8Array, certificate: Certificate): boo
 
 function only(attributes: Uint8Array, type: string): DerElement {
   const values = attributeValues(attributes, type);
-  return must(values.length === 1 ? values[0] : undefined, `has not exactly one value of the attribute ${type}`);
+  return must(values.length === 1 ? values[0] : undefined, `does not have exactly one value of the attribute ${type}`);
 }
 
 function same(left: Uint8Array, right: Uint8Array): boolean {

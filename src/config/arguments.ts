@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { version } from '../telemetry/version.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 /** sysexits.h, EX_USAGE. */
 const usageExitCode = 64;
@@ -7,8 +8,9 @@ const usageExitCode = 64;
 type Flags = Readonly<Record<string, string>>;
 
 /**
- * The command line of a program of the service: `--config FILE`, `--help`, `--version`, and flags of its own with what they mean. Ends the process
- * after help and version, and with exit code 64 for arguments that it does not know.
+ * Parses the command line of one of the service's programs: `--config FILE`, `--help`, `--version`,
+ * and its own flags with their descriptions. Exits after help and version, and with code 64 for
+ * unknown arguments.
  */
 export function programArguments<F extends Flags>(
   program: string,
@@ -18,7 +20,7 @@ export function programArguments<F extends Flags>(
     `usage: ${program} [--config FILE]${Object.keys(flags)
       .map((name) => ` [--${name}]`)
       .join('')}`,
-    '  --config FILE  the configuration; /etc/signetd/signetd.yaml if absent',
+    '  --config FILE  configuration file; default: /etc/signetd/signetd.yaml',
     ...Object.entries(flags).map(([name, meaning]) => `  --${name}  ${meaning}`),
     '  --help, --version',
     '',
@@ -38,10 +40,10 @@ export function programArguments<F extends Flags>(
     }
     const given = new Map(Object.entries(values));
     const chosen = Object.fromEntries(Object.keys(flags).map((name) => [name, given.get(name) === true]));
-    // An entry for each of the flags.
+    // It has an entry for each flag.
     return { config: values.config, flags: chosen as Record<keyof F, boolean> };
   } catch (error) {
-    process.stderr.write(`${program}: ${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    process.stderr.write(`${program}: ${reasonOf(error)}\n${usage}`);
     process.exit(usageExitCode);
   }
 }

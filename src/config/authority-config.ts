@@ -4,103 +4,108 @@ import { PublicationUrls } from './profile.ts';
 
 const FilePath = z.string().min(1);
 
-/** It stands in URLs: `/pki/{name}.crl`. */
-export const AuthorityName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'a name of lower-case letters, digits and hyphens');
+/** Part of URLs such as `/pki/{name}.crl`. */
+export const AuthorityName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'not a name of lower-case letters, digits and hyphens');
 
 const Crl = z
   .strictObject({
-    enabled: z.boolean().default(true).describe('False: another system publishes its CRLs.'),
+    enabled: z.boolean().default(true).describe('False: another system publishes the CRLs.'),
     lifetimeSeconds: z
       .int()
       .min(60)
       .default(24 * 3600)
-      .describe('From thisUpdate to nextUpdate.'),
+      .describe('Time from thisUpdate to nextUpdate.'),
     renewBeforeSeconds: z
       .int()
       .min(10)
       .default(12 * 3600)
-      .describe('A new one is issued so long before the old one ends, whether anything was revoked or not.'),
+      .describe('A new CRL is issued this long before the old one expires, even if nothing was revoked.'),
     keepExpired: z
       .boolean()
       .default(false)
-      .describe('Certificates that have ended stay on the list, which says so (expiredCertsOnCRL, X.509 9.5.2.8).'),
+      .describe('Expired certificates stay on the list, which says so (expiredCertsOnCRL, X.509 9.5.2.8).'),
     cacheSeconds: z
       .int()
       .nonnegative()
       .default(60)
-      .describe('How long HTTP caches may keep it. A revocation is seen by everybody after this at the latest.'),
+      .describe('How long HTTP caches may keep a CRL, and so how long a revocation may take to be visible.'),
   })
   .refine(({ lifetimeSeconds, renewBeforeSeconds }) => renewBeforeSeconds < lifetimeSeconds, {
     path: ['renewBeforeSeconds'],
-    message: 'less than lifetimeSeconds',
+    message: 'must be less than lifetimeSeconds',
   });
 
 const Ocsp = z
   .strictObject({
-    enabled: z.boolean().default(true).describe('False: nothing is answered at /ocsp/{name}.'),
-    lifetimeSeconds: z.int().min(60).max(31_536_000).default(3600).describe('From thisUpdate to nextUpdate of an answer.'),
+    enabled: z.boolean().default(true).describe('False: no responder at /ocsp/{name}.'),
+    lifetimeSeconds: z.int().min(60).max(31_536_000).default(3600).describe('Time from thisUpdate to nextUpdate of a response.'),
     renewBeforeSeconds: z
       .int()
       .min(1)
       .default(1800)
-      .describe('An answer without a nonce is kept, and given again, until so long before it ends; a revocation ends that at once.'),
-    cacheSeconds: z.int().nonnegative().default(60).describe('How long HTTP caches may keep an answer to GET (RFC 5019 §6.2).'),
+      .describe('A response without a nonce is cached until this long before it expires, or until the certificate is revoked.'),
+    cacheSeconds: z.int().nonnegative().default(60).describe('How long HTTP caches may keep a response to GET (RFC 5019 §6.2).'),
     neverIssued: z
       .enum(['unknown', 'revoked'])
       .default('unknown')
       .describe(
-        'What is said of a serial number that was never issued. `revoked`: on hold since 1970, with the extension of RFC 6960 4.4.8; only for an authority whose certificates were all issued here.',
+        'Status of a serial number that was never issued. `revoked`: on hold since 1970, with the extension of RFC 6960 4.4.8; only for an authority whose certificates were all issued by this service.',
       ),
     keyType: z
       .enum(['RSA-3072', 'RSA-4096', 'P-256', 'P-384'])
       .default('P-256')
-      .describe("Type of the responder's keys, which are made on the token."),
+      .describe("Type of the responder's keys, which are created on the token."),
     certificateHours: z
       .int()
       .min(1)
       .max(24 * 366)
       .default(7 * 24)
-      .describe("Life of the responder's certificate. The next one, with another key, is made when a third of it is left."),
+      .describe("Lifetime of the responder's certificate. The next one, with a new key, is issued when a third of it is left."),
   })
   .refine(({ lifetimeSeconds, renewBeforeSeconds }) => renewBeforeSeconds < lifetimeSeconds, {
     path: ['renewBeforeSeconds'],
-    message: 'less than lifetimeSeconds',
+    message: 'must be less than lifetimeSeconds',
   })
   .refine(({ lifetimeSeconds, certificateHours }) => lifetimeSeconds <= certificateHours * 1200, {
     path: ['lifetimeSeconds'],
-    message: 'at most a third of certificateHours',
+    message: 'must be at most a third of certificateHours',
   });
 export type OcspConfig = z.output<typeof Ocsp>;
 
 /** A certificate authority whose key is on the token. */
 export const CertificateAuthority = z.strictObject({
-  certificate: FilePath.describe('PEM file of its certificate.'),
-  chain: z.array(FilePath).default([]).describe('The certificates above it, the root last.'),
+  certificate: FilePath.describe('PEM file with its certificate.'),
+  chain: z.array(FilePath).default([]).describe('PEM files with the certificates above it, the root last.'),
   crossCertificates: z
     .array(FilePath)
     .default([])
     .describe(
-      'Further certificates of this authority or of those above it, by other issuers (cross-certificates): trustedCA chooses a chain among all.',
+      'PEM files with further certificates of this authority or of those above it, from other issuers (cross-certificates). trustedCA selects a chain among all of them.',
     ),
   keyId: z
     .string()
     .regex(
       /^(49|52)[0-9a-f]{32}$/,
-      'the CKA_ID of a CA, which begins with 49 or 52; one that begins with 53 is of an earlier version: signetctl token purpose changes it',
+      'not the CKA_ID of a CA, which begins with 49 or 52; one that begins with 53 comes from an earlier version and is changed by signetctl token purpose',
     )
     .describe('CKA_ID of its key on the token, hexadecimal.'),
   crl: Crl.prefault({}),
-  ocsp: Ocsp.prefault({}).describe('The OCSP responder of this authority (RFC 6960), at /ocsp/{name} of the public listener.'),
-  urls: PublicationUrls.prefault({}).describe('Where the certificates that it issues say that their status and its own certificate are.'),
+  ocsp: Ocsp.prefault({}).describe('OCSP responder of this authority (RFC 6960), at /ocsp/{name} on the public listener.'),
+  urls: PublicationUrls.prefault({}).describe(
+    'URLs in the certificates that it issues: of its CRL, its OCSP responder and its own certificate.',
+  ),
 });
 type CertificateAuthority = z.output<typeof CertificateAuthority>;
 
-/** Whether the key of an authority was made for a root: its first byte says so (`token/key-id.ts`). */
+/**
+ * Whether an authority has a root's key, which shows in the first byte of its id
+ * (`token/key-id.ts`).
+ */
 export function hasRootKey(authority: Pick<CertificateAuthority, 'keyId'> | undefined): boolean {
   return authority?.keyId.startsWith('52') === true;
 }
 
-/** The same with absolute paths. */
+/** Makes the paths absolute. */
 export function absoluteAuthority(authority: CertificateAuthority, base: string): CertificateAuthority {
   const absolute = (files: readonly string[]): string[] => files.map((file) => resolve(base, file));
   return {

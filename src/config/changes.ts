@@ -1,8 +1,9 @@
 import { ConfigError } from './config.ts';
 
 /**
- * What a reload can change. Everything else is taken at the start and kept: addresses and paths, the token, the state store, the audit log,
- * the admin socket. A member that is added to the configuration needs a restart until it is named here and somebody switches it.
+ * Members that a reload can change. Everything else is fixed at startup: addresses and paths, the
+ * token, the state store, the audit log, the admin socket. A new member of the configuration needs
+ * a restart unless it is listed here and a participant of the reload applies it.
  */
 const changeable = [
   'certificateAuthorities',
@@ -40,14 +41,17 @@ const changeable = [
   'timeStamps',
 ] as const;
 
-/** The members that differ, with dots, such as `tenants.demo.allowSha1`. A list is one member. */
+/**
+ * Returns the members that differ, as dotted paths such as `tenants.demo.allowSha1`. A list is one
+ * member.
+ */
 export function changedMembers(before: unknown, after: unknown, at = ''): string[] {
   if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [at];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].toSorted().flatMap((name) => changedMembers(before[name], after[name], at === '' ? name : `${at}.${name}`));
 }
 
-/** @throws {ConfigError} which names each member that a running service cannot change */
+/** @throws {ConfigError} naming each member that a running service cannot change */
 export function checkChangeable(changed: readonly string[], path: string): void {
   const fixed = changed.filter((member) => !changeable.some((prefix) => member === prefix || member.startsWith(`${prefix}.`)));
   if (fixed.length === 0) return;

@@ -4,17 +4,23 @@ import { absoluteReference, SecretReference } from './state-config.ts';
 
 const FilePath = z.string().min(1);
 
-/** Signatures that the holder of the public key cannot make (RFC 7518 §3.1, RFC 8037, RFC 9864). */
+/** Asymmetric signature algorithms (RFC 7518 §3.1, RFC 8037, RFC 9864). */
 const tokenAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const;
 
-/** `{name}` is a claim, `{/address/country}` one inside another by its JSON Pointer (RFC 6901); what stands outside of braces stands as it is. */
+/**
+ * `{name}` is a claim, `{/address/country}` a nested one by its JSON Pointer (RFC 6901); text
+ * outside braces is literal.
+ */
 const Template = z
   .string()
   .max(1024)
-  .regex(/^(?:[^{}]|\{[^{}]+\})+$/, 'text with claims in braces, such as {given_name} {family_name}')
-  .refine((text) => [...text.matchAll(/\{([^{}]+)\}/g)].every(([, name = '']) => !/~(?![01])/.test(name)), '~ stands as ~0, / as ~1');
+  .regex(/^(?:[^{}]|\{[^{}]+\})+$/, 'not a text with claims in braces, such as {given_name} {family_name}')
+  .refine(
+    (text) => [...text.matchAll(/\{([^{}]+)\}/g)].every(([, name = '']) => !/~(?![01])/.test(name)),
+    '~ must be written as ~0, / as ~1',
+  );
 
-/** The first whose claims are all there counts; an empty list leaves the field out. */
+/** The first template whose claims are all present is used; an empty list omits the field. */
 const sourcesOf = (...templates: readonly string[]) =>
   z
     .array(Template)
@@ -22,11 +28,11 @@ const sourcesOf = (...templates: readonly string[]) =>
     .default([...templates]);
 const Sources = sourcesOf();
 
-/** What of a token becomes which field of the interface's PKCS10. */
+/** Mapping of claims to the fields of the API's PKCS10. */
 export const ClaimMapping = z.strictObject({
   subject: z
     .strictObject({
-      country: sourcesOf('{/address/country}').describe('Without one: defaultCountry of the profile.'),
+      country: sourcesOf('{/address/country}').describe('Claims that become countryName. If absent: defaultCountry of the profile.'),
       commonName: sourcesOf('{name}', '{given_name} {family_name}').describe('Claims that become commonName.'),
       givenName: sourcesOf('{given_name}').describe('Claims that become givenName.'),
       surName: sourcesOf('{family_name}').describe('Claims that become surname.'),
@@ -38,13 +44,13 @@ export const ClaimMapping = z.strictObject({
       localityName: Sources.describe('Claims that become localityName.'),
       stateName: Sources.describe('Claims that become stateOrProvinceName.'),
       DNQualifier: Sources.describe('Claims that become dnQualifier.'),
-      organizationUnit: Sources.describe('A claim that is a list gives as many units.'),
+      organizationUnit: Sources.describe('Claims that become organizationalUnitName; a list gives one unit for each entry.'),
     })
     .prefault({}),
   nameFields: z
     .record(z.string().min(1).max(128), z.array(Template).min(1).max(8))
     .default({})
-    .describe('Further attributes, by their short names of RFC 4519 or their OIDs.'),
+    .describe('Further attributes, by RFC 4519 short name or OID.'),
   subscriber: z
     .strictObject({
       emailAddress: sourcesOf('{email}').describe('Claims that become the e-mail address of the subscriber.'),
@@ -57,63 +63,75 @@ export const ClaimMapping = z.strictObject({
 });
 export type ClaimMapping = z.output<typeof ClaimMapping>;
 
-const KeysInFile = z.strictObject({ file: FilePath.describe('A JSON Web Key Set (RFC 7517); it is read again when it changes.') });
+const KeysInFile = z.strictObject({
+  file: FilePath.describe('File with a JSON Web Key Set (RFC 7517); it is read again when it changes.'),
+});
 
 const KeysAtUrl = z.strictObject({
   url: z
     .url({ protocol: /^https$/ })
-    .refine((url) => new URL(url).username === '' && new URL(url).password === '', 'a URL without a user name')
-    .describe('Where the provider publishes its JSON Web Key Set. Redirects are not followed.'),
+    .refine((url) => new URL(url).username === '' && new URL(url).password === '', 'the URL must not contain a user name or password')
+    .describe("URL of the provider's JSON Web Key Set. Redirects are not followed."),
   certificateAuthority: FilePath.optional().describe(
-    "PEM of the authorities that the provider's certificate is judged by; absent: those of Node.",
+    "PEM file with the authorities trusted to issue the provider's certificate. Absent: those that Node trusts.",
   ),
   freshSeconds: z
     .number()
     .positive()
     .max(86_400)
     .default(600)
-    .describe('Keys that are older are fetched again, while the old ones still serve.'),
-  keptSeconds: z.number().positive().max(2_592_000).default(86_400).describe('How long keys serve where the provider cannot be reached.'),
-  cooldownSeconds: z.number().min(1).max(3600).default(30).describe('Between two fetches because of a key that is not known.'),
-  timeoutSeconds: z.number().positive().max(60).default(5).describe('Seconds that one fetch may take.'),
+    .describe('Age in seconds at which keys are fetched again; the old ones remain in use meanwhile.'),
+  keptSeconds: z
+    .number()
+    .positive()
+    .max(2_592_000)
+    .default(86_400)
+    .describe('Seconds for which keys remain in use if the provider cannot be reached.'),
+  cooldownSeconds: z.number().min(1).max(3600).default(30).describe('Minimum seconds between two fetches caused by an unknown key.'),
+  timeoutSeconds: z.number().positive().max(60).default(5).describe('Maximum duration of a fetch in seconds.'),
   maxBytes: z
     .int()
     .min(256)
     .max(1024 * 1024)
     .default(64 * 1024)
-    .describe('Bytes of a key set; a larger one is not taken.'),
+    .describe('Maximum size of a key set in bytes; a larger one is rejected.'),
 });
 
-/** Who issues the tokens that createCertificate takes a subject from. */
+/** Issuer of tokens from which createCertificate takes a subject. */
 export const IdentityProvider = z.strictObject({
-  issuer: z.string().min(1).max(1024).describe('`iss` of its tokens, character by character.'),
-  audience: z.array(z.string().min(1).max(1024)).min(1).max(16).describe('A token names one of them in `aud`.'),
-  keys: z.union([KeysInFile, KeysAtUrl]).describe('The public keys that verify its tokens.'),
+  issuer: z.string().min(1).max(1024).describe('`iss` of its tokens; must match exactly.'),
+  audience: z.array(z.string().min(1).max(1024)).min(1).max(16).describe('Accepted values of `aud`; a token must contain one of them.'),
+  keys: z.union([KeysInFile, KeysAtUrl]).describe('Public keys that verify its tokens.'),
   algorithms: z
     .array(z.enum(tokenAlgorithms))
     .min(1)
     .default([...tokenAlgorithms])
-    .describe('Signatures of its tokens; asymmetric ones alone.'),
-  clockToleranceSeconds: z.number().min(0).max(600).default(30).describe('For `exp`, `nbf` and `iat`.'),
-  maxAgeSeconds: z.number().positive().optional().describe('A token is refused so long after `iat`, which is required then.'),
-  type: z.string().min(1).max(128).optional().describe('`typ` that its tokens must have, such as JWT.'),
-  oneTime: z.boolean().default(false).describe('A token makes one certificate: `jti` is required, and kept until the token ends.'),
+    .describe('Accepted signature algorithms, all asymmetric.'),
+  clockToleranceSeconds: z.number().min(0).max(600).default(30).describe('Tolerance in seconds for `exp`, `nbf` and `iat`.'),
+  maxAgeSeconds: z.number().positive().optional().describe('Maximum age of a token in seconds since `iat`, which is then required.'),
+  type: z.string().min(1).max(128).optional().describe('Required `typ` of its tokens, such as JWT.'),
+  oneTime: z
+    .boolean()
+    .default(false)
+    .describe('Each token may be used for one certificate only: `jti` is required, and kept until the token expires.'),
   decryptionKeys: z
     .array(SecretReference)
     .max(4)
     .default([])
-    .describe('Private keys in PEM (RSA, P-256, P-384, P-521, X25519) that its encrypted tokens are for.'),
+    .describe(
+      'Private keys in PEM (RSA, P-256, P-384, P-521, X25519) to decrypt encrypted tokens, each as file:<path> or credential:<name>.',
+    ),
   passwordIterationsMax: z
     .int()
     .min(0)
     .max(10_000_000)
     .default(100_000)
-    .describe('`p2c` of a token under a password; 0: no such token is taken.'),
+    .describe('Maximum `p2c` of a password-encrypted token; 0: such tokens are not accepted.'),
   claims: ClaimMapping.prefault({}),
 });
 export type IdentityProvider = z.output<typeof IdentityProvider>;
 
-/** The same with absolute paths. */
+/** Makes the paths absolute. */
 export function absoluteIdentityProvider(provider: IdentityProvider, base: string): IdentityProvider {
   const { keys, decryptionKeys } = provider;
   const absoluteKeys =
@@ -123,7 +141,7 @@ export function absoluteIdentityProvider(provider: IdentityProvider, base: strin
   return { ...provider, keys: absoluteKeys, decryptionKeys: decryptionKeys.map((reference) => absoluteReference(reference, base)) };
 }
 
-/** What is wrong between tenants and identity providers: a line each. */
+/** Returns faults in the references from tenants to identity providers, one line each. */
 export function identityProviderFaults(
   providers: Readonly<Record<string, IdentityProvider>>,
   tenants: Readonly<Record<string, { readonly identityProviders: readonly string[] }>>,
@@ -132,10 +150,10 @@ export function identityProviderFaults(
     const at = `tenants.${tenant}.identityProviders`;
     const unknown = names.filter((name) => providers[name] === undefined);
     const issuers = names.map((name) => providers[name]?.issuer);
-    const twice = names.filter((name, index) => issuers.indexOf(providers[name]?.issuer) !== index);
+    const duplicates = names.filter((name, index) => issuers.indexOf(providers[name]?.issuer) !== index);
     return [
       ...unknown.map((name) => `${at}: no identity provider "${name}" is configured`),
-      ...twice.filter((name) => !unknown.includes(name)).map((name) => `${at}: "${name}" has the issuer of another one`),
+      ...duplicates.filter((name) => !unknown.includes(name)).map((name) => `${at}: "${name}" has the same issuer as another provider`),
     ];
   });
 }

@@ -1,87 +1,125 @@
 import { z } from 'zod';
 
 const mebibyte = 1024 * 1024;
+const gibibyte = 1024 * mebibyte;
 export const documentsAbsoluteMax = 10_000;
 const Count = z.int().positive();
 const Seconds = z.number().positive().max(3600);
 
-/** Limits of single operations, which an operation names in its description. */
+/** Rate limits for single operations, which refer to them in their descriptions. */
 export const operationPaces = ['otpsPerMinute', 'messagesPerMinute'] as const;
 export type OperationPaceName = (typeof operationPaces)[number];
 
-/** What callers may ask of the service, each alone and all together (docs/operating.md, Limits). */
+/** Limits for each caller and for all together (docs/operating.md, Limits). */
 export const LimitsConfig = z
   .strictObject({
-    jsonBodyMaxBytes: Count.default(64 * mebibyte).describe('Bytes of a JSON body; more is 413.'),
+    jsonBodyMaxBytes: Count.default(64 * mebibyte).describe('Maximum size of a JSON body in bytes; a larger one gets status 413.'),
     jsonValuesMax: Count.max(1_000_000)
       .default(10_000)
-      .describe('Values in a JSON body: objects, lists, texts, numbers; more is 413. Each costs memory of many times its bytes.'),
+      .describe(
+        'Maximum number of values in a JSON body (objects, lists, strings, numbers); more get status 413. Each takes many times its size in memory.',
+      ),
     answerMaxBytes: Count.default(64 * mebibyte).describe(
-      'Bytes of evidence in one answer with outputMode BASE_64 or PLAIN; more is 1/104. FTM and FILE_PATH take any size.',
+      'Maximum bytes of evidence in one response with outputMode BASE_64 or PLAIN; more is refused with 1/104. FTM and FILE_PATH have no limit.',
     ),
-    documentsMax: Count.max(documentsAbsoluteMax).default(100).describe('Documents in a request; more is 1/102.'),
-    bodiesMaxBytes: Count.default(512 * mebibyte).describe('Bytes of all bodies in memory; beyond it requests are 503.'),
+    documentsMax: Count.max(documentsAbsoluteMax)
+      .default(100)
+      .describe('Maximum number of documents in a request; more is refused with 1/102.'),
+    bodiesMaxBytes: Count.default(512 * mebibyte).describe('Maximum bytes of all bodies in memory; beyond it requests get status 503.'),
     bodiesMaxBytesPerClient: Count.default(192 * mebibyte).describe(
-      "Bytes of one client's bodies in memory; beyond it its requests are 429.",
+      "Maximum bytes of one client's bodies in memory; beyond it its requests get status 429.",
     ),
-    requestsMax: Count.default(1024).describe('Requests that are worked on at the same time; beyond it they are 503.'),
-    requestsMaxPerClient: Count.default(256).describe("One client's requests at the same time; beyond it they are 429."),
-    requestsPerSecond: Count.default(100).describe("One client's requests per second over time; beyond it they are 429."),
-    requestsBurst: Count.default(200).describe("One client's requests that may come at once after a rest."),
+    requestsMax: Count.default(1024).describe('Maximum number of concurrent requests; beyond it they get status 503.'),
+    requestsMaxPerClient: Count.default(256).describe(
+      'Maximum number of concurrent requests of one client; beyond it they get status 429.',
+    ),
+    requestsPerSecond: Count.default(100).describe('Sustained requests per second of one client; beyond it they get status 429.'),
+    requestsBurst: Count.default(200).describe('Number of requests that one client may send in a burst.'),
     keptAnswersMaxBytes: Count.default(8192 * mebibyte).describe(
-      'Bytes of the answers that are kept for repeated requests (Idempotency-Key); beyond it requests with such a key are 503, before anything is done.',
+      'Maximum bytes of the responses kept for repeated requests (Idempotency-Key); beyond it requests with such a key get status 503, before anything is done.',
     ),
     keptAnswersMaxBytesPerClient: Count.default(2048 * mebibyte).describe(
-      "Bytes of one client's kept answers, each with 512 for its place; beyond it its requests with an Idempotency-Key are 429.",
+      "Maximum bytes of one client's kept responses, plus 512 for each; beyond it its requests with an Idempotency-Key get status 429.",
     ),
     otpsPerMinute: Count.default(20).describe(
-      "One client's requests of sendOTP per minute over time, and at once after a rest; beyond it they are 429.",
+      'Sustained sendOTP requests per minute of one client, and size of a burst; beyond it they get status 429.',
     ),
     messagesPerMinute: Count.default(600).describe(
-      "One client's requests of sendMessage per minute over time, and at once after a rest; beyond it they are 429.",
+      'Sustained sendMessage requests per minute of one client, and size of a burst; beyond it they get status 429.',
     ),
-    connectionsMax: Count.default(4096).describe('Open connections; further ones are closed before any TLS.'),
+    connectionsMax: Count.default(4096).describe('Maximum number of open connections; further ones are closed before TLS.'),
     connectionsMaxUnadmitted: Count.optional().describe(
-      'Of those, connections on which no registered client has shown itself yet: so many from addresses from which one came lately, and so many from all others. A further one takes the place of the first of the address with the most. Absent: a quarter of connectionsMax each.',
+      'Maximum number of these connections without an authenticated registered client yet: this many from addresses with a recent client, and this many from all others. A further one replaces the oldest one of the address with the most. Absent: a quarter of connectionsMax each.',
     ),
     connectionsMaxUnadmittedPerAddress: Count.default(256).describe(
-      'Of those, connections from one address (IPv6: one /64) from which no registered client came lately. A further one takes the place of the first.',
+      'Maximum number of those from one address (IPv6: one /64) without a recent registered client. A further one replaces the oldest.',
     ),
-    handshakeTimeoutSeconds: Seconds.default(10).describe('Seconds that a TLS handshake may take.'),
-    headersTimeoutSeconds: Seconds.default(10).describe('Seconds that the head of a request may take; longer is 408.'),
-    requestTimeoutSeconds: Seconds.default(120).describe('Seconds that a whole request may take, head and body; longer is 408.'),
-    keepAliveTimeoutSeconds: Seconds.default(60).describe('Seconds that a connection may rest between two requests before it is closed.'),
+    handshakeTimeoutSeconds: Seconds.default(10).describe('Maximum duration of a TLS handshake in seconds.'),
+    headersTimeoutSeconds: Seconds.default(10).describe(
+      'Maximum time in seconds to receive the headers of a request; a slower one gets status 408.',
+    ),
+    requestTimeoutSeconds: Seconds.default(120).describe(
+      'Maximum time in seconds to receive a whole request; a slower one gets status 408.',
+    ),
+    keepAliveTimeoutSeconds: Seconds.default(60).describe('Seconds after which an idle connection is closed.'),
     stalledTimeoutSeconds: Seconds.default(150).describe(
-      'Seconds without a byte in either direction after which a connection with a request on its way is closed.',
+      'Seconds without a byte in either direction after which a connection with a pending request is closed.',
     ),
-    drainSeconds: z.number().nonnegative().default(30).describe('Seconds that running requests have at a stop.'),
+    drainSeconds: z.number().nonnegative().default(30).describe('Seconds that running requests have to complete on shutdown.'),
   })
   .refine(({ connectionsMax, connectionsMaxUnadmitted = 1 }) => 2 * connectionsMaxUnadmitted <= Math.max(2, connectionsMax), {
     path: ['connectionsMaxUnadmitted'],
-    message: 'at most half of connectionsMax: it counts twice',
+    message: 'must be at most half of connectionsMax, since it counts twice',
   })
   .refine(({ bodiesMaxBytesPerClient, jsonBodyMaxBytes }) => bodiesMaxBytesPerClient >= jsonBodyMaxBytes, {
     path: ['bodiesMaxBytesPerClient'],
-    message: 'at least jsonBodyMaxBytes: no body of that size could come otherwise',
+    message: 'must be at least jsonBodyMaxBytes, or bodies of that size would never fit',
   })
   .refine(({ bodiesMaxBytes, bodiesMaxBytesPerClient }) => bodiesMaxBytes >= bodiesMaxBytesPerClient, {
     path: ['bodiesMaxBytes'],
-    message: 'at least bodiesMaxBytesPerClient',
+    message: 'must be at least bodiesMaxBytesPerClient',
   })
   .refine(({ keptAnswersMaxBytes, keptAnswersMaxBytesPerClient }) => keptAnswersMaxBytes >= keptAnswersMaxBytesPerClient, {
     path: ['keptAnswersMaxBytes'],
-    message: 'at least keptAnswersMaxBytesPerClient',
+    message: 'must be at least keptAnswersMaxBytesPerClient',
   })
   .refine(({ headersTimeoutSeconds, requestTimeoutSeconds }) => requestTimeoutSeconds >= headersTimeoutSeconds, {
     path: ['requestTimeoutSeconds'],
-    message: 'at least headersTimeoutSeconds, which is a part of it',
+    message: 'must be at least headersTimeoutSeconds, which it includes',
   });
 export type LimitsConfig = z.output<typeof LimitsConfig>;
 
-/** Connections that no client has been admitted on, from addresses that are known and from others each. */
+/**
+ * Returns the limit on connections without an admitted client, which applies to known addresses and
+ * to others separately.
+ */
 export function unadmittedMax({
   connectionsMax,
   connectionsMaxUnadmitted,
 }: Pick<LimitsConfig, 'connectionsMax' | 'connectionsMaxUnadmitted'>): number {
   return connectionsMaxUnadmitted ?? Math.ceil(connectionsMax / 4);
 }
+
+/** Sessions of two-step signatures (remotePreSign, remoteSign). */
+export const SessionsConfig = z.strictObject({
+  ttlSeconds: z
+    .int()
+    .min(1)
+    .max(30 * 86_400)
+    .default(3600)
+    .describe('Seconds after remotePreSign within which remoteSign can complete a session.'),
+  openMaxPerClient: Count.default(10_000).describe("Maximum number of one client's open sessions; beyond it remotePreSign returns 2/243."),
+  openMaxPerTenant: Count.default(20_000).describe("Maximum number of one tenant's open sessions; beyond it remotePreSign returns 2/243."),
+  spoolMaxBytes: Count.default(8 * gibibyte).describe(
+    'Maximum bytes of content in all open sessions; beyond it remotePreSign returns 2/243.',
+  ),
+  spoolMaxBytesPerTenant: Count.default(4 * gibibyte).describe(
+    "Maximum bytes of content in one tenant's open sessions; beyond it remotePreSign returns 2/243.",
+  ),
+  scratchDirectory: z
+    .string()
+    .min(1)
+    .default('/var/tmp')
+    .describe('Directory for unnamed temporary files that hold content over 1 MiB while remoteSign completes its signature.'),
+});
+export type SessionsConfig = z.output<typeof SessionsConfig>;

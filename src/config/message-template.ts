@@ -1,4 +1,4 @@
-/** What a placeholder of a message template stands for. `secret.<name>` is one of the gateway's own secrets. */
+/** Name of a placeholder in a message template. `secret.<name>` is one of the gateway's secrets. */
 export type PlaceholderName = 'id' | 'otp' | 'phoneDigits' | 'phoneNumber' | 'text' | `secret.${string}`;
 
 export type TemplatePart = string | { readonly placeholder: PlaceholderName };
@@ -6,12 +6,12 @@ export type TemplatePart = string | { readonly placeholder: PlaceholderName };
 const placeholder = /\{\{\s*([A-Za-z0-9.-]+)\s*\}\}/g;
 const names = /^(?:id|otp|phoneDigits|phoneNumber|text|secret\.[A-Za-z0-9-]+)$/;
 
-/** Something in a template that is no placeholder, or that may not stand there. */
+/** Thrown for an unknown placeholder, or one that is not allowed in its place. */
 export class TemplateError extends Error {}
 
 /**
- * Takes a template apart: literal text, and placeholders such as `{{text}}`. What is put in later is never looked at again, so no value can bring
- * a placeholder with it.
+ * Parses a template into literal text and placeholders such as `{{text}}`. Inserted values are
+ * never parsed, so a value cannot introduce a placeholder.
  * @throws {TemplateError}
  */
 export function parseTemplate(template: string, allowed: readonly string[]): TemplatePart[] {
@@ -26,12 +26,12 @@ export function parseTemplate(template: string, allowed: readonly string[]): Tem
   return parts;
 }
 
-/** The placeholders of a template, each once. @throws {TemplateError} */
+/** Returns the placeholders of a template without duplicates. @throws {TemplateError} */
 export function placeholdersOf(template: string, allowed: readonly string[]): PlaceholderName[] {
   return [...new Set(parseTemplate(template, allowed).flatMap((part) => (typeof part === 'string' ? [] : [part.placeholder])))];
 }
 
-/** Puts values in. `encode` makes of a value what may stand in its place. */
+/** Inserts values. `encode` encodes a value for its place. */
 export function fillTemplate(
   parts: readonly TemplatePart[],
   values: ReadonlyMap<string, string>,
@@ -41,23 +41,23 @@ export function fillTemplate(
     .map((part) => {
       if (typeof part === 'string') return part;
       const value = values.get(part.placeholder);
-      if (value === undefined) throw new Error(`nothing stands for {{${part.placeholder}}} here`);
+      if (value === undefined) throw new Error(`no value for {{${part.placeholder}}}`);
       return encode(value);
     })
     .join('');
 }
 
 function pushLiteral(parts: TemplatePart[], text: string): void {
-  if (text.includes('{{')) throw new TemplateError('"{{" begins a placeholder such as {{text}}, and here it begins none');
+  if (text.includes('{{')) throw new TemplateError('"{{" must begin a placeholder such as {{text}}');
   if (text !== '') parts.push(text);
 }
 
 function placeholderName(name: string, allowed: readonly string[]): PlaceholderName {
   const isAllowed = allowed.includes(name) || (allowed.includes('secret') && name.startsWith('secret.'));
   if (!isAllowed || !names.test(name)) {
-    const offered = allowed.map((one) => (one === 'secret' ? '{{secret.<name>}}' : `{{${one}}}`)).join(', ');
-    throw new TemplateError(`{{${name}}} cannot stand here; ${offered} can`);
+    const supported = allowed.map((one) => (one === 'secret' ? '{{secret.<name>}}' : `{{${one}}}`)).join(', ');
+    throw new TemplateError(`{{${name}}} is not allowed here; allowed: ${supported}`);
   }
-  // One of the names that `names` has.
+  // It matches `names`.
   return name as PlaceholderName;
 }

@@ -5,7 +5,7 @@ import { placeholdersOf, TemplateError } from './message-template.ts';
 import { SmsConfig } from './sms-config.ts';
 import { absoluteReference } from './state-config.ts';
 
-/** The text that brings a one-time password to its owner. */
+/** Text of the message with a one-time password. */
 export const OtpText = z
   .string()
   .min(1)
@@ -13,26 +13,26 @@ export const OtpText = z
   .superRefine((text, context) => {
     try {
       if (placeholdersOf(text, ['otp']).includes('otp')) return;
-      context.addIssue({ code: 'custom', message: '{{otp}} is missing, which stands for the one-time password' });
+      context.addIssue({ code: 'custom', message: '{{otp}}, the placeholder for the one-time password, is missing' });
     } catch (error) {
       if (!(error instanceof TemplateError)) throw error;
       context.addIssue({ code: 'custom', message: error.message });
     }
   });
 
-/** How messages reach subscribers. */
+/** Gateways and texts for messages to subscribers. */
 export const MessagesConfig = z
   .strictObject({
-    sms: SmsConfig.optional().describe('The HTTP gateway that takes SMS. Absent: no SMS is sent.'),
-    email: EmailConfig.optional().describe('The SMTP server that takes e-mail. Absent: no e-mail is sent.'),
-    otpText: OtpText.default('Your one-time password is {{otp}}. It is valid for 5 minutes. Give it to nobody.').describe(
-      'What a subscriber reads where sendOTP delivers the one-time password; {{otp}} stands for it. A tenant can have its own.',
+    sms: SmsConfig.optional().describe('HTTP gateway for SMS. Absent: no SMS is sent.'),
+    email: EmailConfig.optional().describe('SMTP server for e-mail. Absent: no e-mail is sent.'),
+    otpText: OtpText.default('Your one-time password is {{otp}}. It is valid for 5 minutes. Do not share it with anyone.').describe(
+      'Message with which sendOTP delivers a one-time password, for which {{otp}} stands. A tenant can override it.',
     ),
   })
-  .refine(({ sms, email }) => sms !== undefined || email !== undefined, 'sms or email is needed, or both');
+  .refine(({ sms, email }) => sms !== undefined || email !== undefined, 'sms or email is required');
 export type MessagesConfig = z.output<typeof MessagesConfig>;
 
-/** The same with absolute paths. */
+/** Makes the paths absolute. */
 export function absoluteMessages({ sms, email, otpText }: MessagesConfig, base: string): MessagesConfig {
   const reference = <T extends string | undefined>(value: T): T | string => (value === undefined ? value : absoluteReference(value, base));
   const file = <T extends string | undefined>(value: T): T | string => (value === undefined ? value : resolve(base, value));

@@ -6,34 +6,36 @@ const Host = z
   .string()
   .regex(
     /^((\*\.)?[a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/,
-    'a host such as tsa.example.org, tsa.example.org:8080, *.example.org, *.example.org:8080 or [2001:db8::1]',
+    'not a host such as tsa.example.org, tsa.example.org:8080, *.example.org, *.example.org:8080 or [2001:db8::1]',
   );
-const Network = z.string().regex(/^[0-9a-f.:]+\/\d{1,3}$/i, 'a network such as 10.0.0.0/8');
+const Network = z.string().regex(/^[0-9a-f.:]+\/\d{1,3}$/i, 'not a network such as 10.0.0.0/8');
 const Url = z.url({ protocol: /^https?$/ });
 
-/** Requests to servers that certificates, callers or this configuration name. */
+/** Requests to servers named by certificates, callers or this configuration. */
 export const OutgoingConfig = z.strictObject({
   clientHosts: z
     .array(Host)
     .default([])
     .describe(
-      'Hosts that the URLs of callers (URLSource CLIENT) may name, each with a port where one is given; *.example.org stands for all below it, *.example.org:8080 for that port of them.',
+      "Hosts allowed in callers' URLs (URLSource CLIENT), optionally with a port. *.example.org allows all hosts below it, *.example.org:8080 only that port.",
     ),
-  privateNetworks: z.array(Network).default([]).describe('Networks that are asked although their addresses are not public.'),
-  timeoutSeconds: z.number().positive().max(120).default(10).describe('For one exchange as a whole.'),
+  privateNetworks: z.array(Network).default([]).describe('Networks with non-public addresses to which requests are allowed.'),
+  timeoutSeconds: z.number().positive().max(120).default(10).describe('Maximum duration of one exchange in seconds.'),
   totalSeconds: z
     .number()
     .positive()
     .max(140)
     .default(60)
-    .describe('For all that one request wants of other servers, further attempts (recovery) included; then it fails.'),
+    .describe(
+      'Maximum seconds for all exchanges with other servers on behalf of one request, including retries (recovery); then the request fails.',
+    ),
   connectionsMax: z
     .int()
     .positive()
     .max(1000)
     .default(64)
-    .describe('Exchanges at once, at most half of them for one tenant; the rest wait within their time.'),
-  certificateAuthority: FilePath.optional().describe('PEM file of the authorities for https; absent: those that Node trusts.'),
+    .describe('Maximum number of concurrent exchanges, at most half of them for one tenant; further ones wait within their time limit.'),
+  certificateAuthority: FilePath.optional().describe('PEM file with the authorities trusted for https. Absent: those that Node trusts.'),
 });
 export type OutgoingConfig = z.output<typeof OutgoingConfig>;
 
@@ -42,9 +44,9 @@ export function absoluteOutgoing(config: OutgoingConfig, base: string): Outgoing
   return certificateAuthority === undefined ? config : { ...config, certificateAuthority: resolve(base, certificateAuthority) };
 }
 
-/** What URLSource SERVER means for the status of certificates. */
+/** Sources of revocation data for URLSource SERVER. */
 export const RevocationConfig = z.strictObject({
-  crlUrls: z.array(Url).default([]).describe('CRLs that URLSource SERVER means.'),
-  ocspUrls: z.array(Url).default([]).describe('OCSP responders that URLSource SERVER means.'),
+  crlUrls: z.array(Url).default([]).describe('URLs of CRLs for URLSource SERVER.'),
+  ocspUrls: z.array(Url).default([]).describe('URLs of OCSP responders for URLSource SERVER.'),
 });
 export type RevocationConfig = z.output<typeof RevocationConfig>;

@@ -2,13 +2,13 @@ import { statSync } from 'node:fs';
 import type { Config } from './config.ts';
 
 export interface ReadableFile {
-  /** Member of the configuration that names it. */
+  /** Member of the configuration that names the file. */
   readonly member: string;
-  /** What is wrong and what would be right. */
+  /** The fault and its remedy. */
   readonly text: string;
 }
 
-/** Where others than the service could read what the state store or the audit log hold, or change it. */
+/** Returns files of the state store and the audit log that other users could read or change. */
 export function readableFiles({ state, audit }: Config): ReadableFile[] {
   const found: ReadableFile[] = [];
   const look = (member: string, path: string, forbidden: number, right: string): void => {
@@ -18,12 +18,12 @@ export function readableFiles({ state, audit }: Config): ReadableFile[] {
     found.push({ member, text: `${path}: others may read or change it (mode ${octal}); chmod ${right} it` });
   };
   if (state.kind === 'sqlite') for (const file of [state.path, `${state.path}-wal`]) look('state.path', file, 0o077, '0600');
-  // A group of auditors may read the log.
+  // The log may be readable by a group, for auditors.
   if (audit.enabled) look('audit.directory', audit.directory, 0o027, '0700');
   return found;
 }
 
-/** Says so at a start. */
+/** Logs a warning for each such file. */
 export function warnOfReadableFiles(config: Config, log: { warn(message: string): void }): void {
   for (const { member, text } of readableFiles(config)) log.warn(`${member}: ${text}`);
 }

@@ -1,32 +1,38 @@
 import { changedMembers, checkChangeable } from './changes.ts';
 import { ConfigError, loadConfig, type Config } from './config.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
-/** Makes what was prepared the valid one. It must not fail, nor wait. */
+/** Activates what was prepared. It must neither fail nor wait. */
 export type Switch = () => void;
 
-/** A part of the service that works by the configuration and can change. */
+/** A part of the service that can change its configuration while running. */
 export interface Participant {
-  /** Reads and checks all that the new configuration wants of it, and changes nothing yet. @throws where the part could not work by it */
+  /**
+   * Reads and checks everything in the new configuration that concerns it, without changing
+   * anything.
+   * @throws if the part cannot work with it
+   */
   prepare(next: Config): Promise<Switch> | Switch;
 }
 
 export interface LastReload {
   /** Milliseconds since epoch. */
   readonly at: number;
-  /** What was wrong; empty where the new configuration is the valid one. */
+  /** Faults; empty if the new configuration is active. */
   readonly faults: readonly string[];
 }
 
 export interface ReloaderOptions {
   readonly path: string;
   readonly initial: Config;
-  /** Told when a reload begins, and when it ends, however it ends; `last` is how. */
+  /** Called when a reload begins, and when it ends with any outcome; `last` is the outcome. */
   announce(state: 'reloading' | 'ready', last: LastReload | undefined): void;
 }
 
 /**
- * Takes over the configuration file while the service runs: all of the new one or all of the old. Every participant prepares; where all of them
- * could, all are switched in one turn of the event loop, so that no request sees both.
+ * Applies the configuration file to the running service, either completely or not at all. First
+ * every participant prepares; if all succeed, all are switched in one turn of the event loop, so
+ * that no request sees a mixture.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
@@ -40,12 +46,12 @@ export class Reloader {
     this.#config = options.initial;
   }
 
-  /** Has a part take part in every reload from now on. Parts switch in the order in which they joined. */
+  /** Adds a part to every reload from now on. Parts switch in the order in which they joined. */
   join(participant: Participant): void {
     this.#participants.push(participant);
   }
 
-  /** The configuration in force. */
+  /** The active configuration. */
   get config(): Config {
     return this.#config;
   }
@@ -54,7 +60,10 @@ export class Reloader {
     return this.#last;
   }
 
-  /** Answers the members that changed. One at a time: the next one reads the file anew. @throws {ConfigError} a line a fault; all is as it was */
+  /**
+   * Reloads, one reload at a time, and returns the members that changed.
+   * @throws {ConfigError} with one line for each fault; nothing is changed then
+   */
   async reload(): Promise<readonly string[]> {
     const reload = this.#running.then(async () => this.#reload());
     this.#running = reload.catch(() => undefined);
@@ -73,22 +82,18 @@ export class Reloader {
       this.#last = { at: Date.now(), faults: [] };
       return changed;
     } catch (error) {
-      this.#last = { at: Date.now(), faults: textOf(error).split('\n') };
+      this.#last = { at: Date.now(), faults: reasonOf(error).split('\n') };
       throw error;
     } finally {
       this.#options.announce('ready', this.#last);
     }
   }
 
-  /** All are asked, so that the operator reads every fault at once. */
+  /** Prepares all participants, so that the operator sees all faults at once. */
   async #prepare(next: Config): Promise<Switch[]> {
     const prepared = await Promise.allSettled(this.#participants.map(async (participant) => participant.prepare(next)));
-    const faults = prepared.flatMap((one) => (one.status === 'rejected' ? [`${this.#options.path}: ${textOf(one.reason)}`] : []));
+    const faults = prepared.flatMap((one) => (one.status === 'rejected' ? [`${this.#options.path}: ${reasonOf(one.reason)}`] : []));
     if (faults.length > 0) throw new ConfigError(faults.join('\n'));
     return prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

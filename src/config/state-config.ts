@@ -2,52 +2,60 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 
 const FilePath = z.string().min(1);
-/** A secret is never in the configuration: only where it lies. */
-export const SecretReference = z.string().regex(/^(file|credential):.+$/, 'file:<path> or credential:<name>');
+/** Reference to a secret; the configuration never contains the secret itself. */
+export const SecretReference = z.string().regex(/^(file|credential):.+$/, 'not of the form file:<path> or credential:<name>');
 
 const SqliteConfig = z.strictObject({
-  kind: z.literal('sqlite').default('sqlite').describe('The embedded database, for one instance.'),
-  path: FilePath.default('/var/lib/signetd/state.sqlite').describe('File of the database.'),
+  kind: z.literal('sqlite').default('sqlite').describe('Embedded database, for one instance.'),
+  path: FilePath.default('/var/lib/signetd/state.sqlite').describe('Database file.'),
 });
 
 const PostgresqlConfig = z
   .strictObject({
-    kind: z.literal('postgresql').describe('A PostgreSQL server, for several instances.'),
+    kind: z.literal('postgresql').describe('PostgreSQL server, for several instances.'),
     host: z.string().min(1).describe("Host name, address, or directory of the server's Unix socket."),
     port: z.int().min(1).max(65_535).default(5432).describe('TCP port of the server.'),
     database: z.string().min(1).describe('Name of the database.'),
     user: z.string().min(1).describe('User of the database.'),
     password: SecretReference.optional().describe(
-      'Where the password lies. Absent where the server knows the user by its certificate or by the socket.',
+      'Location of the password: file:<path> or credential:<name>. Absent if the server authenticates the user by certificate or socket.',
     ),
-    /** Required but for a Unix socket. The server's certificate has to name `host`. */
+    /** Required except for a Unix socket. The server's certificate must contain `host`. */
     tls: z
       .strictObject({
         certificateAuthority: FilePath.optional().describe(
-          'PEM file with the authorities of the server certificate, which has to name host. Absent: those that Node trusts.',
+          'PEM file with the authorities trusted to issue the server certificate, which must contain host. Absent: those that Node trusts.',
         ),
-        certificate: FilePath.optional().describe('PEM file of a client certificate.'),
-        key: SecretReference.optional().describe('Where its key lies.'),
+        certificate: FilePath.optional().describe('PEM file with a client certificate.'),
+        key: SecretReference.optional().describe('Location of its key: file:<path> or credential:<name>.'),
       })
-      .refine(({ certificate, key }) => (certificate === undefined) === (key === undefined), 'certificate and key belong together')
+      .refine(({ certificate, key }) => (certificate === undefined) === (key === undefined), 'certificate and key must be given together')
       .optional(),
-    connectTimeoutSeconds: z.number().positive().max(60).default(5).describe('Seconds that a connection may take.'),
-    statementTimeoutSeconds: z.number().positive().max(60).default(5).describe('Seconds that a statement, or a wait for a lock, may take.'),
+    connectTimeoutSeconds: z.number().positive().max(60).default(5).describe('Maximum time in seconds to connect.'),
+    statementTimeoutSeconds: z
+      .number()
+      .positive()
+      .max(60)
+      .default(5)
+      .describe('Maximum duration of a statement or a wait for a lock, in seconds.'),
     abandonedStepSeconds: z
       .int()
       .min(5)
       .default(600)
-      .describe('Age in seconds at which a step on the token that no instance finished is undone by any of them.'),
+      .describe('Age in seconds at which an unfinished step on the token is undone by any instance.'),
   })
-  .refine(({ host, tls }) => tls !== undefined || host.startsWith('/'), { path: ['tls'], message: 'required but for a Unix socket' });
+  .refine(({ host, tls }) => tls !== undefined || host.startsWith('/'), {
+    path: ['tls'],
+    message: 'required unless host is a Unix socket',
+  });
 
 export const StateConfig = z
   .discriminatedUnion('kind', [SqliteConfig, PostgresqlConfig])
-  .describe('Where the state is: the embedded database, or a PostgreSQL that several instances share.');
+  .describe('State store: the embedded database, or a PostgreSQL server shared by several instances.');
 export type StateConfig = z.output<typeof StateConfig>;
 export type PostgresqlConfig = z.output<typeof PostgresqlConfig>;
 
-/** The same with absolute paths. */
+/** Makes the paths absolute. */
 export function absoluteState(state: StateConfig, base: string): StateConfig {
   if (state.kind === 'sqlite') return { ...state, path: resolve(base, state.path) };
   const { password, tls } = state;
@@ -66,7 +74,7 @@ export function absoluteState(state: StateConfig, base: string): StateConfig {
   };
 }
 
-/** A `file:` reference with an absolute path. */
+/** Makes the path of a `file:` reference absolute. */
 export function absoluteReference(reference: string, base: string): string {
   return reference.startsWith('file:') ? `file:${resolve(base, reference.slice('file:'.length))}` : reference;
 }

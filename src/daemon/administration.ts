@@ -1,6 +1,6 @@
 import { AdminSocket } from '../admin/admin-socket.ts';
 import { runCommand, type AdminContext } from '../admin/commands.ts';
-import type { AdminConfig } from '../config/admin-config.ts';
+import type { AdminConfig } from '../config/listeners-config.ts';
 import type { Parts } from './parts.ts';
 
 /** Holds back SIGHUP from now on: one that comes during the start is answered after it. Returns what begins the answering. */

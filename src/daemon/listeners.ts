@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { createApiListener, type ApiListener, type Witnesses } from '../http/tls/mtls-listener.ts';
 import type { Draining } from '../service/draining.ts';
 import { addressOf, listen } from '../service/listen.ts';
-import { listenerMetrics, refusedClientMetrics } from '../telemetry/listener-metrics.ts';
+import { listenerMetrics, refusedClientMetrics } from '../telemetry/http-metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Parts } from './parts.ts';
 

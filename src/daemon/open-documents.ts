@@ -6,7 +6,7 @@ import { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { transferMetrics } from '../telemetry/transfer-metrics.ts';
+import { transferMetrics } from '../telemetry/storage-metrics.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Parts } from './parts.ts';
 

@@ -14,12 +14,10 @@ import { publishedPki, type PublicHandler } from '../http/public/published-pki.t
 import { timeStamps } from '../http/public/time-stamps.ts';
 import type { LevelServices } from '../signatures/levels/level-order.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { crlMetrics } from '../telemetry/crl-metrics.ts';
-import { publicListenerMetrics } from '../telemetry/listener-metrics.ts';
+import { crlMetrics, ocspMetrics, timeStampMetrics } from '../telemetry/authority-metrics.ts';
+import { publicListenerMetrics } from '../telemetry/http-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { ocspMetrics } from '../telemetry/ocsp-metrics.ts';
 import { outgoingMetrics } from '../telemetry/outgoing-metrics.ts';
-import { timeStampMetrics } from '../telemetry/time-stamp-metrics.ts';
 import type { Token } from '../token/token.ts';
 import { levelServices } from './level-services.ts';
 import { OwnTimeStampAuthority } from './own-time-stamp-authority.ts';

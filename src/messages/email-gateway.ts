@@ -3,16 +3,14 @@ import { createTransport } from 'nodemailer';
 import type { EmailConfig } from '../config/email-config.ts';
 import { readSecret } from '../config/secret-reference.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import { readAuthority } from './authority-file.ts';
-import { connectionFault, connectionFaultForLog } from './connection-fault.ts';
-import type { Attempt, Gateway } from './gateway.ts';
+import { readAuthority, connectionFault, connectionFaultForLog, type Attempt, type Gateway } from './gateway.ts';
 import { matchesOf } from './patterns.ts';
 import { formsOf, printable } from './printable.ts';
 
-/** Connections that nobody needs any more end by themselves, those of an earlier configuration too. */
+/** Unused connections close by themselves, including those of an earlier configuration. */
 const idleSeconds = 60;
 
-/** Sends e-mail through one SMTP server, over connections that are kept. */
+/** Sends e-mail through one SMTP server, over reused connections. */
 export class EmailGateway implements Gateway {
   readonly #config: EmailConfig;
   readonly #threads: WorkThreads;
@@ -20,7 +18,7 @@ export class EmailGateway implements Gateway {
   readonly #url: string;
   readonly #hidden: readonly string[];
 
-  /** @throws {ConfigError} where the password or the authority cannot be read */
+  /** @throws {ConfigError} if the password or the authorities cannot be read */
   constructor(config: EmailConfig, threads: WorkThreads) {
     this.#threads = threads;
     const password = config.password === undefined ? undefined : readSecret(config.password);
@@ -43,7 +41,7 @@ export class EmailGateway implements Gateway {
         subject,
         text,
         messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1)}>`,
-        // RFC 3834: whoever is on holiday does not answer.
+        // RFC 3834: prevents automatic replies such as vacation notices.
         headers: { 'Auto-Submitted': 'auto-generated' },
         disableFileAccess: true,
         disableUrlAccess: true,
@@ -85,22 +83,22 @@ export class EmailGateway implements Gateway {
 interface Reply {
   readonly code: number | undefined;
   readonly response: string;
-  /** For the log, where no server said anything. */
+  /** For the log, if there was no reply. */
   readonly outcome: string | undefined;
 }
 
-/** What the server said; where it said nothing, what went wrong. */
+/** Returns the server's reply, or the error if there was none. */
 function faultOf(error: unknown): Reply {
   const { response, responseCode, code } =
     error instanceof Error ? (error as Error & { response?: unknown; responseCode?: unknown; code?: unknown }) : {};
   const status = typeof responseCode === 'number' && responseCode >= 200 && responseCode <= 599 ? responseCode : undefined;
-  // Such an answer may repeat what was sent, in whatever form.
-  if (code === 'EAUTH') return { code: status, response: 'the gateway does not let the service in', outcome: undefined };
+  // Such a reply may repeat what was sent, in any form.
+  if (code === 'EAUTH') return { code: status, response: 'authentication at the gateway failed', outcome: undefined };
   if (typeof response === 'string' && response !== '') return { code: status, response, outcome: undefined };
   return { code: status, response: connectionFault(error), outcome: connectionFaultForLog(error) };
 }
 
-/** What goes over the wire for user and password (RFC 4616, AUTH LOGIN), padded or not. */
+/** Returns the wire forms of user and password (RFC 4616, AUTH LOGIN), with and without padding. */
 function saslForms(user: string, password: string): string[] {
   return [password, `\0${user}\0${password}`, `${user}\0${user}\0${password}`].flatMap((text) => {
     const base64 = Buffer.from(text, 'utf8').toString('base64');
@@ -108,7 +106,7 @@ function saslForms(user: string, password: string): string[] {
   });
 }
 
-/** The server's last reply. */
+/** Returns the server's last reply. */
 function responseIn(info: unknown): string {
   return typeof info === 'object' && info !== null && 'response' in info && typeof info.response === 'string' ? info.response : '';
 }
@@ -138,7 +136,8 @@ function poolTo(config: EmailConfig, password: string | undefined): ReturnType<t
     socketTimeout: 1000 * replyTimeoutSeconds,
     maxConnections: connectionsMax,
     maxResponseSize: 65_536,
-    // A connection that ends while a message is on its way may have ended before the server had it, most of all one that was kept.
+    // If a connection ends while a message is being sent, especially a reused one, the server may
+    // not have received the message.
     maxRequeues: 1,
     idleTimeout: 1000 * idleSeconds,
   });

@@ -1,6 +1,9 @@
 const maxCharacters = 300;
 
-/** Words of a gateway for the caller: one line, cut short, without control characters and without the gateway's secrets. */
+/**
+ * Returns a gateway's text for the caller: one line, shortened, without control characters and
+ * without the gateway's secrets.
+ */
 export function printable(text: string, secrets: readonly string[], max = maxCharacters): string | undefined {
   const line = withoutSecrets(text, secrets)
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, ' ')
@@ -11,14 +14,14 @@ export function printable(text: string, secrets: readonly string[], max = maxCha
   return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : line;
 }
 
-/** A gateway may repeat what it was sent, credentials included. */
+/** Removes secrets, since a gateway may repeat what it was sent, credentials included. */
 function withoutSecrets(text: string, secrets: readonly string[]): string {
-  // The longest first: one may be a part of another.
+  // Longest first: one may be part of another.
   const longestFirst = secrets.filter((secret) => secret !== '').toSorted((one, other) => other.length - one.length);
   return longestFirst.reduce((left, secret) => left.replaceAll(secret, '…'), text);
 }
 
-/** A secret in the forms in which it goes over the wire, or comes back. */
+/** Returns the forms of a secret on the wire and in responses. */
 export function formsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   const percent = encodeURIComponent(secret);

@@ -7,7 +7,10 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** The answer of the gateway, read as the configuration says. Nothing of it is trusted: texts are as they came. */
+/**
+ * Response of the gateway, read according to the configuration. It is not trusted: texts are
+ * unchanged.
+ */
 export interface SmsAnswer {
   readonly accepted: boolean;
   readonly code: string;
@@ -15,7 +18,7 @@ export interface SmsAnswer {
   readonly text: string;
 }
 
-/** With `codes`, an answer that has no readable code is a refusal. */
+/** Reads a response. With `codes`, a response without a readable code is a refusal. */
 export async function readSmsAnswer({ status, body }: HttpAnswer, config: SmsConfig['answer'], threads: WorkThreads): Promise<SmsAnswer> {
   const json = parsed(body);
   const patterns = [config.code, config.messageId, config.text].flatMap((part) => (part?.pattern === undefined ? [] : [part.pattern]));
@@ -40,7 +43,7 @@ function readPart(part: AnswerPart, matches: ReadonlyMap<string, string | undefi
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
-/** RFC 6901 §4; undefined where nothing is. */
+/** Evaluates a JSON Pointer (RFC 6901 §4); undefined if there is no such value. */
 function pointed(json: unknown, pointer: string): unknown {
   return pointer
     .split('/')

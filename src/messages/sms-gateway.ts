@@ -4,12 +4,11 @@ import { readSecret } from '../config/secret-reference.ts';
 import type { SmsConfig } from '../config/sms-config.ts';
 import { FetchFailed, OutgoingHttp } from '../outgoing/outgoing-http.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
-import { readAuthority } from './authority-file.ts';
-import { connectionFault, connectionFaultForLog } from './connection-fault.ts';
-import type { Attempt, Gateway } from './gateway.ts';
+import { connectionFault, connectionFaultForLog, readAuthority, type Attempt, type Gateway } from './gateway.ts';
 import { formsOf, printable } from './printable.ts';
 import { readSmsAnswer, type HttpAnswer } from './sms-answer.ts';
 import { SmsRequestTemplate, type SmsRequest } from './sms-request.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 const maxIdentifierCharacters = 128;
 
@@ -21,10 +20,13 @@ export class SmsGateway implements Gateway {
   readonly #http: OutgoingHttp;
   readonly #secrets: ReadonlyMap<string, string>;
   readonly #basic: string | undefined;
-  /** What no caller may read in a gateway's words. */
+  /** Strings to be removed from a gateway's text. */
   readonly #hidden: readonly string[];
 
-  /** @throws {ConfigError} where a secret or the authority cannot be read, or a secret cannot stand where the template has it */
+  /**
+   * @throws {ConfigError} if a secret or the authorities cannot be read, or a secret is not allowed
+   * in its place in the template
+   */
   constructor(config: SmsConfig, threads: WorkThreads) {
     this.#threads = threads;
     const { basicAuthentication: basic, certificateAuthority, totalTimeoutSeconds: timeoutSeconds, connectionsMax } = config;
@@ -41,7 +43,7 @@ export class SmsGateway implements Gateway {
     try {
       this.#template.requestFor(this.#values('+33600000000', 'text', randomUUID()));
     } catch (error) {
-      throw new ConfigError(`messages.sms: a secret cannot stand in its place: ${error instanceof Error ? error.message : String(error)}`);
+      throw new ConfigError(`messages.sms: a secret is not allowed in its place: ${reasonOf(error)}`);
     }
   }
 
@@ -62,7 +64,7 @@ export class SmsGateway implements Gateway {
   }
 
   close(): void {
-    // Every exchange has a connection of its own, which ends with it.
+    // Every exchange uses its own connection, which ends with it.
   }
 
   /** An answer with any status is the gateway's answer, a redirect too. @throws {FetchFailed} */

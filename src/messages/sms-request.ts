@@ -1,7 +1,7 @@
 import { fillTemplate, parseTemplate, type TemplatePart } from '../config/message-template.ts';
 import { placeholdersIn, splitUrl, type SmsConfig } from '../config/sms-config.ts';
 
-/** What is sent to the gateway. */
+/** Request to the gateway. */
 export interface SmsRequest {
   readonly method: SmsConfig['method'];
   readonly url: URL;
@@ -15,8 +15,9 @@ export type PlaceholderValues = ReadonlyMap<string, string>;
 type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
 
 /**
- * The configured request, taken apart once. Each value is encoded for the place where it stands: percent-encoded in a path and a query, a field's value
- * of a form, a string of JSON that is built as a value and written by `JSON.stringify`. Headers take visible ASCII alone.
+ * The configured request, parsed once. Each value is encoded for its place: percent-encoded in a
+ * path or query, as a form field, or as a JSON string written by `JSON.stringify`. Headers allow
+ * only visible ASCII.
  */
 export class SmsRequestTemplate {
   readonly #method: SmsConfig['method'];
@@ -28,7 +29,7 @@ export class SmsRequestTemplate {
 
   constructor({ method, url, headers, body }: Pick<SmsConfig, 'method' | 'url' | 'headers' | 'body'>) {
     const split = splitUrl(url);
-    if (split === undefined) throw new Error('the configuration has checked this URL');
+    if (split === undefined) throw new Error('this URL should have been checked with the configuration');
     this.#method = method;
     this.#origin = new URL(split.origin).origin;
     this.#path = parseTemplate(split.path, placeholdersIn.path);
@@ -42,36 +43,39 @@ export class SmsRequestTemplate {
     this.#body = body === undefined ? undefined : body.form === undefined ? jsonBody(body.json ?? null) : formBody(body.form);
   }
 
-  /** Scheme, host and path as they are configured: what may be shown of the URL. */
+  /** The part of the URL that may be shown: scheme, host and path as configured. */
   get shownUrl(): string {
     return `${this.#origin}${this.#path.map((part) => (typeof part === 'string' ? part : `{${part.placeholder}}`)).join('')}`;
   }
 
-  /** @throws {RangeError} where a value cannot stand in its place */
+  /** @throws {RangeError} if a value is not allowed in its place */
   requestFor(values: PlaceholderValues): SmsRequest {
     const query = fillTemplate(this.#query, values, percentEncoded);
     const path = fillTemplate(this.#path, values, pathEncoded);
     const url = new URL(`${this.#origin}${path}${query === '' ? '' : `?${query}`}`);
-    if (url.origin !== this.#origin) throw new RangeError('the URL would lead elsewhere');
+    if (url.origin !== this.#origin) throw new RangeError('the URL would have another origin');
     const headers = Object.fromEntries(this.#headers.map(([name, value]) => [name, fillTemplate(value, values, headerValue)]));
     return { method: this.#method, url, headers, body: this.#body?.(values) };
   }
 }
 
-/** RFC 3986: everything but unreserved characters. */
+/** Encodes everything except unreserved characters (RFC 3986). */
 function percentEncoded(value: string): string {
   return encodeURIComponent(value).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** A segment of dots would climb, percent-encoded ones too (WHATWG URL). */
+/**
+ * Encodes a path segment. One of dots, even percent-encoded, would refer to a parent (WHATWG URL).
+ */
 function pathEncoded(value: string): string {
-  if (/^\.*$/.test(value)) throw new RangeError('a segment of a path is not empty, and not of dots alone');
+  if (/^\.*$/.test(value)) throw new RangeError('a path segment must not be empty or consist of dots');
   return percentEncoded(value);
 }
 
-/** RFC 9110 §5.5, visible ASCII and spaces alone. */
+/** Checks a header value (RFC 9110 §5.5): only visible ASCII and spaces. */
 function headerValue(value: string): string {
-  if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) throw new RangeError('a header has visible ASCII characters and spaces');
+  if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value))
+    throw new RangeError('a header may contain only visible ASCII characters and spaces');
   return value;
 }
 

@@ -2,9 +2,9 @@ import { readTime } from '../asn1/read-time.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 
-/** A complete CRL of one CA (RFC 5280 §5.1). The byte fields share the memory of what was read. */
+/** A complete CRL of one CA (RFC 5280 §5.1). The byte fields share the memory of the input. */
 export interface CertificateList {
-  /** What is signed: the DER of TBSCertList. */
+  /** The signed part: TBSCertList in DER. */
   readonly toBeSigned: Uint8Array;
   /** DER of the AlgorithmIdentifier. */
   readonly signatureAlgorithm: Uint8Array;
@@ -13,7 +13,7 @@ export interface CertificateList {
   readonly issuer: Uint8Array;
   readonly thisUpdate: Date;
   readonly nextUpdate: Date;
-  /** Serial numbers as `serialText` writes them. */
+  /** Serial numbers in the form of `serialText`. */
   readonly revoked: ReadonlySet<string>;
 }
 
@@ -23,9 +23,10 @@ const timeTags: ReadonlySet<number | undefined> = new Set([0x17, 0x18]);
 const deltaIndicator = '2.5.29.27';
 
 /**
- * Reads a complete, direct CRL. Signature and times are not judged.
- * @throws {DerError} for anything else: bytes after it, no nextUpdate (RFC 5280 §5.1.2.5), a delta CRL, and every critical extension, since such
- * a list says less or other things than that the certificates in it are revoked (a part of the certificates, those of other issuers).
+ * Reads a complete, direct CRL. Signature and times are not checked.
+ * @throws {DerError} for anything else: trailing bytes, no nextUpdate (RFC 5280 §5.1.2.5), a delta
+ * CRL, and any critical extension, since such a list may cover only some certificates or those of
+ * other issuers.
  */
 export function readCertificateList(der: Uint8Array): CertificateList {
   const outer = new SequenceFields(expectTag(readAll(der), tagOf.sequence));
@@ -33,13 +34,13 @@ export function readCertificateList(der: Uint8Array): CertificateList {
   const algorithm = outer.next(tagOf.sequence);
   const signature = outer.next(tagOf.bitString).content;
   outer.end();
-  if (signature[0] !== 0) throw new DerError('a signature that is no whole number of octets', algorithm.end);
+  if (signature[0] !== 0) throw new DerError('signature is not a whole number of octets', algorithm.end);
 
   const tbs = new SequenceFields(toBeSigned);
-  if (tbs.tag === tagOf.integer && tbs.next().content[0] !== 1) throw new DerError('an unknown version of CRL', toBeSigned.start);
-  // RFC 5280 5.1.1.2: a signature algorithm outside of what is signed must be the one inside.
+  if (tbs.tag === tagOf.integer && tbs.next().content[0] !== 1) throw new DerError('unknown CRL version', toBeSigned.start);
+  // RFC 5280 5.1.1.2: the outer signature algorithm must equal the signed one.
   if (Buffer.compare(tbs.next(tagOf.sequence).raw, algorithm.raw) !== 0) {
-    throw new DerError('two different signature algorithms', algorithm.start);
+    throw new DerError('inner and outer signature algorithms differ', algorithm.start);
   }
   const issuer = tbs.next(tagOf.sequence).raw;
   const thisUpdate = readTime(tbs.next());
@@ -59,16 +60,16 @@ export function readCertificateList(der: Uint8Array): CertificateList {
   };
 }
 
-/** A serial number that Node wrote in hexadecimal, in the one form that lists are searched for. */
+/** Converts a hexadecimal serial number from Node to the form used in `revoked`. */
 export function serialText(hexadecimal: string): string {
   return hexadecimal.toLowerCase().replace(/^(-?)0+(?=.)/, '$1');
 }
 
-/** The serial number of one revoked certificate. */
+/** Returns the serial number of one revoked certificate. */
 function readEntry(element: DerElement): string {
   const entry = new SequenceFields(expectTag(element, tagOf.sequence));
   const { content } = entry.next(tagOf.integer);
-  if (content.length === 0) throw new DerError('a serial number without octets', element.start);
+  if (content.length === 0) throw new DerError('empty serial number', element.start);
   readTime(entry.next());
   if (entry.tag === tagOf.sequence) refuseCritical(entry.next());
   entry.end();
@@ -79,10 +80,10 @@ function refuseCritical(extensions: DerElement): void {
   for (const element of children(expectTag(extensions, tagOf.sequence))) {
     const extension = new SequenceFields(expectTag(element, tagOf.sequence));
     const identifier = readObjectIdentifier(extension.next());
-    if (identifier === deltaIndicator) throw new DerError('a delta CRL: a complete one is needed', element.start);
+    if (identifier === deltaIndicator) throw new DerError('a delta CRL; a complete one is required', element.start);
     if (extension.tag === tagOf.boolean && extension.next().content[0] !== 0) {
       throw new DerError(
-        `the critical extension ${identifier}, which is not understood: a complete CRL of the CA's own certificates is needed`,
+        `unknown critical extension ${identifier}; a complete CRL of the CA's own certificates is required`,
         element.start,
       );
     }

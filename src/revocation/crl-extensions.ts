@@ -9,10 +9,10 @@ export interface CrlExtension {
   readonly value: Uint8Array;
 }
 
-/** Many times those of any real list; a bound on what is taken apart. */
+/** Limit on what is parsed; real lists are far smaller. */
 const maxBytes = 64 * 1024;
 
-/** Extensions by their identifiers. @throws {DerError} for one that stands twice, and for what is none */
+/** Reads extensions, by OID. @throws {DerError} for a duplicate or malformed extension */
 export function readExtensions(list: DerElement): ReadonlyMap<string, CrlExtension> {
   if (list.content.length > maxBytes) throw new DerError(`extensions of more than ${maxBytes} octets`, list.start);
   const found = new Map<string, CrlExtension>();
@@ -20,7 +20,7 @@ export function readExtensions(list: DerElement): ReadonlyMap<string, CrlExtensi
     const fields = new SequenceFields(expectTag(element, tagOf.sequence));
     const oid = readObjectIdentifier(fields.next());
     const critical = fields.tag === tagOf.boolean && fields.next().content[0] !== 0;
-    if (found.has(oid)) throw new DerError(`the extension ${oid} stands twice`, element.start);
+    if (found.has(oid)) throw new DerError(`duplicate extension ${oid}`, element.start);
     found.set(oid, { critical, value: fields.next(tagOf.octetString).content });
     fields.end();
   }

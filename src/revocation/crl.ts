@@ -1,31 +1,38 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import { readTime } from '../asn1/read-time.ts';
-import { foundOnce } from '../asn1/read-once.ts';
+import { foundOnce, readWhileAlive } from '../asn1/read-once.ts';
 import { children, DerError, readAll, readElement, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../x509/path/canonical-name.ts';
 import { generalNames, type GeneralName } from '../x509/path/general-names.ts';
 import type { PathCertificate } from '../x509/path/path-certificate.ts';
-import { verificationRule } from '../x509/verification-rule.ts';
+import { verificationRule } from '../x509/signature-identifier.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
 import { readExtensions, type CrlExtension } from './crl-extensions.ts';
-import { readWhileAlive } from './read-while-alive.ts';
 import { RevokedEntries, type RevokedEntry } from './revoked-entries.ts';
 
-/** A CRL (RFC 5280 §5) as revocation checks need it. The byte fields share the memory of what was read. */
+/**
+ * A CRL (RFC 5280 §5) as revocation checks need it. The byte fields share the memory of the input.
+ */
 export interface Crl {
   readonly der: Uint8Array;
   readonly issuer: CanonicalName;
   readonly thisUpdate: Date;
   readonly nextUpdate: Date | undefined;
   readonly authorityKeyIdentifier: Uint8Array | undefined;
-  /** What it speaks about (issuingDistributionPoint, §5.2.5). */
+  /** Certificates that it covers (issuingDistributionPoint, §5.2.5). */
   readonly scope: CrlScope;
-  /** Why it cannot be relied on alone: an extension that is not understood, a part of the reasons, entries of other issuers, a delta. */
+  /**
+   * Why it cannot be used by itself: an unknown critical extension, only some reasons, entries of
+   * other issuers, a delta.
+   */
   readonly limit: string | undefined;
-  /** Whether the key of a certificate signed it. */
+  /** Whether the key of this certificate signed the CRL. */
   isSignedBy(signer: PathCertificate): boolean;
-  /** The entry of a serial number (content octets of its INTEGER). @throws {DerError} for an entry that is none */
+  /**
+   * Returns the entry of a serial number (content octets of its INTEGER).
+   * @throws {DerError} for a malformed entry
+   */
   find(serialNumber: Uint8Array): RevokedEntry | undefined;
 }
 
@@ -47,8 +54,9 @@ const issuingDistributionPoint = '2.5.29.28';
 const deltaIndicator = '2.5.29.27';
 
 /**
- * The same object for the same bytes, as long as somebody has it. Signature, times and scope are not judged.
- * @throws {DerError} for what is no CRL
+ * Reads a CRL. The same bytes give the same object while it is in use. Signature, times and scope
+ * are not checked.
+ * @throws {DerError} for anything but a CRL
  */
 export const readCrl: (der: Uint8Array) => Crl = readWhileAlive(read);
 
@@ -58,12 +66,12 @@ function read(der: Uint8Array): Crl {
   const algorithm = outer.next(tagOf.sequence);
   const signature = outer.next(tagOf.bitString).content;
   outer.end();
-  if (signature[0] !== 0) throw new DerError('a signature that is no whole number of octets', algorithm.end);
+  if (signature[0] !== 0) throw new DerError('signature is not a whole number of octets', algorithm.end);
   const fields = new TbsFields(tbsElement);
-  if (fields.tag === tagOf.integer && fields.next().content[0] !== 1) throw new DerError('an unknown version of CRL', tbsElement.start);
-  // RFC 5280 5.1.1.2: a signature algorithm outside of what is signed must be the one inside.
+  if (fields.tag === tagOf.integer && fields.next().content[0] !== 1) throw new DerError('unknown CRL version', tbsElement.start);
+  // RFC 5280 5.1.1.2: the outer signature algorithm must equal the signed one.
   if (Buffer.compare(fields.next(tagOf.sequence).raw, algorithm.raw) !== 0)
-    throw new DerError('two different signature algorithms', algorithm.start);
+    throw new DerError('inner and outer signature algorithms differ', algorithm.start);
   const issuer = canonicalSequence(fields.next(tagOf.sequence));
   const thisUpdate = readTime(fields.next());
   const nextUpdate = timeTags.has(fields.tag) ? readTime(fields.next()) : undefined;
@@ -84,7 +92,7 @@ function read(der: Uint8Array): Crl {
     scope,
     limit: extensions.has(deltaIndicator)
       ? 'it is a delta CRL'
-      : (scopeLimit ?? (unknown === undefined ? undefined : `its extension ${unknown} is not understood`)),
+      : (scopeLimit ?? (unknown === undefined ? undefined : `unknown critical extension ${unknown}`)),
     isSignedBy: foundOnce(
       ({ publicKey }) =>
         publicKey !== undefined && dataVerifies(publicKey, verificationRule(algorithm), tbsElement.raw, signature.subarray(1)),
@@ -93,7 +101,9 @@ function read(der: Uint8Array): Crl {
   };
 }
 
-/** Fields of TBSCertList, read one by one: the list of entries can be long, and is not taken apart. */
+/**
+ * Reads the fields of TBSCertList one by one. The list of entries can be long and is not parsed.
+ */
 class TbsFields {
   readonly #content: Uint8Array;
   readonly #start: number;
@@ -109,14 +119,14 @@ class TbsFields {
   }
 
   next(tag?: number): DerElement {
-    if (this.tag === undefined) throw new DerError('a field is absent', this.#start);
+    if (this.tag === undefined) throw new DerError('missing field', this.#start);
     const element = readElement(this.#content, this.#offset);
     this.#offset = element.end;
     return tag === undefined ? element : expectTag(element, tag);
   }
 
   end(): void {
-    if (this.tag !== undefined) throw new DerError('a field too many', this.#start);
+    if (this.tag !== undefined) throw new DerError('unexpected field', this.#start);
   }
 }
 
@@ -138,11 +148,11 @@ function readScope(value: Uint8Array): { scope: CrlScope; limit: string | undefi
   fields.end();
   const isFullName = pointName === undefined || pointName.tag === 0xa0;
   const limit = someReasons
-    ? 'it speaks about some reasons alone'
+    ? 'it covers only some reasons'
     : indirect
-      ? 'it has entries of other issuers'
+      ? 'it contains entries of other issuers'
       : onlyAttributes
-        ? 'it speaks about attribute certificates'
+        ? 'it covers attribute certificates only'
         : isFullName
           ? undefined
           : 'its distribution point has a relative name';

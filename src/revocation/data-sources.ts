@@ -3,49 +3,52 @@ import { FetchFailed } from '../outgoing/outgoing-http.ts';
 import { httpUrl, isHttpUrl } from '../outgoing/url-rules.ts';
 import { undetermined, type CertificateStatus } from './status.ts';
 
-/** Where one kind of data comes from: the addresses that the certificate names, or these. */
+/** Source of one kind of data: the URLs that the certificate names, or the given ones. */
 export type DataSource = { readonly kind: 'CERTIFICATE' } | { readonly kind: 'CLIENT' | 'SERVER'; readonly urls: readonly URL[] };
 
-export interface Judged {
+export interface JudgedData {
   readonly status: CertificateStatus;
   readonly data?: Uint8Array | undefined;
 }
 
-/** Who asks which addresses, for what. */
+/** Request for one kind of data. */
 interface Asked {
   readonly source: DataSource;
-  /** What the certificate itself names. */
+  /** URLs named by the certificate. */
   readonly named: readonly string[];
   /** For messages: `CRL`, `OCSP responder`. */
   readonly what: string;
   readonly signal: AbortSignal | undefined;
 }
 
-/** A certificate that names more addresses makes nobody ask them all. */
+/** How many of a certificate's URLs are tried. */
 const namedMax = 8;
 
-/** The first address that decides. The last failure is told where none does: of an address its host alone, since it may hold what only the operator knows. */
-export async function firstGood({ source, named, what, signal }: Asked, ask: (url: URL) => Promise<Judged>): Promise<Judged> {
+/**
+ * Returns the result of the first URL that decides, else the last failure. Messages contain only
+ * the host of a URL, since the rest may be confidential.
+ */
+export async function firstGood({ source, named, what, signal }: Asked, ask: (url: URL) => Promise<JudgedData>): Promise<JudgedData> {
   const urls = source.kind === 'CERTIFICATE' ? urlsOf(named).slice(0, namedMax) : source.urls;
-  let last: Judged = { status: undetermined(`no ${what} is named for the certificate`) };
-  const isOver = (): boolean => signal?.aborted === true;
+  let last: JudgedData = { status: undetermined(`no ${what} is known for the certificate`) };
+  const isTimedOut = (): boolean => signal?.aborted === true;
   for (const url of urls) {
-    if (isOver()) return { status: undetermined('the time of the request is over') };
-    const told = (why: string): Judged => ({ status: undetermined(`${what} at ${url.host} (${source.kind}): ${why}`) });
+    if (isTimedOut()) return { status: undetermined('the request timed out') };
+    const failure = (why: string): JudgedData => ({ status: undetermined(`${what} at ${url.host} (${source.kind}): ${why}`) });
     try {
       const judged = await ask(url);
       if (judged.status.kind !== 'undetermined') return judged;
-      last = told(judged.status.why);
+      last = failure(judged.status.why);
     } catch (error) {
-      if (isOver()) return { status: undetermined('the time of the request is over') };
+      if (isTimedOut()) return { status: undetermined('the request timed out') };
       if (!(error instanceof FetchFailed || error instanceof DerError)) throw error;
-      last = told(error.message);
+      last = failure(error.message);
     }
   }
   return last;
 }
 
-/** Other schemes, such as ldap, are passed over. */
+/** Returns the HTTP URLs; other schemes, such as ldap, are ignored. */
 function urlsOf(texts: readonly string[]): URL[] {
   return texts.filter(isHttpUrl).map(httpUrl);
 }

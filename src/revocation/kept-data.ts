@@ -1,23 +1,26 @@
 import { within } from '../outgoing/within.ts';
 
-/** What an answer was, and until when it is good: milliseconds since epoch. */
-export interface Got<T> {
+/** A fetched value, its size, and when it expires (milliseconds since epoch). */
+export interface Fetched<T> {
   readonly value: T;
   readonly bytes: number;
   readonly until: number;
 }
 
 export interface Wish<T> {
-  /** Whether what is kept says anything about what is asked now. */
+  /** Whether a cached value answers the current question. */
   readonly suits: (value: T) => boolean;
-  /** Gets what is worth keeping, and throws for everything else. The signal ends it: nobody waits any more. */
-  readonly ask: (signal: AbortSignal) => Promise<Got<T>>;
-  /** Who asks leaves then; others may go on waiting. */
+  /**
+   * Fetches a value worth caching, and throws otherwise. The signal aborts it once nobody waits any
+   * longer.
+   */
+  readonly ask: (signal: AbortSignal) => Promise<Fetched<T>>;
+  /** Ends the wait of this caller; others may continue to wait. */
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Kept<T> extends Got<T> {
-  /** Milliseconds since epoch: when it was last asked for. */
+interface Kept<T> extends Fetched<T> {
+  /** When it was last fetched, milliseconds since epoch. */
   triedAt: number;
 }
 
@@ -27,13 +30,13 @@ interface Running<T> {
   waiting: number;
 }
 
-/** What does not suit is not asked for again and again. */
+/** Minimum time between two fetches of data that did not answer the question. */
 const retryMs = 60_000;
 
-/** Nothing is kept longer, whatever it says of itself. */
+/** Maximum time for which data is cached, even if it is valid longer. */
 export const keptMaxMs = 24 * 3_600_000;
 
-/** Revocation data that is still good, so that it is not asked for again. The oldest goes when there is too much of it. */
+/** Cache of valid revocation data, limited in size; the oldest entry is evicted first. */
 export class KeptData<T> {
   readonly #maxBytes: number;
   readonly #entries = new Map<string, Kept<T>>();
@@ -44,13 +47,16 @@ export class KeptData<T> {
     this.#maxBytes = maxBytes;
   }
 
-  /** What is kept, or what `ask` answers: once for all who ask at the same time. @throws what `ask` throws, and the reason of the signal */
+  /**
+   * Returns the cached value or calls `ask`, once for all concurrent callers.
+   * @throws what `ask` throws, or the reason of the signal
+   */
   async get(key: string, at: Date, { suits, ask, signal }: Wish<T>): Promise<T> {
     const kept = this.#entries.get(key);
     if (kept !== undefined && kept.until > at.getTime() && (suits(kept.value) || kept.triedAt + retryMs > at.getTime())) return kept.value;
     const running = this.#running.get(key) ?? this.#begin(key, at, ask);
     running.waiting += 1;
-    // Who cannot leave is never counted off: it goes on to its end.
+    // A caller without a signal waits until the end, so it is never subtracted.
     if (signal === undefined) return running.answer;
     try {
       return await within(running.answer, signal);
@@ -80,14 +86,14 @@ export class KeptData<T> {
       if (kept === undefined) throw error;
       kept.triedAt = at.getTime();
       if (kept.until <= at.getTime()) throw error;
-      // Nothing newer is to be had: the one that is kept says what it says.
+      // Nothing newer is available, so the cached value is used.
       return kept.value;
     } finally {
       if (this.#running.get(key)?.end.signal === signal) this.#running.delete(key);
     }
   }
 
-  /** Who comes when all have left begins anew. */
+  /** Removes an aborted fetch, so that the next caller starts a new one. */
   #end(key: string, end: AbortController): void {
     if (this.#running.get(key)?.end === end) this.#running.delete(key);
   }

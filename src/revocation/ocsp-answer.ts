@@ -7,11 +7,10 @@ import { children, DerError, readAll, readObjectIdentifier, type DerElement } fr
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from '../x509/path/canonical-name.ts';
 import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
-import { readHashIdentifier } from '../x509/signature-identifier.ts';
-import { verificationRule } from '../x509/verification-rule.ts';
+import { readHashIdentifier, verificationRule } from '../x509/signature-identifier.ts';
 import { dataVerifies } from '../verification/verify-value.ts';
 
-/** The status of one certificate in an answer (RFC 6960 §4.2.1). */
+/** Status of one certificate in a response (RFC 6960 §4.2.1). */
 export interface SingleAnswer {
   readonly hash: string;
   readonly issuerNameHash: Uint8Array;
@@ -25,47 +24,54 @@ export interface SingleAnswer {
   readonly nextUpdate: Date | undefined;
 }
 
-/** A BasicOCSPResponse (RFC 6960 §4.2.1). Nothing is judged yet. */
+/** A parsed BasicOCSPResponse (RFC 6960 §4.2.1), not yet checked. */
 export interface OcspAnswer {
-  /** The OCSPResponse as a whole. */
+  /** The whole OCSPResponse. */
   readonly der: Uint8Array;
-  /** What CMS keeps of it (RFC 5940 §2.2 is the whole answer; CAdES and PAdES take the BasicOCSPResponse where they say so). */
+  /**
+   * The BasicOCSPResponse, which CAdES and PAdES embed in places (RFC 5940 §2.2 embeds the whole
+   * response).
+   */
   readonly basic: Uint8Array;
   readonly responder: { readonly name: CanonicalName } | { readonly keyHash: Uint8Array };
   readonly producedAt: Date;
   readonly answers: readonly SingleAnswer[];
   readonly nonce: Uint8Array | undefined;
-  /** A critical extension that is not understood. */
+  /** OID of an unknown critical extension, if any. */
   readonly unknownCritical: string | undefined;
-  /** Those that came with it; what is no certificate is left out. */
+  /** Certificates in the response; those that cannot be parsed are skipped. */
   readonly certificates: readonly PathCertificate[];
   isSignedBy(signer: PathCertificate): boolean;
 }
 
 const tagOf = { boolean: 0x01, bitString: 0x03, octetString: 0x04, enumerated: 0x0a, sequence: 0x30 } as const;
-/** An answer has the certificate of its responder, and of those above it at most. To read one takes up to half a millisecond. */
+/**
+ * A response contains the responder's certificate and at most its chain. Parsing one takes up to
+ * half a millisecond.
+ */
 const certificatesMax = 20;
 const basicType = '1.3.6.1.5.5.7.48.1.1';
 const nonceType = '1.3.6.1.5.5.7.48.1.2';
 const responseStatuses = ['successful', 'malformedRequest', 'internalError', 'tryLater', '', 'sigRequired', 'unauthorized'];
 
-/** Those of authorities stand in every signature. */
+/** Responses about CA certificates recur in every signature. */
 const memory = { entriesMax: 1000, entryMaxBytes: 16 * 1024 };
 
 /**
- * The same object for the same bytes, as long as it is remembered.
- * @throws {DerError} for what is no answer with a status of certificates: a refusal too, named in the message
+ * Reads an OCSPResponse; cached, so that the same bytes give the same object.
+ * @throws {DerError} for anything but a response with certificate statuses; an error response is
+ * named in the message
  */
 export const readOcspAnswer: (bytes: Uint8Array) => OcspAnswer = readOnce(readAnswer, memory);
 
 function readAnswer(bytes: Uint8Array): OcspAnswer {
   const outer = new SequenceFields(expectTag(readAll(bytes), tagOf.sequence));
   const status = outer.next(tagOf.enumerated).content[0] ?? 255;
-  if (status !== 0) throw new DerError(`the responder refuses: ${responseStatuses[status] ?? String(status)}`, 0);
+  if (status !== 0) throw new DerError(`the responder refused: ${responseStatuses[status] ?? String(status)}`, 0);
   const [typed] = children(outer.next(0xa0));
   outer.end();
   const body = new SequenceFields(expectTag(required(typed), tagOf.sequence));
-  if (readObjectIdentifier(body.next()) !== basicType) throw new DerError('no basic OCSP response', 0);
+  if (readObjectIdentifier(body.next()) !== basicType) throw new DerError('not a basic OCSP response', 0);
   const basic = body.next(tagOf.octetString).content;
   body.end();
   return { der: bytes, ...readBasic(basic) };
@@ -79,7 +85,7 @@ function readBasic(basic: Uint8Array): Omit<OcspAnswer, 'der'> {
   const certificates = fields.tag === 0xa0 ? children(expectTag(required(children(fields.next())[0]), tagOf.sequence)) : [];
   fields.end();
   if (certificates.length > certificatesMax) throw new DerError(`more than ${certificatesMax} certificates`, algorithm.end);
-  if (signature[0] !== 0) throw new DerError('a signature that is no whole number of octets', algorithm.end);
+  if (signature[0] !== 0) throw new DerError('signature is not a whole number of octets', algorithm.end);
 
   const tbs = new SequenceFields(data);
   if (tbs.tag === 0xa0) tbs.next();
@@ -116,14 +122,14 @@ function readResponder(element: DerElement): OcspAnswer['responder'] {
   const inner = required(children(element)[0]);
   if (element.tag === 0xa1) return { name: canonicalSequence(inner) };
   if (element.tag === 0xa2) return { keyHash: expectTag(inner, tagOf.octetString).content };
-  throw new DerError('no responder', element.start);
+  throw new DerError('invalid responder ID', element.start);
 }
 
 function readSingle(element: DerElement): SingleAnswer {
   const fields = new SequenceFields(expectTag(element, tagOf.sequence));
   const id = new SequenceFields(fields.next(tagOf.sequence));
   const hash = readHashIdentifier(id.next(tagOf.sequence));
-  if (hash === undefined) throw new DerError('a certificate named by a hash that is not understood', element.start);
+  if (hash === undefined) throw new DerError('unknown hash in a CertID', element.start);
   const issuerNameHash = id.next(tagOf.octetString).content;
   const issuerKeyHash = id.next(tagOf.octetString).content;
   const serialNumber = id.next(0x02).content;
@@ -133,7 +139,7 @@ function readSingle(element: DerElement): SingleAnswer {
   const nextUpdate = fields.tag === 0xa0 ? readTime(required(children(fields.next())[0])) : undefined;
   if (fields.tag === 0xa1) {
     const unknown = readExtensions(required(children(fields.next())[0])).find(({ critical }) => critical);
-    if (unknown !== undefined) throw new DerError(`the critical extension ${unknown.oid} is not understood`, element.start);
+    if (unknown !== undefined) throw new DerError(`unknown critical extension ${unknown.oid}`, element.start);
   }
   fields.end();
   return { hash, issuerNameHash, issuerKeyHash, serialNumber, status, thisUpdate, nextUpdate };
@@ -153,7 +159,7 @@ function readStatus(element: DerElement): SingleAnswer['status'] {
       return { kind: 'revoked', revokedAt, reason };
     }
     default:
-      throw new DerError('no status of a certificate', element.start);
+      throw new DerError('invalid certificate status', element.start);
   }
 }
 
@@ -169,11 +175,14 @@ function readExtensions(list: DerElement): { oid: string; critical: boolean; val
 }
 
 function required(element: DerElement | undefined): DerElement {
-  if (element === undefined) throw new DerError('a field is absent', 0);
+  if (element === undefined) throw new DerError('missing field', 0);
   return element;
 }
 
-/** A request for the status of one certificate (RFC 6960 §4.1), by SHA-1 as RFC 5019 §2.1.1 has it, which every responder knows. */
+/**
+ * Returns a request for the status of one certificate (RFC 6960 §4.1), with SHA-1 as in RFC 5019
+ * §2.1.1, which every responder supports.
+ */
 export function ocspRequest(certificate: PathCertificate, issuer: PathCertificate, nonce: Uint8Array | undefined): Uint8Array {
   const { issuerNameHash, issuerKeyHash } = issuerHashes(issuer, 'sha1');
   const algorithm = der.sequence(der.oid(oids.sha1), der.nullValue());
@@ -189,12 +198,15 @@ export function ocspRequest(certificate: PathCertificate, issuer: PathCertificat
   return der.sequence(der.sequence(list, ...extensions));
 }
 
-/** How a CertID names an issuer (RFC 6960 §4.1.1): by its name in DER and the bits of its key. */
+/**
+ * Returns the hashes that name an issuer in a CertID (RFC 6960 §4.1.1): of its name in DER and of
+ * its key.
+ */
 export function issuerHashes(issuer: PathCertificate, hash: string): { issuerNameHash: Buffer; issuerKeyHash: Buffer } {
   return { issuerNameHash: createHash(hash).update(issuer.subject).digest(), issuerKeyHash: keyHash(issuer, hash) };
 }
 
-/** Hash of the subjectPublicKey without tag, length and unused bits. */
+/** Returns the hash of subjectPublicKey without tag, length and unused bits. */
 export function keyHash({ subjectPublicKeyInfo }: PathCertificate, hash: string): Buffer {
   const [, key] = children(readAll(subjectPublicKeyInfo));
   return createHash(hash).update(required(key).content.subarray(1)).digest();

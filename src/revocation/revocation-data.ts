@@ -3,36 +3,38 @@ import { DerError } from '../asn1/reader.ts';
 import type { PathCertificate } from '../x509/path/path-certificate.ts';
 import { reasonCode } from '../certificates/revocation-reasons.ts';
 import { FetchFailed, type OutgoingHttp } from '../outgoing/outgoing-http.ts';
-import { crlFault, crlStatus } from './crl-status.ts';
+import { crlFault, crlStatus, ocspStatus, undetermined, type CertificateStatus } from './status.ts';
 import { readCrl, type Crl } from './crl.ts';
-import { firstGood, type DataSource, type Judged } from './data-sources.ts';
-import { KeptData, type Got } from './kept-data.ts';
+import { firstGood, type DataSource, type JudgedData } from './data-sources.ts';
+import { KeptData, type Fetched } from './kept-data.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from './ocsp-answer.ts';
-import { ocspStatus } from './ocsp-status.ts';
-import { undetermined, type CertificateStatus } from './status.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 
 export type { DataSource };
 
-/** What is wanted of one certificate (contract §5, formats.md: Revocation data). */
+/** Revocation data wanted for one certificate (contract §5, formats.md: Revocation data). */
 export interface WantedData {
-  /** Absent: OCSP where the certificate names a responder, else CRL. */
+  /** Absent: OCSP if the certificate names a responder, else CRL. */
   readonly choice?: 'OCSP' | 'CRL' | 'BOTH' | undefined;
   readonly ocsp: DataSource;
   readonly crl: DataSource;
 }
 
-/** What was had of one certificate. */
+/** Revocation data obtained for one certificate. */
 export interface RevocationData {
   readonly status: CertificateStatus;
-  /** DER, as they came: they go into signatures. */
+  /** In DER, unchanged, to be embedded in signatures. */
   readonly crls: readonly Uint8Array[];
   /** OCSPResponse in DER. */
   readonly ocspAnswers: readonly Uint8Array[];
 }
 
-/** The service's own authorities answer without HTTP. */
+/** An authority of this service, which is asked without HTTP. */
 export interface OwnAuthority {
-  /** Made at `since` or later. Absent where another system issues them. @throws {Error} where there is none at the moment */
+  /**
+   * Returns a CRL made at `since` or later. Absent if another system issues them.
+   * @throws {Error} if none is available now
+   */
   readonly crl?: ((since: Date) => Promise<Uint8Array>) | undefined;
   readonly ocspAnswer?: ((request: Uint8Array) => Promise<Uint8Array>) | undefined;
 }
@@ -40,11 +42,11 @@ export interface OwnAuthority {
 export interface RevocationQuestion {
   readonly certificate: PathCertificate;
   readonly issuer: PathCertificate;
-  /** Other certificates of the issuer's name whose path is valid: they may sign CRLs. */
+  /** Other certificates with the issuer's name and a valid path; their keys may sign CRLs. */
   readonly otherIssuers?: readonly PathCertificate[];
   readonly wanted: WantedData;
   readonly at: Date;
-  /** No server is asked once it is aborted. */
+  /** Once aborted, no further server is asked. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -53,18 +55,21 @@ const ocspMaxBytes = 64 * 1024;
 const keptCrlBytes = 128 * 1024 * 1024;
 const keptOcspBytes = 16 * 1024 * 1024;
 const nonceBytes = 16;
-/** Data without an end is kept so long. */
+/** How long data without nextUpdate is cached. */
 const keptWithoutEndMs = 60_000;
 
-/** What was got for all tenants. */
+/** Cached data, shared by all tenants. */
 class Kept {
   readonly crls = new KeptData<Crl>(keptCrlBytes);
-  /** The own CRL is the same bytes until the next one. */
+  /** Parsed CRLs of own authorities, which return the same bytes until the next CRL. */
   readonly ownCrls = new WeakMap<Uint8Array, Crl>();
   readonly ocspAnswers = new KeptData<OcspAnswer>(keptOcspBytes);
 }
 
-/** Gets revocation data, judges it, and keeps it as long as it is good: what its issuer signed, and nothing else. */
+/**
+ * Fetches revocation data, checks it, and caches it while it is valid. Only data signed by its
+ * issuer is cached.
+ */
 export class RevocationSources {
   readonly #http: OutgoingHttp;
   readonly #own: (issuer: PathCertificate) => OwnAuthority | undefined;
@@ -82,12 +87,15 @@ export class RevocationSources {
     this.#tenant = forTenant?.tenant;
   }
 
-  /** The same for the questions of one tenant. */
+  /** Returns the sources for requests of one tenant. */
   ofTenant(tenant: string): RevocationSources {
     return new RevocationSources(this.#http.ofTenant(tenant), this.#own, { tenant, kept: this.#kept });
   }
 
-  /** Never throws for data that cannot be had: the status is undetermined then, and says why. */
+  /**
+   * Returns revocation data. If it cannot be obtained, the status is undetermined and gives the
+   * reason; nothing is thrown.
+   */
   async of(question: RevocationQuestion): Promise<RevocationData> {
     const { certificate, wanted } = question;
     const isOwn = this.#own(question.issuer)?.ocspAnswer !== undefined;
@@ -105,14 +113,14 @@ export class RevocationSources {
     };
   }
 
-  async #byOcsp({ certificate, issuer, wanted, at, signal }: RevocationQuestion): Promise<Judged> {
+  async #byOcsp({ certificate, issuer, wanted, at, signal }: RevocationQuestion): Promise<JudgedData> {
     const ownAnswer = wanted.ocsp.kind === 'CLIENT' ? undefined : this.#own(issuer)?.ocspAnswer;
     if (ownAnswer !== undefined) return ownOcsp(ownAnswer, { certificate, issuer, at });
     const judge = (answer: OcspAnswer, nonce?: Uint8Array): CertificateStatus => ocspStatus(answer, { certificate, issuer, at, nonce });
     const suits = (answer: OcspAnswer): boolean => judge(answer).kind !== 'undetermined';
     const asked = { source: wanted.ocsp, named: certificate.ocspUrls, what: 'OCSP responder', signal };
     return firstGood(asked, async (url) => {
-      const ask = async (ending: AbortSignal): Promise<Got<OcspAnswer>> => {
+      const ask = async (ending: AbortSignal): Promise<Fetched<OcspAnswer>> => {
         const nonce = randomBytes(nonceBytes);
         const body = ocspRequest(certificate, issuer, nonce);
         const headers = { 'Content-Type': 'application/ocsp-request', Accept: 'application/ocsp-response' };
@@ -129,7 +137,7 @@ export class RevocationSources {
     });
   }
 
-  async #byCrl(question: RevocationQuestion): Promise<Judged> {
+  async #byCrl(question: RevocationQuestion): Promise<JudgedData> {
     const { certificate, issuer, otherIssuers = [], wanted, at, signal } = question;
     const issuers = [issuer, ...otherIssuers];
     const judge = (crl: Crl): CertificateStatus => crlStatus(crl, { certificate, issuers, at });
@@ -138,24 +146,25 @@ export class RevocationSources {
       try {
         const last = await this.#ownCrl(own, certificate.notBefore);
         const status = judge(last);
-        // What was on hold when the CRL was made may have been released since.
+        // A certificate that was on hold when the CRL was made may have been released since.
         const isOnHold = status.kind === 'revoked' && status.reason === reasonCode('CERTIFICATE_HOLD');
         const crl = isOnHold ? await this.#ownCrl(own, at) : last;
         return { status: judge(crl), data: crl.der };
       } catch (error) {
-        return { status: undetermined(`the authority's own CRL: ${messageOf(error)}`) };
+        return { status: undetermined(`the authority's own CRL: ${reasonOf(error)}`) };
       }
     }
-    // A caller may name the address where this service publishes: what is there has to be of now as well, and no older one is kept.
+    // A caller may give the URL at which this service itself publishes: that CRL must be current
+    // too, so an older cached one is not used.
     const published = own === undefined ? undefined : await this.#ownCrl(own, certificate.notBefore).catch(() => undefined);
     const named = certificate.distributionPoints.flatMap((name) => (name.kind === 'uri' ? [name.text] : []));
     return firstGood({ source: wanted.crl, named, what: 'CRL', signal }, async (url) => {
-      // One from before the certificate began says nothing about it: there may be a newer one by now.
+      // A CRL that predates the certificate says nothing about it; there may be a newer one.
       const suits = (crl: Crl): boolean => judge(crl).kind !== 'undetermined' && crl.thisUpdate >= certificate.notBefore;
-      const ask = async (ending: AbortSignal): Promise<Got<Crl>> => {
+      const ask = async (ending: AbortSignal): Promise<Fetched<Crl>> => {
         const { body } = await this.#http.fetch({ url, method: 'GET', answerMaxBytes: crlMaxBytes, signal: ending });
         const value = readCrl(derOf(body));
-        // Whoever is on the way can put another list here: what the issuer did not sign is of use to nobody, and the next one asks again.
+        // The connection is not trusted: a list that the issuer did not sign is not cached.
         const fault = crlFault(value, { issuers, at });
         if (fault !== undefined) throw new FetchFailed(fault);
         return { value, bytes: value.der.length, until: value.nextUpdate?.getTime() ?? at.getTime() };
@@ -166,7 +175,10 @@ export class RevocationSources {
     });
   }
 
-  /** The own CRL is the same bytes until the next one. @throws {Error} where there is none */
+  /**
+   * Returns the authority's own CRL, parsed once for each issue.
+   * @throws {Error} if there is none
+   */
   async #ownCrl(madeSince: NonNullable<OwnAuthority['crl']>, time: Date): Promise<Crl> {
     const der = await madeSince(time);
     const crl = this.#kept.ownCrls.get(der) ?? readCrl(der);
@@ -174,23 +186,26 @@ export class RevocationSources {
     return crl;
   }
 
-  /** What is the same data: from the same place, of the same issuers. What a caller's address gave decides nothing for other tenants. */
+  /**
+   * Returns the cache key: same URL and same issuers. Data from a URL given by a caller is kept
+   * apart for each tenant.
+   */
   #keyOf({ kind }: DataSource, { href }: URL, issuers: readonly PathCertificate[]): string {
     const identities = issuers.map(({ subjectName, subjectPublicKeyInfo }) => hashOf(subjectName.key, subjectPublicKeyInfo));
     return JSON.stringify([kind === 'CLIENT' ? { of: this.#tenant } : null, href, identities]);
   }
 }
 
-/** What the own authority says of a certificate. */
+/** Asks an authority of this service about a certificate. */
 async function ownOcsp(
   answerTo: NonNullable<OwnAuthority['ocspAnswer']>,
   question: Pick<RevocationQuestion, 'certificate' | 'issuer' | 'at'>,
-): Promise<Judged> {
+): Promise<JudgedData> {
   try {
     const answer = readOcspAnswer(await answerTo(ocspRequest(question.certificate, question.issuer, undefined)));
     return { status: ocspStatus(answer, question), data: answer.der };
   } catch (error) {
-    return { status: undetermined(`the authority's own OCSP responder: ${messageOf(error)}`) };
+    return { status: undetermined(`the authority's own OCSP responder: ${reasonOf(error)}`) };
   }
 }
 
@@ -202,7 +217,7 @@ function ocspEnd({ answers }: OcspAnswer, at: Date): number {
 function derOf(bytes: Uint8Array): Uint8Array {
   if (bytes[0] === 0x30) return bytes;
   const [, base64] = /-----BEGIN X509 CRL-----([A-Za-z0-9+/=\s]+)-----END X509 CRL-----/.exec(Buffer.from(bytes).toString('latin1')) ?? [];
-  if (base64 === undefined) throw new DerError('neither a CRL in DER nor one in PEM', 0);
+  if (base64 === undefined) throw new DerError('neither a DER CRL nor a PEM one', 0);
   return Buffer.from(base64, 'base64');
 }
 
@@ -210,8 +225,4 @@ function hashOf(...parts: readonly (string | Uint8Array)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(createHash('sha256').update(part).digest());
   return hash.digest('base64');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

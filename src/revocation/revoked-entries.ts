@@ -4,7 +4,7 @@ import { DerError, readAll, readElement, type DerElement } from '../asn1/reader.
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 import { readExtensions } from './crl-extensions.ts';
 
-/** One revoked certificate of a CRL (RFC 5280 §5.3). */
+/** One revoked certificate in a CRL (RFC 5280 §5.3). */
 export interface RevokedEntry {
   readonly revokedAt: Date;
   /** CRLReason; absent: unspecified. */
@@ -16,8 +16,8 @@ const certificateIssuer = '2.5.29.29';
 const rememberedMax = 1000;
 
 /**
- * The list of revoked certificates. It can have millions of entries: a look-up runs over the octets without taking them apart, and is remembered, since
- * the same certificates are asked for again and again.
+ * List of revoked certificates. It may have millions of entries: a lookup scans the octets without
+ * parsing them, and its result is cached, since the same certificates are looked up often.
  */
 export class RevokedEntries {
   readonly #content: Uint8Array;
@@ -27,7 +27,10 @@ export class RevokedEntries {
     this.#content = content;
   }
 
-  /** The entry of a serial number (content octets of its INTEGER). @throws {DerError} for an entry that is none, up to the one that is looked for */
+  /**
+   * Returns the entry of a serial number (content octets of its INTEGER).
+   * @throws {DerError} for a malformed entry before the one that is found
+   */
   find(serialNumber: Uint8Array): RevokedEntry | undefined {
     const key = Buffer.from(serialNumber).toString('latin1');
     if (this.#found.has(key)) return this.#found.get(key);
@@ -39,16 +42,19 @@ export class RevokedEntries {
   }
 }
 
-/** Where the entry begins. Short lengths, which nearly all are, are read in place: no object is made for an entry. */
+/**
+ * Returns the offset of the entry. Short lengths, by far the most common, are read in place,
+ * without allocating an object per entry.
+ */
 function offsetOf(content: Uint8Array, serialNumber: Uint8Array): number | undefined {
   const { length } = content;
   for (let offset = 0; offset < length;) {
-    if (content[offset] !== tagOf.sequence) throw new DerError('an entry that is no sequence', offset);
+    if (content[offset] !== tagOf.sequence) throw new DerError('entry is not a SEQUENCE', offset);
     const short = content[offset + 1] ?? 0xff;
     const long = short < 0x80 ? undefined : readElement(content, offset);
     const start = long?.contentStart ?? offset + 2;
     const end = long?.end ?? start + short;
-    if (end > length || end < start + 2) throw new DerError('an entry that is cut short', offset);
+    if (end > length || end < start + 2) throw new DerError('truncated entry', offset);
     if (isSerial(content, start, end, serialNumber)) return offset;
     offset = end;
   }
@@ -56,12 +62,12 @@ function offsetOf(content: Uint8Array, serialNumber: Uint8Array): number | undef
 }
 
 function isSerial(content: Uint8Array, start: number, end: number, serialNumber: Uint8Array): boolean {
-  if (content[start] !== tagOf.integer) throw new DerError('an entry without a serial number', start);
+  if (content[start] !== tagOf.integer) throw new DerError('entry without a serial number', start);
   const length = content[start + 1] ?? 0xff;
   if (length >= 0x80) return Buffer.compare(readElement(content.subarray(start, end)).content, serialNumber) === 0;
-  if (start + 2 + length > end) throw new DerError('an entry that is cut short', start);
+  if (start + 2 + length > end) throw new DerError('truncated entry', start);
   if (length !== serialNumber.length) return false;
-  // Serial numbers of one authority may begin alike; their ends differ.
+  // Serial numbers of one authority may share a prefix, so compare from the end.
   for (let index = length - 1; index >= 0; index -= 1) {
     if (content[start + 2 + index] !== serialNumber[index]) return false;
   }
@@ -75,7 +81,8 @@ function readEntry(element: DerElement): RevokedEntry {
   const extensions = fields.tag === tagOf.sequence ? readExtensions(fields.next()) : undefined;
   fields.end();
   const reason = extensions?.get(oids.crlReason)?.value;
-  // Whatever an extension says that is not understood, the certificate stands in the list. One of another issuer is in an indirect CRL alone.
-  if (extensions?.has(certificateIssuer) === true) throw new DerError('an entry of another issuer', element.start);
+  // Even with an unknown extension, the certificate is listed as revoked. Entries of other issuers
+  // occur only in indirect CRLs.
+  if (extensions?.has(certificateIssuer) === true) throw new DerError('entry of another issuer', element.start);
   return { revokedAt, reason: reason === undefined ? undefined : expectTag(readAll(reason), tagOf.enumerated).content[0] };
 }

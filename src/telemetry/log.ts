@@ -1,7 +1,7 @@
 import winston from 'winston';
 import { currentRequest } from './current-request.ts';
 
-/** What may be said to the log. Never a secret, a document or an OTP. */
+/** The log. Never pass it a secret, a document or an OTP. */
 export interface Logger {
   error(message: string, fields?: Record<string, unknown>): void;
   warn(message: string, fields?: Record<string, unknown>): void;
@@ -9,15 +9,17 @@ export interface Logger {
   debug(message: string, fields?: Record<string, unknown>): void;
 }
 
-/** Priorities of sd-daemon(3), which the journal takes from the start of a line. */
+/** Priorities of sd-daemon(3), which the journal reads from the start of a line. */
 const priorities: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
-/** A log that can be told to say more, or less. */
+/** A log whose level can be changed. */
 export interface LeveledLog extends Logger {
   setLevel(level: string): void;
 }
 
-/** JSON lines on standard output; under systemd with the priority in front. */
+/**
+ * Creates a log that writes JSON lines to standard output; under systemd with a priority prefix.
+ */
 export function createLog(level: string): LeveledLog {
   const underSystemd = process.env['JOURNAL_STREAM'] !== undefined;
   const { combine, timestamp, printf } = winston.format;
@@ -26,11 +28,17 @@ export function createLog(level: string): LeveledLog {
     return underSystemd ? `<${priorities[name] ?? 6}>${text}` : text;
   });
   const logger = winston.createLogger({ level, format: combine(timestamp(), line), transports: [new winston.transports.Console()] });
-  const say =
+  const write =
     (name: string) =>
     (message: string, fields: Record<string, unknown> = {}): void => {
-      // winston formats a line before it looks whether anybody wants it.
+      // winston formats a line before it checks the level.
       if (logger.isLevelEnabled(name)) logger.log({ ...currentRequest(), ...fields, level: name, message });
     };
-  return { error: say('error'), warn: say('warn'), info: say('info'), debug: say('debug'), setLevel: (name) => void (logger.level = name) };
+  return {
+    error: write('error'),
+    warn: write('warn'),
+    info: write('info'),
+    debug: write('debug'),
+    setLevel: (name) => void (logger.level = name),
+  };
 }

@@ -1,14 +1,18 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { durationBuckets } from './duration-buckets.ts';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { version } from './version.ts';
+
+/** Seconds, from 100 µs, doubling 15 times: for in-memory tokens as well as slow network HSMs. */
+export const durationBuckets: number[] = Array.from({ length: 16 }, (_, power) => 1e-4 * 2 ** power);
 
 const seconds = (milliseconds: number): number => milliseconds / 1000;
 
-/** What is measured of the token: how long requests wait for it apart from how long it works on them. */
+/** Metrics of the token; time waiting for it is separate from time spent working. */
 export interface TokenMetrics {
   served(operation: string, outcome: 'ok' | 'refused' | 'fault', waitedMs: number, tokenMs: number): void;
 }
 
-/** What is measured of the keys that are made ahead. */
+/** Metrics of the keys created in advance. */
 export interface KeyPoolMetrics {
   levelIs(type: string, keys: number): void;
   wanted(type: string, wasReady: boolean): void;
@@ -19,11 +23,11 @@ export interface TokenGauges {
   waiting(): number;
 }
 
-/** The metrics of one process, in a registry of its own, so that tests do not share theirs. */
+/** Metrics of one process, in their own registry, so that tests do not share one. */
 export class Metrics {
   readonly registry = new Registry();
 
-  /** The text that `/metrics` answers, and its media type. */
+  /** Returns the text for `/metrics` and its media type. */
   async exposition(): Promise<{ mediaType: string; text: string }> {
     return { mediaType: this.registry.contentType, text: await this.registry.metrics() };
   }
@@ -32,13 +36,13 @@ export class Metrics {
     const registers = [this.registry];
     const ready = new Gauge({
       name: 'signetd_key_pool_keys',
-      help: 'Keys that are made ahead and wait on the token, by type.',
+      help: 'Keys created in advance and ready on the token, by type.',
       labelNames: ['type'] as const,
       registers,
     });
     const wanted = new Counter({
       name: 'signetd_key_pool_wanted_total',
-      help: 'Keys that createCertificate wanted, by type, and whether one was ready (yes) or had to be made (no).',
+      help: 'Keys requested by createCertificate, by type, and whether one was ready (yes) or had to be created (no).',
       labelNames: ['type', 'ready'] as const,
       registers,
     });
@@ -57,7 +61,7 @@ export class Metrics {
     const labelNames = ['operation'] as const;
     const waited = new Histogram({
       name: 'signetd_token_queue_seconds',
-      help: 'Time from the request until its answer, without the time that the token worked on it.',
+      help: 'Time from a request to its response, excluding the time that the token worked on it.',
       labelNames,
       buckets: durationBuckets,
       registers,
@@ -71,7 +75,7 @@ export class Metrics {
     });
     const requests = new Counter({
       name: 'signetd_token_requests_total',
-      help: 'Requests that the token host answered, by outcome: ok, refused (wrong secret, rule of the host), fault (PKCS#11).',
+      help: 'Requests answered by the token host, by outcome: ok, refused (wrong secret, rule of the host), fault (PKCS#11).',
       labelNames: ['operation', 'outcome'] as const,
       registers,
     });
@@ -96,7 +100,7 @@ export class Metrics {
     });
     const waiting = new Gauge({
       name: 'signetd_token_waiting_requests',
-      help: 'Requests that wait for a thread of the token host.',
+      help: 'Requests waiting for a thread of the token host.',
       registers,
       collect() {
         this.set(gauges.waiting());
@@ -105,4 +109,68 @@ export class Metrics {
     ready.set(0);
     waiting.set(0);
   }
+}
+
+const resolutionMs = 10;
+
+/** Metrics of the process: version, memory, processor time and event loop delay. */
+export function processMetrics(registry: Registry): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'signetd_build_info',
+    help: '1, with the versions of signetd and its runtime.',
+    labelNames: ['version', 'node'] as const,
+    registers,
+  }).set({ version: version(), node: process.versions.node }, 1);
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
+  delay.enable();
+  gauge('signetd_event_loop_delay_seconds', 'Delay of timers since the last scrape, by quantile.', ['quantile'] as const, (set) => {
+    for (const percentile of [50, 99, 100]) {
+      // The measuring timer itself waits for the resolution.
+      const lateMs = delay.count === 0 ? 0 : Math.max(0, delay.percentile(percentile) / 1e6 - resolutionMs);
+      set({ quantile: String(percentile / 100) }, lateMs / 1000);
+    }
+    delay.reset();
+  });
+  gauge('process_resident_memory_bytes', 'Resident memory of the daemon.', [], (set) => {
+    set({}, process.memoryUsage.rss());
+  });
+  gauge('process_cpu_seconds_total', 'Processor time of the daemon, user and system.', [], (set) => {
+    const { user, system } = process.cpuUsage();
+    set({}, (user + system) / 1e6);
+  });
+  gauge('process_start_time_seconds', 'When the daemon started, in seconds since 1970 (UTC).', [], (set) => {
+    set({}, Math.round(Date.now() / 1000 - process.uptime()));
+  });
+
+  function gauge<L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    collect: (set: (labels: Partial<Record<L, string>>, value: number) => void) => void,
+  ): void {
+    const made = new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        collect((labels, value) => {
+          made.set(labels, value);
+        });
+      },
+    });
+  }
+}
+
+/** Keys that should have been destroyed but are still on the token. */
+export function leftKeyMetrics(registry: Registry, left: () => number): void {
+  const gauge = new Gauge({
+    name: 'signetd_token_keys_left',
+    help: 'Keys that the token should have destroyed but has not; their destruction is retried.',
+    registers: [registry],
+    collect() {
+      gauge.set(left());
+    },
+  });
 }

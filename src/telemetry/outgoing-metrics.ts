@@ -1,21 +1,30 @@
-import { Counter, type Registry } from 'prom-client';
+import { Counter, type Registry, Histogram } from 'prom-client';
 import type { Logger } from './log.ts';
 
-/** How a request to another server ended. `why` has no address but the host, and nothing of what was sent. */
+/**
+ * Result of a request to another server. `why` contains no URL beyond the host, and nothing of what
+ * was sent.
+ */
 export interface OutgoingEnd {
   readonly kind: 'time-stamp' | 'OCSP' | 'CRL';
   readonly host: string;
-  /** `abandoned`: nobody waits for it any more. */
+  /** `abandoned`: nobody waits for it any longer. */
   readonly outcome: 'answered' | 'failed' | 'abandoned';
   readonly why?: string;
 }
 
-/** Each host that fails is told so seldom. */
+/** Minimum time between two log lines about a failing host. */
 const silenceMs = 60_000;
-/** Callers and certificates name hosts: no more than these are told of within that time. */
+/**
+ * Maximum number of hosts logged within that time, since callers and certificates can name any
+ * host.
+ */
 const hostsMax = 100;
 
-/** Counts requests to other servers and tells of hosts that fail. Answers what is to be told of each request; `now` is of the monotonic clock. */
+/**
+ * Counts requests to other servers and logs failing hosts. Returns a function to be called for each
+ * request. `now` is a monotonic clock.
+ */
 export function outgoingMetrics(
   registry: Registry,
   log: Logger,
@@ -27,14 +36,46 @@ export function outgoingMetrics(
     labelNames: ['kind', 'outcome'] as const,
     registers: [registry],
   });
-  const toldMs = new Map<string, number>();
+  const loggedMs = new Map<string, number>();
   return ({ kind, host, outcome, why }) => {
     requests.inc({ kind, outcome });
     if (outcome !== 'failed') return;
     const nowMs = now();
-    for (const [one, sinceMs] of toldMs) if (nowMs - sinceMs >= silenceMs) toldMs.delete(one);
-    if (toldMs.has(host) || toldMs.size >= hostsMax) return;
-    toldMs.set(host, nowMs);
-    log.warn('another server did not answer as it should', { kind, host, reason: why });
+    for (const [one, sinceMs] of loggedMs) if (nowMs - sinceMs >= silenceMs) loggedMs.delete(one);
+    if (loggedMs.has(host) || loggedMs.size >= hostsMax) return;
+    loggedMs.set(host, nowMs);
+    log.warn('a request to another server failed', { kind, host, reason: why });
+  };
+}
+
+export interface MessageMetrics {
+  /** Records an attempt to pass a message to a gateway. */
+  asked(channel: 'sms' | 'email', accepted: boolean, tookMs: number): void;
+}
+
+/** From a response on the same machine to the longest configurable timeout. */
+const buckets = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300];
+
+/** Metrics of the gateways: messages accepted and refused, and response times. */
+export function messageMetrics(registry: Registry): MessageMetrics {
+  const registers = [registry];
+  const messages = new Counter({
+    name: 'signetd_messages_total',
+    help: 'Messages passed to a gateway, by channel and outcome: taken, refused (including timeouts).',
+    labelNames: ['channel', 'outcome'] as const,
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'signetd_message_seconds',
+    help: 'Time until a gateway answered or timed out.',
+    labelNames: ['channel'] as const,
+    buckets,
+    registers,
+  });
+  return {
+    asked(channel, accepted, tookMs) {
+      messages.inc({ channel, outcome: accepted ? 'taken' : 'refused' });
+      seconds.observe({ channel }, tookMs / 1000);
+    },
   };
 }

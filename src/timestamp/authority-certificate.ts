@@ -12,13 +12,14 @@ export interface AuthorityCertificateRequest {
   readonly subjectPublicKeyInfo: Uint8Array;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** Where its issuer publishes. */
+  /** URLs at which its issuer publishes. */
   readonly urls: PublicationUrls;
 }
 
 /**
- * The certificate of a time-stamp authority, in DER: its key signs, and its one purpose is time-stamping, marked critical (RFC 3161 §2.3, EN 319 422 §7).
- * Errors as of `issueAuthorityCertificate`.
+ * Issues the certificate of a time-stamp authority, in DER, for digitalSignature and with
+ * time-stamping as its only purpose, marked critical (RFC 3161 §2.3, EN 319 422 §7). Throws the
+ * same errors as `issueAuthorityCertificate`.
  */
 export async function createTimeStampCertificate(issuer: CertificateIssuer, request: AuthorityCertificateRequest): Promise<Uint8Array> {
   const { name, subjectPublicKeyInfo, notBefore, notAfter, urls } = request;
@@ -33,7 +34,7 @@ export async function createTimeStampCertificate(issuer: CertificateIssuer, requ
   return issueAuthorityCertificate(issuer, { subject: name, subjectPublicKeyInfo, extensions, notBefore, notAfter, serialNumber });
 }
 
-/** The same from now on, for so many years, and no longer than its issuer. */
+/** Does the same, valid from now on for a number of years, limited by the issuer's notAfter. */
 export async function certifyTimeStampKey(
   issuer: CertificateIssuer,
   { years, ...request }: Pick<AuthorityCertificateRequest, 'name' | 'subjectPublicKeyInfo' | 'urls'> & { readonly years: number },

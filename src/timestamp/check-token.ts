@@ -2,53 +2,60 @@ import { createHash } from 'node:crypto';
 import { bytesBetween, bytesInMemory } from '../asn1/byte-source.ts';
 import * as der from '../asn1/der.ts';
 import { oids } from '../asn1/object-identifiers.ts';
-import { DerError } from '../asn1/reader.ts';
+import { DerError, children, readAll, type DerElement } from '../asn1/reader.ts';
 import type { ValidPath } from '../x509/path/check-path.ts';
-import { PathFault } from '../x509/path/path-fault.ts';
-import { NoAnchor } from '../x509/path/find-path.ts';
+import { NoAnchor, PathFault } from '../x509/path/path-fault.ts';
 import { pathCertificate, type PathCertificate } from '../x509/path/path-certificate.ts';
 import { readCertificate } from '../x509/certificate.ts';
 import { readSignedData } from '../cms/read-signed-data.ts';
-import { attributeValues, readSignerInfo } from '../cms/read-signer-info.ts';
+import { attributeValues, readSignerInfo, type ReadSignerInfo } from '../cms/read-signer-info.ts';
 import { checkSignerInfo, names, SignatureBroken } from '../cms/verify-signer-info.ts';
 import { RequestRejected, type ImprintHash, type MessageImprint } from './request.ts';
-import { sha1In } from './sha1-in-token.ts';
 import { tokenPath, type TokenTrust } from './token-path.ts';
 import { readTstInfo, tstInfoType, type TstInfo } from './tst-info.ts';
+import { readHashIdentifier, readSignatureIdentifier } from '../x509/signature-identifier.ts';
 
-/** A token that is not what was asked for, or does not verify. The message is for callers. */
+/**
+ * Thrown for a token that does not match the request or does not verify. The message is for
+ * callers.
+ */
 export class TokenInvalid extends Error {}
 
-/** What a token must be. */
+/** Expectations for a token. */
 export interface ExpectedToken extends TokenTrust {
-  /** What was stamped: its digest, or what digests it by the hash of the token. */
+  /** The stamped data: its digest, or a function that digests it with the token's hash. */
   readonly imprint: MessageImprint | ((hash: ImprintHash) => Uint8Array);
-  /** Content octets of the INTEGER that was sent; a token without it, or with another one, is refused. */
+  /** Content octets of the INTEGER sent; a token with no nonce or another one is rejected. */
   readonly nonce?: Uint8Array | undefined;
   readonly policy?: string | undefined;
-  /** When it was asked for; absent: it may be of any time that has passed. */
+  /** Time of the request; absent: any time in the past is accepted. */
   readonly askedAt?: Date | undefined;
-  /** Whether it may rest on SHA-1. */
+  /** Whether SHA-1 is accepted. */
   readonly allowSha1?: boolean | undefined;
 }
 
-/** A token that holds. */
+/** A verified token. */
 export interface CheckedToken {
   readonly der: Uint8Array;
   readonly info: TstInfo;
   readonly path: ValidPath;
 }
 
-/** The time of a token may lie ahead of ours by so much, and, its accuracy aside, before it was asked for. */
+/** Tolerance for a token's time: ahead of our clock or, beyond its accuracy, before the request. */
 const toleranceMs = 300_000;
-/** SOG-IS, ETSI TS 119 312: shorter keys are of the past. */
+/** SOG-IS, ETSI TS 119 312: shorter keys are obsolete. */
 const modulusMinBits = 2048;
-/** A token has the chain of its signer, if that. To read a certificate takes up to half a millisecond. */
+/**
+ * A token contains at most the chain of its signer. Parsing a certificate takes up to half a
+ * millisecond.
+ */
 const certificatesMax = 50;
 
 /**
- * Checks a TimeStampToken in full (RFC 3161 §2.2 to §2.4, RFC 5816): imprint, nonce, policy, time, one signer, its certificate bound by ESS, its one
- * purpose, its chain at the time of the token, and the value. Revocation needs more than the token. @throws {TokenInvalid}
+ * Checks a TimeStampToken in full (RFC 3161 §2.2 to §2.4, RFC 5816): imprint, nonce, policy, time,
+ * single signer, certificate bound by ESS, key purpose, chain at the time of the token, and value.
+ * Revocation is checked elsewhere.
+ * @throws {TokenInvalid}
  */
 export function checkToken(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedToken {
   try {
@@ -57,12 +64,11 @@ export function checkToken(token: Uint8Array, expected: ExpectedToken, now: Date
     if (error instanceof TokenInvalid) throw error;
     if (error instanceof SignatureBroken) throw new TokenInvalid(`the time-stamp ${error.message}`, { cause: error });
     if (error instanceof PathFault) {
-      const remedy =
-        error instanceof NoAnchor ? '; timeStamps.anchors of the configuration must have its root, or a CA on the way to it' : '';
+      const remedy = error instanceof NoAnchor ? '; add its root, or a CA in its chain, to timeStamps.anchors in the configuration' : '';
       throw new TokenInvalid(`the certificate of the time-stamp authority: ${error.message}${remedy}`, { cause: error });
     }
     if (error instanceof DerError || error instanceof RequestRejected)
-      throw new TokenInvalid(`the time-stamp cannot be read: ${error.message}`, { cause: error });
+      throw new TokenInvalid(`the time-stamp cannot be parsed: ${error.message}`, { cause: error });
     throw error;
   }
 }
@@ -70,23 +76,23 @@ export function checkToken(token: Uint8Array, expected: ExpectedToken, now: Date
 function check(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedToken {
   const source = bytesInMemory(token);
   const data = readSignedData(source);
-  must(data.contentType === tstInfoType && data.content !== undefined, 'holds no TSTInfo');
+  must(data.contentType === tstInfoType && data.content !== undefined, 'contains no TSTInfo');
   const content = der.concat(...(data.content ?? []).map(({ start, end }) => bytesBetween(source, start, end)));
   const info = readTstInfo(content);
   checkInfo(info, expected, now);
   const [signerInfo, ...more] = data.signerInfos;
-  must(signerInfo !== undefined && more.length === 0, 'has not exactly one signer');
+  must(signerInfo !== undefined && more.length === 0, 'does not have exactly one signer');
   const signer = readSignerInfo(signerInfo ?? new Uint8Array());
-  must(hasCertificateReference(signer.signedAttributes), 'has no certificate bound to it');
+  must(hasCertificateReference(signer.signedAttributes), 'does not bind its signing certificate');
   must(data.certificates.length <= certificatesMax, `has more than ${certificatesMax} certificates`);
   const certificates = data.certificates.flatMap(readable);
   const own = certificates.find((one) => names(signer.signer, readCertificate(one.der)));
-  if (own === undefined) throw new TokenInvalid('the time-stamp does not hold the certificate of its signer');
-  if (own.publicKey === undefined) throw new TokenInvalid("the key of the time-stamp's signer cannot be used");
+  if (own === undefined) throw new TokenInvalid("the time-stamp does not contain its signer's certificate");
+  if (own.publicKey === undefined) throw new TokenInvalid("the key of the time-stamp's signer is not supported");
   const digestBy = (hash: string): Buffer => createHash(hash).update(content).digest();
   checkSignerInfo(signer, { contentType: tstInfoType, digestBy }, readCertificate(own.der), own.publicKey);
-  must(isForTimeStamping(own), 'is signed with a key whose one purpose is not time-stamping, marked critical');
-  must(info.time >= own.notBefore && info.time <= own.notAfter, "has a time outside of the validity of its signer's certificate");
+  must(isForTimeStamping(own), 'is signed by a certificate without time-stamping as its only key purpose, marked critical');
+  must(info.time >= own.notBefore && info.time <= own.notAfter, "has a time outside the validity period of its signer's certificate");
   const others = certificates.filter((one) => one !== own);
   const path = tokenPath(own, others, expected, info.time);
   checkStrength({ info, signer, path: path.path }, own, expected);
@@ -95,26 +101,27 @@ function check(token: Uint8Array, expected: ExpectedToken, now: Date): CheckedTo
 
 function checkStrength(parts: Parameters<typeof sha1In>[0], { publicKey }: PathCertificate, { allowSha1 }: ExpectedToken): void {
   const weak = allowSha1 === true ? undefined : sha1In(parts);
-  must(weak === undefined, `rests on SHA-1: ${weak ?? ''}`);
+  must(weak === undefined, `depends on SHA-1: ${weak ?? ''}`);
   const bits = publicKey?.asymmetricKeyDetails?.modulusLength ?? modulusMinBits;
   must(bits >= modulusMinBits, `is signed with an RSA key of ${bits} bits`);
 }
 
 function checkInfo(info: TstInfo, { imprint, nonce, policy, askedAt }: ExpectedToken, now: Date): void {
   const wanted = typeof imprint === 'function' ? { hash: info.imprint.hash, value: imprint(info.imprint.hash) } : imprint;
-  must(info.imprint.hash === wanted.hash && same(info.imprint.value, wanted.value), 'is of something else');
-  must(nonce === undefined || (info.nonce !== undefined && same(info.nonce, nonce)), 'has another nonce than was sent');
-  must(policy === undefined || info.policy === policy, `has the policy ${info.policy}, which was not asked for`);
+  must(info.imprint.hash === wanted.hash && same(info.imprint.value, wanted.value), 'is for other data');
+  must(nonce === undefined || (info.nonce !== undefined && same(info.nonce, nonce)), 'does not have the nonce that was sent');
+  must(policy === undefined || info.policy === policy, `has the policy ${info.policy}, which was not requested`);
   must(info.time.getTime() <= now.getTime() + toleranceMs, 'has a time in the future');
   const { seconds = 0, milliseconds = 0 } = info.accuracy ?? {};
   const latestMs = info.time.getTime() + 1000 * seconds + milliseconds;
-  must(
-    askedAt === undefined || latestMs >= askedAt.getTime() - toleranceMs,
-    `has a time before it was asked for, ${info.time.toISOString()}`,
-  );
+  must(askedAt === undefined || latestMs >= askedAt.getTime() - toleranceMs, `has a time before the request, ${info.time.toISOString()}`);
 }
 
-/** ESS (RFC 5035 §5.4): signing-certificate-v2, or the old attribute with SHA-1. Every token has one of them (RFC 3161 §2.4.2); it is compared with the signer's below. */
+/**
+ * Whether an ESS attribute is present (RFC 5035 §5.4): signing-certificate-v2, or the old one with
+ * SHA-1. Every token must have one (RFC 3161 §2.4.2); `checkSignerInfo` compares it with the
+ * signer's certificate.
+ */
 function hasCertificateReference(attributes: Uint8Array | undefined): boolean {
   return (
     attributes !== undefined &&
@@ -122,7 +129,7 @@ function hasCertificateReference(attributes: Uint8Array | undefined): boolean {
   );
 }
 
-/** RFC 3161 §2.3: the extension is critical, and time-stamping stands in it alone. */
+/** Whether the extended key usage is critical and names only time-stamping (RFC 3161 §2.3). */
 export function isForTimeStamping({ extendedKeyUsage, keyUsage, isCa }: PathCertificate): boolean {
   const purposes = extendedKeyUsage?.purposes;
   const hasOne = extendedKeyUsage?.critical === true && purposes?.size === 1 && purposes.has(oids.timeStamping);
@@ -144,4 +151,30 @@ function same(left: Uint8Array, right: Uint8Array): boolean {
 
 function must(holds: boolean, otherwise: string): void {
   if (!holds) throw new TokenInvalid(`the time-stamp ${otherwise}`);
+}
+
+/** The parts of a token that determine its strength. */
+interface TokenParts {
+  readonly info: TstInfo;
+  readonly signer: ReadSignerInfo;
+  /** Below the trust anchor, whose own signature is irrelevant. */
+  readonly path: readonly PathCertificate[];
+}
+
+/**
+ * Returns the part of a token that depends on SHA-1, in words, or undefined. Collisions are
+ * practical (RFC 6194), and validators reject such time-stamps. The attribute that binds the
+ * certificate does not count: it only needs second-preimage resistance, and signing-certificate
+ * (RFC 3161 §2.4.1) supports no other hash.
+ * @throws {DerError}
+ */
+export function sha1In({ info, signer, path }: TokenParts): string | undefined {
+  if (info.imprint.hash === 'sha1') return 'its message imprint';
+  if (readHashIdentifier(signer.digestAlgorithm) === 'sha1' || isSha1Signature(signer.signatureAlgorithm)) return 'its signature';
+  return path.some((one) => isSha1Signature(children(readAll(one.der))[1])) ? 'a certificate of its authority' : undefined;
+}
+
+function isSha1Signature(identifier: DerElement | undefined): boolean {
+  const read = identifier === undefined ? undefined : readSignatureIdentifier(identifier);
+  return read !== undefined && 'hash' in read && read.hash === 'sha1';
 }

@@ -1,12 +1,14 @@
 import { native } from '../service/native.ts';
 import type { AuthorityClock } from './time-stamp-authority.ts';
 
-/** Asking the kernel costs little, but not for every token. */
+/** How often the kernel is asked; once per token would be too expensive. */
 const askEveryMs = 1000;
 
 /**
- * The machine's clock. `errorMaxMilliseconds`: the authority stops where the kernel says that nothing synchronises the clock (chrony, systemd-timesyncd
- * and ntpd tell it by adjtimex), or that it may be further off; absent: nobody asks. `changed` is told of each fault that comes, goes, or is another one.
+ * Returns the machine's clock. With `errorMaxMilliseconds`, the authority stops if the kernel
+ * reports that the clock is not synchronised (chrony, systemd-timesyncd and ntpd set this through
+ * adjtimex), or that its error may be larger; absent: not checked. `changed` is called when a fault
+ * appears, disappears or changes.
  */
 export function kernelClock(
   errorMaxMilliseconds: number | undefined,
@@ -34,7 +36,7 @@ function faultNow(errorMaxMilliseconds: number): string | undefined {
   try {
     return faultOf(native().clockErrorMicroseconds(), errorMaxMilliseconds);
   } catch {
-    return 'the kernel does not say whether the clock is synchronised';
+    return 'the kernel does not report whether the clock is synchronised';
   }
 }
 

@@ -10,25 +10,31 @@ import type { TokenSigner } from './token-writer.ts';
 
 export interface SignerFiles {
   readonly certificate: string;
-  /** The certificates above it, the root last. */
+  /** Certificates above it, the root last. */
   readonly chain: readonly string[];
 }
 
-/** Certificate and chain of a time-stamp authority in DER. @throws {Error} where nobody could verify a token under them */
+/**
+ * Reads certificate and chain of a time-stamp authority, in DER.
+ * @throws {Error} if tokens could not be verified with them
+ */
 export function readTimeStampChain(files: SignerFiles): Uint8Array[] {
   const chain = readChain(files).map(({ raw }) => new Uint8Array(raw));
   checkChain(chain.map(pathCertificate));
   return chain;
 }
 
-/** The signer that the configuration names, its key on the token. @throws {Error} as `readTimeStampChain` */
+/**
+ * Returns the configured signer, with its key on the token. Throws the same errors as
+ * `readTimeStampChain`.
+ */
 export function loadTimeStampSigner(
   token: Pick<Token, 'signAsService'>,
   { keyId, ...files }: SignerFiles & { readonly keyId: string },
 ): TokenSigner {
   const chain = readTimeStampChain(files);
   const [own] = chain;
-  if (own === undefined) throw new Error('a time-stamp authority has a certificate');
+  if (own === undefined) throw new Error('a time-stamp authority without a certificate');
   const certificate = readCertificate(own);
   const { algorithm, sign } = tokenSigner(token, parseKeyId(keyId), certificate.subjectPublicKeyInfo);
   return { certificate, chain, algorithm, sign };
@@ -39,8 +45,8 @@ function checkChain(chain: readonly PathCertificate[]): void {
   if (own === undefined || root === undefined || own === root || !root.isSignedBy(root))
     throw new Error('the chain does not end with a self-signed certificate');
   // RFC 3161 §2.3.
-  if (!isForTimeStamping(own)) throw new Error('the one purpose of its key is not time-stamping (extendedKeyUsage), marked critical');
-  // When all of them were valid: whether they are so now, is asked for each token.
+  if (!isForTimeStamping(own)) throw new Error('extendedKeyUsage must be critical and contain only time-stamping');
+  // At a time when all of them were valid; whether they are valid now is checked for each token.
   const at = new Date(Math.max(...chain.map(({ notBefore }) => notBefore.getTime())));
   findPath(own, { anchors: [root], intermediates: chain.slice(1, -1) }, { at, purpose: oids.timeStamping });
 }

@@ -2,7 +2,10 @@ import * as der from '../asn1/der.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 
-/** Hashes of message imprints, with their identifiers and lengths. SHA-1 is read, so that it can be refused by its name. */
+/**
+ * Hashes of message imprints, with OID and length. SHA-1 is recognised so that messages can name
+ * it.
+ */
 export const imprintHashes = {
   sha1: { oid: '1.3.14.3.2.26', bytes: 20 },
   sha256: { oid: '2.16.840.1.101.3.4.2.1', bytes: 32 },
@@ -11,13 +14,13 @@ export const imprintHashes = {
 } as const;
 export type ImprintHash = keyof typeof imprintHashes;
 
-/** What is time-stamped (RFC 3161 §2.4.1). */
+/** Message imprint: the data to be time-stamped (RFC 3161 §2.4.1). */
 export interface MessageImprint {
   readonly hash: ImprintHash;
   readonly value: Uint8Array;
 }
 
-/** PKIFailureInfo (RFC 3161 §2.4.2) by its bits. */
+/** Bits of PKIFailureInfo (RFC 3161 §2.4.2). */
 export const failureBits = {
   badAlg: 0,
   badRequest: 2,
@@ -30,7 +33,7 @@ export const failureBits = {
 } as const;
 export type Failure = keyof typeof failureBits;
 
-/** A request that gets a rejection. The message is for whoever asked. */
+/** Thrown for a request to be rejected. The message is for the client. */
 export class RequestRejected extends Error {
   readonly failure: Failure;
 
@@ -42,7 +45,7 @@ export class RequestRejected extends Error {
 
 /** TimeStampReq (RFC 3161 §2.4.1). */
 export interface TimeStampRequest {
-  /** DER of the MessageImprint: the token repeats it byte for byte. */
+  /** DER of the MessageImprint, which the token repeats unchanged. */
   readonly imprintDer: Uint8Array;
   readonly imprint: MessageImprint;
   /** Dotted text. */
@@ -53,12 +56,12 @@ export interface TimeStampRequest {
 }
 
 const tagOf = { boolean: 0x01, integer: 0x02, octetString: 0x04, oid: 0x06, sequence: 0x30, extensions: 0xa0 } as const;
-/** Octets of a request; a usual one has less than 200. */
+/** Maximum size of a request; a usual one has less than 200 octets. */
 export const timeStampRequestMaxBytes = 8192;
-/** Nobody needs more: RFC 5816 clients send 8 to 20 octets. */
+/** Clients send 8 to 20 octets. */
 const nonceMaxBytes = 64;
 
-/** @throws {RequestRejected} with the failure that RFC 3161 §2.4.2 has for it */
+/** @throws {RequestRejected} with the failure code of RFC 3161 §2.4.2 */
 export function readTimeStampRequest(bytes: Uint8Array): TimeStampRequest {
   try {
     return read(bytes);
@@ -76,14 +79,14 @@ function read(bytes: Uint8Array): TimeStampRequest {
   const policy = fields.tag === tagOf.oid ? readObjectIdentifier(fields.next()) : undefined;
   const nonce = fields.tag === tagOf.integer ? readNonce(fields.next()) : undefined;
   const certificateWanted = fields.tag === tagOf.boolean && readBoolean(fields.next());
-  if (fields.tag === tagOf.extensions) throw new RequestRejected('unacceptedExtension', 'no extension is understood');
+  if (fields.tag === tagOf.extensions) throw new RequestRejected('unacceptedExtension', 'extensions are not supported');
   fields.end();
   return { imprintDer: imprint.raw, imprint: readImprint(imprint), policy, nonce, certificateWanted };
 }
 
 function readNonce({ content }: DerElement): Uint8Array {
   if (content.length === 0 || content.length > nonceMaxBytes)
-    throw new RequestRejected('badRequest', `a nonce has 1 to ${nonceMaxBytes} octets`);
+    throw new RequestRejected('badRequest', `the nonce must have 1 to ${nonceMaxBytes} octets`);
   return content;
 }
 
@@ -92,7 +95,7 @@ function readBoolean({ content, start }: DerElement): boolean {
   return content[0] !== 0;
 }
 
-/** @throws {RequestRejected} for a hash that is not known, or a value of another length than its own; {DerError} */
+/** @throws {RequestRejected} for an unknown hash, or a value of the wrong length; {DerError} */
 export function readImprint(element: DerElement): MessageImprint {
   const fields = new SequenceFields(expectTag(element, tagOf.sequence));
   const [oid, parameters, ...more] = children(fields.next(tagOf.sequence));
@@ -101,9 +104,9 @@ export function readImprint(element: DerElement): MessageImprint {
   const hash = oid === undefined ? undefined : hashOf(readObjectIdentifier(oid));
   const isPlain = parameters === undefined || (parameters.tag === 0x05 && parameters.content.length === 0);
   if (hash === undefined || more.length > 0 || !isPlain)
-    throw new RequestRejected('badAlg', 'the hash of the message imprint is not one of SHA-256, SHA-384, SHA-512');
+    throw new RequestRejected('badAlg', 'unsupported hash in the message imprint; supported: SHA-256, SHA-384, SHA-512');
   if (value.length !== imprintHashes[hash].bytes)
-    throw new RequestRejected('badDataFormat', `a message imprint of ${hash} has ${imprintHashes[hash].bytes} octets`);
+    throw new RequestRejected('badDataFormat', `a message imprint with ${hash} must have ${imprintHashes[hash].bytes} octets`);
   return { hash, value };
 }
 
@@ -112,12 +115,15 @@ function hashOf(oid: string): ImprintHash | undefined {
   return undefined;
 }
 
-/** MessageImprint in DER; no parameters (RFC 5754 §2). */
+/** Returns a MessageImprint in DER, without parameters (RFC 5754 §2). */
 export function imprintDer({ hash, value }: MessageImprint): Uint8Array {
   return der.sequence(der.sequence(der.oid(imprintHashes[hash].oid)), der.octetString(value));
 }
 
-/** A TimeStampReq that asks for the certificate of the authority. `nonce`: octets of an unsigned number. */
+/**
+ * Returns a TimeStampReq that requests the authority's certificate. `nonce`: octets of an unsigned
+ * number.
+ */
 export function timeStampRequest(
   imprint: MessageImprint,
   { policy, nonce }: { readonly policy?: string | undefined; readonly nonce?: Uint8Array | undefined },

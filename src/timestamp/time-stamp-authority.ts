@@ -14,35 +14,44 @@ export interface AuthorityRules {
   readonly ordering: boolean;
 }
 
-/** The clock that tokens tell. */
+/** Clock for the time in tokens. */
 export interface AuthorityClock {
   now(): Date;
-  /** Why it cannot be relied on; undefined where it can. */
+  /** Returns why it cannot be relied on, or undefined if it can. */
   fault(): string | undefined;
 }
 
-/** How a request ended. */
+/** Outcome of a request. */
 export type TimeStampOutcome = 'granted' | Failure;
 
-/** The latest time that a token told, milliseconds since epoch. It outlives an authority that a reload replaces. */
+/**
+ * Latest time in a token, milliseconds since epoch. It survives a reload, which replaces the
+ * authority.
+ */
 export interface LatestTime {
   ms: number;
 }
 
-/** Bounds the signatures of those who ask: begins the work in its turn, or throws. */
+/** Limits signatures for external clients: runs the work in turn, or throws. */
 export type Within = <T>(work: () => Promise<T>) => Promise<T>;
 
 interface AuthorityOptions {
   readonly latest?: LatestTime;
-  /** Told how each request ended. */
+  /** Called with the outcome of each request. */
   readonly answered?: (outcome: TimeStampOutcome) => void;
 }
 
 const atOnce: Within = async (work) => work();
 
-/** The time goes back by no more than this, or tokens stop: a jump of the clock must not give an older time to a younger document. */
+/**
+ * If the clock goes back by more than this, no tokens are issued: a newer document must not get an
+ * older time.
+ */
 const backwardsMaxMs = 1000;
-/** With ordering, tokens may be ahead of the clock by no more than this, whatever their accuracy: a service that starts again is late by no more. */
+/**
+ * With ordering, a token's time may be ahead of the clock by at most this, whatever its accuracy,
+ * so that a restarted service falls back by no more.
+ */
 export const aheadMaxMs = 1000;
 const serialNumberBytes = 16;
 
@@ -72,8 +81,9 @@ export class TimeStampAuthority {
   }
 
   /**
-   * TimeStampResp in DER: a token, or a rejection that says why. What is rejected for what it asks is not counted by `within`.
-   * @throws {Error} where the token cannot sign, or what `within` throws
+   * Returns a TimeStampResp in DER: a token, or a rejection with the reason. An invalid request is
+   * rejected before `within`.
+   * @throws {Error} if the token cannot sign, or what `within` throws
    */
   async respond(request: Uint8Array, within: Within = atOnce): Promise<Uint8Array> {
     try {
@@ -87,25 +97,29 @@ export class TimeStampAuthority {
     }
   }
 
-  /** A TimeStampToken in DER. @throws {RequestRejected} */
+  /** Returns a TimeStampToken in DER. @throws {RequestRejected} */
   async stamp(request: TimeStampRequest, within: Within = atOnce): Promise<Uint8Array> {
     const { imprint, policy = this.#rules.policy } = request;
     this.checkOffered(imprint.hash, policy);
     return within(async () => this.#token(request, policy));
   }
 
-  /** Whether it stamps such imprints under such a policy. @throws {RequestRejected} badAlg, unacceptedPolicy */
+  /**
+   * Checks that the hash and the policy are supported.
+   * @throws {RequestRejected} badAlg, unacceptedPolicy
+   */
   checkOffered(hash: ImprintHash, policy = this.#rules.policy): void {
     const { hashes, otherPolicies } = this.#rules;
-    if (!hashes.has(hash)) throw new RequestRejected('badAlg', `imprints of ${hash} are not stamped; offered: ${[...hashes].join(', ')}`);
+    if (!hashes.has(hash))
+      throw new RequestRejected('badAlg', `imprints with ${hash} are not accepted; supported: ${[...hashes].join(', ')}`);
     if (policy !== this.#rules.policy && !otherPolicies.includes(policy))
       throw new RequestRejected(
         'unacceptedPolicy',
-        `the policy ${policy} is not offered; offered: ${[this.#rules.policy, ...otherPolicies].join(', ')}`,
+        `the policy ${policy} is not supported; supported: ${[this.#rules.policy, ...otherPolicies].join(', ')}`,
       );
   }
 
-  /** Why it gives no tokens now; undefined where it does. */
+  /** Returns why no tokens are issued now, or undefined if they are. */
   fault(): string | undefined {
     const fault = this.#clock.fault();
     if (fault !== undefined) return fault;
@@ -119,7 +133,7 @@ export class TimeStampAuthority {
     const { accuracy, ordering } = this.#rules;
     const time = this.#time();
     const { certificate } = this.#signer;
-    // 128 random bits, positive: no two tokens of the authority have one number, whatever crashed in between.
+    // 128 random bits, positive: unique among the authority's tokens, even after a crash.
     const serialNumber = Buffer.concat([Buffer.of(1), randomBytes(serialNumberBytes)]);
     const tstInfo = tstInfoDer({ policy, imprintDer, serialNumber, time, accuracy, ordering, nonce, authorityName: certificate.subject });
     return timeStampToken(this.#signer, tstInfo, { withCertificates: certificateWanted });
@@ -133,11 +147,11 @@ export class TimeStampAuthority {
       this.#latest.ms = Math.max(now.getTime(), this.#latest.ms);
       return now;
     }
-    // A later token has a later time (RFC 3161 §2.4.2), and one that is true within the accuracy.
+    // A later token has a later time (RFC 3161 §2.4.2) that is still correct within the accuracy.
     const { seconds, milliseconds } = this.#rules.accuracy;
     const nextMs = Math.max(now.getTime(), this.#latest.ms + 1);
     if (nextMs - now.getTime() > Math.min(1000 * seconds + milliseconds, aheadMaxMs))
-      throw new RequestRejected('timeNotAvailable', 'more tokens than can be put in order');
+      throw new RequestRejected('timeNotAvailable', 'too many tokens to be ordered within the accuracy');
     this.#latest.ms = nextMs;
     return new Date(nextMs);
   }

@@ -9,29 +9,29 @@ import { timeStampRequest, type MessageImprint } from './request.ts';
 import { readTimeStampResponse } from './response.ts';
 import type { TimeStampAuthority } from './time-stamp-authority.ts';
 
-/** An authority to ask: at an address, or the service's own without HTTP. */
+/** An authority to ask: at a URL, or this service's own without HTTP. */
 export type AuthorityAddress = URL | TimeStampAuthority;
 
-/** How time-stamps are to be had (contract §5, formats.md: Time-stamps). */
+/** Options for obtaining time-stamps (contract §5, formats.md: Time-stamps). */
 export interface TimeStampOrder {
   readonly authorities: readonly AuthorityAddress[];
   readonly policy?: string | undefined;
   readonly nonce: boolean;
   /** `user:password` for HTTP Basic. */
   readonly credentials?: string | undefined;
-  /** Attempts over the list of authorities; absent: one. */
+  /** Attempts to go through the list of authorities; absent: one. */
   readonly recovery?: { readonly intervalSeconds: number; readonly maxAttempts: number } | undefined;
-  /** Ends it: no further attempt begins, and the one that runs fails. */
+  /** Aborts the current attempt and prevents further ones. */
   readonly signal?: AbortSignal | undefined;
   readonly trust: Pick<ExpectedToken, 'anchors' | 'anyRoot' | 'intermediates' | 'allowSha1'>;
 }
 
 const answerMaxBytes = 256 * 1024;
 const nonceBytes = 16;
-/** Between two walks over the list, whatever the interval: a server that fails is not flooded. */
+/** Minimum pause between two attempts, so that a failing server is not flooded. */
 const pauseMinSeconds = 0.25;
 
-/** Gets time-stamp tokens and checks each in full. */
+/** Obtains time-stamp tokens and checks each in full. */
 export class TimeStampClient {
   readonly #http: OutgoingHttp;
 
@@ -40,8 +40,10 @@ export class TimeStampClient {
   }
 
   /**
-   * A token over an imprint. An attempt is one walk over the list; the last failure decides the code.
-   * @throws {Refusal} TIMESTAMP_UNAVAILABLE where no authority answered with a token, TIMESTAMP_INVALID where one came that does not hold
+   * Returns a token over an imprint. Each attempt goes through the list once; the last failure
+   * determines the code.
+   * @throws {Refusal} TIMESTAMP_UNAVAILABLE if no authority returned a token, TIMESTAMP_INVALID if
+   * a token is invalid
    */
   async stamp(imprint: MessageImprint, order: TimeStampOrder): Promise<CheckedToken> {
     const { maxAttempts = 1, intervalSeconds = 0 } = order.recovery ?? {};
@@ -49,8 +51,7 @@ export class TimeStampClient {
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       if (attempt > 1) await pause(Math.max(intervalSeconds, pauseMinSeconds), order.signal);
       for (const authority of order.authorities) {
-        if (order.signal?.aborted === true)
-          throw last ?? new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'the time of the request is over' });
+        if (order.signal?.aborted === true) throw last ?? new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'the request timed out' });
         try {
           return await this.#ask(authority, imprint, order);
         } catch (error) {
@@ -58,7 +59,7 @@ export class TimeStampClient {
         }
       }
     }
-    throw last ?? new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'no time-stamp authority is named' });
+    throw last ?? new Refusal('TIMESTAMP_UNAVAILABLE', { message: 'no time-stamp authority is given' });
   }
 
   async #ask(
@@ -66,7 +67,7 @@ export class TimeStampClient {
     imprint: MessageImprint,
     { policy, nonce, credentials, trust, signal }: TimeStampOrder,
   ): Promise<CheckedToken> {
-    // Positive and of full length, so that what is sent is what comes back.
+    // Positive and of full length, so that it comes back unchanged.
     const number = nonce ? Buffer.concat([Buffer.of(1), randomBytes(nonceBytes)]) : undefined;
     const request = timeStampRequest(imprint, { policy, nonce: number });
     const askedAt = new Date();
@@ -85,7 +86,7 @@ export class TimeStampClient {
   }
 }
 
-/** Until the next attempt, or the end of all of them. */
+/** Waits until the next attempt or until the signal aborts. */
 async function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
   try {
     await delay(seconds * 1000, undefined, signal === undefined ? {} : { signal });
@@ -94,16 +95,16 @@ async function pause(seconds: number, signal: AbortSignal | undefined): Promise<
   }
 }
 
-/** The authority answered, and gave no token (PKIStatus): it counts as no answer. */
+/** The authority responded without a token (PKIStatus), which counts as unavailable. */
 class Refused extends Error {}
 
-/** What is told of a failure. @throws what is a defect */
+/** Converts an expected error to a refusal. @throws any other error */
 function refusalOf(error: unknown, authority: AuthorityAddress): Refusal {
   const name = authority instanceof URL ? `${authority.host}: ` : '';
   if (error instanceof FetchFailed || error instanceof Refused)
     return new Refusal('TIMESTAMP_UNAVAILABLE', { message: `${name}${error.message}` });
   if (error instanceof TokenInvalid) return new Refusal('TIMESTAMP_INVALID', { message: `${name}${error.message}` });
   if (error instanceof DerError)
-    return new Refusal('TIMESTAMP_INVALID', { message: `${name}the answer is no time-stamp: ${error.message}` });
+    return new Refusal('TIMESTAMP_INVALID', { message: `${name}the response is not a time-stamp: ${error.message}` });
   throw error;
 }

@@ -1,21 +1,25 @@
 import { oids } from '../asn1/object-identifiers.ts';
 import type { ValidPath } from '../x509/path/check-path.ts';
-import { PathFault } from '../x509/path/path-fault.ts';
-import { Effort, TooMuchEffort } from '../x509/path/effort.ts';
+import { PathFault, TooMuchEffort } from '../x509/path/path-fault.ts';
+import { Effort } from '../x509/path/effort.ts';
 import { findPath, type PathMaterial } from '../x509/path/find-path.ts';
 import type { PathCertificate } from '../x509/path/path-certificate.ts';
 
-/** Where chains of time-stamp authorities may lead to. */
+/** Trust in chains of time-stamp authorities. */
 export interface TokenTrust {
   readonly anchors: readonly PathCertificate[];
-  /** Who gave the address of the authority vouches for it: where no anchor is reached, the last certificate that is known of the chain counts as one. */
+  /**
+   * If no anchor is reached, the last known certificate of the chain counts as one, since whoever
+   * gave the authority's URL vouches for it.
+   */
   readonly anyRoot?: boolean | undefined;
   /** Further CA certificates. */
   readonly intermediates?: readonly PathCertificate[] | undefined;
 }
 
 /**
- * The valid path to the certificate of a token's signer, at the time of the token. `beside`: the other certificates of the token.
+ * Returns the valid path to the certificate of a token's signer, at the time of the token.
+ * `beside`: the token's other certificates.
  * @throws {PathFault}
  */
 export function tokenPath(own: PathCertificate, beside: readonly PathCertificate[], trust: TokenTrust, time: Date): ValidPath {
@@ -32,7 +36,10 @@ export function tokenPath(own: PathCertificate, beside: readonly PathCertificate
   }
 }
 
-/** Authorities of which no issuer is known, roots among them. Tokens leave out roots as a rule (EN 319 422), and often all but the signer's certificate. */
+/**
+ * Returns authorities without a known issuer, and roots. Tokens usually omit the root (EN 319 422),
+ * and often everything but the signer's certificate.
+ */
 function topsOf(
   own: PathCertificate,
   { anchors, intermediates }: PathMaterial,

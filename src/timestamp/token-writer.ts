@@ -7,19 +7,19 @@ import type { Certificate } from '../x509/certificate.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { tstInfoType } from './tst-info.ts';
 
-/** Who signs tokens: a certificate with its chain, and the private key behind a function. */
+/** Signer of tokens: certificate, chain, and a function that uses the private key. */
 export interface TokenSigner {
   readonly certificate: Certificate;
-  /** DER, from its own certificate upwards. */
+  /** In DER, from its own certificate upwards. */
   readonly chain: readonly Uint8Array[];
   readonly algorithm: SignatureAlgorithm;
-  /** The value over bytes, which it hashes; ECDSA in DER. */
+  /** Hashes and signs bytes. Returns the value; ECDSA in DER. */
   sign(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
 /**
- * TimeStampToken (RFC 3161 §2.4.2): SignedData over TSTInfo with the attributes that RFC 3161 and RFC 5816 want. `withCertificates`: certReq, the chain
- * without its root.
+ * Returns a TimeStampToken (RFC 3161 §2.4.2): SignedData over TSTInfo with the attributes that RFC
+ * 3161 and RFC 5816 require. `withCertificates` (certReq) includes the chain without its root.
  */
 export async function timeStampToken(
   signer: TokenSigner,
@@ -58,14 +58,17 @@ function attribute(type: string, value: Uint8Array): Uint8Array {
   return der.sequence(der.oid(type), der.set(value));
 }
 
-/** SigningCertificateV2 (RFC 5035 §3, RFC 5816 §2.2.1) with SHA-256, which is the default and left out. */
+/**
+ * Returns SigningCertificateV2 (RFC 5035 §3, RFC 5816 §2.2.1) with SHA-256, which as the default is
+ * omitted.
+ */
 function certificateReference(certificate: Certificate): Uint8Array {
   const digest = createHash('sha256').update(certificate.der).digest();
   const issuerSerial = der.sequence(der.sequence(der.explicit(4, certificate.issuer)), der.tagged(0x02, certificate.serialNumber));
   return der.sequence(der.sequence(der.sequence(der.octetString(digest), issuerSerial)));
 }
 
-/** The content octets of one DER element: an IMPLICIT tag takes the place of its own. */
+/** Returns the content octets of a DER element, for use with an IMPLICIT tag. */
 function contentOf(element: Uint8Array): Uint8Array {
   const first = element[1] ?? 0;
   return element.subarray(first < 0x80 ? 2 : 2 + (first & 0x7f));

@@ -6,7 +6,7 @@ import { readImprint, type MessageImprint } from './request.ts';
 /** id-ct-TSTInfo (RFC 3161 §2.4.2). */
 export const tstInfoType = '1.2.840.113549.1.9.16.1.4';
 
-/** How far the time of a token may be off (RFC 3161 §2.4.2, Accuracy). */
+/** Accuracy of a token's time (RFC 3161 §2.4.2). */
 export interface Accuracy {
   readonly seconds: number;
   readonly milliseconds: number;
@@ -17,7 +17,7 @@ export interface TstInfo {
   readonly imprint: MessageImprint;
   /** Content octets of the INTEGER. */
   readonly serialNumber: Uint8Array;
-  /** To the millisecond. */
+  /** With a resolution of one millisecond. */
   readonly time: Date;
   readonly accuracy: Accuracy | undefined;
   readonly ordering: boolean;
@@ -45,7 +45,7 @@ const tagOf = {
   extensions: 0xa1,
 } as const;
 
-/** TSTInfo in DER (RFC 3161 §2.4.2). */
+/** Returns a TSTInfo in DER (RFC 3161 §2.4.2). */
 export function tstInfoDer({ policy, imprintDer, serialNumber, time, accuracy, ordering, nonce, authorityName }: TstInfoParts): Uint8Array {
   return der.sequence(
     der.integer(1),
@@ -60,7 +60,10 @@ export function tstInfoDer({ policy, imprintDer, serialNumber, time, accuracy, o
   );
 }
 
-/** DER: no trailing zeros in the fraction, and no fraction of zero (X.690 11.7). */
+/**
+ * Returns a GeneralizedTime as DER requires: no trailing zeros in the fraction, and no zero
+ * fraction (X.690 11.7).
+ */
 function timeText(time: Date): string {
   const [whole = '', fraction = ''] = time
     .toISOString()
@@ -75,11 +78,11 @@ function accuracyDer({ seconds, milliseconds }: Accuracy): Uint8Array {
   return der.sequence(...(seconds === 0 ? [] : [der.integer(seconds)]), ...millis);
 }
 
-/** @throws {DerError}; {RequestRejected} for an imprint of a hash that is not known */
+/** @throws {DerError}; {RequestRejected} for an imprint with an unknown hash */
 export function readTstInfo(bytes: Uint8Array): TstInfo {
   const fields = new SequenceFields(expectTag(readAll(bytes), tagOf.sequence));
   const version = fields.next(tagOf.integer);
-  if (version.content.length !== 1 || version.content[0] !== 1) throw new DerError('a version of TSTInfo that is not 1', 0);
+  if (version.content.length !== 1 || version.content[0] !== 1) throw new DerError('the version of TSTInfo is not 1', 0);
   const policy = readObjectIdentifier(fields.next());
   const imprint = readImprint(fields.next(tagOf.sequence));
   const serialNumber = fields.next(tagOf.integer).content;
@@ -95,11 +98,11 @@ export function readTstInfo(bytes: Uint8Array): TstInfo {
 
 function readTimeWithFraction({ content, start }: DerElement): Date {
   const found = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d{1,9}))?Z$/.exec(Buffer.from(content).toString('latin1'));
-  if (found === null) throw new DerError('not a time of RFC 3161', start);
+  if (found === null) throw new DerError('not a time in the form of RFC 3161', start);
   const [, year, month, day, hours, minutes, seconds, fraction = ''] = found;
   const text = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
   const time = new Date(text);
-  if (Number.isNaN(time.getTime()) || time.toISOString() !== text) throw new DerError('a time that does not exist', start);
+  if (Number.isNaN(time.getTime()) || time.toISOString() !== text) throw new DerError('nonexistent time', start);
   return time;
 }
 
@@ -110,6 +113,6 @@ function readAccuracy(element: DerElement): Accuracy {
 }
 
 function numberOf({ content, start }: DerElement): number {
-  if (content.length === 0 || content.length > 4 || (content[0] ?? 0) >= 0x80) throw new DerError('no number of an accuracy', start);
+  if (content.length === 0 || content.length > 4 || (content[0] ?? 0) >= 0x80) throw new DerError('invalid number in an accuracy', start);
   return content.reduce((sum, octet) => sum * 256 + octet, 0);
 }

@@ -4,8 +4,8 @@ import type { DerElement } from '../asn1/reader.ts';
 import { stringValue } from './string-value.ts';
 
 /**
- * The names of RFC 4514 §3, which every reader of such strings knows, then the others of RFC 4519 §2. The last is the name that OpenSSL and
- * others give it; the type itself is of RFC 2985.
+ * Short names of RFC 4514 §3, which every parser of such strings knows, then the others of RFC 4519
+ * §2. The last is the name that OpenSSL and others use for a type of RFC 2985.
  */
 const shortNames: ReadonlyMap<string, string> = new Map([
   [oids.commonName, 'CN'],
@@ -39,8 +39,8 @@ const shortNames: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The RFC 4514 string of a Name in DER: last RDN first, values escaped. A type without a registered name is written as a dotted OID,
- * and its value then as `#` and the hexadecimal DER (§2.4).
+ * Returns the RFC 4514 string of a Name in DER: last RDN first, values escaped. A type without a
+ * registered name is written as a dotted OID, with its value as `#` and hexadecimal DER (§2.4).
  * @throws {DerError}
  */
 export function distinguishedNameText(nameDer: Uint8Array): string {
@@ -64,7 +64,9 @@ function attributeText(attribute: DerElement): string {
   return `${name ?? identifier}=${text === undefined ? `#${Buffer.from(value.raw).toString('hex')}` : escaped(text)}`;
 }
 
-/** RFC 4514 §2.4. Control characters are written in hexadecimal, which is allowed for any character and keeps the string on a line. */
+/**
+ * RFC 4514 §2.4. Control characters are written in hexadecimal, which keeps the string on one line.
+ */
 function escaped(text: string): string {
   return text
     .replaceAll(/["+,;<>\\]/g, String.raw`\$&`)

@@ -1,4 +1,4 @@
-/** PEM (RFC 7468) of one object. */
+/** Returns the PEM encoding (RFC 7468) of one object. */
 export function pem(label: 'CERTIFICATE' | 'CERTIFICATE REQUEST', der: Uint8Array): string {
   const lines =
     Buffer.from(der)
@@ -7,7 +7,7 @@ export function pem(label: 'CERTIFICATE' | 'CERTIFICATE REQUEST', der: Uint8Arra
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
-/** The DER of every certificate in a PEM text (RFC 7468 §5). */
+/** Returns the DER of every certificate in a PEM text (RFC 7468 §5). */
 export function certificatesIn(text: string): Uint8Array[] {
   const blocks = text.matchAll(/-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g);
   return [...blocks].map(([, base64 = '']) => Buffer.from(base64, 'base64'));

@@ -2,8 +2,9 @@ import { oids } from '../asn1/object-identifiers.ts';
 import { children, DerError, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag } from '../asn1/sequence-fields.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
+import type { DataAlgorithm } from '../verification/verify-value.ts';
 
-/** Hashes that are understood: also those that nothing is signed with any more, so that what was signed long ago can be judged. */
+/** Supported hashes, including outdated ones, so that old signatures can be verified. */
 export type KnownHash = HashName | 'sha224';
 
 type HashTable = Readonly<Record<KnownHash, string>>;
@@ -34,7 +35,7 @@ export const ecdsaOids = {
   sha512: oids.ecdsaWithSHA512,
 } as const satisfies HashTable;
 
-/** DSA with a hash (RFC 3279 §2.2.2, RFC 5758 §3.1): of certificates of the past, and their CRLs. */
+/** DSA with a hash (RFC 3279 §2.2.2, RFC 5758 §3.1), for old certificates and their CRLs. */
 const dsaOids = {
   sha1: oids.dsaWithSHA1,
   sha224: oids.dsaWithSHA224,
@@ -48,34 +49,41 @@ const rsaHashes = reversed(rsaOids);
 const ecdsaHashes = reversed(ecdsaOids);
 const dsaHashes = reversed(dsaOids);
 
-/** What the AlgorithmIdentifier of a signature says. */
+/** Content of a signature's AlgorithmIdentifier. */
 export type SignatureIdentifier =
-  /** `hash` undefined: the algorithm of the key is named alone; where the hash stands, the format knows (CMS: RFC 3370 §3.2). */
+  /**
+   * `hash` is undefined if only the key's algorithm is named; the format then defines the hash
+   * (CMS: RFC 3370 §3.2).
+   */
   | { readonly scheme: 'RSA_PKCS1' | 'ECDSA'; readonly hash: KnownHash | undefined }
   | { readonly scheme: 'DSA'; readonly hash: KnownHash }
   | { readonly scheme: 'RSA_PSS'; readonly hash: KnownHash; readonly mgfHash: KnownHash; readonly saltBytes: number }
-  /** Ed25519, Ed448: the key signs messages whole. */
+  /** Ed25519, Ed448: signs the message itself, not a digest. */
   | { readonly scheme: 'EDDSA' };
 
-/** The hash that an OID names. */
+/** Returns the hash named by an OID. */
 export function knownHash(oid: string): KnownHash | undefined {
   return hashes.get(oid);
 }
 
-/** The hash that an AlgorithmIdentifier names; its parameters, which are NULL or absent, say nothing. @throws {DerError} */
+/**
+ * Returns the hash named by an AlgorithmIdentifier; its parameters (NULL or absent) are ignored.
+ * @throws {DerError}
+ */
 export function readHashIdentifier(identifier: DerElement): KnownHash | undefined {
   const [oid] = children(identifier);
   return oid === undefined ? undefined : knownHash(readObjectIdentifier(oid));
 }
 
 /**
- * Reads the AlgorithmIdentifier of a signature: RSA (RFC 4055), RSASSA-PSS with its parameters, ECDSA and DSA (RFC 5758), Ed25519 and Ed448 (RFC 8410). Undefined:
- * the algorithm, or a hash in its parameters, is not known.
- * @throws {DerError} for what is no AlgorithmIdentifier
+ * Reads the AlgorithmIdentifier of a signature: RSA (RFC 4055), RSASSA-PSS with its parameters,
+ * ECDSA and DSA (RFC 5758), Ed25519 and Ed448 (RFC 8410). Undefined if the algorithm, or a hash in
+ * its parameters, is unknown.
+ * @throws {DerError} for anything but an AlgorithmIdentifier
  */
 export function readSignatureIdentifier(identifier: DerElement): SignatureIdentifier | undefined {
   const [type, parameters] = children(expectTag(identifier, 0x30));
-  if (type === undefined) throw new DerError('an algorithm without an identifier', identifier.start);
+  if (type === undefined) throw new DerError('AlgorithmIdentifier without an OID', identifier.start);
   const oid = readObjectIdentifier(type);
   const rsaHash = rsaHashes.get(oid);
   if (rsaHash !== undefined || oid === oids.rsaEncryption) return { scheme: 'RSA_PKCS1', hash: rsaHash };
@@ -84,11 +92,11 @@ export function readSignatureIdentifier(identifier: DerElement): SignatureIdenti
   const dsaHash = dsaHashes.get(oid);
   if (dsaHash !== undefined) return { scheme: 'DSA', hash: dsaHash };
   if (oid === oids.ed25519 || oid === oids.ed448) return { scheme: 'EDDSA' };
-  // RFC 4055 §3.1: the parameters may be absent where a key is named, not where a signature is.
+  // RFC 4055 §3.1: the parameters may be absent for a key, but not for a signature.
   return oid === oids.rsassaPss && parameters !== undefined ? readPssParameters(parameters) : undefined;
 }
 
-/** RSASSA-PSS-params (RFC 4055 §3.1); absent members have their defaults: SHA-1, MGF1 with SHA-1, 20, 1. */
+/** Reads RSASSA-PSS-params (RFC 4055 §3.1); the defaults are SHA-1, MGF1 with SHA-1, 20, 1. */
 function readPssParameters(parameters: DerElement): SignatureIdentifier | undefined {
   const members = new Map(children(expectTag(parameters, 0x30)).map((member) => [member.tag, children(member)[0]]));
   const generation = members.get(0xa1);
@@ -104,7 +112,8 @@ function hashOrDefault(identifier: DerElement | undefined): KnownHash | undefine
 }
 
 function readSaltBytes({ tag, content, start }: DerElement): number {
-  if (tag !== 0x02 || content.length === 0 || content.length > 2 || (content[0] ?? 0) >= 0x80) throw new DerError('no salt length', start);
+  if (tag !== 0x02 || content.length === 0 || content.length > 2 || (content[0] ?? 0) >= 0x80)
+    throw new DerError('invalid salt length', start);
   return content.reduce((sum, octet) => sum * 256 + octet, 0);
 }
 
@@ -117,4 +126,16 @@ function reversed(table: HashTable): ReadonlyMap<string, KnownHash> {
     [sha384, 'sha384'],
     [sha512, 'sha512'],
   ]);
+}
+
+/**
+ * Returns the verification algorithm for the AlgorithmIdentifier of a CRL, OCSP response or
+ * certificate signature (RFC 5280 §4.1.1.2).
+ * @throws {DerError} for unsupported algorithms, and those that do not name a hash
+ */
+export function verificationRule(identifier: DerElement): DataAlgorithm {
+  const named = readSignatureIdentifier(identifier);
+  if (named?.scheme === 'EDDSA' || named?.scheme === 'RSA_PSS') return named;
+  if (named?.hash === undefined) throw new DerError('unsupported signature algorithm', identifier.start);
+  return { scheme: named.scheme, hash: named.hash };
 }

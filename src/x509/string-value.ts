@@ -1,6 +1,9 @@
 import type { DerElement } from '../asn1/reader.ts';
 
-/** The text of a DirectoryString or IA5String; undefined for what has no certain reading (TeletexString, other types, bad UTF-8). */
+/**
+ * Returns the text of a DirectoryString or IA5String; undefined if it cannot be decoded reliably
+ * (TeletexString, other types, invalid UTF-8).
+ */
 export function stringValue({ tag, content }: DerElement): string | undefined {
   switch (tag) {
     case 0x0c:

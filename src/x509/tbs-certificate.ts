@@ -2,15 +2,15 @@ import { readTime } from '../asn1/read-time.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../asn1/sequence-fields.ts';
 
-/** An extension as it stands in a certificate. */
+/** An extension of a parsed certificate. */
 export interface ReadExtension {
   readonly oid: string;
   readonly critical: boolean;
-  /** What is inside of the OCTET STRING. */
+  /** Content of the OCTET STRING. */
   readonly value: Uint8Array;
 }
 
-/** TBSCertificate (RFC 5280 §4.1.2). The byte fields share the memory of what was read. */
+/** TBSCertificate (RFC 5280 §4.1.2). The byte fields share the memory of the input. */
 export interface TbsCertificate {
   /** 0 for version 1, as encoded. */
   readonly version: number;
@@ -25,7 +25,7 @@ export interface TbsCertificate {
   readonly subject: Uint8Array;
   /** DER of the SubjectPublicKeyInfo. */
   readonly subjectPublicKeyInfo: Uint8Array;
-  /** By identifier, in their order. */
+  /** By OID, in the order of the certificate. */
   readonly extensions: ReadonlyMap<string, ReadExtension>;
 }
 
@@ -52,11 +52,11 @@ function readVersion(tbs: SequenceFields): number {
   if (tbs.tag !== tagOf.version) return 0;
   const version = expectTag(readAll(tbs.next().content), tagOf.integer).content;
   const [number = 0] = version;
-  if (version.length !== 1 || number > 2) throw new DerError('an unknown version of X.509', 0);
+  if (version.length !== 1 || number > 2) throw new DerError('unknown X.509 version', 0);
   return number;
 }
 
-/** A repeated extension is refused (RFC 5280 §4.2). */
+/** Reads extensions and rejects duplicates (RFC 5280 §4.2). */
 function readExtensions(tbs: SequenceFields): Map<string, ReadExtension> {
   const found = new Map<string, ReadExtension>();
   while (tbs.tag !== undefined && tbs.tag !== tagOf.extensions) tbs.next();
@@ -65,7 +65,7 @@ function readExtensions(tbs: SequenceFields): Map<string, ReadExtension> {
     const fields = new SequenceFields(expectTag(element, tagOf.sequence));
     const oid = readObjectIdentifier(fields.next());
     const critical = fields.tag === tagOf.boolean ? fields.next().content[0] === 0xff : false;
-    if (found.has(oid)) throw new DerError(`the extension ${oid} stands twice`, element.start);
+    if (found.has(oid)) throw new DerError(`duplicate extension ${oid}`, element.start);
     found.set(oid, { oid, critical, value: fields.next(tagOf.octetString).content });
     fields.end();
   }

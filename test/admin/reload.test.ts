@@ -231,7 +231,7 @@ describe('a reload', () => {
       if (other !== undefined) other.certificateAuthority = 'root';
     });
     const { status, stderr } = await signetctl('reload');
-    expect([status, stderr]).toEqual([5, expect.stringContaining(`tenants.other.certificateAuthority: the key of "root" is a root's`)]);
+    expect([status, stderr]).toEqual([5, expect.stringContaining(`tenants.other.certificateAuthority: "root" has the key of a root`)]);
   });
 
   it('takes over nothing where one member is wrong, and says what is', async () => {

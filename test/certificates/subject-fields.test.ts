@@ -66,7 +66,7 @@ describe('refuses as a subject', () => {
   test('names what is given already', () => {
     const { error } = SubjectFields.safeParse({ ...cn('x'), organizationName: 'A', ...namedField('NAME', 'o', 'B') });
     expect(error?.issues).toMatchObject([
-      { path: ['fields', 'nameField', 0, 'identifier'], message: 'a name has one organizationName, and it is given already' },
+      { path: ['fields', 'nameField', 0, 'identifier'], message: 'duplicate attribute organizationName' },
     ]);
   });
 
@@ -108,5 +108,5 @@ test.each([
 
 test('says what a country is, not all of them', () => {
   const { error } = SubjectFields.safeParse({ ...cn('x'), country: 'France' });
-  expect(error?.issues.map(({ message }) => message)).toEqual(['two upper-case letters, a country code of ISO 3166-1']);
+  expect(error?.issues.map(({ message }) => message)).toEqual(['not an ISO 3166-1 country code (two upper-case letters)']);
 });

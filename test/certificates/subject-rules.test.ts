@@ -47,7 +47,7 @@ describe("a profile's rules of subjects", () => {
       'a legal person whose identifier is its name',
       { subject: { person: 'legal' } },
       { organizationIdentifier: 'NTRFR-1', ...field('o', 'NTRFR-1') },
-      'the name again',
+      'must differ from organizationName',
     ],
     ['an e-mail address where nothing is said of it', {}, field('emailAddress', 'z@example.test'), 'subject.allowed'],
     [

@@ -73,7 +73,7 @@ describe('config check', () => {
   it.each<[string, object]>([
     ['lint rule extended-key-usage (RFC 5280 4.2.1.12): OCSPSigning', { extendedKeyUsage: ['1.3.6.1.5.5.7.3.9'] }],
     ['lint rule key-usage (RFC 5280 4.2.1.3, RFC 8813 3): keyCertSign', { keyUsage: ['keyCertSign'] }],
-    ['subject: the attribute "shoeSize" is none of RFC 4519', { subject: { allowed: ['shoeSize'] } }],
+    ['subject: "shoeSize" is neither an RFC 4519 attribute', { subject: { allowed: ['shoeSize'] } }],
   ])('says "%s" of a profile that could give no good certificate', async (part, profile) => {
     const { status, stderr, configPath } = await check(({ tenants }) => {
       tenants['other'] = { ...tenants['other'], profile: { keyType: 'P-256', ...profile } };
@@ -181,11 +181,11 @@ describe('config check', () => {
       };
     });
     expect(status).toBe(1);
-    expect(stderr).toContain('certificateAuthorities.issuing: the key on the token is not that of the certificate');
+    expect(stderr).toContain('certificateAuthorities.issuing: the key on the token does not match the certificate');
   });
 
   it.each([
-    ['that has another purpose', () => ({ certificate: join(quickstart, 'pki', 'issuing.pem') }), 'the one purpose of its key is not'],
+    ['that has another purpose', () => ({ certificate: join(quickstart, 'pki', 'issuing.pem') }), 'extendedKeyUsage must be critical'],
     ['without its root', ({ certificate }) => ({ chain: [certificate] }), 'did not issue'],
     ['that is not there', () => ({ certificate: other('none.pem') }), 'there is no such file'],
     ['whose former certificate is none', () => ({ formerCertificates: [other('other.key')] }), 'there is no certificate in PEM'],
@@ -208,7 +208,7 @@ describe('config check', () => {
     });
     expect([status, stderr]).toEqual([
       1,
-      expect.stringContaining('timeStampAuthority.keyId: the CKA_ID of a time-stamp authority, which begins with 54'),
+      expect.stringContaining('timeStampAuthority.keyId: not the CKA_ID of a time-stamp authority, which begins with 54'),
     ]);
   });
 

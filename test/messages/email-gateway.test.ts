@@ -114,7 +114,7 @@ describe('a server that refuses', () => {
   };
 
   it.each<[string, SMTPServerOptions, string, RegExp]>([
-    ['the password', { onAuth: refusal(535, 'authentication failed') }, '535', /does not let the service in/],
+    ['the password', { onAuth: refusal(535, 'authentication failed') }, '535', /authentication at the gateway failed/],
     ['a sender', { onMailFrom: refusal(553, 'not this sender') }, '553', /not this sender/],
     ['a recipient for good', { onRcptTo: refusal(550, 'no such mailbox') }, '550', /no such mailbox/],
     ['a recipient for now (greylisting)', { onRcptTo: refusal(451, 'greylisted') }, '451', /greylisted/],
@@ -168,7 +168,7 @@ describe('a server that refuses', () => {
         },
       });
       const { answer } = await gatewayTo(config).send('zoe@example.org', 'x');
-      expect(answer).toMatchObject({ responseCode: '535', freeText: 'the gateway does not let the service in' });
+      expect(answer).toMatchObject({ responseCode: '535', freeText: 'authentication at the gateway failed' });
     }
     const { config } = await standIns.smtp({
       onRcptTo(_address, _session, callback) {

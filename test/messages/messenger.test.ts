@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { MessagesConfig } from '../../src/config/messages-config.ts';
-import { Messenger, type Recipient, type SenderResponses } from '../../src/messages/messenger.ts';
-import { deliverOtp } from '../../src/messages/otp-message.ts';
+import { Messenger, type Recipient, type SenderResponses, deliverOtp } from '../../src/messages/messenger.ts';
 import { Refusal } from '../../src/result-codes.ts';
-import { messageMetrics } from '../../src/telemetry/message-metrics.ts';
+import { messageMetrics } from '../../src/telemetry/outgoing-metrics.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { answerJson, bodyOf, StandIns, type ReceivedMail } from './stand-ins.ts';
@@ -116,7 +115,7 @@ describe('a message', () => {
       messengers.push(messenger);
       const refusal = await refusalOf(messenger.send({ phoneNumber }, 'x'));
       expect([refusal.code, refusal.answer]).toEqual(['MESSAGE_NOT_SENT', {}]);
-      expect(refusal.message).toContain('no gateway for SMS is configured');
+      expect(refusal.message).toContain('no gateway is configured for SMS');
     }
   });
 });
@@ -133,13 +132,13 @@ describe('a one-time password', () => {
     const refusal = await refusalOf(deliverOtp(messenger, 'Code: {{otp}}', { phoneNumber, emailAddress }, '87654321'));
     expect([refusal.code, refusal.answer]).toEqual(['MESSAGE_NOT_SENT', {}]);
     expect(JSON.stringify([refusal, refusal.message, log.lines])).not.toContain('87654321');
-    expect(log.lines.at(-1)).toMatch(/a gateway did not take a message .*"outcome":"SMTP 550"/);
+    expect(log.lines.at(-1)).toMatch(/a gateway did not accept a message .*"outcome":"SMTP 550"/);
     expect(log.lines.join('\n')).not.toMatch(/a text|33612345678|zoe@/);
   });
 
   it.each([
-    ['without the password', 'Your code.', /\{\{otp\}\} is missing/],
-    ['with another placeholder', '{{otp}} {{text}}', /cannot stand here/],
+    ['without the password', 'Your code.', /\{\{otp\}\}, the placeholder for .* is missing/],
+    ['with another placeholder', '{{otp}} {{text}}', /is not allowed here/],
   ])('has no text %s', (_what, otpText, words) => {
     expect(MessagesConfig.safeParse({ otpText }).error?.issues[0]?.message).toMatch(words);
   });

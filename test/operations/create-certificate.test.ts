@@ -172,15 +172,15 @@ describe('createCertificate', () => {
   it.each([
     ['/certificationRequestInfo/validityPeriod: this must be more than 0', { validityPeriod: 0 }],
     ['/certificationRequestInfo/validityPeriod: this must be a whole number', { validityPeriod: 60.5 }],
-    ['/certificationRequestInfo/PKCS10/subject/country: two upper-case letters, a country code of ISO 3166-1', pkcs10({ country: 'XX' })],
+    [
+      '/certificationRequestInfo/PKCS10/subject/country: not an ISO 3166-1 country code (two upper-case letters)',
+      pkcs10({ country: 'XX' }),
+    ],
     [
       '/certificationRequestInfo/PKCS10/attributes/any/x: not an object identifier such as 2.5.29.17',
       pkcs10({}, { subscriber: {}, any: { x: 'BQA=' } }),
     ],
-    [
-      '/certificationRequestInfo/PKCS10/subject/commonName: a control character, or one that is not seen',
-      pkcs10({ commonName: 'a\u202eb' }),
-    ],
+    ['/certificationRequestInfo/PKCS10/subject/commonName: contains a control or invisible character', pkcs10({ commonName: 'a\u202eb' })],
   ])('says %s', async (message, changes) => {
     const answer = await create('other', changes);
     expect([codeOf(answer), messageOf(answer)]).toEqual(['1/102', message]);

@@ -120,7 +120,7 @@ describe('a one-time password of a tenant with otpDelivery MESSAGE', () => {
     // The older one, which nobody replaced, is good.
     expect(codeOf(await call('signature/sign', signRequest(key, otp)))).toBe('0/0');
     const log = readFileSync(join(environment.directory, 'daemon.log'), 'utf8');
-    expect(log).toContain('a gateway did not take a message');
+    expect(log).toContain('a gateway did not accept a message');
     expect(log).not.toContain(otp);
   });
 
@@ -132,6 +132,6 @@ describe('a one-time password of a tenant with otpDelivery MESSAGE', () => {
     writeFileSync(other, stringify(config));
     const { status, stderr } = await signetctl(['--config', other, 'config', 'check']);
     expect(status).not.toBe(0);
-    expect(stderr).toContain('tenants.demo.otpDelivery: MESSAGE needs a gateway, and there is no section messages');
+    expect(stderr).toContain('tenants.demo.otpDelivery: MESSAGE requires a gateway, but the section messages is missing');
   });
 });

@@ -42,7 +42,7 @@ describe('revokeCertificate', () => {
     expect(await sign(key)).toBe('2/204');
     expect(await stateOf(key)).toBe('REVOKED');
     const again = await revoke(key);
-    expect([codeOf(again), messageOf(again)]).toEqual(['2/212', 'the certificate is revoked already']);
+    expect([codeOf(again), messageOf(again)]).toEqual(['2/212', 'the certificate is already revoked']);
   });
 
   it.each([

@@ -296,7 +296,7 @@ describe('CAdES (CXP_7)', () => {
       contentDocument(text, '1'),
       contentDocument(broken, '2'),
     ]);
-    expect([codeOf(refused), messageOf(refused)]).toEqual(['2/235', expect.stringMatching(/signature 1 of 1 is not of this content/)]);
+    expect([codeOf(refused), messageOf(refused)]).toEqual(['2/235', expect.stringMatching(/signature 1 of 1 does not match the content/)]);
     expect(codeOf(await sign('other', cades(false, { validateSignatures: false }), [contentDocument(broken)]))).toBe('0/0');
     expect(codeOf(await sign('other', cades(false, { validateSignatures: false }), [contentDocument(first.subarray(0, -1))]))).toBe(
       '1/105',

@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as asn1 from '../../src/asn1/der.ts';
 import { DerError } from '../../src/asn1/reader.ts';
-import { tagged } from '../../src/asn1/tag-length-value.ts';
-import { time } from '../../src/asn1/times.ts';
 import { readCertificateList, serialText } from '../../src/revocation/certificate-list.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
@@ -63,7 +61,7 @@ interface Parts {
 }
 
 /** A CRL of an empty name, with a signature that nobody checks here. */
-function listOf({ times = [time(start), time(end)], entries = [], extensions = [] }: Parts): Uint8Array {
+function listOf({ times = [asn1.time(start), asn1.time(end)], entries = [], extensions = [] }: Parts): Uint8Array {
   const revoked = entries.length === 0 ? [] : [asn1.sequence(...entries)];
   const explicit = extensions.length === 0 ? [] : [asn1.explicit(0, asn1.sequence(...extensions))];
   const toBeSigned = asn1.sequence(asn1.integer(1), algorithm, asn1.sequence(), ...times, ...revoked, ...explicit);
@@ -81,7 +79,7 @@ describe('a CRL', () => {
   it('names certificates by serial numbers of any length and sign, as Node writes them', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 159n), max: 2n ** 159n }), (serial) => {
-        const list = readCertificateList(listOf({ entries: [asn1.sequence(asn1.integer(serial), time(start))] }));
+        const list = readCertificateList(listOf({ entries: [asn1.sequence(asn1.integer(serial), asn1.time(start))] }));
         const magnitude = (serial < 0n ? -serial : serial).toString(16).toUpperCase();
         const asNode = `${serial < 0n ? '-' : ''}${magnitude.length % 2 === 0 ? '' : '0'}${magnitude}`;
         expect([...list.revoked]).toEqual([serialText(asNode)]);
@@ -90,22 +88,22 @@ describe('a CRL', () => {
   });
 
   it.each<[string, Parts, RegExp]>([
-    ['without nextUpdate', { times: [time(start)] }, /no nextUpdate/],
+    ['without nextUpdate', { times: [asn1.time(start)] }, /no nextUpdate/],
     ['that is a delta CRL', { extensions: [extension('2.5.29.27', true)] }, /a delta CRL/],
     ['that is a delta CRL and does not say how much', { extensions: [extension('2.5.29.27', false)] }, /a delta CRL/],
-    ['of a part of the certificates', { extensions: [extension('2.5.29.28', true)] }, /the critical extension 2\.5\.29\.28/],
+    ['of a part of the certificates', { extensions: [extension('2.5.29.28', true)] }, /unknown critical extension 2\.5\.29\.28/],
     [
       'of certificates of other issuers',
-      { entries: [asn1.sequence(asn1.integer(5), time(start), asn1.sequence(extension('2.5.29.29', true)))] },
-      /the critical extension 2\.5\.29\.29/,
+      { entries: [asn1.sequence(asn1.integer(5), asn1.time(start), asn1.sequence(extension('2.5.29.29', true)))] },
+      /unknown critical extension 2\.5\.29\.29/,
     ],
-    ['with a time that does not exist', { times: [time(start), tagged(0x17, Buffer.from('260230000000Z'))] }, /a time that does not exist/],
+    ['with a time that does not exist', { times: [asn1.time(start), asn1.tagged(0x17, Buffer.from('260230000000Z'))] }, /nonexistent time/],
   ])('%s is refused', (_name, parts, message) => {
     expect(() => readCertificateList(listOf(parts))).toThrow(message);
   });
 
   it('with extensions that are not critical is read', () => {
-    const entry = asn1.sequence(asn1.integer(5), time(start), asn1.sequence(extension('2.5.29.21', false)));
+    const entry = asn1.sequence(asn1.integer(5), asn1.time(start), asn1.sequence(extension('2.5.29.21', false)));
     expect([...readCertificateList(listOf({ entries: [entry], extensions: [extension('2.5.29.20', false)] })).revoked]).toEqual(['5']);
   });
 });

@@ -7,7 +7,7 @@ import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-
 import { signedCertificate, signedStructure } from '../../src/certificates/signed-certificate.ts';
 import { extension } from '../../src/certificates/standard-extensions.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { crlStatus } from '../../src/revocation/crl-status.ts';
+import { crlStatus } from '../../src/revocation/status.ts';
 import { readCrl } from '../../src/revocation/crl.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

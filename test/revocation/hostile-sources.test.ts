@@ -57,7 +57,7 @@ const question = (over: Partial<RevocationQuestion> = {}, crl: DataSource = from
 
 describe('a CRL', () => {
   test.each([
-    ['another issuer', other, /of another issuer/],
+    ['another issuer', other, /from another issuer/],
     ['an impostor', impostor, /not signed by the issuer/],
   ])('of %s is in the way of no later one', async (_name, wrong, why) => {
     const all = sources();
@@ -158,7 +158,7 @@ describe('who leaves', () => {
     const staying = all.of(question({ signal: two.signal }));
     await asked.promise;
     one.abort();
-    expect(await leaving).toMatchObject({ status: { kind: 'undetermined', why: 'the time of the request is over' } });
+    expect(await leaving).toMatchObject({ status: { kind: 'undetermined', why: 'the request timed out' } });
     answer.resolve();
     expect((await staying).status.kind).toBe('good');
     expect(requests).toBe(1);

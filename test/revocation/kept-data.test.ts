@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KeptData, keptMaxMs, type Got, type Wish } from '../../src/revocation/kept-data.ts';
+import { KeptData, keptMaxMs, type Fetched, type Wish } from '../../src/revocation/kept-data.ts';
 
 const now = 1_900_000_000_000;
 const later = (ms: number): Date => new Date(now + ms);
@@ -110,7 +110,7 @@ describe('the room for it', () => {
 describe('those who ask at the same time', () => {
   /** A question that is answered when the test says so. */
   function open(): { wish: Wish<string>; answer: (value: string) => void; signals: AbortSignal[] } {
-    const gates: PromiseWithResolvers<Got<string>>[] = [];
+    const gates: PromiseWithResolvers<Fetched<string>>[] = [];
     const signals: AbortSignal[] = [];
     return {
       signals,
@@ -121,7 +121,7 @@ describe('those who ask at the same time', () => {
         suits: () => true,
         ask: async (signal) => {
           signals.push(signal);
-          const gate = Promise.withResolvers<Got<string>>();
+          const gate = Promise.withResolvers<Fetched<string>>();
           gates.push(gate);
           return gate.promise;
         },

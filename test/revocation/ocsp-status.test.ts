@@ -9,7 +9,7 @@ import * as der from '../../src/asn1/der.ts';
 import { children, readAll, type DerElement } from '../../src/asn1/reader.ts';
 import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer } from '../../src/revocation/ocsp-answer.ts';
-import { ocspStatus, type OcspQuestion } from '../../src/revocation/ocsp-status.ts';
+import { ocspStatus, type OcspQuestion } from '../../src/revocation/status.ts';
 import { openssl } from '../support/openssl.ts';
 import { ScratchAuthority, type CertificateFiles } from '../support/scratch-authority.ts';
 
@@ -53,8 +53,8 @@ describe("an answer of OpenSSL's responder", () => {
   test('does not count where who signed it has no right to', () => {
     const by = (responder: CertificateFiles): unknown =>
       ocspStatus(readOcspAnswer(authority.ocspAnswer(request(good), { responder })), question(good));
-    expect(by(notDelegated)).toMatchObject({ kind: 'undetermined', why: expect.stringContaining('not for the purpose') as unknown });
-    expect(by(ofOther)).toMatchObject({ kind: 'undetermined', why: expect.stringContaining('no right') as unknown });
+    expect(by(notDelegated)).toMatchObject({ kind: 'undetermined', why: expect.stringContaining('extended key usage') as unknown });
+    expect(by(ofOther)).toMatchObject({ kind: 'undetermined', why: expect.stringContaining('not authorised') as unknown });
     expect(by(other)).toMatchObject({ kind: 'undetermined' });
   });
 
@@ -78,15 +78,24 @@ describe("an answer of OpenSSL's responder", () => {
   test('counts for the certificate, the issuer and the time that it is about', () => {
     const answer = readOcspAnswer(authority.ocspAnswer(request(good)));
     const why = (over: Partial<OcspQuestion>): unknown => ocspStatus(answer, question(good, over));
-    expect(why({ certificate: read(revoked) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is about other certificates' });
-    expect(why({ issuer: read(other) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is about other certificates' });
-    expect(why({ at: new Date(Date.now() + 25 * hourMs) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is too old' });
-    expect(why({ at: new Date(Date.now() - hourMs) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer is of the future' });
-    expect(why({ nonce: Buffer.alloc(16, 8) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP answer has another nonce' });
+    expect(why({ certificate: read(revoked) })).toMatchObject({
+      kind: 'undetermined',
+      why: 'the OCSP response is about other certificates',
+    });
+    expect(why({ issuer: read(other) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP response is about other certificates' });
+    expect(why({ at: new Date(Date.now() + 25 * hourMs) })).toMatchObject({ kind: 'undetermined', why: 'the OCSP response is too old' });
+    expect(why({ at: new Date(Date.now() - hourMs) })).toMatchObject({
+      kind: 'undetermined',
+      why: 'the OCSP response is dated in the future',
+    });
+    expect(why({ nonce: Buffer.alloc(16, 8) })).toMatchObject({
+      kind: 'undetermined',
+      why: 'the nonce of the OCSP response does not match',
+    });
     const withoutEnd = readOcspAnswer(authority.ocspAnswer(request(good), { days: 0 }));
     expect(ocspStatus(withoutEnd, question(good))).toEqual({ kind: 'good' });
     expect(ocspStatus(withoutEnd, question(good, { at: new Date(Date.now() + 2 * hourMs) }))).toMatchObject({
-      why: 'the OCSP answer is too old',
+      why: 'the OCSP response is too old',
     });
   });
 
@@ -96,14 +105,14 @@ describe("an answer of OpenSSL's responder", () => {
     expect(ocspStatus(answer, question(good))).toEqual({ kind: 'good' });
     expect(ocspStatus(answer, question(good, { at: new Date(Date.now() + hourMs) }))).toMatchObject({
       kind: 'undetermined',
-      why: expect.stringContaining('no right') as unknown,
+      why: expect.stringContaining('not authorised') as unknown,
     });
   });
 
   test.each<[string, { producedDays: number; thisDays: number; nextDays?: number }, string]>([
-    ['is made in the future', { producedDays: 3000, thisDays: -1 }, 'of the future'],
-    ['is made in the future, and has an end', { producedDays: 1, thisDays: 0, nextDays: 2 }, 'of the future'],
-    ['speaks about a time after it was made', { producedDays: -100, thisDays: 0, nextDays: 1 }, 'after it was made'],
+    ['is made in the future', { producedDays: 3000, thisDays: -1 }, 'dated in the future'],
+    ['is made in the future, and has an end', { producedDays: 1, thisDays: 0, nextDays: 2 }, 'dated in the future'],
+    ['speaks about a time after it was made', { producedDays: -100, thisDays: 0, nextDays: 1 }, 'later than producedAt'],
     ['is new, speaks about long ago, and has no end', { producedDays: 0, thisDays: -400 }, 'too old'],
   ])('does not count that %s', (_name, { producedDays, thisDays, nextDays }, why) => {
     const at = new Date();
@@ -160,5 +169,5 @@ test('a request is what OpenSSL reads it as', () => {
 });
 
 test('a refusal of the responder is no answer', () => {
-  expect(() => readOcspAnswer(Buffer.from('30030a0106', 'hex'))).toThrow('the responder refuses: unauthorized');
+  expect(() => readOcspAnswer(Buffer.from('30030a0106', 'hex'))).toThrow('the responder refused: unauthorized');
 });

@@ -5,7 +5,7 @@ import { DerError } from '../../src/asn1/reader.ts';
 import { PathFault } from '../../src/x509/path/path-fault.ts';
 import { findPath, type PathMaterial } from '../../src/x509/path/find-path.ts';
 import { pathCertificate, type PathCertificate } from '../../src/x509/path/path-certificate.ts';
-import { crlStatus } from '../../src/revocation/crl-status.ts';
+import { crlStatus } from '../../src/revocation/status.ts';
 import { readCrl, type Crl } from '../../src/revocation/crl.ts';
 
 const Case = z.object({
@@ -110,7 +110,7 @@ describe('NIST PKITS, revocation by CRL', () => {
 
 test.each([
   ['a minute', 60_000, undefined],
-  ['ten minutes', 600_000, 'the CRL is of the future'],
+  ['ten minutes', 600_000, 'the CRL is dated in the future'],
 ])('a clock that is ahead by %s', (_name, aheadMs, why) => {
   const crl = readCrl(Buffer.from(crls['TrustAnchorRootCRL'] ?? '', 'base64'));
   const question = { certificate: named('GoodCACert'), issuers: [anchor], at: new Date(crl.thisUpdate.getTime() - aheadMs) };

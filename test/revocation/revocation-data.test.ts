@@ -79,7 +79,7 @@ describe('revocation data', () => {
     }
     const nonsense = await sources().of(question(good, { choice: 'CRL', crl: from('/nonsense') }));
     expect(nonsense).toMatchObject({
-      status: { kind: 'undetermined', why: expect.stringContaining('neither a CRL') as unknown },
+      status: { kind: 'undetermined', why: expect.stringContaining('neither a DER CRL') as unknown },
       crls: [],
     });
   });
@@ -125,7 +125,7 @@ describe('revocation data', () => {
 
   test('is undetermined where the certificate names no source', async () => {
     const wanted = { ocsp: { kind: 'CERTIFICATE' }, crl: { kind: 'CERTIFICATE' } } as const;
-    expect(await sources().of({ ...question(good), wanted })).toMatchObject({ status: { why: 'no CRL is named for the certificate' } });
+    expect(await sources().of({ ...question(good), wanted })).toMatchObject({ status: { why: 'no CRL is known for the certificate' } });
     expect(asked).toEqual([]);
   });
 

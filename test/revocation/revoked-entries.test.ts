@@ -2,7 +2,7 @@ import { array, assert, constantFrom, integer, property, uint8Array } from 'fast
 import { expect, test } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
 import { DerError, readElement } from '../../src/asn1/reader.ts';
-import { time } from '../../src/asn1/times.ts';
+import { time } from '../../src/asn1/der.ts';
 import { RevokedEntries } from '../../src/revocation/revoked-entries.ts';
 
 const revokedAt = new Date('2026-01-02T03:04:05Z');

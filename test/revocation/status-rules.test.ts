@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DerError } from '../../src/asn1/reader.ts';
 import type { PathCertificate } from '../../src/x509/path/path-certificate.ts';
-import { crlFault, crlStatus, type CrlQuestion } from '../../src/revocation/crl-status.ts';
+import { crlFault, crlStatus, type CrlQuestion, ocspStatus, type OcspQuestion, toleranceMs } from '../../src/revocation/status.ts';
 import { readCrl, type Crl } from '../../src/revocation/crl.ts';
 import { ocspRequest, readOcspAnswer, type OcspAnswer, type SingleAnswer } from '../../src/revocation/ocsp-answer.ts';
-import { ocspStatus, type OcspQuestion } from '../../src/revocation/ocsp-status.ts';
-import { toleranceMs } from '../../src/revocation/status.ts';
 import { authorityWithTwo, read } from './authority-with-two.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-status-'));
@@ -44,16 +42,16 @@ describe('what a CRL says', () => {
 
   it('counts from its thisUpdate, with the tolerance of clocks, to its nextUpdate', () => {
     expect(status({}, { at: shifted(at, -toleranceMs) })).toBe('good');
-    expect(status({}, { at: shifted(at, -toleranceMs - 1) })).toBe('the CRL is of the future');
+    expect(status({}, { at: shifted(at, -toleranceMs - 1) })).toBe('the CRL is dated in the future');
     expect(status({}, { at: end })).toBe('good');
     expect(status({}, { at: shifted(end, 1) })).toBe('the CRL is too old');
     expect(status({ nextUpdate: undefined })).toBe('the CRL is too old');
   });
 
   it("counts by the issuer's name, signed by a key of the issuer that may sign CRLs", () => {
-    expect(status({ issuer: stranger.subjectName })).toBe('the CRL is of another issuer');
-    expect(status({}, { issuers: [] })).toBe('the CRL is of another issuer');
-    expect(status({}, { issuers: [stranger] })).toBe('the CRL is of another issuer');
+    expect(status({ issuer: stranger.subjectName })).toBe('the CRL is from another issuer');
+    expect(status({}, { issuers: [] })).toBe('the CRL is from another issuer');
+    expect(status({}, { issuers: [stranger] })).toBe('the CRL is from another issuer');
     const otherKey = { ...stranger, subjectName: issuer.subjectName };
     expect(status({}, { issuers: [otherKey] })).toBe('the CRL is not signed by the issuer');
     expect(status({}, { issuers: [otherKey, issuer] })).toBe('good');
@@ -68,9 +66,9 @@ describe('what a CRL says', () => {
   it('counts for the certificates that it is about', () => {
     const scope = { userCertificates: true, authorityCertificates: true, distributionPoint: undefined };
     const ofCa = { certificate: { ...good, isCa: true } };
-    expect(status({ scope: { ...scope, userCertificates: false } })).toBe('the CRL speaks about other certificates');
+    expect(status({ scope: { ...scope, userCertificates: false } })).toBe('the CRL does not cover this certificate');
     expect(status({ scope: { ...scope, authorityCertificates: false } })).toBe('good');
-    expect(status({ scope: { ...scope, authorityCertificates: false } }, ofCa)).toBe('the CRL speaks about other certificates');
+    expect(status({ scope: { ...scope, authorityCertificates: false } }, ofCa)).toBe('the CRL does not cover this certificate');
     expect(status({ scope: { ...scope, userCertificates: false } }, ofCa)).toBe('good');
   });
 
@@ -81,8 +79,8 @@ describe('what a CRL says', () => {
     const named = (...texts: readonly string[]) => ({ certificate: { ...good, distributionPoints: texts.map(uri) } });
     expect(status({ scope: { ...scope, distributionPoint: point } }, named('http://c/', 'http://b/'))).toBe('good');
     for (const names of [[], ['http://c/'], ['http://A/x']])
-      expect(status({ scope: { ...scope, distributionPoint: point } }, named(...names))).toBe('the CRL is of another distribution point');
-    expect(status({ scope: { ...scope, distributionPoint: [] } }, named('http://a/'))).toBe('the CRL is of another distribution point');
+      expect(status({ scope: { ...scope, distributionPoint: point } }, named(...names))).toBe('the CRL is for another distribution point');
+    expect(status({ scope: { ...scope, distributionPoint: [] } }, named('http://a/'))).toBe('the CRL is for another distribution point');
     expect(status({ scope: { ...scope, distributionPoint: undefined } }, named())).toBe('good');
   });
 
@@ -119,8 +117,8 @@ describe('what an OCSP answer says', () => {
   it('counts with the nonce that was sent, or without any', () => {
     expect(status({ nonce: undefined })).toBe('good');
     expect(status({}, {}, { nonce: undefined })).toBe('good');
-    expect(status({ nonce: Buffer.alloc(16, 8) })).toBe('the OCSP answer has another nonce');
-    expect(status({ nonce: Buffer.alloc(0) })).toBe('the OCSP answer has another nonce');
+    expect(status({ nonce: Buffer.alloc(16, 8) })).toBe('the nonce of the OCSP response does not match');
+    expect(status({ nonce: Buffer.alloc(0) })).toBe('the nonce of the OCSP response does not match');
   });
 
   it('counts for the certificate and the issuer that it names, wherever it stands in it', () => {
@@ -130,28 +128,28 @@ describe('what an OCSP answer says', () => {
       { ...single, issuerNameHash: octets(single.issuerNameHash) },
       { ...single, issuerKeyHash: octets(single.issuerKeyHash) },
     ];
-    for (const other of others) expect(status({ answers: [other] })).toBe('the OCSP answer is about other certificates');
-    expect(status({ answers: [] })).toBe('the OCSP answer is about other certificates');
+    for (const other of others) expect(status({ answers: [other] })).toBe('the OCSP response is about other certificates');
+    expect(status({ answers: [] })).toBe('the OCSP response is about other certificates');
     expect(status({ answers: [...others, single] })).toBe('good');
   });
 
   it('counts while it is fresh, with the tolerance of clocks', () => {
     const times = { thisUpdate: at, nextUpdate: shifted(at, 1000) };
     expect(status({}, times, { at: shifted(at, -toleranceMs) })).toBe('good');
-    expect(status({}, times, { at: shifted(at, -toleranceMs - 1) })).toBe('the OCSP answer is of the future');
+    expect(status({}, times, { at: shifted(at, -toleranceMs - 1) })).toBe('the OCSP response is dated in the future');
     expect(status({}, times, { at: shifted(at, 1000 + toleranceMs) })).toBe('good');
-    expect(status({}, times, { at: shifted(at, 1001 + toleranceMs) })).toBe('the OCSP answer is too old');
+    expect(status({}, times, { at: shifted(at, 1001 + toleranceMs) })).toBe('the OCSP response is too old');
     const hour = 3_600_000;
     const open = { thisUpdate: at, nextUpdate: undefined };
     expect(status({}, open, { at: shifted(at, hour + toleranceMs) })).toBe('good');
-    expect(status({}, open, { at: shifted(at, hour + toleranceMs + 1) })).toBe('the OCSP answer is too old');
+    expect(status({}, open, { at: shifted(at, hour + toleranceMs + 1) })).toBe('the OCSP response is too old');
     const ahead = (ms: number) => ({ thisUpdate: shifted(at, ms), nextUpdate: shifted(at, 3 * hour) });
     expect(status({}, ahead(toleranceMs), { at: shifted(at, hour) })).toBe('good');
-    expect(status({}, ahead(toleranceMs + 1), { at: shifted(at, hour) })).toBe('the OCSP answer speaks about a time after it was made');
+    expect(status({}, ahead(toleranceMs + 1), { at: shifted(at, hour) })).toBe('the OCSP response has a thisUpdate later than producedAt');
   });
 
   it('counts signed by the issuer, or by whom it delegates', () => {
-    expect(status({ isSignedBy: () => false })).toBe('the OCSP answer is not signed by its responder');
+    expect(status({ isSignedBy: () => false })).toBe('the OCSP response is not signed by its responder');
     expect(status({ isSignedBy: throwing })).toContain('cut off');
     expect(() =>
       status({
@@ -161,13 +159,13 @@ describe('what an OCSP answer says', () => {
       }),
     ).toThrow('ours');
     expect(status({ responder: { keyHash: Buffer.alloc(20) }, certificates: [] })).toBe(
-      'the OCSP answer has no certificate of its responder',
+      "the OCSP response lacks its responder's certificate",
     );
     // A certificate of the issuer that is for something else delegates nothing.
-    expect(status({ responder: { name: good.subjectName }, certificates: [good] })).toContain('the OCSP responder has no right to answer');
+    expect(status({ responder: { name: good.subjectName }, certificates: [good] })).toContain('the OCSP responder is not authorised');
   });
 
   it('does not count with a critical extension that is not understood', () => {
-    expect(status({ unknownCritical: '1.2.3' })).toBe('the OCSP answer has the extension 1.2.3, which is not understood');
+    expect(status({ unknownCritical: '1.2.3' })).toBe('the OCSP response has the unknown critical extension 1.2.3');
   });
 });

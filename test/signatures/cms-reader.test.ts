@@ -143,7 +143,7 @@ describe('the reader of SignedData', () => {
       der.explicit(0, der.sequence(...fields.slice(0, 4), revocationData, ...fields.slice(4))),
     );
     expect(parts.signerInfos.length).toBe(1);
-    expect(() => readSignedData(bytesInMemory(forged))).toThrow(/octets beside the content/);
+    expect(() => readSignedData(bytesInMemory(forged))).toThrow(/octets besides the content/);
   });
 
   it('reads no SignerInfo out of other bytes', () => {

@@ -180,7 +180,7 @@ describe('the signatures of a document that is co-signed', () => {
     const cms = joined(signedBy(first, content));
     const at = cms.indexOf('deux');
     cms.write('TROI', at);
-    expect(() => prepare(cms, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /is not of this content/));
+    expect(() => prepare(cms, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /does not match the content/));
   });
 
   it('are refused where the certificate beside them is another of the same name and number', () => {
@@ -189,7 +189,7 @@ describe('the signatures of a document that is co-signed', () => {
     const cms = joined(signedData({ ...parts, content: [content], certificates: [forged] }));
     expect(() => prepare(cms, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /binds another certificate/));
     const none = joined(signedData({ ...parts, content: [content], certificates: [second.certificate.der] }));
-    expect(() => prepare(none, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /has no certificate of its signer/));
+    expect(() => prepare(none, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /comes without its signer's certificate/));
   });
 
   it('must be readable: what begins as a SignedData and is none is refused, not signed as content', () => {

@@ -77,8 +77,8 @@ describe('a SignerInfo', () => {
   it('holds for content of the type that it names, and for no other', () => {
     const list = attribute(oids.contentType, der.oid(oids.signedData));
     check({ attributes: [list, messageDigest, own] }, covered(oids.signedData));
-    expect(() => check({ attributes: [list, messageDigest, own] })).toThrow('is of another type of content');
-    expect(() => check({}, covered(oids.signedData))).toThrow('is of another type of content');
+    expect(() => check({ attributes: [list, messageDigest, own] })).toThrow('is for another content type');
+    expect(() => check({}, covered(oids.signedData))).toThrow('is for another content type');
   });
 
   it('without signed attributes is of data alone (RFC 5652 §5.3)', () => {
@@ -87,7 +87,7 @@ describe('a SignerInfo', () => {
 
   it('holds for its content alone, with and without signed attributes', () => {
     const other = covered(oids.data, Buffer.from('what is not signed'));
-    expect(() => check({}, other)).toThrow('is not of this content');
+    expect(() => check({}, other)).toThrow('does not match the content');
     expect(() => check({ attributes: [] }, other)).toThrow('has a value that does not verify');
   });
 
@@ -141,8 +141,8 @@ describe('a SignerInfo', () => {
       byIssuer(stranger.certificate.issuer, serialNumber),
       byIssuer(issuer, Uint8Array.of(6)),
     ])
-      expect(() => check({ identifier })).toThrow('has no certificate of its signer beside it');
-    expect(() => checkSignerInfos([signerInfo({})], [], covered())).toThrow('has no certificate of its signer beside it');
+      expect(() => check({ identifier })).toThrow("comes without its signer's certificate");
+    expect(() => checkSignerInfos([signerInfo({})], [], covered())).toThrow("comes without its signer's certificate");
     // What is no certificate is passed over.
     checkSignerInfos([signerInfo({})], [Buffer.of(0x30, 0), stranger.certificate.der, signer.certificate.der], covered());
   });
@@ -153,10 +153,10 @@ describe('a SignerInfo', () => {
     checkSignerInfo(info, covered(), certificate, publicKey);
     expect(() => checkSignerInfo(info, covered(), certificate, stranger.publicKey)).toThrow('has a value that does not verify');
     const rsa = softwareSigner('rsa', 'rsa');
-    expect(() => checkSignerInfo(info, covered(), certificate, rsa.publicKey)).toThrow("another algorithm than its signer's key");
+    expect(() => checkSignerInfo(info, covered(), certificate, rsa.publicKey)).toThrow("does not match the signer's key");
     const withRsa = der.sequence(der.oid(oids.sha256WithRSAEncryption), der.nullValue());
-    expect(() => check({ algorithm: withRsa })).toThrow("another algorithm than its signer's key");
-    expect(() => check({ algorithm: der.sequence(der.oid('1.2.3')) })).toThrow('has an algorithm that is not known here');
+    expect(() => check({ algorithm: withRsa })).toThrow("does not match the signer's key");
+    expect(() => check({ algorithm: der.sequence(der.oid('1.2.3')) })).toThrow('uses an unsupported algorithm');
   });
 
   it('is named by its place, and each of them has to hold', () => {

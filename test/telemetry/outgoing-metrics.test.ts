@@ -36,7 +36,7 @@ test('requests to other servers are counted by kind and outcome, and a host that
   nowMs = 59_999;
   await expect(http.fetch(crl)).rejects.toThrow(FetchFailed);
   const line = (kind: string): string =>
-    `another server did not answer as it should ${JSON.stringify({ kind, host, reason: 'the server answered with status 503' })}`;
+    `a request to another server failed ${JSON.stringify({ kind, host, reason: 'the server answered with status 503' })}`;
   expect(log.lines).toEqual([line('time-stamp')]);
   nowMs = 60_000;
   await expect(http.fetch(crl)).rejects.toThrow(FetchFailed);

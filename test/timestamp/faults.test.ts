@@ -107,8 +107,8 @@ const faults: readonly (readonly [string, RegExp, Answering])[] = [
   ['answers an octet at a time', /^TIMESTAMP_UNAVAILABLE: .*no answer within 1 s/, () => drip()],
   ['answers garbage', /^TIMESTAMP_INVALID/, () => Buffer.from('garbage')],
   ['answers nothing', /^TIMESTAMP_INVALID/, () => Buffer.alloc(0)],
-  ['stamps something else', /^TIMESTAMP_INVALID: .*of something else/, altered({ imprint: { hash: 'sha256', value: randomBytes(32) } })],
-  ['stamps by another hash', /^TIMESTAMP_INVALID: .*of something else/, altered({ imprint: { hash: 'sha512', value: randomBytes(64) } })],
+  ['stamps something else', /^TIMESTAMP_INVALID: .*for other data/, altered({ imprint: { hash: 'sha256', value: randomBytes(32) } })],
+  ['stamps by another hash', /^TIMESTAMP_INVALID: .*for other data/, altered({ imprint: { hash: 'sha512', value: randomBytes(64) } })],
   ['has another nonce', /^TIMESTAMP_INVALID: .*nonce/, altered({ nonce: Buffer.of(7) })],
   ['has no nonce', /^TIMESTAMP_INVALID: .*nonce/, altered({ nonce: undefined })],
 ];
@@ -139,14 +139,14 @@ describe('an authority that', () => {
       /verif|value|hold/,
       () => authorityOf({}, { spoil: (value) => Buffer.concat([value.subarray(0, -1), Buffer.of((value.at(-1) ?? 0) ^ 1)]) }),
     ],
-    ['has another root', /no trust anchor/, () => authorityOf({}, { issuer: stranger })],
+    ['has another root', /no path from a trust anchor/, () => authorityOf({}, { issuer: stranger })],
     ['may do something else too', /purpose/, () => authorityOf({ extendedKeyUsage: 'critical,timeStamping,clientAuth' })],
     ['has a purpose that is not critical', /purpose/, () => authorityOf({ extendedKeyUsage: 'timeStamping' })],
     ['has another purpose', /purpose/, () => authorityOf({ extendedKeyUsage: 'critical,emailProtection' })],
-    ['signs with SHA-1', /rests on SHA-1: its signature/, () => authorityOf({}, { hash: 'sha1' })],
-    ['has a certificate with SHA-1', /rests on SHA-1: a certificate of its authority/, () => authorityOf({ hash: 'sha1' })],
+    ['signs with SHA-1', /depends on SHA-1: its signature/, () => authorityOf({}, { hash: 'sha1' })],
+    ['has a certificate with SHA-1', /depends on SHA-1: a certificate of its authority/, () => authorityOf({ hash: 'sha1' })],
     ['has a short key', /RSA key of 1024 bits/, () => authorityOf({ newKey: ['-newkey', 'rsa:1024'] })],
-    ['has a clock of the past', /time before it was asked for/, () => authorityOf({}, { offMs: -310_000 })],
+    ['has a clock of the past', /time before the request/, () => authorityOf({}, { offMs: -310_000 })],
     ['has a clock of the future', /time in the future/, () => authorityOf({}, { offMs: 310_000 })],
   ] as const)('%s', async (_, reason, make) => {
     const authority = make();
@@ -188,7 +188,7 @@ describe('an authority that', () => {
       const outcome = async (anyRoot: boolean): Promise<string> =>
         outcomeOf([new URL(server.url)], { trust: { anchors: [read(root)], anyRoot } });
       expect(await outcome(true)).toBe('a token');
-      expect(await outcome(false)).toMatch(/^TIMESTAMP_INVALID: .*no trust anchor leads to it; timeStamps\.anchors/);
+      expect(await outcome(false)).toMatch(/^TIMESTAMP_INVALID: .*no path from a trust anchor; add its root, .* to timeStamps\.anchors/);
     });
   });
 

@@ -44,19 +44,21 @@ it.each([
 ])('refuses a certificate %s', (_name, extendedKeyUsage) => {
   const { certificate } = elsewhere.issue('tsa', { extendedKeyUsage });
   expect(() => readTimeStampChain({ certificate, chain: [elsewhere.certificate] })).toThrow(
-    'the one purpose of its key is not time-stamping',
+    'extendedKeyUsage must be critical and contain only time-stamping',
   );
 });
 
 it('refuses that of an authority, a chain without its root, one of others, and one that was never valid as a whole', () => {
   const purpose = { extendedKeyUsage: 'critical,timeStamping' };
   const ca = elsewhere.issue('ca', { ...purpose, isAuthority: true });
-  expect(() => readTimeStampChain({ certificate: ca.certificate, chain: [elsewhere.certificate] })).toThrow('the one purpose');
+  expect(() => readTimeStampChain({ certificate: ca.certificate, chain: [elsewhere.certificate] })).toThrow(
+    'extendedKeyUsage must be critical',
+  );
   const [issuing = new Uint8Array()] = authority.issuer.chain;
   expect(() => readTimeStampChain({ certificate: good, chain: [file('issuing', issuing)] })).toThrow('does not end with a self-signed');
   expect(() => readTimeStampChain({ certificate: good, chain: [elsewhere.certificate] })).toThrow('did not issue');
   const below = new ScratchAuthority(directory, 'below', { parent: elsewhere });
   const early = { from: new Date(Date.now() - 48 * hourMs), until: new Date(Date.now() - 24 * hourMs) };
   const { certificate } = below.issue('early', { ...purpose, ...early });
-  expect(() => readTimeStampChain({ certificate, chain: [below.certificate, elsewhere.certificate] })).toThrow('it is not valid after');
+  expect(() => readTimeStampChain({ certificate, chain: [below.certificate, elsewhere.certificate] })).toThrow('not valid after');
 });

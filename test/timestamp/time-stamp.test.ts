@@ -204,7 +204,7 @@ describe('with ordering, the times', () => {
       const one = await stamper('P-256', { ordering: true, accuracy }, { latest });
       const [first, second, third] = timesOf([await one.respond(request), await one.respond(request), await one.respond(request)]);
       expect([first, second]).toEqual([fixed.getTime() + aheadMs - 1, fixed.getTime() + aheadMs]);
-      expect(third).toContain('timeNotAvailable: more tokens than can be put in order');
+      expect(third).toContain('timeNotAvailable: too many tokens to be ordered within the accuracy');
     }
   });
 
@@ -255,11 +255,13 @@ describe('a token', () => {
   test('holds for what it was asked for, and for nothing else', async () => {
     const bytes = await token();
     expect(faultOf(bytes)).toBe('holds');
-    expect(faultOf(bytes, { imprint: { hash: 'sha256', value: randomBytes(32) } })).toContain('of something else');
-    expect(faultOf(bytes, { nonce: Buffer.of(1, 2, 4) })).toContain('another nonce');
+    expect(faultOf(bytes, { imprint: { hash: 'sha256', value: randomBytes(32) } })).toContain('for other data');
+    expect(faultOf(bytes, { nonce: Buffer.of(1, 2, 4) })).toContain('the nonce that was sent');
     expect(faultOf(bytes, { policy: '1.2.3.5' })).toContain('policy');
-    expect(faultOf(bytes, { anchors: [] })).toContain('no trust anchor');
-    expect(faultOf(bytes, { anchors: [pathCertificate((await softwareAuthority('P-256')).root)] })).toContain('no trust anchor');
+    expect(faultOf(bytes, { anchors: [] })).toContain('no path from a trust anchor');
+    expect(faultOf(bytes, { anchors: [pathCertificate((await softwareAuthority('P-256')).root)] })).toContain(
+      'no path from a trust anchor',
+    );
   });
 
   test('with more certificates than any chain has is not taken apart', async () => {
@@ -371,7 +373,9 @@ describe("OpenSSL's authority", () => {
     expect(checked.info.policy).toBe('1.2.3.5');
     expect((await client.stamp(imprint, order([url], { nonce: false }))).info.nonce).toBeUndefined();
     expect((await client.stamp(imprint, order([url], { trust: { anchors: [], anyRoot: true } }))).path.path.length).toBe(1);
-    expect(JSON.stringify(await outcome(client.stamp(imprint, order([url], { trust: { anchors: [] } }))))).toContain('no trust anchor');
+    expect(JSON.stringify(await outcome(client.stamp(imprint, order([url], { trust: { anchors: [] } }))))).toContain(
+      'no path from a trust anchor',
+    );
     expect(JSON.stringify(await outcome(client.stamp(imprint, order([url], { policy: '1.2.9' }))))).toContain('unacceptedPolicy');
   });
 

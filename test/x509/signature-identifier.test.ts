@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as der from '../../src/asn1/der.ts';
 import { oids } from '../../src/asn1/object-identifiers.ts';
 import { DerError, readAll } from '../../src/asn1/reader.ts';
-import { readSignatureIdentifier } from '../../src/x509/signature-identifier.ts';
-import { verificationRule } from '../../src/x509/verification-rule.ts';
+import { readSignatureIdentifier, verificationRule } from '../../src/x509/signature-identifier.ts';
 import { readSignatureAlgorithm, signatureAlgorithmIdentifier } from '../../src/cms/algorithm-identifier.ts';
 import { hashNames, type SignatureAlgorithm } from '../../src/token/signature-algorithm.ts';
 

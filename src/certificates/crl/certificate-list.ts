@@ -7,18 +7,21 @@ import { authorityKeyIdentifier, extension } from '../standard-extensions.ts';
 import { revokedEntries } from './revoked-entries.ts';
 
 export interface CertificateListContent {
-  /** From 1 on, ever larger. */
+  /** CRL number: starts at 1 and only grows. */
   readonly number: number;
   readonly thisUpdate: Date;
   readonly nextUpdate: Date;
   readonly revoked: RevokedColumns;
-  /** Ended certificates stay on the list from this moment on (X.509 9.5.2.8). Absent: they do not. */
+  /**
+   * Expired certificates stay on the list from this time on (X.509 9.5.2.8). Absent: they do not.
+   */
   readonly expiredFrom?: Date;
 }
 
 /**
- * A complete CRL of version 2 (RFC 5280 §5), signed, and verified under the signer's public key. It is written in slices, between which
- * other requests run. @throws {Error} when the signature does not verify.
+ * Creates a complete version 2 CRL (RFC 5280 §5), signs it and verifies the signature. The entries
+ * are encoded in slices, so that other requests can run in between.
+ * @throws {Error} if the signature does not verify
  */
 export async function certificateList(
   signer: CertificateSigner & { readonly subjectKeyIdentifier?: Uint8Array | undefined },
@@ -41,7 +44,7 @@ export async function certificateList(
     name,
     der.time(thisUpdate),
     der.time(nextUpdate),
-    // RFC 5280 5.1.2.6: absent, not empty, where nothing is revoked.
+    // RFC 5280 5.1.2.6: absent, not empty, if nothing is revoked.
     ...(entries.length === 0 ? [] : [der.sequence(...entries)]),
     der.explicit(0, der.sequence(...extensions.map((one) => one.der))),
   );

@@ -5,18 +5,19 @@ import type { CrlClaim, CrlState } from '../../state/repositories/crls.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { CertificateIssuer } from '../issue.ts';
 import { certificateList } from './certificate-list.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
-/** How an authority's CRLs are made. */
+/** Settings for the CRLs of an authority. */
 export interface CrlSettings {
   /** From thisUpdate to nextUpdate. */
   readonly lifetimeSeconds: number;
-  /** A new one is issued this long before the old one ends. */
+  /** A new CRL is issued this long before nextUpdate of the old one. */
   readonly renewBeforeSeconds: number;
-  /** Ended certificates stay on the list. */
+  /** Expired certificates stay on the list. */
   readonly keepExpired: boolean;
 }
 
-/** The CRL that is served. */
+/** The CRL that is currently served. */
 export interface PublishedCrl {
   readonly der: Uint8Array;
   readonly number: number;
@@ -26,27 +27,28 @@ export interface PublishedCrl {
   readonly digest: string;
 }
 
-/** Revocations that come within this share a CRL. */
+/** Minimum time between two CRLs; revocations within it share one. */
 const minGapMs = 1000;
 /**
- * Wait after a full second, so that no CRL is younger than this. Validators may read a clock that is a
- * few milliseconds behind: time(2) returns the time of the last tick.
+ * Minimum age of a CRL when it is first served. A validator's clock may be a few milliseconds
+ * behind: time(2) returns the time of the last tick.
  */
 const sinceFullSecondMs = 50;
 const tickMs = 1000;
-/** Who wants a newer CRL waits so long for it, and looks so often. */
+/** How long a request for a newer CRL waits, and how often it polls. */
 const newerWithinMs = 10_000;
 const newerLookMs = 100;
-/** A CRL takes a fraction of it. Two at once cost work and no more: each has its own number, and the later one is served. */
+/** Far more than issuing takes. Two CRLs at once do no harm: the later number is served. */
 const claimMs = 10_000;
-/** Who asks waits so long for a CRL that is due: until revocations share one no more, and it is made. */
+/** How long a request waits for a CRL that is due: the minimum gap, and time to issue it. */
 const latestWaitMs = 3 * minGapMs;
-/** A CRL that is due so long is made with an older key than the last one: nobody who has the newer key is there. */
+/** After this time an overdue CRL is signed with an older key than the last one. */
 const newerKeyMs = 60_000;
 
 /**
- * Issues an authority's CRLs: on every revocation, at most one a second, and before the old one ends. Several instances on one store share the
- * work, and go by the store's clock; what one has published the others serve within two seconds.
+ * Issues an authority's CRLs: on every revocation, at most one a second, and before the old one
+ * expires. Several instances on one store share the work and use the store's clock; each serves
+ * what another has published within two seconds.
  */
 export class CrlPublisher {
   readonly #store: StateStore;
@@ -58,17 +60,16 @@ export class CrlPublisher {
   #signer: string;
   #published: PublishedCrl | undefined;
   #isPending = true;
-  /** Milliseconds since epoch: a CRL that was made before this does not do for somebody who waits. */
+  /** Milliseconds since epoch; a waiting request needs a CRL at least this recent. */
   #wantedSince = 0;
   readonly #waiting = new Set<() => void>();
   #running: Promise<void> | undefined;
   #failures = 0;
-  /** Since when a CRL is due that another key than ours is to sign, by the number of the last one. */
+  /** Number of the last CRL, and since when one that needs a newer key is overdue. */
   #leftToNewer: { readonly number: number; readonly since: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
 
-  /** `waitForNewerKeyMs`: how long a CRL that is due is left to whoever has a newer key. */
   constructor(
     store: StateStore,
     authority: string,
@@ -90,8 +91,9 @@ export class CrlPublisher {
   }
 
   /**
-   * The CRL with every revocation that was committed here before: who was answered that a certificate is revoked finds it there. The last one where the
-   * next one cannot be issued, or takes long.
+   * Returns a CRL with every revocation that this instance has committed, so that a caller who was
+   * told that a certificate is revoked finds it there. Returns the previous CRL if the next one
+   * cannot be issued or takes too long.
    */
   async latest(): Promise<PublishedCrl | undefined> {
     if (this.#isBehind || this.#running !== undefined) {
@@ -108,13 +110,16 @@ export class CrlPublisher {
     return this.#published;
   }
 
-  /** Serves what an earlier run published, issues what is due, and sees to it from then on. What cannot be issued now is tried again each second. */
+  /**
+   * Serves what an earlier run published, issues what is due, and keeps doing so. A CRL that cannot
+   * be issued is retried each second.
+   */
   async start(): Promise<void> {
     await this.#tick();
     this.#timer = setInterval(() => void this.#tick(), tickMs).unref();
   }
 
-  /** Goes by another configuration from now on. */
+  /** Replaces the configuration. */
   use(issuer: CertificateIssuer, settings: CrlSettings): void {
     this.#issuer = issuer;
     this.#settings = settings;
@@ -122,7 +127,7 @@ export class CrlPublisher {
     this.changed();
   }
 
-  /** A revocation was committed: the next CRL is due. */
+  /** Notifies of a committed revocation: the next CRL is due. */
   changed(): void {
     this.#isPending = true;
     const wait = (this.#published?.thisUpdate.getTime() ?? 0) + minGapMs - this.#store.now();
@@ -136,8 +141,8 @@ export class CrlPublisher {
   }
 
   /**
-   * A CRL that was made at `time` or later: one is issued where the last is older. One from before a certificate began says nothing about it, and validators
-   * refuse it. Undefined where none can be had.
+   * Returns a CRL made at `time` or later, and issues one if the last is older: validators reject a
+   * CRL that predates the certificate. Undefined if none can be issued in time.
    */
   async madeSince(time: Date): Promise<PublishedCrl | undefined> {
     const since = time.getTime();
@@ -188,22 +193,26 @@ export class CrlPublisher {
       this.#isPending = true;
       this.#failures += 1;
       if (this.#failures === 1) {
-        const reason = error instanceof Error ? error.message : String(error);
-        this.#log.error('a CRL could not be issued; it is tried again each second', { authority: this.#authority, reason });
+        const reason = reasonOf(error);
+        this.#log.error('a CRL could not be issued; retrying each second', { authority: this.#authority, reason });
       }
     }
   }
 
   /**
-   * Whether the last CRL was signed with a newer key: while instances take over a new key one after the other, those that have the old one leave the
-   * CRLs to those that have the new one. Of keys of the same moment, one goes before on all instances alike.
+   * Whether the last CRL was signed with a newer key. While instances take over a new key one after
+   * the other, those with the old key leave CRLs to those with the new one. Of two keys with the
+   * same date, all instances prefer the same one.
    */
   #isOlderThan({ signer, signer_since: since }: CrlState): boolean {
     if (signer === this.#signer) return false;
     return since > this.#signerSince || (since === this.#signerSince && signer > this.#signer);
   }
 
-  /** Whether nobody has made the CRL that is due for so long that whoever has the newer key must be gone. */
+  /**
+   * Whether the CRL has been overdue for so long that no instance with the newer key can be
+   * running.
+   */
   #isLeftAlone({ published_number: number }: CrlState, now: number): boolean {
     if (this.#leftToNewer?.number !== number) this.#leftToNewer = { number, since: now };
     return now - this.#leftToNewer.since >= this.#newerKeyMs;
@@ -221,7 +230,7 @@ export class CrlPublisher {
     return (this.#published?.nextUpdate.getTime() ?? 0) - this.#settings.renewBeforeSeconds * 1000;
   }
 
-  /** False where another instance makes it, or the last one is less than a second old. */
+  /** Returns false if another instance is issuing it, or the last one is less than a second old. */
   async #issueNext(madeSince: number, ignoreNewer: boolean): Promise<boolean> {
     await delay(Math.max(0, sinceFullSecondMs - (this.#store.now() % 1000)));
     const now = this.#store.now();
@@ -244,7 +253,7 @@ export class CrlPublisher {
       await this.#issue(claim, new Date(Math.floor(now / 1000) * 1000));
       return true;
     } catch (error) {
-      // If this fails too, the claim ends by its time.
+      // If this fails too, the claim times out.
       await this.#store.run('giveUpCrl', { authority: this.#authority, number: claim.number }).catch(() => undefined);
       throw error;
     }

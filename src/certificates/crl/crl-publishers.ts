@@ -3,18 +3,18 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { CertificateIssuer } from '../issue.ts';
 import { CrlPublisher, type CrlSettings, type PublishedCrl } from './crl-publisher.ts';
 
-/** The configuration of each authority. */
+/** Configuration of each authority, by name. */
 type CrlConfig = Readonly<Record<string, { readonly crl: CrlSettings & { readonly enabled: boolean; readonly cacheSeconds: number } }>>;
 type Authorities = ReadonlyMap<string, CertificateIssuer>;
 
-/** What anybody may have of an authority. */
+/** Public data of an authority. */
 export interface PublishedAuthority {
   readonly certificate: Uint8Array;
-  /** Of the certificate. */
+  /** Start of the certificate's validity. */
   readonly notBefore: Date;
-  /** Absent until the first one is issued, and where others publish them. */
+  /** Absent until the first one is issued, or if CRLs are published elsewhere. */
   readonly crl: PublishedCrl | undefined;
-  /** The same, once it has what was revoked here before. */
+  /** Returns the CRL once it contains every revocation committed here. */
   latestCrl(): Promise<PublishedCrl | undefined>;
   readonly cacheSeconds: number;
 }
@@ -32,7 +32,10 @@ export class CrlPublishers {
     this.#log = log;
   }
 
-  /** Goes by these from now on; resolves when each has its CRL, or has failed to issue one, which is tried again each second. */
+  /**
+   * Replaces the configuration. Resolves once each authority has a CRL or has failed to issue one
+   * (which is retried each second).
+   */
   async use(authorities: Authorities, config: CrlConfig): Promise<void> {
     this.#authorities = authorities;
     this.#config = config;
@@ -61,12 +64,12 @@ export class CrlPublishers {
     await Promise.all([...this.#publishers.values()].map(async (publisher) => publisher.stop()));
   }
 
-  /** A revocation of the authority was committed. */
+  /** Notifies of a committed revocation by the authority. */
   changed(authority: string): void {
     this.#publishers.get(authority)?.changed();
   }
 
-  /** The authority's CRL, made at `time` or later; undefined where none can be had. */
+  /** Returns a CRL of the authority made at `time` or later; undefined if none can be issued. */
   async madeSince(authority: string, time: Date): Promise<PublishedCrl | undefined> {
     return this.#publishers.get(authority)?.madeSince(time);
   }
@@ -84,7 +87,10 @@ export class CrlPublishers {
     };
   }
 
-  /** When each authority's CRL ends, milliseconds since epoch; 0 where none could be issued yet. */
+  /**
+   * Returns nextUpdate of each authority's CRL in milliseconds since epoch; 0 if none has been
+   * issued yet.
+   */
   ends(): ReadonlyMap<string, number> {
     return new Map([...this.#publishers].map(([name, { published }]) => [name, published?.nextUpdate.getTime() ?? 0]));
   }

@@ -2,15 +2,15 @@ import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { serialNumberBytes, type RevokedColumns } from '../../state/repositories/crls.ts';
 
-/** About a millisecond's work. */
+/** Takes about a millisecond. */
 const sliceEntries = 4096;
-/** Frame, the longest serial number, GeneralizedTime, and the extension of the reason. */
+/** Header, longest serial number, GeneralizedTime and reason extension. */
 const maxEntryBytes = 64;
 
 const integerTag = 0x02;
 const sequenceTag = 0x30;
 
-/** RFC 5280 5.3.1: the reason, ENUMERATED, as the one extension. Unspecified is said by its absence. */
+/** RFC 5280 5.3.1: the reason code as the only extension; absent for unspecified. */
 const reasonExtensions: readonly Uint8Array[] = Array.from({ length: 11 }, (_, reason) =>
   reason === 0
     ? new Uint8Array()
@@ -18,8 +18,8 @@ const reasonExtensions: readonly Uint8Array[] = Array.from({ length: 11 }, (_, r
 );
 
 /**
- * The entries of revokedCertificates (RFC 5280 5.1.2.6) in DER, a slice at a time. No entry is dated after the list itself, however the clocks of
- * several instances go.
+ * Yields the entries of revokedCertificates (RFC 5280 5.1.2.6) in DER, a slice at a time. No entry
+ * is dated after the list itself, even if the clocks of several instances differ.
  */
 export function* revokedEntries({ count, serialNumbers, revokedAt, reasons }: RevokedColumns, thisUpdate: Date): Generator<Uint8Array> {
   const times = new TimeWriter(thisUpdate.getTime());
@@ -40,7 +40,7 @@ export function* revokedEntries({ count, serialNumbers, revokedAt, reasons }: Re
   }
 }
 
-/** An INTEGER in the fewest octets. Answers where it ends. */
+/** Writes an INTEGER in the fewest octets. Returns the offset after it. */
 function writeSerialNumber(target: Buffer, at: number, source: Uint8Array, from: number): number {
   const to = from + serialNumberBytes;
   let first = from;
@@ -59,7 +59,7 @@ function copy(target: Buffer, at: number, bytes: Uint8Array): number {
   return at + bytes.length;
 }
 
-/** Writes times; revocations come in crowds, so the last one is kept. */
+/** Encodes times. Revocations often share a second, so the last encoding is cached. */
 class TimeWriter {
   readonly #latest: number;
   #second = Number.NaN;

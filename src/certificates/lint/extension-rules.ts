@@ -3,7 +3,10 @@ import { children, readAll, readObjectIdentifier, type DerElement } from '../../
 import { alternativeNames } from '../alternative-names.ts';
 import { extensionOf, type Rule, type Subject } from './rule.ts';
 
-/** RFC 5280: these are for certificates of authorities, or (no-check) of OCSP responders, which only the authority itself makes. */
+/**
+ * Extensions for certificates of authorities or, for no-check, of OCSP responders (RFC 5280, RFC
+ * 6960).
+ */
 const authoritiesOnly: ReadonlyMap<string, string> = new Map([
   [oids.nameConstraints, 'nameConstraints'],
   [oids.policyMappings, 'policyMappings'],
@@ -12,7 +15,10 @@ const authoritiesOnly: ReadonlyMap<string, string> = new Map([
   [oids.ocspNoCheck, 'id-pkix-ocsp-nocheck'],
 ]);
 
-/** Purposes that a signer's certificate may not have: with them it would be taken for an authority of another kind. */
+/**
+ * Purposes that a signer's certificate may not have: with them it would pass for another kind of
+ * authority.
+ */
 const forbiddenPurposes: ReadonlyMap<string, string> = new Map([
   [oids.anyExtendedKeyUsage, 'anyExtendedKeyUsage'],
   [oids.ocspSigning, 'OCSPSigning'],
@@ -35,7 +41,9 @@ export const extensionRules: readonly Rule[] = [
     source: 'RFC 5280 4.2.1.9',
     fault(subject) {
       const constraints = extensionOf(subject, oids.basicConstraints);
-      return constraints === undefined || readAll(constraints.value).content.length === 0 ? undefined : 'basicConstraints of an authority';
+      return constraints === undefined || readAll(constraints.value).content.length === 0
+        ? undefined
+        : 'basicConstraints are those of an authority';
     },
   },
   {
@@ -64,7 +72,7 @@ export const extensionRules: readonly Rule[] = [
       if (extension === undefined) return undefined;
       const policies = children(readAll(extension.value)).map((information) => readObjectIdentifier(firstOf(information)));
       if (policies.length === 0) return 'an empty list';
-      return new Set(policies).size < policies.length ? 'a policy stands twice' : undefined;
+      return new Set(policies).size < policies.length ? 'duplicate policy' : undefined;
     },
   },
   {
@@ -98,8 +106,8 @@ export const responderRule: Rule = {
   fault(subject) {
     const purposes = extensionOf(subject, oids.extendedKeyUsage);
     const found = purposes === undefined ? [] : children(readAll(purposes.value)).map(readObjectIdentifier);
-    if (found.length !== 1 || found[0] !== oids.ocspSigning) return 'its one purpose is OCSPSigning';
-    return extensionOf(subject, oids.ocspNoCheck) === undefined ? 'id-pkix-ocsp-nocheck is absent' : undefined;
+    if (found.length !== 1 || found[0] !== oids.ocspSigning) return 'OCSPSigning must be its only purpose';
+    return extensionOf(subject, oids.ocspNoCheck) === undefined ? 'id-pkix-ocsp-nocheck is missing' : undefined;
   },
 };
 
@@ -112,17 +120,15 @@ const bit = (bits: Uint8Array, index: number): boolean => ((bits[1 + (index >> 3
 
 function keyUsageFault(subject: Subject): string | undefined {
   const extension = extensionOf(subject, oids.keyUsage);
-  if (extension === undefined) return 'it is absent';
-  if (!extension.critical) return 'it is not critical';
+  if (extension === undefined) return 'missing';
+  if (!extension.critical) return 'not critical';
   const { tag, content } = readAll(extension.value);
   if (tag !== 0x03 || !content.subarray(1).some((octet) => octet !== 0)) return 'no bit is set';
-  if (bit(content, 5) || bit(content, 6)) return 'keyCertSign and cRLSign are for authorities';
-  if (!bit(content, 0) && !bit(content, 1)) return 'the key is for signatures: digitalSignature or contentCommitment';
+  if (bit(content, 5) || bit(content, 6)) return 'keyCertSign and cRLSign are for authorities only';
+  if (!bit(content, 0) && !bit(content, 1)) return 'digitalSignature or contentCommitment is required';
   const [algorithm] = children(readAll(subject.tbs.subjectPublicKeyInfo));
   const isEllipticCurve = algorithm !== undefined && readObjectIdentifier(firstOf(algorithm)) === oids.ecPublicKey;
-  return isEllipticCurve && (bit(content, 2) || bit(content, 3))
-    ? 'a key on an elliptic curve enciphers nothing (keyEncipherment)'
-    : undefined;
+  return isEllipticCurve && (bit(content, 2) || bit(content, 3)) ? 'keyEncipherment is not allowed for an elliptic-curve key' : undefined;
 }
 
 function purposesFault(subject: Subject): string | undefined {
@@ -130,7 +136,7 @@ function purposesFault(subject: Subject): string | undefined {
   if (extension === undefined) return undefined;
   const purposes = children(readAll(extension.value)).map(readObjectIdentifier);
   if (purposes.length === 0) return 'an empty list';
-  if (new Set(purposes).size < purposes.length) return 'a purpose stands twice';
+  if (new Set(purposes).size < purposes.length) return 'duplicate purpose';
   const forbidden = purposes.flatMap((purpose) => forbiddenPurposes.get(purpose) ?? []);
-  return forbidden[0] === undefined ? undefined : `${forbidden[0]} is not for signers of documents`;
+  return forbidden[0] === undefined ? undefined : `${forbidden[0]} is not allowed for document signers`;
 }

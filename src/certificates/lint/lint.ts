@@ -6,14 +6,15 @@ import type { Rule, Subject } from './rule.ts';
 import { responderRules, rules } from './rules.ts';
 
 /**
- * Reads a TBSCertificate of an end entity as a stranger would and applies every rule to it: what would give a bad certificate is not signed.
- * @throws {Refusal} ISSUANCE_REFUSED with the name of the rule and its source.
+ * Parses the encoded TBSCertificate of an end entity and applies every rule to it before it is
+ * signed.
+ * @throws {Refusal} ISSUANCE_REFUSED with the name and source of the broken rule.
  */
 export function lintCertificate(tbs: Uint8Array, issuer: Certificate): void {
   apply(rules, tbs, issuer);
 }
 
-/** The same for the certificate of a delegated OCSP responder. */
+/** Does the same for the certificate of a delegated OCSP responder. */
 export function lintResponderCertificate(tbs: Uint8Array, issuer: Certificate): void {
   apply(responderRules, tbs, issuer);
 }
@@ -21,7 +22,7 @@ export function lintResponderCertificate(tbs: Uint8Array, issuer: Certificate): 
 function apply(all: readonly Rule[], tbs: Uint8Array, issuer: Certificate): void {
   const subject: Subject = { tbs: read(tbs), tbsBytes: tbs.length, issuer };
   for (const rule of all) {
-    const found = orNotReadable(() => rule.fault(subject));
+    const found = faultOrNotReadable(() => rule.fault(subject));
     if (found !== undefined) throw refused(rule.name, rule.source, found);
   }
 }
@@ -35,11 +36,11 @@ function read(tbs: Uint8Array): Subject['tbs'] {
   }
 }
 
-function orNotReadable(check: () => string | undefined): string | undefined {
+function faultOrNotReadable(check: () => string | undefined): string | undefined {
   try {
     return check();
   } catch (error) {
-    if (error instanceof DerError) return `it cannot be read: ${error.message}`;
+    if (error instanceof DerError) return `not readable: ${error.message}`;
     throw error;
   }
 }

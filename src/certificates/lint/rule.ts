@@ -1,7 +1,7 @@
 import type { Certificate } from '../../x509/certificate.ts';
 import type { ReadExtension, TbsCertificate } from '../../x509/tbs-certificate.ts';
 
-/** What a rule looks at. */
+/** Input of a rule. */
 export interface Subject {
   readonly tbs: TbsCertificate;
   /** Length of the TBSCertificate in DER. */
@@ -9,12 +9,12 @@ export interface Subject {
   readonly issuer: Certificate;
 }
 
-/** A rule for certificates of end entities. It names itself and its source to whoever is refused by it. */
+/** A rule for certificates of end entities. Its name and source go into the refusal. */
 export interface Rule {
   readonly name: string;
   /** Standard and clause. */
   readonly source: string;
-  /** What is wrong, or undefined. @throws {DerError} for what cannot be read */
+  /** Returns the fault, or undefined. @throws {DerError} for content that cannot be parsed */
   fault(subject: Subject): string | undefined;
 }
 

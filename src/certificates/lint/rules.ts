@@ -1,14 +1,14 @@
 import { oids } from '../../asn1/object-identifiers.ts';
 import { isWellFormedDer } from '../../asn1/well-formed.ts';
 import { children, readAll } from '../../asn1/reader.ts';
-import { keyIdentifier } from '../../x509/key-identifier.ts';
+import { keyIdentifier } from '../../x509/certificate.ts';
 import { nameFault } from '../name-fault.ts';
 import { extensionRules, responderRule } from './extension-rules.ts';
 import type { Rule } from './rule.ts';
 
-/** The value and its frame, for the largest key that an authority has here. */
+/** Signature value and encoding overhead, for the largest key that an authority may have. */
 const maxSignatureBytes = 540;
-/** Readers of certificates in cards and devices take less than files hold; this is ten times an ordinary certificate. */
+/** Smart cards and devices accept only small certificates; this is ten times the usual size. */
 export const maxCertificateBytes = 16_384;
 
 const same = (left: Uint8Array, right: Uint8Array): boolean => Buffer.compare(left, right) === 0;
@@ -19,13 +19,13 @@ const certificateRules: readonly Rule[] = [
     source: 'this service',
     fault: ({ tbsBytes }) =>
       tbsBytes + maxSignatureBytes > maxCertificateBytes
-        ? `the certificate would have ${tbsBytes + maxSignatureBytes} octets, and ${maxCertificateBytes} are the most`
+        ? `the certificate would have ${tbsBytes + maxSignatureBytes} octets; the maximum is ${maxCertificateBytes}`
         : undefined,
   },
   {
     name: 'version-3',
     source: 'RFC 5280 4.1.2.1',
-    fault: ({ tbs }) => (tbs.version === 2 ? undefined : `the version ${tbs.version + 1}`),
+    fault: ({ tbs }) => (tbs.version === 2 ? undefined : `version ${tbs.version + 1}`),
   },
   {
     name: 'serial-number',
@@ -38,7 +38,7 @@ const certificateRules: readonly Rule[] = [
   {
     name: 'issuer-name',
     source: 'RFC 5280 4.1.2.4',
-    fault: ({ tbs, issuer }) => (same(tbs.issuer, issuer.subject) ? undefined : "not the issuing authority's name"),
+    fault: ({ tbs, issuer }) => (same(tbs.issuer, issuer.subject) ? undefined : "does not match the issuing authority's name"),
   },
   {
     name: 'subject-name',
@@ -48,15 +48,15 @@ const certificateRules: readonly Rule[] = [
   {
     name: 'subject-is-not-issuer',
     source: 'RFC 5280 3.2',
-    fault: ({ tbs }) => (same(tbs.subject, tbs.issuer) ? "the subject has the authority's own name" : undefined),
+    fault: ({ tbs }) => (same(tbs.subject, tbs.issuer) ? "the subject is the issuing authority's own name" : undefined),
   },
   {
     name: 'validity',
     source: 'RFC 5280 4.1.2.5, 6.1',
     fault({ tbs, issuer }) {
-      if (tbs.notAfter <= tbs.notBefore) return 'it ends before it begins';
-      if (tbs.notBefore < issuer.notBefore) return "it begins before the authority's own certificate";
-      return tbs.notAfter > issuer.notAfter ? "it ends after the authority's own certificate" : undefined;
+      if (tbs.notAfter <= tbs.notBefore) return 'ends before it begins';
+      if (tbs.notBefore < issuer.notBefore) return "begins before the authority's own certificate";
+      return tbs.notAfter > issuer.notAfter ? "ends after the authority's own certificate" : undefined;
     },
   },
   {
@@ -75,7 +75,7 @@ const certificateRules: readonly Rule[] = [
       if (extension === undefined || extension.critical) return 'it is absent, or critical';
       const [identifier] = children(readAll(extension.value));
       const expected = issuer.subjectKeyIdentifier ?? keyIdentifier(issuer.subjectPublicKeyInfo);
-      return identifier?.tag === 0x80 && same(identifier.content, expected) ? undefined : "not the authority's key identifier";
+      return identifier?.tag === 0x80 && same(identifier.content, expected) ? undefined : "does not match the authority's key identifier";
     },
   },
   {
@@ -84,15 +84,15 @@ const certificateRules: readonly Rule[] = [
     fault({ tbs }) {
       const extension = tbs.extensions.get(oids.subjectKeyIdentifier);
       if (extension === undefined || extension.critical) return 'it is absent, or critical';
-      return same(readAll(extension.value).content, keyIdentifier(tbs.subjectPublicKeyInfo)) ? undefined : 'not that of the key';
+      return same(readAll(extension.value).content, keyIdentifier(tbs.subjectPublicKeyInfo)) ? undefined : 'does not match the key';
     },
   },
 ];
 
-/** In the order in which they are applied: the first that is broken is told. */
+/** In the order in which they are applied; the first broken rule is reported. */
 export const rules: readonly Rule[] = [...certificateRules, ...extensionRules];
 
-/** What a delegated OCSP responder has is what a signer of documents may not have. */
+/** Rules for a delegated OCSP responder, which has what a document signer may not have. */
 export const responderRules: readonly Rule[] = [
   ...rules.filter(({ name }) => name !== 'extensions-of-authorities' && name !== 'extended-key-usage'),
   responderRule,

@@ -1,20 +1,23 @@
-/** What is kept: an answer that is there or being made, and when it is to be made anew (milliseconds since epoch). */
+/** A cached answer and when it expires (milliseconds since epoch). */
 interface Kept<T> {
   readonly answer: T;
   readonly untilMs: number;
 }
 
 /**
- * Answers about one certificate each, kept until something changes; the least recently used go first. An answer that was begun before a change is given
- * to those who asked before, and to nobody after.
+ * Cache of answers about single certificates, with eviction of the least recently used. An answer
+ * that was begun before a change goes only to requests that came before the change.
  */
 export class AnswerCache<T> {
   readonly #certificatesMax: number;
   readonly #now: () => number;
-  /** By certificate, then by the way in which it was asked for: a few hash functions, with or without parameters. */
+  /**
+   * By certificate, then by form of the CertID: one of a few hash functions, with or without
+   * parameters.
+   */
   readonly #kept = new Map<string, Map<number, Promise<Kept<T>> | Kept<T>>>();
 
-  /** `now`: the clock that answers end by, milliseconds since epoch. */
+  /** `now`: clock for expiry, milliseconds since epoch. */
   constructor(certificatesMax: number, now: () => number) {
     this.#certificatesMax = certificatesMax;
     this.#now = now;
@@ -24,7 +27,10 @@ export class AnswerCache<T> {
     return this.#kept.size;
   }
 
-  /** The kept answer, or the one that somebody else has begun, or the one that `make` makes. `make` says undefined for how long where it is not kept. */
+  /**
+   * Returns the cached answer, or the one that is being made, or calls `make`. If `untilMs` is
+   * undefined, the answer is not cached.
+   */
   get(certificate: string, form: number, make: () => Promise<{ answer: T; untilMs: number | undefined }>): T | Promise<T> {
     const known = this.#kept.get(certificate)?.get(form);
     if (known instanceof Promise) return known.then(({ answer }) => answer);
@@ -35,7 +41,7 @@ export class AnswerCache<T> {
     return this.#make(certificate, form, make);
   }
 
-  /** Nobody who asks from now on gets what was known of the certificate. */
+  /** Drops what is cached about the certificate. */
   forget(certificate: string): void {
     this.#kept.delete(certificate);
   }
@@ -53,7 +59,7 @@ export class AnswerCache<T> {
     try {
       const made = await making;
       if (made.untilMs === 0) this.#drop(certificate, forms, form);
-      // Where it was forgotten meanwhile, these forms are no longer in the map.
+      // If the certificate was forgotten meanwhile, these forms are no longer in the map.
       else forms.set(form, made);
       return made.answer;
     } catch (error) {

@@ -1,27 +1,29 @@
+import { hash as digest } from 'node:crypto';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { children, DerError, readAll, readObjectIdentifier, type DerElement } from '../../asn1/reader.ts';
 import { expectTag, SequenceFields } from '../../asn1/sequence-fields.ts';
 import { isWellFormedDer } from '../../asn1/well-formed.ts';
-import { serialNumberText } from './serial-number.ts';
+import type { Certificate } from '../../x509/certificate.ts';
+import { keyHash } from './ocsp-response.ts';
 
-/** A real request has a hundred octets or two. */
+/** Real requests have one or two hundred octets. */
 export const maxOcspRequestBytes = 8 * 1024;
-/** Certificates that one request may ask for. */
+/** How many certificates one request may name. */
 export const maxCertIds = 16;
 /** RFC 9654 2.1. */
 const maxNonceBytes = 128;
-/** RFC 5280 4.1.2.2; an octet for the sign may come before. */
+/** RFC 5280 4.1.2.2; a sign octet may come first. */
 const maxSerialNumberBytes = 20;
 
-/** CertID (RFC 6960 4.1.1): the certificate that is asked for. */
+/** CertID (RFC 6960 4.1.1): identifies the requested certificate. */
 export interface CertId {
-  /** As it came, to be sent back. */
+  /** As received, to be sent back. */
   readonly der: Uint8Array;
-  /** Undefined: one that is not known here. */
+  /** Undefined for an unknown hash function. */
   readonly hash: CertIdHash | undefined;
   readonly issuerNameHash: Uint8Array;
   readonly issuerKeyHash: Uint8Array;
-  /** As `serialNumberText` has it. */
+  /** In the form of `serialNumberText`. */
   readonly serialNumber: string;
 }
 
@@ -46,9 +48,9 @@ export type CertIdHash = (typeof certIdHashNames)[number];
 const hashByOid: ReadonlyMap<string, { readonly name: CertIdHash; readonly bytes: number }> = new Map(Object.entries(certIdHashes));
 
 /**
- * Reads an OCSPRequest (RFC 6960 4.1.1). Its signature, if it has one, is not judged: whoever asks is answered.
- * @throws {DerError} for anything else, for more than 16 certificates, for a nonce of another length than RFC 9654 has it, and for a critical
- * extension that is not known
+ * Reads an OCSPRequest (RFC 6960 4.1.1). A signature is not checked, since anyone may ask.
+ * @throws {DerError} for anything else, for more than 16 certificates, for a nonce of a length that
+ * RFC 9654 does not allow, and for an unknown critical extension
  */
 export function parseOcspRequest(bytes: Uint8Array): OcspRequest {
   if (bytes.length > maxOcspRequestBytes) throw new DerError(`a request of more than ${maxOcspRequestBytes} octets`, 0);
@@ -69,10 +71,10 @@ function checkWellFormed({ content, start }: DerElement): void {
   if (!isWellFormedDer(content)) throw new DerError('not one element in DER', start);
 }
 
-/** Version 1 is the default. Some write it all the same. */
+/** Version 1 is the default, but some clients encode it. */
 function checkVersion({ content }: DerElement): void {
   const number = expectTag(readAll(content), tagOf.integer);
-  if (number.content.length !== 1 || number.content[0] !== 0) throw new DerError('an unknown version of OCSP', number.start);
+  if (number.content.length !== 1 || number.content[0] !== 0) throw new DerError('unknown OCSP version', number.start);
 }
 
 function readRequestList(list: DerElement): CertId[] {
@@ -97,11 +99,14 @@ function readCertId(element: DerElement): CertId {
   const length = serialNumber.content.length - (serialNumber.content[0] === 0 ? 1 : 0);
   if (length > maxSerialNumberBytes || !isWellFormedDer(serialNumber.raw)) throw new DerError('not a serial number', serialNumber.start);
   if (hash !== undefined && (issuerNameHash.length !== hash.bytes || issuerKeyHash.length !== hash.bytes))
-    throw new DerError('a hash of another length', element.start);
+    throw new DerError('wrong hash length', element.start);
   return { der: element.raw, hash: hash?.name, issuerNameHash, issuerKeyHash, serialNumber: textOf(serialNumber.content) };
 }
 
-/** No serial number is negative: one that is has a text of its own, which nothing in the state store has. */
+/**
+ * Serial numbers are not negative; a negative one gets a text that matches nothing in the state
+ * store.
+ */
 function textOf(content: Uint8Array): string {
   const hexadecimal = Buffer.from(content.buffer, content.byteOffset, content.length).toString('hex');
   return (content[0] ?? 0) >= 0x80 ? `-${hexadecimal}` : serialNumberText(hexadecimal);
@@ -115,8 +120,7 @@ function readHash(algorithm: DerElement): { readonly name: CertIdHash; readonly 
     return undefined;
   }
   // NULL or nothing (RFC 5754 §2).
-  if (fields.tag !== undefined && fields.next(tagOf.nullValue).content.length > 0)
-    throw new DerError('a NULL with content', algorithm.start);
+  if (fields.tag !== undefined && fields.next(tagOf.nullValue).content.length > 0) throw new DerError('NULL with content', algorithm.start);
   fields.end();
   return hash;
 }
@@ -125,14 +129,18 @@ function readNonce(element: DerElement): Uint8Array | undefined {
   const value = readExtensions(element).get(oids.ocspNonce);
   if (value === undefined) return undefined;
   const nonce = expectTag(readAll(value), tagOf.octetString).content;
-  if (nonce.length === 0 || nonce.length > maxNonceBytes) throw new DerError(`a nonce of ${nonce.length} octets`, element.start);
+  if (nonce.length === 0 || nonce.length > maxNonceBytes) throw new DerError(`nonce of ${nonce.length} octets`, element.start);
   return nonce;
 }
 
-/** What a critical extension of these asks for is done, or is the answer anyway. */
+/**
+ * Extensions that may be critical: they are honoured, or the response complies with them anyway.
+ */
 const understood: ReadonlySet<string> = new Set([oids.ocspNonce, oids.ocspAcceptableResponses]);
 
-/** Values by identifier. What is not known is passed over, unless it is critical (RFC 6960 4.4). */
+/**
+ * Returns extension values by OID. Unknown extensions are ignored unless critical (RFC 6960 4.4).
+ */
 function readExtensions({ content }: DerElement): ReadonlyMap<string, Uint8Array> {
   const found = new Map<string, Uint8Array>();
   const list = expectTag(readAll(content), tagOf.sequence);
@@ -140,18 +148,55 @@ function readExtensions({ content }: DerElement): ReadonlyMap<string, Uint8Array
     const fields = new SequenceFields(expectTag(one, tagOf.sequence));
     const oid = readObjectIdentifier(fields.next());
     const isCritical = fields.tag === tagOf.boolean && readBoolean(fields.next());
-    if (found.has(oid)) throw new DerError(`the extension ${oid} stands twice`, one.start);
-    if (isCritical && !understood.has(oid)) throw new DerError(`the critical extension ${oid} is not known`, one.start);
+    if (found.has(oid)) throw new DerError(`duplicate extension ${oid}`, one.start);
+    if (isCritical && !understood.has(oid)) throw new DerError(`unknown critical extension ${oid}`, one.start);
     found.set(oid, fields.next(tagOf.octetString).content);
     fields.end();
   }
-  if (found.size === 0) throw new DerError('an empty list of extensions', list.start);
+  if (found.size === 0) throw new DerError('empty list of extensions', list.start);
   return found;
 }
 
-/** The default, FALSE, is taken where it is written. */
+/** Accepts an encoded FALSE, although it is the default. */
 function readBoolean({ content, start }: DerElement): boolean {
   const [octet] = content;
   if (content.length !== 1 || (octet !== 0x00 && octet !== 0xff)) throw new DerError('not a BOOLEAN', start);
   return octet === 0xff;
+}
+
+/** Hashes of an authority's name and key, as they appear in CertIDs (RFC 6960 4.1.1). */
+export class IssuerHashes {
+  readonly #hashes: ReadonlyMap<CertIdHash, { readonly name: Uint8Array; readonly key: Uint8Array }>;
+
+  constructor({ subject, subjectPublicKeyInfo }: Pick<Certificate, 'subject' | 'subjectPublicKeyInfo'>) {
+    this.#hashes = new Map(
+      certIdHashNames.map((name) => [name, { name: digest(name, subject, 'buffer'), key: keyHash(subjectPublicKeyInfo, name) }]),
+    );
+  }
+
+  /** Whether the CertID names a certificate of this authority. */
+  matches({ hash: algorithm, issuerNameHash, issuerKeyHash }: CertId): boolean {
+    const known = algorithm === undefined ? undefined : this.#hashes.get(algorithm);
+    return known !== undefined && Buffer.compare(known.name, issuerNameHash) === 0 && Buffer.compare(known.key, issuerKeyHash) === 0;
+  }
+}
+
+/** Octets in the serial numbers that this service assigns (contract §7). */
+const ownSerialNumberBytes = 16;
+
+/**
+ * Returns a hexadecimal serial number without leading zero octets, so that each number has exactly
+ * one text.
+ */
+export function serialNumberText(hexadecimal: string): string {
+  return hexadecimal.replace(/^(?:00)+(?=..)/, '');
+}
+
+/**
+ * Returns the forms in which the state store may hold it: without leading zeros, or as the 16
+ * random octets.
+ */
+export function storedForms(text: string): string[] {
+  const padded = text.padStart(ownSerialNumberBytes * 2, '0');
+  return padded === text ? [text] : [text, padded];
 }

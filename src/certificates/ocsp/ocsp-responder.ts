@@ -5,20 +5,19 @@ import { holdReason } from '../../state/repositories/revocations.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import { TokenUnavailable } from '../../token/token.ts';
 import type { CertificateIssuer } from '../issue.ts';
-import { IssuerHashes } from './issuer-hashes.ts';
+import { IssuerHashes, parseOcspRequest, type CertId, type OcspRequest, serialNumberText, storedForms } from './ocsp-request.ts';
 import { AnswerCache } from './answer-cache.ts';
-import { parseOcspRequest, type CertId, type OcspRequest } from './ocsp-request.ts';
 import { basicResponse, errorResponse, type CertStatus, type OcspError, type SingleResponse } from './ocsp-response.ts';
 import { ResponderKeys, type ResponderTools } from './responder-keys.ts';
-import { serialNumberText, storedForms } from './serial-number.ts';
 import { TooManySignatures, type SigningLimit } from './signing-limit.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
-/** An OCSPResponse, and what HTTP is to know of it. */
+/** An OCSPResponse and its HTTP caching metadata. */
 export interface OcspAnswer {
   readonly der: Uint8Array;
-  /** How it came about, for metrics. */
+  /** Outcome for metrics. */
   readonly outcome: 'signed' | OcspError;
-  /** Absent where no cache may keep it: an error, or an answer to one request alone. */
+  /** Absent if the response may not be cached: an error, or specific to one request. */
   readonly cacheable?: {
     readonly thisUpdate: Date;
     readonly nextUpdate: Date;
@@ -44,15 +43,18 @@ interface SignedAnswer {
   readonly nextUpdate: Date;
 }
 
-/** Certificates whose answers are kept: some 20 MB. */
+/** How many certificates have cached responses; about 20 MB. */
 const keptCertificatesMax = 10_000;
-/** Requests that are known by their text: some 5 MB, as long as the texts are those of real clients and not stretched. */
+/** How many request texts are cached; about 5 MB at the length that real clients send. */
 const knownTextsMax = 10_000;
 const knownTextMaxCharacters = 512;
-/** A certificate that was never issued is on hold since then (RFC 6960 §2.2). */
+/** A certificate that was never issued is reported as on hold since the epoch (RFC 6960 §2.2). */
 const neverIssued: CertStatus = { kind: 'revoked', revokedAt: new Date(0), reason: holdReason };
 
-/** The OCSP responder of an authority (RFC 6960): answers go by the state store as it is when the request comes, whichever instance changed it. */
+/**
+ * OCSP responder of an authority (RFC 6960). Responses reflect the state store at the time of the
+ * request, whichever instance changed it.
+ */
 export class OcspResponder {
   readonly keys: ResponderKeys;
   readonly #tools: ResponderTools;
@@ -60,7 +62,7 @@ export class OcspResponder {
   readonly #options: ResponderOptions;
   readonly #hashes: IssuerHashes;
   readonly #kept: AnswerCache<OcspAnswer>;
-  /** What texts ask for that are asked again and again: reading them costs more than all the rest. */
+  /** Parsed CertIDs of frequent request texts; parsing costs more than all other work. */
   readonly #known = new Map<string, CertId>();
 
   constructor(tools: ResponderTools, authority: string, options: ResponderOptions) {
@@ -72,22 +74,31 @@ export class OcspResponder {
     this.#hashes = new IssuerHashes(options.issuer.certificate);
   }
 
-  /** The certificate with this serial number (hexadecimal) was revoked, held or released. */
+  /**
+   * Notifies that the certificate with this serial number (hexadecimal) was revoked, held or
+   * released.
+   */
   changed(serialNumber: string): void {
     this.#kept.forget(serialNumberText(serialNumber));
   }
 
-  /** Anything may have changed. */
+  /** Notifies that anything may have changed. */
   everythingChanged(): void {
     this.#kept.forgetAll();
   }
 
-  /** Answers an OCSPRequest, whatever the bytes are. Never throws: what goes wrong is an answer too (RFC 6960 §2.3). */
+  /**
+   * Answers an OCSPRequest, whatever the bytes are. Never throws: errors are responses too (RFC
+   * 6960 §2.3).
+   */
   answer(request: Uint8Array): OcspAnswer | Promise<OcspAnswer> {
     return this.#caught(() => this.#answer(parseOcspRequest(request)));
   }
 
-  /** The same for a request that `decode` makes of its text, such as a path; undefined is none. One without a nonce is known again by its text. */
+  /**
+   * Does the same for a request that `decode` extracts from a text such as a path; undefined if
+   * there is none. A request without a nonce is cached by its text.
+   */
   answerText(text: string, decode: (text: string) => Uint8Array | undefined): OcspAnswer | Promise<OcspAnswer> {
     const certId = this.#known.get(text);
     if (certId !== undefined) return this.#answerAbout(certId);
@@ -105,7 +116,10 @@ export class OcspResponder {
     });
   }
 
-  /** An OCSPResponse for the service itself, which is not held up by what strangers ask. @throws {Error} where none can be had */
+  /**
+   * Returns an OCSPResponse for the service itself, exempt from the limit for external requests.
+   * @throws {Error} if none can be made
+   */
   async ownAnswer(request: Uint8Array): Promise<Uint8Array> {
     const answer = await this.answer(request);
     return answer.outcome === 'tryLater' ? (await this.#sign(parseOcspRequest(request))).answer.der : answer.der;
@@ -122,27 +136,28 @@ export class OcspResponder {
 
   #answer(request: OcspRequest): OcspAnswer | Promise<OcspAnswer> {
     const { certIds, nonce } = request;
-    // RFC 6960 §2.3, 4.2.2.2: of another authority's certificate nobody takes this responder's word, and of an answer that has one, none at all.
+    // RFC 6960 §2.3, 4.2.2.2: this responder is not authorised for another authority's
+    // certificates; clients would reject a response that contains one.
     if (!certIds.every((certId) => this.#hashes.matches(certId))) return unsignedAnswer('unauthorized');
     const [certId] = certIds;
     return certId === undefined || certIds.length > 1 || nonce !== undefined ? this.#freshAnswer(request) : this.#answerAbout(certId);
   }
 
-  /** About one certificate, to whoever asks. */
+  /** Answers about one certificate; the response may be shared. */
   #answerAbout(certId: CertId): OcspAnswer | Promise<OcspAnswer> {
     const { store } = this.#tools;
     return this.#caught(() => (store.isShared ? store.refresh().then(() => this.#keptAnswer(certId)) : this.#keptAnswer(certId)));
   }
 
   #keptAnswer(certId: CertId): OcspAnswer | Promise<OcspAnswer> {
-    // What is in a CertID besides the number is one of a few forms, each of another length.
+    // Apart from the serial number, a CertID has one of a few forms, each of a different length.
     return this.#kept.get(certId.serialNumber, certId.der.length, async () => this.#answerToKeep(certId));
   }
 
   async #answerToKeep(certId: CertId): Promise<{ answer: OcspAnswer; untilMs: number | undefined }> {
     const { lifetimeSeconds, renewBeforeSeconds, cacheSeconds } = this.#options.config;
     const { answer, isIssued, thisUpdate, nextUpdate } = await this.#signed({ certIds: [certId] });
-    // What was never issued may be issued.
+    // A certificate that was never issued may yet be issued.
     if (!isIssued) return { answer, untilMs: undefined };
     const etag = `"${hash('sha256', answer.der, 'base64url')}"`;
     const maxAgeSeconds = Math.min(cacheSeconds, lifetimeSeconds);
@@ -163,7 +178,7 @@ export class OcspResponder {
     if (signer === undefined) throw new NoResponder();
     const { keepExpired, lifetimeSeconds } = this.#options.config;
     const thisUpdate = new Date(Math.floor(this.#tools.store.now() / 1000) * 1000);
-    // Nobody could verify it once the responder's certificate has ended.
+    // The response cannot be verified once the responder's certificate has expired.
     const nextUpdate = new Date(Math.min(thisUpdate.getTime() + lifetimeSeconds * 1000, signer.notAfter.getTime()));
     const { responses, extendedRevoke, isIssued } = await this.#responses(certIds);
     const archiveCutoff = keepExpired ? this.#options.issuer.certificate.notBefore : undefined;
@@ -194,19 +209,19 @@ export class OcspResponder {
 
   #failed(error: unknown): OcspAnswer {
     if (error instanceof DerError) return unsignedAnswer('malformedRequest');
-    const isForNow =
+    const isTemporary =
       error instanceof TooManySignatures ||
       error instanceof TokenUnavailable ||
       error instanceof StoreUnavailable ||
       error instanceof NoResponder;
-    if (isForNow) return unsignedAnswer('tryLater');
-    const reason = error instanceof Error ? error.message : String(error);
+    if (isTemporary) return unsignedAnswer('tryLater');
+    const reason = reasonOf(error);
     this.#tools.log.error('an OCSP request could not be answered', { authority: this.#authority, reason });
     return unsignedAnswer('internalError');
   }
 }
 
-/** Key and certificate of the responder are not there yet. */
+/** The responder has no key and certificate yet. */
 class NoResponder extends Error {}
 
 function unsignedAnswer(error: OcspError): OcspAnswer {

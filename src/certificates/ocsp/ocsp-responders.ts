@@ -4,15 +4,19 @@ import type { CertificateIssuer } from '../issue.ts';
 import { readCertificate } from '../../x509/certificate.ts';
 import { OcspResponder } from './ocsp-responder.ts';
 import type { ResponderTools } from './responder-keys.ts';
-import { serialNumberText } from './serial-number.ts';
+import { serialNumberText } from './ocsp-request.ts';
 import { SigningLimit, type SigningLimitSettings } from './signing-limit.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
 type Authorities = ReadonlyMap<string, CertificateIssuer>;
-/** The configuration of each authority. */
+/** Configuration of each authority, by name. */
 type AuthorityConfigs = Readonly<Record<string, { readonly ocsp: OcspConfig; readonly crl: { readonly keepExpired: boolean } }>>;
 
 const tickMs = 1000;
-/** Keys of responders that ended go this much later: no instance signs with them then, whatever its clock says. */
+/**
+ * Keys of expired responders are destroyed this much later, when no instance uses them any longer
+ * even if clocks differ.
+ */
 const retirementMs = 3_600_000;
 
 /** The OCSP responders of all authorities. */
@@ -23,7 +27,7 @@ export class OcspResponders {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   readonly #failures = new Map<string, number>();
-  /** Of the monotonic clock, milliseconds. */
+  /** Monotonic clock, milliseconds. */
   #retireAtMs = -Infinity;
 
   constructor(tools: ResponderTools, limits: SigningLimitSettings) {
@@ -36,8 +40,9 @@ export class OcspResponders {
   }
 
   /**
-   * Goes by these from now on; resolves when each has a key and a certificate, or has failed to get one, which is tried again each second. `others`: DER of
-   * further certificates that they issued and the state store does not know.
+   * Replaces the configuration. Resolves once each responder has a key and a certificate or has
+   * failed to get one (which is retried each second). `others`: further certificates, in DER, that
+   * the authorities issued and the state store does not contain.
    */
   async use(authorities: Authorities, config: AuthorityConfigs, others: readonly Uint8Array[] = []): Promise<void> {
     const next = new Map<string, OcspResponder>();
@@ -49,7 +54,7 @@ export class OcspResponders {
       const options = { issuer, config: { ...settings.ocsp, keepExpired }, issuedAuthorities, limit: this.#limit };
       next.set(name, new OcspResponder(this.#tools, name, options));
     }
-    // Those before answer until the next ones can.
+    // The previous responders answer until the new ones can.
     for (const [name, responder] of next) await this.#renew(name, responder);
     this.#responders = next;
     await this.#tick();
@@ -60,12 +65,15 @@ export class OcspResponders {
     return this.#responders.get(authority);
   }
 
-  /** A revocation, hold or release was committed. */
+  /** Notifies of a committed revocation, hold or release. */
   changed(authority: string, serialNumber: string): void {
     this.#responders.get(authority)?.changed(serialNumber);
   }
 
-  /** When the certificate of each responder ends, milliseconds since epoch; 0 where there is none. */
+  /**
+   * Returns notAfter of each responder's certificate in milliseconds since epoch; 0 if there is
+   * none.
+   */
   ends(): ReadonlyMap<string, number> {
     return new Map([...this.#responders].map(([name, { keys }]) => [name, keys.current?.notAfter.getTime() ?? 0]));
   }
@@ -86,15 +94,15 @@ export class OcspResponders {
     for (const [name, responder] of this.#responders) await this.#renew(name, responder);
     if (performance.now() < this.#retireAtMs) return;
     this.#retireAtMs = performance.now() + retirementMs;
-    await this.#trying('', 'keys of old OCSP responders could not be retired', async () => this.#retire());
+    await this.#trying('', 'keys of expired OCSP responders could not be destroyed', async () => this.#retire());
   }
 
   async #renew(authority: string, { keys }: OcspResponder): Promise<void> {
     if (!keys.isDue) return;
-    await this.#trying(authority, 'the OCSP responder has no new certificate; it is tried again each second', async () => keys.renew());
+    await this.#trying(authority, 'the OCSP responder could not get a new certificate; retrying each second', async () => keys.renew());
   }
 
-  /** Says once what goes wrong. */
+  /** Runs the work and logs only the first of consecutive failures. */
   async #trying(what: string, message: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -102,7 +110,7 @@ export class OcspResponders {
     } catch (error) {
       const failures = (this.#failures.get(what) ?? 0) + 1;
       this.#failures.set(what, failures);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       if (failures === 1) this.#tools.log.error(message, { ...(what === '' ? {} : { authority: what }), reason });
     }
   }
@@ -113,14 +121,17 @@ export class OcspResponders {
     for (const id of ids) await this.#tools.undoing.finish(parseKeyId(id));
   }
 
-  /** `authority/serial number`. */
+  /** `id`: `authority/serial number`. */
   #take(id: string): void {
     const [authority = '', serialNumber = ''] = id.split('/');
     this.changed(authority, serialNumber);
   }
 }
 
-/** Certificates of authorities have no row in the state store: those that the configuration names count as issued. */
+/**
+ * Returns the authority certificates that count as issued: they have no row in the state store, so
+ * the configured ones are used.
+ */
 function issuedUnder({ certificate }: CertificateIssuer, authorities: Authorities, others: readonly Uint8Array[]): ReadonlySet<string> {
   const ders = [...authorities.values()].flatMap(({ chain, otherChains = [] }) => [...chain, ...otherChains.flat()]);
   const issued = [...ders, ...others].map(readCertificate).filter(({ issuer }) => Buffer.compare(issuer, certificate.subject) === 0);

@@ -4,11 +4,11 @@ import { oids } from '../../asn1/object-identifiers.ts';
 import { children, DerError, readAll } from '../../asn1/reader.ts';
 import { signedStructure, type CertificateSigner } from '../signed-certificate.ts';
 
-/** OCSPResponseStatus (RFC 6960 4.2.1) of answers that say nothing of a certificate, and are not signed. */
+/** OCSPResponseStatus (RFC 6960 4.2.1) of error responses, which are not signed. */
 const errorStatuses = { malformedRequest: 1, internalError: 2, tryLater: 3, unauthorized: 6 } as const;
 export type OcspError = keyof typeof errorStatuses;
 
-/** What is known of a certificate. */
+/** Status of a certificate. */
 export type CertStatus =
   | { readonly kind: 'good' }
   /** `reason`: CRLReason. */
@@ -17,7 +17,7 @@ export type CertStatus =
   | { readonly kind: 'unknown' };
 
 export interface SingleResponse {
-  /** DER of the CertID that was asked for. */
+  /** DER of the requested CertID. */
   readonly certId: Uint8Array;
   readonly status: CertStatus;
 }
@@ -27,32 +27,38 @@ export interface ResponseContent {
   readonly thisUpdate: Date;
   readonly nextUpdate: Date;
   readonly nonce?: Uint8Array | undefined;
-  /** Certificates that ended after this are told of (RFC 6960 4.4.4). */
+  /** The status of certificates that expired after this time is known (RFC 6960 4.4.4). */
   readonly archiveCutoff?: Date | undefined;
-  /** Certificates that were never issued are told as revoked, and the answer says so (RFC 6960 §2.2, 4.4.8). */
+  /**
+   * Certificates that were never issued are reported as revoked, and the response says so (RFC 6960
+   * §2.2, 4.4.8).
+   */
   readonly extendedRevoke: boolean;
 }
 
-/** Who signs answers, and the certificate that the issuing authority gave it for that. */
+/** Signer of responses, with the certificate that the authority issued to it. */
 export type ResponseSigner = Omit<CertificateSigner, 'name'> & { readonly certificate: Uint8Array };
 
 const successful = Uint8Array.of(0);
 const enumeratedTag = 0x0a;
-/** CRLReason unspecified, which is said by its absence. */
+/** CRLReason unspecified, which is omitted. */
 const unspecified = 0;
 
 const errors = new Map(
   Object.entries(errorStatuses).map(([name, status]) => [name, der.sequence(der.tagged(enumeratedTag, Uint8Array.of(status)))]),
 );
 
-/** OCSPResponse (RFC 6960 4.2.1) without anything but its status. */
+/** Returns an OCSPResponse (RFC 6960 4.2.1) that contains only a status. */
 export function errorResponse(error: OcspError): Uint8Array {
   const found = errors.get(error);
-  if (found === undefined) throw new RangeError(`${error} is no status`);
+  if (found === undefined) throw new RangeError(`${error} is not a status`);
   return found;
 }
 
-/** A signed OCSPResponse of the type id-pkix-ocsp-basic (RFC 6960 4.2.1), version 1. @throws {Error} when the signature does not verify */
+/**
+ * Returns a signed OCSPResponse of type id-pkix-ocsp-basic (RFC 6960 4.2.1), version 1.
+ * @throws {Error} if the signature does not verify
+ */
 export async function basicResponse(signer: ResponseSigner, content: ResponseContent): Promise<Uint8Array> {
   const { nonce, extendedRevoke, thisUpdate } = content;
   const extensions = [
@@ -60,7 +66,7 @@ export async function basicResponse(signer: ResponseSigner, content: ResponseCon
     ...(extendedRevoke ? [responseExtension(oids.ocspExtendedRevoke, der.nullValue())] : []),
   ];
   const tbs = der.sequence(
-    // By key: there is one key for each name, and a hash is shorter.
+    // byKey: each name has one key, and a hash is shorter.
     der.explicit(2, der.octetString(keyHash(signer.subjectPublicKeyInfo, 'sha1'))),
     der.generalizedTime(thisUpdate),
     der.sequence(...content.responses.map((response) => singleResponse(response, content))),
@@ -85,7 +91,10 @@ function singleResponse({ certId, status }: SingleResponse, { thisUpdate, nextUp
   );
 }
 
-/** No certificate was revoked after the answer, however the clocks of several instances go. */
+/**
+ * The revocation date never lies after the response, even if the clocks of several instances
+ * differ.
+ */
 function certStatus(status: CertStatus, thisUpdate: Date): Uint8Array {
   if (status.kind === 'good') return der.implicitPrimitive(0, new Uint8Array());
   if (status.kind === 'unknown') return der.implicitPrimitive(2, new Uint8Array());
@@ -99,7 +108,11 @@ function responseExtension(oid: string, value: Uint8Array): Uint8Array {
   return der.sequence(der.oid(oid), der.octetString(value));
 }
 
-/** The hash of the bits of a public key: issuerKeyHash of CertID, and KeyHash of ResponderID with SHA-1 (RFC 6960 4.1.1, 4.2.1). @throws {DerError} */
+/**
+ * Returns the hash of a public key's BIT STRING: issuerKeyHash of a CertID, or KeyHash of a
+ * ResponderID with SHA-1 (RFC 6960 4.1.1, 4.2.1).
+ * @throws {DerError}
+ */
 export function keyHash(subjectPublicKeyInfo: Uint8Array, algorithm: string): Uint8Array {
   const [, publicKey] = children(readAll(subjectPublicKeyInfo));
   if (publicKey?.tag !== 0x03) throw new DerError('not a SubjectPublicKeyInfo', 0);

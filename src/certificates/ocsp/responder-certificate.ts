@@ -4,7 +4,7 @@ import { children, readAll, readObjectIdentifier, type DerElement } from '../../
 import { issueResponderCertificate, type CertificateIssuer } from '../issue.ts';
 import * as standard from '../standard-extensions.ts';
 
-/** Clocks of those who ask may be late by this much. */
+/** Allowance for client clocks that are slow. */
 const backdatingMs = 5 * 60_000;
 /** X.520 upper bound of commonName. */
 const maxNameCharacters = 64;
@@ -20,8 +20,9 @@ interface ResponderCertificate {
 }
 
 /**
- * The certificate of a delegated OCSP responder (RFC 6960 4.2.2.2), in DER: signed by the issuer itself, for id-kp-OCSPSigning alone, with
- * id-pkix-ocsp-nocheck, since nobody could ask for its status. Errors as of `issueCertificate`.
+ * Issues the certificate of a delegated OCSP responder (RFC 6960 4.2.2.2), in DER: signed by the
+ * authority itself, for id-kp-OCSPSigning only, with id-pkix-ocsp-nocheck, since its status cannot
+ * be queried. Throws the same errors as `issueCertificate`.
  */
 export async function responderCertificate(issuer: CertificateIssuer, request: ResponderCertificate): Promise<Uint8Array> {
   const { authority, subjectPublicKeyInfo, serialNumber, lifetimeMs } = request;
@@ -44,14 +45,14 @@ export async function responderCertificate(issuer: CertificateIssuer, request: R
   });
 }
 
-/** The authority's name with another commonName. */
+/** Returns the authority's name with another commonName. */
 function nameBeside(name: Uint8Array, commonName: string): Uint8Array {
-  const others = children(readAll(name)).filter((part) => !holds(part, oids.commonName));
+  const others = children(readAll(name)).filter((part) => !hasAttribute(part, oids.commonName));
   const own = der.set(der.sequence(der.oid(oids.commonName), der.utf8String(commonName)));
   return der.sequence(...others.map(({ raw }) => raw), own);
 }
 
-function holds(relativeName: DerElement, type: string): boolean {
+function hasAttribute(relativeName: DerElement, type: string): boolean {
   return children(relativeName).some((attribute) => {
     const [identifier] = children(attribute);
     return identifier !== undefined && readObjectIdentifier(identifier) === type;

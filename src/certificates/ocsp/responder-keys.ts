@@ -12,25 +12,27 @@ import { readCertificate } from '../../x509/certificate.ts';
 import type { ResponseSigner } from './ocsp-response.ts';
 import { responderCertificate } from './responder-certificate.ts';
 
-/** What ends the steps on the token that were begun: `Destruction` of the keys. */
+/** Completes or undoes steps begun on the token; implemented by `Destruction` in the keys room. */
 export interface KeyUndoing {
-  /** The key goes; its destruction is announced. */
+  /** Destroys a key whose destruction is recorded. */
   finish(id: KeyId): Promise<void>;
-  /** A key whose creation came to nothing. */
+  /** Removes a key whose creation failed. */
   undoCreation(id: KeyId): Promise<void>;
 }
 
-/** What responders are made with. */
+/** Services that responders need. */
 export interface ResponderTools {
   readonly store: StateStore;
   readonly token: Pick<Token, 'createKey' | 'signAsService' | 'listKeys' | 'random'>;
   readonly undoing: KeyUndoing;
-  /** A responder's certificate is issued by the authority: that is recorded, and not done where it cannot be. */
+  /**
+   * The issue of a responder's certificate is recorded; if it cannot be, no certificate is used.
+   */
   readonly audit: Pick<Audit, 'administer'>;
   readonly log: Logger;
 }
 
-/** A delegated responder that can sign now. */
+/** A delegated responder that is ready to sign. */
 export interface Responder extends ResponseSigner {
   readonly generation: number;
   readonly notBefore: Date;
@@ -39,12 +41,12 @@ export interface Responder extends ResponseSigner {
 
 const serialNumberBytes = 16;
 const hourMs = 3_600_000;
-/** The part of a certificate's life that is left when the next one is made. */
+/** Share of a certificate's lifetime that is left when the next one is created. */
 const overlap = 1 / 3;
 
 /**
- * The delegated responder of an authority (RFC 6960 §2.6): key and certificate, and the next ones before they end. Instances that share a store share
- * them; the one that makes the next first makes it for all.
+ * Key and certificate of an authority's delegated responder (RFC 6960 §2.6), renewed before they
+ * expire. Instances on one store share them; the first to renew does so for all.
  */
 export class ResponderKeys {
   readonly #tools: ResponderTools;
@@ -66,17 +68,20 @@ export class ResponderKeys {
     this.#signer = createHash('sha256').update(issuer.certificate.subjectPublicKeyInfo).digest('hex');
   }
 
-  /** Whose certificate is valid now. */
+  /** The responder, if its certificate is still valid. */
   get current(): Responder | undefined {
     return this.#current !== undefined && this.#current.notAfter.getTime() > this.#tools.store.now() ? this.#current : undefined;
   }
 
-  /** Before the first one, and when the last third of its life has begun. */
+  /** True if there is no responder yet, or the last third of its lifetime has begun. */
   get isDue(): boolean {
     return this.#current === undefined || this.#isOld(this.#current);
   }
 
-  /** Takes the newest responder that there is, or makes one where that is old. @throws {Error} where neither can be */
+  /**
+   * Takes the newest responder in the store, or creates one if that is old.
+   * @throws {Error} if neither is possible
+   */
   async renew(): Promise<void> {
     const { store } = this.#tools;
     const rows = await store.run('ocspResponders', { authority: this.#authority, signer: this.#signer });
@@ -90,7 +95,7 @@ export class ResponderKeys {
   }
 
   #isOld({ notBefore, notAfter }: Responder): boolean {
-    // No certificate outlives the authority's own: a next one would not end later.
+    // No certificate outlasts the authority's own, so a new one would not expire later.
     if (notAfter >= this.#issuer.certificate.notAfter) return false;
     return this.#tools.store.now() >= notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) * overlap;
   }
@@ -102,7 +107,7 @@ export class ResponderKeys {
     const present = new Set<string>((await this.#tools.token.listKeys()).map(({ id }) => id));
     const row = valid.find(({ key_id: keyId }) => present.has(keyId) && keyPurpose(parseKeyId(keyId)) === 'ocsp');
     if (row !== valid[0]) {
-      this.#tools.log.error('the key of the OCSP responder is not on the token, or has no purpose', {
+      this.#tools.log.error('the key of the OCSP responder is not on the token or has no purpose', {
         authority: this.#authority,
         keyId: valid[0]?.key_id,
       });
@@ -116,7 +121,10 @@ export class ResponderKeys {
     return { ...signer, subjectPublicKeyInfo, certificate: der, generation, notBefore, notAfter };
   }
 
-  /** Recorded before anybody gets an answer that it signs. False where another instance was faster. */
+  /**
+   * Records the responder before it signs any response. Returns false if another instance was
+   * faster.
+   */
   async #take(row: OcspResponderRow): Promise<boolean> {
     const entry = { kind: 'administration', request: randomUUID(), command: 'issue OCSP responder', authority: row.authority } as const;
     const digests = [`sha256:${createHash('sha256').update(row.der).digest('hex')}`];
@@ -126,7 +134,10 @@ export class ResponderKeys {
     });
   }
 
-  /** Announced before it is made: a crash leaves no stray key. Undefined where another instance was faster; the next look finds that one's. */
+  /**
+   * Creates a responder. The key is recorded first, so that a crash leaves no stray key. Returns
+   * undefined if another instance was faster; its responder is found later.
+   */
   async #make(generation: number): Promise<Responder | undefined> {
     const { store, token, undoing, log } = this.#tools;
     const authority = this.#authority;
@@ -145,7 +156,7 @@ export class ResponderKeys {
       const times = { not_before: notBefore.getTime(), not_after: notAfter.getTime() };
       const row = { authority, signer: this.#signer, generation, key_id: id, der, ...times };
       if (await this.#take(row)) {
-        log.info('an OCSP responder was made', { authority, keyId: id, ends: notAfter.toISOString() });
+        log.info('an OCSP responder was created', { authority, keyId: id, ends: notAfter.toISOString() });
         return this.#responder(row);
       }
     } catch (error) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { authorityRequest } from '../../certificates/certification-request.ts';
+import { authorityRequest } from '../../certificates/authority.ts';
 import { loadAuthority, tokenSigner } from '../../certificates/configured-authority.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';

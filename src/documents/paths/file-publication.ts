@@ -6,50 +6,51 @@ import { evidenceFileName } from '../document.ts';
 import { pathOfEntry, reopen } from './descriptors.ts';
 import { errorCode } from './path-refusal.ts';
 
-/** After so many numbers that are taken, the directory itself is asked for the highest. */
+/** After this many taken numbers, the directory is read to find the highest. */
 const guessesMax = 16;
 const numbersMax = 1_000_000;
 
-/** A file whose evidence is whole and synced under a temporary name, and the final name that is planned for it. */
+/** A file with complete and synced evidence under a temporary name, and its planned final name. */
 export interface StagedFile {
   /** Temporary name, in the same directory. */
   readonly staged: string;
-  /** Inode number, decimal: tells the file from one that took its name. */
+  /** Inode number, decimal, to distinguish the file from another one with its name. */
   readonly inode: string;
-  /** Final name without ending and number. */
+  /** Final name without extension and number. */
   readonly fileName: string;
   readonly ending: string;
   /** The planned final name. */
   readonly name: string;
 }
 
-/** A staged file is in the directory neither under its temporary name nor under a final one. */
+/** A staged file exists neither under its temporary name nor under a final one. */
 export class EvidenceGone extends Error {
   constructor(name: string) {
-    super(`the file that was to become ${name} is gone`);
+    super(`the staged file for ${name} is missing`);
     this.name = 'EvidenceGone';
   }
 }
 
-/** The final names that a file may have, in their order: as asked, then numbered. */
+/** Yields the final names that a file may have, in order: as requested, then numbered. */
 export async function* finalNames(place: FileHandle, fileName: string, ending: string, at: string): AsyncGenerator<string, never> {
   for (let number = 0; number < numbersMax; number += 1) {
     if (number % guessesMax === guessesMax - 1) number = Math.max(number, await highestNumber(place, fileName, ending)) + 1;
     yield evidenceFileName(fileName, number === 0 ? ending : ` (${number})${ending}`);
   }
-  throw new Refusal('STORE_FULL', { at, message: 'too many files have this name' });
+  throw new Refusal('STORE_FULL', { at, message: 'too many files with this name' });
 }
 
-/** Whether a directory has an entry of that name. */
+/** Whether a directory has an entry with this name. */
 export async function isTaken(place: FileHandle, name: string): Promise<boolean> {
   return (await inodeOf(place, name)) !== undefined;
 }
 
 /**
- * Gives a staged file its permissions and its final name: the planned one, or a numbered one that `mayTake` allows where there is something of that name by
- * now. Answers the name that it has. Done again, it comes to the same, wherever it was interrupted. The temporary name may stay.
+ * Gives a staged file its permissions and its final name: the planned one or, if that is now taken,
+ * a numbered one that `mayTake` allows. Returns the name. It is idempotent, wherever it was
+ * interrupted. The temporary name may remain.
  * @throws {EvidenceGone}
- * @throws the error of the file system
+ * @throws file system errors
  */
 export async function publishFile(
   place: FileHandle,
@@ -69,14 +70,14 @@ export async function publishFile(
   throw new EvidenceGone(name);
 }
 
-/** Removes the temporary name. One that is not there is no error. */
+/** Removes the temporary name, if it exists. */
 export async function removeStaged(place: FileHandle, staged: string): Promise<void> {
   await unlink(pathOfEntry(place, staged)).catch((error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error;
   });
 }
 
-/** Makes the names in a directory survive a loss of power. Some network shares cannot. */
+/** Syncs a directory, so that its names survive a power failure. Some network shares cannot. */
 export async function syncNames(place: FileHandle): Promise<void> {
   const directory = await reopen(place, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
@@ -88,11 +89,12 @@ export async function syncNames(place: FileHandle): Promise<void> {
   }
 }
 
-/** Lets others than the service read the staged file, where the mode says so. False where it is no longer there. */
+/** Sets the permissions of the staged file. Returns false if it no longer exists. */
 async function isPrepared(place: FileHandle, staged: string, inode: string, mode: number): Promise<boolean> {
   let handle: FileHandle;
   try {
-    // Whoever may write there may have put a FIFO in its place, whose other end nobody opens, or a socket (ENXIO).
+    // Another user with write access may have replaced it with a FIFO, which would block, or a
+    // socket (ENXIO).
     handle = await open(pathOfEntry(place, staged), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (['ENOENT', 'ENXIO'].includes(errorCode(error) ?? '')) return false;
@@ -106,7 +108,10 @@ async function isPrepared(place: FileHandle, staged: string, inode: string, mode
   });
 }
 
-/** Whether the file has the name now, also where an earlier run gave it. Nothing is ever overwritten. */
+/**
+ * Links the file to the name. Returns true if the file has the name now, including from an earlier
+ * run. Nothing is ever overwritten.
+ */
 async function give(place: FileHandle, { staged, inode }: StagedFile, name: string): Promise<boolean> {
   const path = pathOfEntry(place, name);
   const from = pathOfEntry(place, staged);
@@ -120,7 +125,9 @@ async function give(place: FileHandle, { staged, inode }: StagedFile, name: stri
   return giveWithoutLink(from, path);
 }
 
-/** File systems without hard links: the name is taken by an empty file of ours, which the finished one then replaces. */
+/**
+ * Without hard links, the name is reserved by an empty file, which the staged file then replaces.
+ */
 async function giveWithoutLink(from: string, path: string): Promise<boolean> {
   try {
     const reserved = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
@@ -138,7 +145,7 @@ async function giveWithoutLink(from: string, path: string): Promise<boolean> {
   }
 }
 
-/** The final name that an earlier run gave to a file. */
+/** Returns the final name that an earlier run gave to a file. */
 async function nameOf(place: FileHandle, { inode, name, fileName, ending }: StagedFile): Promise<string | undefined> {
   if ((await inodeOf(place, name)) === inode) return name;
   for (const other of await readdir(pathOfEntry(place, ''))) {
@@ -156,13 +163,15 @@ async function inodeOf(place: FileHandle, name: string): Promise<string | undefi
   }
 }
 
-/** The highest number that the name has in the directory. */
+/** Returns the highest number used with the name in the directory. */
 async function highestNumber(place: FileHandle, fileName: string, ending: string): Promise<number> {
   const numbers = (await readdir(pathOfEntry(place, ''))).map((name) => numberIn(name, fileName, ending) ?? 0);
   return numbers.reduce((highest, number) => Math.max(highest, number), 0);
 }
 
-/** The number of a numbered name. A name that was too long has lost letters before its number. */
+/**
+ * Returns the number of a numbered name. A name that was too long is shortened before the number.
+ */
 function numberIn(name: string, fileName: string, ending: string): number | undefined {
   const match = / \(([0-9]{1,6})\)$/.exec(name.endsWith(ending) ? name.slice(0, name.length - ending.length) : '');
   if (match?.[1] === undefined) return undefined;

@@ -7,11 +7,11 @@ import { notFound, refusalOf } from './path-refusal.ts';
 import type { StagedNames } from './staged-names.ts';
 import { findPlace } from './walk.ts';
 
-/** Evidence staged in a directory, as the journal of publications has it. */
+/** Evidence staged in a directory, as recorded in the journal of publications. */
 export interface StagedDirectory {
   readonly kind: 'directory';
   readonly path: string;
-  /** Permission bits that the files are to have. */
+  /** Permission bits for the published files. */
   readonly mode: number;
   readonly files: readonly StagedFile[];
 }
@@ -24,8 +24,9 @@ interface Options {
 }
 
 /**
- * A directory that evidence is written into: under temporary names that the service's user alone can read, until it is published. Everything begins at its
- * descriptor: whoever renames it or puts a link in its place changes nothing.
+ * A directory for evidence. Files are written under temporary names, readable by the service's user
+ * only, until they are published. All access goes through its descriptor, so renaming it or
+ * replacing it with a link has no effect.
  */
 export class OutputDirectory {
   readonly #path: string;
@@ -33,7 +34,7 @@ export class OutputDirectory {
   readonly #names: StagedNames;
   readonly #at: string;
   readonly #mode: number;
-  /** Device and inode: what the directory is, whatever its path. */
+  /** Device and inode, which identify the directory whatever its path. */
   readonly #identity: string;
   readonly #staged: StagedFile[] = [];
 
@@ -46,7 +47,10 @@ export class OutputDirectory {
     this.#mode = mode;
   }
 
-  /** `mode`: permission bits of what is published. @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND */
+  /**
+   * Opens a directory. `mode`: permission bits for published files.
+   * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND
+   */
   static async open(path: string, allowed: readonly string[], options: Options): Promise<OutputDirectory> {
     const { handle, isDirectory } = await findPlace(path, allowed, { at: options.at, what: 'directory' });
     if (isDirectory) return new OutputDirectory({ path, place: handle, identity: await identityOf(handle) }, options);
@@ -54,7 +58,10 @@ export class OutputDirectory {
     throw notFound(options.at, 'directory');
   }
 
-  /** Opens the directory of evidence that an earlier run staged. The staged names tell that it is the same one. @throws as `open` */
+  /**
+   * Opens the directory of evidence staged by an earlier run. The staged names show that it is the
+   * same one. Throws the same errors as `open`.
+   */
   static async openAgain({ path, mode, files }: StagedDirectory, allowed: readonly string[], names: StagedNames): Promise<OutputDirectory> {
     const directory = await OutputDirectory.open(path, allowed, { names, at: '', mode });
     directory.#staged.push(...files);
@@ -65,14 +72,14 @@ export class OutputDirectory {
     return this.#staged.length > 0;
   }
 
-  /** For the journal: what finds the staged files again. */
+  /** Journal entry from which the staged files can be found again. */
   get journal(): StagedDirectory {
     return { kind: 'directory', path: this.#path, mode: this.#mode, files: [...this.#staged] };
   }
 
   /**
-   * Has a file written under a temporary name; `write` fills and syncs it. Answers the final name that is planned for it: as asked, or numbered where
-   * that is taken.
+   * Creates a file under a temporary name, which `write` fills and syncs. Returns its planned final
+   * name: as requested or, if that is taken, numbered.
    * @throws {Refusal} STORE_FULL, FILE_ACCESS_DENIED
    */
   async stage(
@@ -83,7 +90,7 @@ export class OutputDirectory {
     try {
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
       const handle = await open(pathOfEntry(this.#place, staged), flags, 0o600).catch((error: unknown) => {
-        // There is nothing of that name to be removed.
+        // No file with that name exists.
         this.#names.free(staged);
         throw error;
       });
@@ -105,7 +112,8 @@ export class OutputDirectory {
   }
 
   /**
-   * Gives the staged files their final names. Answers the paths that are others than planned. Done again, it comes to the same.
+   * Gives the staged files their final names. Returns the paths that differ from the planned ones.
+   * It is idempotent.
    * @throws {Refusal} STORE_FULL, FILE_ACCESS_DENIED
    * @throws {EvidenceGone}
    */
@@ -128,7 +136,7 @@ export class OutputDirectory {
     return `${this.#path.replace(/\/+$/, '')}/${name}`;
   }
 
-  /** Removes the temporary names: after the files were published, or instead of it. */
+  /** Removes the temporary names, after the files were published or instead. */
   async clear(): Promise<void> {
     for (const { staged, name } of this.#staged.splice(0)) {
       this.#names.endPlan(this.#identity, name);
@@ -136,7 +144,7 @@ export class OutputDirectory {
     }
   }
 
-  /** What is staged still stays, for a later run to publish. */
+  /** Closes the directory. Staged files remain, for a later run to publish. */
   async close(): Promise<void> {
     for (const { name } of this.#staged.splice(0)) this.#names.endPlan(this.#identity, name);
     await this.#place.close();

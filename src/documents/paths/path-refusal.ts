@@ -1,18 +1,20 @@
 import { Refusal } from '../../result-codes.ts';
 
-/** Contract §4: the same whether there is something at the path or not. */
+/** Returns a refusal that is the same whether the path exists or not (contract §4). */
 export function denied(at: string): Refusal {
   return new Refusal('FILE_ACCESS_DENIED', {
     at,
-    message: 'the path has to be absolute, and inside a directory that the configuration allows',
+    message: 'the path must be absolute and inside a directory that the configuration allows',
   });
 }
 
 export function notFound(at: string, what: 'file' | 'directory'): Refusal {
-  return new Refusal('FILE_NOT_FOUND', { at, message: `there is no such ${what}` });
+  return new Refusal('FILE_NOT_FOUND', { at, message: `no such ${what}` });
 }
 
-/** The errors of the file system as a caller is told them; undefined: an error that says nothing of its path. */
+/**
+ * Converts a file system error to a refusal; undefined for an error that is unrelated to the path.
+ */
 export function refusalOf(error: unknown, at: string, what: 'file' | 'directory'): Refusal | undefined {
   switch (errorCode(error)) {
     case 'ENOENT':
@@ -23,13 +25,13 @@ export function refusalOf(error: unknown, at: string, what: 'file' | 'directory'
     case 'EACCES':
     case 'EPERM':
     case 'ELOOP':
-      return new Refusal('FILE_ACCESS_DENIED', { at, message: `the service may not use this ${what}` });
+      return new Refusal('FILE_ACCESS_DENIED', { at, message: `the service has no access to this ${what}` });
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EROFS':
     case 'EIO':
     case 'EFBIG':
-      return new Refusal('STORE_FULL', { at, message: 'the disk cannot be written', cause: error });
+      return new Refusal('STORE_FULL', { at, message: 'writing to the disk failed', cause: error });
     case undefined:
     default:
       return undefined;

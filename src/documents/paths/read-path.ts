@@ -5,16 +5,17 @@ import { reopen } from './descriptors.ts';
 import { refusalOf } from './path-refusal.ts';
 import { findPlace } from './walk.ts';
 
-/** A regular file, open for reading. Who gets it closes it. */
+/** A regular file, open for reading. The caller must close it. */
 export interface ReadableFile {
   readonly handle: FileHandle;
-  /** What it was when it was opened: `hasChanged` compares with it. */
+  /** Status when it was opened, for `hasChanged`. */
   readonly status: BigIntStats;
 }
 
 /**
- * Opens a file below one of the allowed directories. It is found without being opened, and opened once it is known to be a regular file: a FIFO or a device is
- * never touched. A file with further names is refused: who may write into an allowed directory could give a name in it to a file that lies elsewhere.
+ * Opens a file below one of the allowed directories. It is located without being opened, and opened
+ * only if it is a regular file, never a FIFO or device. A file with several names is refused:
+ * anyone with write access to an allowed directory could link a file from elsewhere into it.
  * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND
  */
 export async function openForReading(path: string, allowed: readonly string[], at: string): Promise<ReadableFile> {
@@ -22,7 +23,7 @@ export async function openForReading(path: string, allowed: readonly string[], a
   try {
     const { nlink } = checkRegular(await place.stat({ bigint: true }), at);
     if (nlink > 1n)
-      throw new Refusal('FILE_ACCESS_DENIED', { at, message: 'the file has further names (hard links), and one may be outside' });
+      throw new Refusal('FILE_ACCESS_DENIED', { at, message: 'the file has several names (hard links), one of which may be outside' });
     const handle = await reopen(place, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     try {
       return { handle, status: checkRegular(await handle.stat({ bigint: true }), at) };
@@ -37,7 +38,7 @@ export async function openForReading(path: string, allowed: readonly string[], a
   }
 }
 
-/** Whether somebody has written to the file since it was opened. */
+/** Whether the file has been modified since it was opened. */
 export async function hasChanged({ handle, status }: ReadableFile): Promise<boolean> {
   const { size, mtimeNs } = await handle.stat({ bigint: true });
   return size !== status.size || mtimeNs !== status.mtimeNs;
@@ -45,5 +46,5 @@ export async function hasChanged({ handle, status }: ReadableFile): Promise<bool
 
 function checkRegular(status: BigIntStats, at: string): BigIntStats {
   if (status.isFile()) return status;
-  throw new Refusal('FILE_ACCESS_DENIED', { at, message: 'this is no regular file' });
+  throw new Refusal('FILE_ACCESS_DENIED', { at, message: 'not a regular file' });
 }

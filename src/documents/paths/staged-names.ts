@@ -2,19 +2,23 @@ import { randomBytes } from 'node:crypto';
 import { opendir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../telemetry/log.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
-/** A name of a file that any instance is writing. */
+/** Form of a temporary file name, of any instance. */
 export const stagedNameForm = /^\.signetd\.[a-z0-9-]+\.[0-9a-f]{32}\.tmp$/;
 
-/** Names of files that are being written. They carry the name of the instance, so that each removes its own alone after a crash. */
+/**
+ * Names of files being written. They contain the name of the instance, so that after a crash each
+ * removes only its own.
+ */
 export class StagedNames {
   readonly #prefix: string;
   readonly #form: RegExp;
   readonly #inUse = new Set<string>();
-  /** Final names that evidence on its way is to have, by directory. */
+  /** Planned final names of evidence, by directory. */
   readonly #planned = new Set<string>();
 
-  /** `instance`: a name of lower-case letters, digits and hyphens that no other instance has. */
+  /** `instance`: a unique name of lower-case letters, digits and hyphens. */
   constructor(instance: string) {
     this.#prefix = `.signetd.${instance}.`;
     this.#form = new RegExp(`^\\.signetd\\.${instance}\\.[0-9a-f]{32}\\.tmp$`);
@@ -26,7 +30,7 @@ export class StagedNames {
     return name;
   }
 
-  /** Takes a name that an earlier run gave to a file, which is still needed. */
+  /** Reserves the name of a file from an earlier run that is still needed. */
   takeAgain(name: string): void {
     this.#inUse.add(name);
   }
@@ -35,7 +39,9 @@ export class StagedNames {
     this.#inUse.delete(name);
   }
 
-  /** Plans a final name in a directory. False where other evidence on its way is to have it. */
+  /**
+   * Plans a final name in a directory. Returns false if it is already planned for other evidence.
+   */
   plan(directory: string, name: string): boolean {
     const planned = `${directory}/${name}`;
     if (this.#planned.has(planned)) return false;
@@ -51,7 +57,10 @@ export class StagedNames {
     this.#planned.delete(`${directory}/${name}`);
   }
 
-  /** Removes what a crash left below directories. It goes on beside the service; what cannot be looked at is left. */
+  /**
+   * Removes files left by a crash in directories and below. It runs in the background; directories
+   * that cannot be read are skipped.
+   */
   async removeLeft(directories: readonly string[], log: Logger): Promise<void> {
     let removed = 0;
     for (const directory of new Set(directories)) {
@@ -63,17 +72,17 @@ export class StagedNames {
           removed += 1;
         }
       } catch (error) {
-        log.warn('files that an earlier run left may be in a directory', {
+        log.warn('a directory could not be searched for files left by an earlier run', {
           directory,
-          reason: error instanceof Error ? error.message : String(error),
+          reason: reasonOf(error),
         });
       }
     }
-    if (removed > 0) log.warn('removed files that an earlier run had not finished', { files: removed });
+    if (removed > 0) log.warn('removed unfinished files of an earlier run', { files: removed });
   }
 }
 
-/** Regular files in the directory and in those below it; links are not followed. */
+/** Yields regular files in a directory and below; links are not followed. */
 async function* filesBelow(directory: string): AsyncGenerator<string, void> {
   for await (const entry of await opendir(directory)) {
     const path = join(directory, entry.name);

@@ -3,17 +3,17 @@ import { closing } from '../closing.ts';
 import { linkIn, openEntry, openPlace, realPath } from './descriptors.ts';
 import { denied, errorCode, notFound, refusalOf } from './path-refusal.ts';
 
-/** As many as the kernel follows (path_resolution(7)). */
+/** The kernel's own limit (path_resolution(7)). */
 const linksMax = 40;
 
-/** A place inside an allowed directory. Who gets it closes it. */
+/** A place inside an allowed directory. The caller must close it. */
 export interface Place {
-  /** Opened with O_PATH: it names the file or directory, and reads nothing of it. */
+  /** Opened with O_PATH: refers to the file or directory without giving access to its content. */
   readonly handle: FileHandle;
   readonly isDirectory: boolean;
 }
 
-/** What is looked for, for the words of a refusal. */
+/** What is looked for; used in the text of a refusal. */
 interface Sought {
   /** JSON Pointer of the field with the path. */
   readonly at: string;
@@ -21,8 +21,10 @@ interface Sought {
 }
 
 /**
- * Finds a path below one of the allowed directories (contract §4). Each step begins at the descriptor of the directory before it and follows no link: links are
- * read and walked likewise, and one that leads out of the allowed directories is refused. So nothing outside is touched, whoever swaps names meanwhile.
+ * Finds a path below one of the allowed directories (contract §4). Each step starts at the
+ * descriptor of the previous directory and does not follow links; instead, links are read and
+ * resolved in the same way, and one that leads outside the allowed directories is refused. So
+ * nothing outside is accessed, even if names are swapped meanwhile.
  * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND
  */
 export async function findPlace(path: string, allowed: readonly string[], sought: Sought): Promise<Place> {
@@ -39,7 +41,7 @@ export async function findPlace(path: string, allowed: readonly string[], sought
 class Walk {
   readonly #allowed: readonly string[];
   readonly #sought: Sought;
-  /** The directories on the way, from an allowed one down. */
+  /** Directories on the path, from an allowed one down. */
   #stack: FileHandle[] = [];
   #left: string[] = [];
   #links = 0;
@@ -65,7 +67,10 @@ class Walk {
     for (const handle of this.#stack.splice(0)) await handle.close();
   }
 
-  /** Begins at the allowed directory that the path is below, if there is one; the rest of the path is left to walk. */
+  /**
+   * Starts at the allowed directory that contains the path, if any; the rest of the path remains to
+   * be walked.
+   */
   async #enter(path: string, roots: readonly string[]): Promise<boolean> {
     const steps = stepsOf(path);
     const [root] = roots.filter((one) => isBelow(steps, stepsOf(one))).toSorted((one, other) => other.length - one.length);
@@ -76,7 +81,10 @@ class Walk {
     return true;
   }
 
-  /** One step down, or up again, or along a link. Answers what is at the end of the path where that is no directory. */
+  /**
+   * Takes one step down, up, or along a link. Returns the entry at the end of the path if it is not
+   * a directory.
+   */
   async #step(name: string): Promise<FileHandle | undefined> {
     const directory = this.#stack.at(-1);
     if (directory === undefined) throw this.#denied();
@@ -113,7 +121,7 @@ class Walk {
     try {
       target = await linkIn(directory, name);
     } catch (error) {
-      // It was a link a moment ago: whatever it is now is looked at anew, as one more link.
+      // It was a link a moment ago; try again, and count it as another link.
       if (errorCode(error) !== 'EINVAL') throw error;
       target = name;
     }
@@ -121,7 +129,10 @@ class Walk {
     else if (!(await this.#enter(target, [...this.#allowed, ...(await realPaths(this.#allowed))]))) throw this.#denied();
   }
 
-  /** What was found has to lie in an allowed directory still: directories may have been moved while they were walked through. */
+  /**
+   * Checks that the result is still in an allowed directory, since directories may have been moved
+   * during the walk.
+   */
   async #checked(place: Place): Promise<Place> {
     const steps = stepsOf(await realPath(place.handle));
     if ((await realPaths(this.#allowed)).some((root) => isBelow(steps, stepsOf(root)))) return place;
@@ -134,7 +145,7 @@ class Walk {
   }
 }
 
-/** Where the allowed directories are, as far as they are there. */
+/** Returns the real paths of those allowed directories that exist. */
 async function realPaths(allowed: readonly string[]): Promise<string[]> {
   const paths = await Promise.all(
     allowed.map(async (root) => {

@@ -5,7 +5,10 @@ import type { TransferQuota } from '../../state/repositories/transfer-files.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import { quotaReached } from './transfer-parts.ts';
 
-/** A file whose size is not known takes its share of the quota in such pieces, each as large as all before it. */
+/**
+ * A file of unknown size reserves quota in increments between these limits, each as large as all
+ * previous ones together.
+ */
 const growthMinBytes = 1024 * 1024;
 const growthMaxBytes = 64 * 1024 * 1024;
 
@@ -15,11 +18,11 @@ interface Arriving {
   readonly id: string;
   readonly store: StateStore;
   readonly quota: TransferQuota;
-  /** Bytes of the tenant's share that it has from the start. */
+  /** Bytes of the tenant's quota reserved at the start. */
   readonly reserved: number;
 }
 
-/** A file that is being written. */
+/** A file being received. */
 export class Arrival {
   readonly handle: FileHandle;
   readonly #arriving: Arriving;
@@ -38,7 +41,7 @@ export class Arrival {
     return new Arrival(await open(path, flags, 0o600), arriving);
   }
 
-  /** Writes and syncs what comes. @throws {Refusal} STORE_FULL where the quota has no room for it */
+  /** Writes and syncs the pieces. @throws {Refusal} STORE_FULL if the quota is exceeded */
   async take(pieces: AsyncIterable<readonly Uint8Array[]>): Promise<{ bytes: number; sha256: string }> {
     const hash = createHash('sha256');
     let bytes = 0;
@@ -63,14 +66,14 @@ export class Arrival {
     await this.handle.close();
   }
 
-  /** The disk works while the rest arrives, so that the last sync has little to do. */
+  /** Syncs during the transfer, so that the final sync has little to do. */
   #syncEarly(bytes: number): void {
     if (this.#syncing !== undefined || bytes - this.#syncedBytes < syncEveryBytes) return;
     this.#syncedBytes = bytes;
     const syncing = this.handle.datasync().finally(() => {
       this.#syncing = undefined;
     });
-    // The last sync fails likewise, or it was nothing.
+    // If the error persists, the final sync fails too.
     syncing.catch(() => undefined);
     this.#syncing = syncing;
   }
@@ -78,7 +81,7 @@ export class Arrival {
   async #write(batch: readonly Uint8Array[], length: number): Promise<void> {
     const { bytesWritten } = await this.handle.writev(batch);
     if (bytesWritten === length) return;
-    // The disk took a part: what it says to the rest is the error.
+    // Partial write: writing the rest gives the actual error.
     await this.handle.writeFile(Buffer.concat(batch).subarray(bytesWritten));
   }
 

@@ -2,12 +2,15 @@ import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../paths/path-refusal.ts';
 import { fileIdForm, type TransferParts } from './transfer-parts.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
 const sweepEveryMs = 30_000;
 const strayEveryMs = 3_600_000;
 const atOnce = 100;
 
-/** Removes from the disk what has ended, and what nobody knows. Several instances may do so at the same time. */
+/**
+ * Removes expired and unknown files from the disk. Several instances may run it at the same time.
+ */
 export class Sweeper {
   readonly #parts: TransferParts;
   #timers: NodeJS.Timeout[] = [];
@@ -32,7 +35,7 @@ export class Sweeper {
     await this.#sweeping;
   }
 
-  /** Removes one that has ended or never became whole. What fails here is done by the next sweep. */
+  /** Removes a file that has expired or is incomplete. If it fails, the next sweep tries again. */
   async discard(id: string): Promise<boolean> {
     const { store, config, log } = this.#parts;
     try {
@@ -42,7 +45,7 @@ export class Sweeper {
       await store.run('forgetTransfer', id);
       return true;
     } catch (error) {
-      log.warn('a file of the transfer store could not be removed yet', { reason: error instanceof Error ? error.message : String(error) });
+      log.warn('a file of the transfer store could not be removed yet', { reason: reasonOf(error) });
       return false;
     }
   }
@@ -64,13 +67,14 @@ export class Sweeper {
         if (ended.length < atOnce || !removed.includes(true)) return;
       }
     } catch (error) {
-      log.warn('the transfer store was not swept', { reason: error instanceof Error ? error.message : String(error) });
+      log.warn('sweeping the transfer store failed', { reason: reasonOf(error) });
     }
   }
 
   /**
-   * Files that the state store does not know, such as those that came after the backup that it was restored from. They are left until any file would have
-   * expired: should the directory be another service's too, that one loses nothing.
+   * Removes files unknown to the state store, such as those uploaded after the backup from which it
+   * was restored. They are kept until any file would have expired, so that another service that
+   * shares the directory by mistake loses nothing.
    */
   async #removeStrays(): Promise<void> {
     const { store, config, log } = this.#parts;
@@ -88,9 +92,9 @@ export class Sweeper {
           removed += 1;
         }
       }
-      if (removed > 0) log.warn('removed files of the transfer store that the state store does not know', { files: removed });
+      if (removed > 0) log.warn('removed files of the transfer store that are unknown to the state store', { files: removed });
     } catch (error) {
-      log.warn('the transfer store was not searched for stray files', { reason: error instanceof Error ? error.message : String(error) });
+      log.warn('searching the transfer store for stray files failed', { reason: reasonOf(error) });
     }
   }
 }

@@ -16,10 +16,10 @@ import { Sweeper } from './sweeper.ts';
 import { fileIdForm, quotaReached, type TransferParts } from './transfer-parts.ts';
 
 const renewEveryMs = 10_000;
-/** A file whose instance does not renew it for so long is given up. */
+/** An unfinished file that its instance does not renew for this long is abandoned. */
 const arrivingMs = 60_000;
 
-/** Whose a file is and what it is called. */
+/** Owner and name of a file. */
 export interface FileDescription {
   readonly tenant: string;
   readonly mediaType: string;
@@ -39,32 +39,35 @@ interface Filled {
   readonly sha256: string;
 }
 
-/** Evidence in the store that nobody can fetch yet. */
+/** Evidence in the store that is not yet available for download. */
 export interface StagedTransfer {
   readonly file: StoredFile;
-  /** For the commit that settles the request: from then on no crash loses the file. */
+  /** Step for the commit that settles the request; from then on the file survives a crash. */
   staging(): Step;
-  /** For the commit that lets it be fetched. */
+  /** Step for the commit that makes it available. */
   publishing(): Step;
   published(): void;
-  /** For the commit that gives it up after all. */
+  /** Step for the commit that abandons it. */
   withdrawing(): Step;
-  /** Removes what is given up. */
+  /** Removes the abandoned file. */
   discard(): Promise<void>;
-  /** Nothing more is done with this object. */
+  /** Releases the object once it is no longer used. */
   release(): void;
 }
 
-/** A file of the store that is open. Who gets it closes it; that it ends meanwhile changes nothing for it. */
+/**
+ * An open file of the store. The caller must close it. It remains readable if it expires meanwhile.
+ */
 export interface OpenTransfer {
   readonly handle: FileHandle;
   readonly file: TransferFileRow;
 }
 
 /**
- * The file transfer store (contract §4). The state store says what there is; the directory holds content under random names. A file is announced with its share
- * of the quota before its first byte, and can be fetched from the commit on that says that it is whole and synced; what a crash leaves is announced and no more,
- * and is removed. Instances that share a state store share the directory.
+ * File transfer store (contract §4). The state store lists the files; the directory holds their
+ * content under random names. A file is recorded with its share of the quota before its first byte,
+ * and becomes available with the commit that marks it complete and synced. After a crash, files
+ * that were only recorded are removed. Instances that share a state store share the directory.
  */
 export class TransferStore {
   readonly #parts: TransferParts;
@@ -78,7 +81,10 @@ export class TransferStore {
     this.#renewing = setInterval(() => void this.#renew(), renewEveryMs).unref();
   }
 
-  /** Makes the directory, and removes what an earlier run left. @throws {Error} where the directory cannot be used */
+  /**
+   * Creates the directory and removes what an earlier run left.
+   * @throws {Error} if the directory cannot be used
+   */
   static async open(parts: TransferParts): Promise<TransferStore> {
     const { store, config, owner } = parts;
     await mkdir(config.directory, { recursive: true, mode: 0o700 });
@@ -98,9 +104,10 @@ export class TransferStore {
   }
 
   /**
-   * Takes a file as it comes. `announced`: its bytes, where they are known; what comes is counted all the same.
-   * @throws {Refusal} STORE_FULL: the quota is reached, or the disk cannot be written
-   * @throws what `pieces` throws; then nothing of the file stays
+   * Receives a file as a stream. `announced`: its size in bytes, if known; received bytes are
+   * counted regardless.
+   * @throws {Refusal} STORE_FULL if the quota is reached or writing to the disk fails
+   * @throws what `pieces` throws; the file is then removed
    */
   async receive(
     pieces: AsyncIterable<readonly Uint8Array[]>,
@@ -120,7 +127,10 @@ export class TransferStore {
     return { fileID: id, fileSize: stored.bytes, sha256: stored.sha256 };
   }
 
-  /** Takes evidence, which nobody can fetch before it is published. @throws as `receive` */
+  /**
+   * Stores evidence, which is not available before it is published. Throws the same errors as
+   * `receive`.
+   */
   async stage(pieces: readonly Content[], description: FileDescription): Promise<StagedTransfer> {
     const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
     const { id, stored } = await this.#arrive(description, bytes, async ({ handle }) => {
@@ -140,12 +150,12 @@ export class TransferStore {
     };
   }
 
-  /** For the commit that publishes staged evidence. */
+  /** Returns the step for the commit that publishes staged evidence. */
   publishing(id: string): Step<'publishTransfer'> {
     return step('publishTransfer', { id, endsAt: this.#endsAt() });
   }
 
-  /** Undefined where the tenant has no such file. */
+  /** Opens a file; undefined if the tenant has no such file. */
   async openFile(tenant: string, id: string): Promise<OpenTransfer | undefined> {
     if (!fileIdForm.test(id)) return undefined;
     const file = await this.#parts.store.run('findTransfer', { id, tenant, now: Date.now() });
@@ -154,22 +164,25 @@ export class TransferStore {
     try {
       handle = await open(this.#pathOf(id), constants.O_RDONLY | constants.O_NOFOLLOW);
     } catch (error) {
-      // It ended between the two looks.
+      // It expired between the two checks.
       if (errorCode(error) === 'ENOENT') return undefined;
       throw error;
     }
     const { size } = await handle.stat();
     if (size === file.bytes) return { handle, file };
     await handle.close();
-    throw new Error(`a file of the transfer store has ${size} bytes on the disk, and was stored with ${file.bytes}`);
+    throw new Error(`a file of the transfer store has ${size} bytes on disk, but was stored with ${file.bytes}`);
   }
 
-  /** Bytes of a file left, all of them. */
+  /** Records a complete download. */
   sent(bytes: number): void {
     this.#parts.metrics.moved('out', bytes);
   }
 
-  /** From the answer on nobody can fetch it. False where the tenant has no such file. */
+  /**
+   * Removes a file; once it returns, the file is no longer available. Returns false if the tenant
+   * has no such file.
+   */
   async remove(tenant: string, id: string): Promise<boolean> {
     if (!fileIdForm.test(id)) return false;
     const isEnded = await this.#parts.store.run('endTransfer', { id, tenant, now: Date.now() });
@@ -177,7 +190,7 @@ export class TransferStore {
     return isEnded;
   }
 
-  /** The file is whole and synced, and its share is renewed until it is no longer `#arriving`. */
+  /** Writes and syncs a file. Its reservation is renewed as long as it is in `#arriving`. */
   async #arrive(
     description: FileDescription,
     bytes: number,
@@ -222,7 +235,7 @@ export class TransferStore {
     try {
       await this.#parts.store.run('renewTransfers', { ids: [...this.#arriving], until: Date.now() + arrivingMs });
     } catch {
-      // The next time will do, or they are given up.
+      // Retried next time; otherwise the files are abandoned.
     }
   }
 
@@ -231,10 +244,12 @@ export class TransferStore {
   }
 }
 
-/** Errors of the file system mean here that the store's own disk fails. */
+/**
+ * Converts a file system error, which here means that the store's own disk failed, to a refusal.
+ */
 function storeFault(error: unknown): unknown {
   if (error instanceof Refusal || errorCode(error) === undefined || !/^E[A-Z0-9]+$/.test(errorCode(error) ?? '')) return error;
-  return new Refusal('STORE_FULL', { message: 'the disk of the transfer store cannot be written', cause: error });
+  return new Refusal('STORE_FULL', { message: 'writing to the disk of the transfer store failed', cause: error });
 }
 
 async function syncDirectory(path: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { AuditedRequest } from '../../audit/audited-request.ts';
 import type { Caller } from '../../clients/caller.ts';
 import { currentRequest } from '../../telemetry/current-request.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { RequestMetrics } from '../../telemetry/request-metrics.ts';
+import type { RequestMetrics } from '../../telemetry/http-metrics.ts';
 import { resultOf, type ResultValues } from './answer.ts';
 import { Problem } from '../problem.ts';
 

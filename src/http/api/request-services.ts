@@ -10,7 +10,7 @@ import type { TransferStore } from '../../documents/transfer/transfer-store.ts';
 import type { KeptAnswers } from '../../idempotency/kept-answers.ts';
 import type { Context } from '../../operations/operation.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { RequestMetrics } from '../../telemetry/request-metrics.ts';
+import type { RequestMetrics } from '../../telemetry/http-metrics.ts';
 import type { Guard } from './guard.ts';
 
 /**

@@ -1,7 +1,6 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import { DerError, readAll } from '../../asn1/reader.ts';
-import type { KnownHash } from '../../x509/signature-identifier.ts';
-import { verificationRule } from '../../x509/verification-rule.ts';
+import { type KnownHash, verificationRule } from '../../x509/signature-identifier.ts';
 import { readCertificate } from '../../x509/certificate.ts';
 import { ConfigError } from '../../config/config.ts';
 import { readCertificateList, type CertificateList } from '../../revocation/certificate-list.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isMailbox } from '../../certificates/mailbox.ts';
+import { isMailbox } from '../../certificates/internet-names.ts';
 
 /** Interface, Subscriber. */
 export const SubscriberField = z.strictObject({

@@ -1,9 +1,7 @@
 import { DerError } from '../../asn1/reader.ts';
-import { crlStatus } from '../../revocation/crl-status.ts';
 import { readCrl, type Crl } from '../../revocation/crl.ts';
 import { readOcspAnswer, type OcspAnswer } from '../../revocation/ocsp-answer.ts';
-import { ocspStatus } from '../../revocation/ocsp-status.ts';
-import type { CertificateStatus } from '../../revocation/status.ts';
+import { crlStatus, ocspStatus, type CertificateStatus } from '../../revocation/status.ts';
 import type { ValidPath } from '../../x509/path/check-path.ts';
 import { findPath } from '../../x509/path/find-path.ts';
 import { pathCertificate, type PathCertificate } from '../../x509/path/path-certificate.ts';

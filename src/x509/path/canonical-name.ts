@@ -4,16 +4,17 @@ import { stringValue } from '../string-value.ts';
 
 const tagOf = { sequence: 0x30, set: 0x31 } as const;
 
-/** A distinguished name in the form that names are compared in (RFC 5280 §7.1). */
+/** A distinguished name in the form in which names are compared (RFC 5280 §7.1). */
 export interface CanonicalName {
-  /** One text for each RDN, in their order. */
+  /** One text for each RDN, in order. */
   readonly relativeNames: readonly string[];
   /** Equal for equal names. */
   readonly key: string;
 }
 
 /**
- * Case, outer blanks and the length of inner ones do not count, nor which string type a value has. A value that is no string is compared by its bytes.
+ * Returns the canonical form of a name: it ignores case, surrounding white space, the length of
+ * inner white space, and the string type. A value that is not a string is compared by its bytes.
  * @throws {DerError}
  */
 export function canonicalName(nameDer: Uint8Array): CanonicalName {
@@ -25,7 +26,10 @@ export function canonicalSequence(name: DerElement): CanonicalName {
   return { relativeNames, key: JSON.stringify(relativeNames) };
 }
 
-/** Whether a name lies in the subtree of another one: it begins with all of its RDNs (RFC 5280 4.2.1.10). */
+/**
+ * Whether a name lies in the subtree of another, that is, begins with all of its RDNs (RFC 5280
+ * 4.2.1.10).
+ */
 export function isWithin(name: CanonicalName, base: CanonicalName): boolean {
   return base.relativeNames.every((relativeName, index) => name.relativeNames[index] === relativeName);
 }

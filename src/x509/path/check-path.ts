@@ -7,30 +7,37 @@ import { PolicyGraph } from './policy-graph.ts';
 
 /** Inputs of path validation (RFC 5280 §6.1.1). */
 export interface PathOptions {
-  /** Every certificate must be valid at this moment. */
+  /** Every certificate must be valid at this time. */
   readonly at: Date;
-  /** What the last certificate's key must be allowed to do: an OID of extendedKeyUsage. CA certificates that limit purposes must allow it as well. */
+  /**
+   * OID of extendedKeyUsage that the last certificate must allow. CA certificates that restrict
+   * purposes must allow it as well.
+   */
   readonly purpose?: string | undefined;
   /** user-initial-policy-set; absent: any-policy. */
   readonly policies?: ReadonlySet<string> | undefined;
   readonly explicitPolicy?: boolean | undefined;
   readonly policyMappingInhibited?: boolean | undefined;
   readonly anyPolicyInhibited?: boolean | undefined;
-  /** What is left of the effort of a search that this path is one candidate of; absent: the path is all. */
+  /** Remaining effort of the search to which this path belongs; absent for a single path. */
   readonly effort?: Effort | undefined;
 }
 
-/** What a valid path gives. */
+/** Result of path validation. */
 export interface ValidPath {
-  /** From the one below the trust anchor to the last. Empty where the anchor itself was asked for. */
+  /**
+   * From the certificate below the trust anchor to the last. Empty if the target is the anchor
+   * itself.
+   */
   readonly path: readonly PathCertificate[];
   readonly anchor: PathCertificate;
   readonly policies: ReadonlySet<string>;
 }
 
 /**
- * Path validation (RFC 5280 §6.1, its policies by RFC 9618), but for revocation, which needs more than the path. The trust anchor gives name and key alone
- * (§6.1.1 d): its own validity and extensions do not count.
+ * Validates a path (RFC 5280 §6.1, with the policies of RFC 9618), except for revocation, which
+ * needs more than the path. The trust anchor provides only name and key (§6.1.1 d); its validity
+ * and extensions are ignored.
  * @throws {PathFault}
  */
 export function checkPath(anchor: PathCertificate, path: readonly PathCertificate[], options: PathOptions): ValidPath {
@@ -49,25 +56,25 @@ export function checkPath(anchor: PathCertificate, path: readonly PathCertificat
     const fail = (message: string): never => {
       throw new PathFault(message, index);
     };
-    if (!effort.isSignedBy(certificate, issuer)) fail("the signature is not of the issuer's key");
-    if (options.at < certificate.notBefore) fail(`it is not valid before ${certificate.notBefore.toISOString()}`);
-    if (options.at > certificate.notAfter) fail(`it is not valid after ${certificate.notAfter.toISOString()}`);
-    if (certificate.issuerName.key !== issuer.subjectName.key) fail('its issuer has another name');
+    if (!effort.isSignedBy(certificate, issuer)) fail("the signature does not verify under the issuer's key");
+    if (options.at < certificate.notBefore) fail(`not valid before ${certificate.notBefore.toISOString()}`);
+    if (options.at > certificate.notAfter) fail(`not valid after ${certificate.notAfter.toISOString()}`);
+    if (certificate.issuerName.key !== issuer.subjectName.key) fail('the issuer name does not match');
     if (!certificate.isSelfIssued || isLast) checkNames(certificate, names, fail);
     graph.descend(certificate.policies, { anyPolicyAllowed: inhibitAnyPolicy > 0 || (!isLast && certificate.isSelfIssued) });
-    if (explicitPolicy === 0 && graph.isEmpty) fail('no policy is valid for it, and one must be');
-    if (certificate.unknownCritical !== undefined) fail(`the critical extension ${certificate.unknownCritical} is not understood`);
+    if (explicitPolicy === 0 && graph.isEmpty) fail('no certificate policy is valid, but one is required');
+    if (certificate.unknownCritical !== undefined) fail(`unknown critical extension ${certificate.unknownCritical}`);
     checkPurpose(certificate, options.purpose, isLast, fail);
     if (!isLast) prepareNext(certificate, index, fail);
     issuer = certificate;
   }
   return { path, anchor, policies: wrapUp() };
 
-  /** RFC 5280 §6.1.4: what a CA certificate means for those below it. */
+  /** RFC 5280 §6.1.4: applies a CA certificate to those below it. */
   function prepareNext(certificate: PathCertificate, index: number, fail: (message: string) => never): void {
     const mappings = certificate.policyMappings;
     if (mappings.some(({ issuerDomain, subjectDomain }) => issuerDomain === oids.anyPolicy || subjectDomain === oids.anyPolicy)) {
-      fail('it maps any-policy');
+      fail('maps anyPolicy');
     }
     graph.map(mappings, { allowed: policyMapping > 0 });
     if (certificate.nameConstraints !== undefined) names.add(certificate.nameConstraints);
@@ -79,28 +86,31 @@ export function checkPath(anchor: PathCertificate, path: readonly PathCertificat
     explicitPolicy = Math.min(explicitPolicy, certificate.requireExplicitPolicy ?? explicitPolicy);
     policyMapping = Math.min(policyMapping, certificate.inhibitPolicyMapping ?? policyMapping);
     inhibitAnyPolicy = Math.min(inhibitAnyPolicy, certificate.inhibitAnyPolicy ?? inhibitAnyPolicy);
-    if (certificate.version !== 2 || !certificate.isCa) fail('it is no certificate of a CA');
+    if (certificate.version !== 2 || !certificate.isCa) fail('not a CA certificate');
     if (!certificate.isSelfIssued) {
-      if (pathLength <= 0) throw new PathFault('more CA certificates than a path length above allows', index);
+      if (pathLength <= 0) throw new PathFault('path length constraint exceeded', index);
       pathLength -= 1;
     }
     pathLength = Math.min(pathLength, certificate.pathLength ?? pathLength);
     if (certificate.keyUsage !== undefined && !certificate.keyUsage.has(keyUsageBits.keyCertSign))
-      fail('its key may not sign certificates');
+      fail('its key usage does not allow signing certificates');
   }
 
-  /** RFC 5280 §6.1.5: the policies under which the path is valid. */
+  /** RFC 5280 §6.1.5: returns the policies under which the path is valid. */
   function wrapUp(): ReadonlySet<string> {
     const last = path.at(-1);
     if (last === undefined) return new Set([oids.anyPolicy]);
     explicitPolicy = last.requireExplicitPolicy === 0 ? 0 : Math.max(0, explicitPolicy - 1);
     const accepted = graph.accepted(options.policies ?? new Set([oids.anyPolicy]));
-    if (explicitPolicy === 0 && accepted.size === 0) throw new PathFault('no policy is valid for it, and one must be', length - 1);
+    if (explicitPolicy === 0 && accepted.size === 0) throw new PathFault('no certificate policy is valid, but one is required', length - 1);
     return accepted;
   }
 }
 
-/** RFC 5280 §6.1.3 (b), (c). Mailboxes in the subject count where there is no alternative name of that form (4.2.1.10). */
+/**
+ * RFC 5280 §6.1.3 (b), (c). E-mail addresses in the subject count if there is no rfc822Name
+ * (4.2.1.10).
+ */
 function checkNames(certificate: PathCertificate, names: NameRules, fail: (message: string) => never): void {
   const { subjectName, alternativeNames, subjectMailboxes } = certificate;
   const hasMailboxes = alternativeNames.some(({ kind }) => kind === 'email');
@@ -120,5 +130,5 @@ function checkPurpose(certificate: PathCertificate, purpose: string | undefined,
   const purposes = certificate.extendedKeyUsage?.purposes;
   if (purposes === undefined && !isLast) return;
   const anyCounts = !isLast && purposes?.has(oids.anyExtendedKeyUsage) === true;
-  if (purposes?.has(purpose) !== true && !anyCounts) fail(`its key is not for the purpose ${purpose}`);
+  if (purposes?.has(purpose) !== true && !anyCounts) fail(`its extended key usage does not include ${purpose}`);
 }

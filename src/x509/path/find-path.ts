@@ -1,30 +1,25 @@
 import { checkPath, type PathOptions, type ValidPath } from './check-path.ts';
-import { PathFault } from './path-fault.ts';
-import { Effort, TooMuchEffort } from './effort.ts';
+import { Effort } from './effort.ts';
+import { NoAnchor, PathFault, TooMuchEffort } from './path-fault.ts';
 import type { PathCertificate } from './path-certificate.ts';
 
-/** No chain of names and keys ends at a trust anchor. */
-export class NoAnchor extends PathFault {
-  constructor() {
-    super('no trust anchor leads to it', 0);
-  }
-}
-
-/** More CA certificates than that stand in no real path. */
+/** No real path has more certificates. */
 const maxCertificates = 12;
-/** Cross-certificates can lead in circles without end: so many steps are tried. */
+/** Limit on steps, since cross-certificates can multiply paths. */
 const maxSteps = 500;
 
-/** Where issuers are looked for. */
+/** Certificates among which issuers are searched. */
 export interface PathMaterial {
   readonly anchors: readonly PathCertificate[];
-  /** CA certificates, in no order; those of strangers are allowed. */
+  /** CA certificates in any order; they need not be trusted. */
   readonly intermediates: readonly PathCertificate[];
 }
 
 /**
- * The valid paths from a trust anchor down to a certificate, the likeliest first (RFC 4158 §2). At the end of all candidates, the fault of the one that
- * got furthest is thrown. A search that would cost too much ends with that fault. @throws {PathFault}
+ * Yields the valid paths from a trust anchor to a certificate, the likeliest first (RFC 4158 §2).
+ * If there is none, the fault of the last candidate is thrown. A search that costs too much ends
+ * with `TooMuchEffort`.
+ * @throws {PathFault}
  */
 export function* validPaths(target: PathCertificate, material: PathMaterial, options: PathOptions): Generator<ValidPath> {
   let fault: PathFault | undefined;
@@ -42,7 +37,7 @@ export function* validPaths(target: PathCertificate, material: PathMaterial, opt
   if (!found) throw fault ?? new NoAnchor();
 }
 
-/** The first valid path. @throws {PathFault} */
+/** Returns the first valid path. @throws {PathFault} */
 export function findPath(target: PathCertificate, material: PathMaterial, options: PathOptions): ValidPath {
   for (const valid of validPaths(target, material, options)) return valid;
   throw new NoAnchor();
@@ -53,7 +48,7 @@ interface Candidate {
   readonly path: readonly PathCertificate[];
 }
 
-/** Every chain of names and key identifiers up to an anchor, without circles. Signatures are judged by `checkPath`, the steps are counted. */
+/** Yields every chain up to an anchor, without cycles. The number of steps is limited. */
 function* candidates(target: PathCertificate, { anchors, intermediates }: PathMaterial, at: Date, effort: Effort): Generator<Candidate> {
   const anchor = anchors.find(({ der }) => isSame(der, target.der));
   if (anchor !== undefined) yield { anchor, path: [] };
@@ -71,7 +66,10 @@ function* candidates(target: PathCertificate, { anchors, intermediates }: PathMa
   }
 }
 
-/** Those whose name fits and whose key signed it; valid ones and those whose key identifier fits come first. Who takes the first has no other verified. */
+/**
+ * Yields the issuers whose name matches and whose key signed the certificate; first those that are
+ * valid and whose key identifier matches. Signatures are verified lazily.
+ */
 function* issuersOf(
   certificate: PathCertificate,
   from: readonly PathCertificate[],
@@ -86,7 +84,7 @@ function* issuersOf(
   for (const one of named) if (effort.isSignedBy(certificate, one)) yield one;
 }
 
-/** One name with one key: to pass it twice is a circle (RFC 4158 §2.4.2). */
+/** Same name and same key: a path that contains it twice is a cycle (RFC 4158 §2.4.2). */
 function isSameEntity(left: PathCertificate, right: PathCertificate): boolean {
   return left.subjectName.key === right.subjectName.key && isSame(left.subjectPublicKeyInfo, right.subjectPublicKeyInfo);
 }

@@ -2,15 +2,18 @@ import { children, DerError, type DerElement } from '../../asn1/reader.ts';
 import { expectTag } from '../../asn1/sequence-fields.ts';
 import { canonicalSequence, type CanonicalName } from './canonical-name.ts';
 
-/** A GeneralName (RFC 5280 4.2.1.6) as paths and addresses need it. */
+/** A GeneralName (RFC 5280 4.2.1.6), as path validation and URL lookups need it. */
 export type GeneralName =
   | { readonly kind: 'email' | 'dns' | 'uri'; readonly text: string }
   | { readonly kind: 'directory'; readonly name: CanonicalName }
   | { readonly kind: 'ip'; readonly octets: Uint8Array }
-  /** Forms that no constraint of ours is understood for: otherName, x400Address, ediPartyName, registeredID. */
+  /**
+   * Forms for which constraints are not supported: otherName, x400Address, ediPartyName,
+   * registeredID.
+   */
   | { readonly kind: 'other'; readonly tag: number };
 
-/** A SEQUENCE OF GeneralName, under whichever tag. @throws {DerError} */
+/** Reads a SEQUENCE OF GeneralName, under any tag. @throws {DerError} */
 export function generalNames(element: DerElement): GeneralName[] {
   return children(element).map(generalName);
 }
@@ -29,7 +32,7 @@ export function generalName(element: DerElement): GeneralName {
       return { kind: 'ip', octets: content };
     case 0xa4: {
       const [name, ...more] = children(element);
-      if (name === undefined || more.length > 0) throw new DerError('not one directoryName', element.start);
+      if (name === undefined || more.length > 0) throw new DerError('not a single directoryName', element.start);
       return { kind: 'directory', name: canonicalSequence(expectTag(name, 0x30)) };
     }
     case 0xa0:
@@ -38,17 +41,20 @@ export function generalName(element: DerElement): GeneralName {
     case 0x88:
       return { kind: 'other', tag };
     default:
-      throw new DerError('no choice of GeneralName', element.start);
+      throw new DerError('unknown choice of GeneralName', element.start);
   }
 }
 
-/** Equal for equal names, as distribution points are compared; undefined for forms that are not. */
+/**
+ * Returns a key that is equal for equal names, to compare distribution points; undefined for forms
+ * that cannot be compared.
+ */
 export function nameKey(name: GeneralName): string | undefined {
   if (name.kind === 'directory') return `directory ${name.name.key}`;
   return 'text' in name ? `${name.kind} ${name.text}` : undefined;
 }
 
 function ia5({ content, start }: DerElement): string {
-  if (content.some((octet) => octet >= 0x80)) throw new DerError('a name that is not ASCII', start);
+  if (content.some((octet) => octet >= 0x80)) throw new DerError('name is not ASCII', start);
   return Buffer.from(content).toString('latin1');
 }

@@ -3,7 +3,7 @@ import type { Effort } from './effort.ts';
 import type { GeneralName } from './general-names.ts';
 import type { NameConstraints } from './name-constraints.ts';
 
-/** All constraints that stand above a certificate: each one of them has to be kept. */
+/** All name constraints that apply to a certificate. */
 export class NameRules {
   readonly #all: NameConstraints[] = [];
   readonly #effort: Effort;
@@ -16,18 +16,21 @@ export class NameRules {
     this.#all.push(constraints);
   }
 
-  /** Why a name is not allowed; undefined where it is (RFC 5280 §6.1.3 b, c). @throws {TooMuchEffort} */
+  /**
+   * Returns why a name is not allowed, or undefined if it is (RFC 5280 §6.1.3 b, c).
+   * @throws {TooMuchEffort}
+   */
   faultOf(name: GeneralName): string | undefined {
     for (const { permitted, excluded } of this.#all) {
       this.#effort.compare(permitted.length + excluded.length);
       const isConstrained = (base: GeneralName): boolean => isSameForm(base, name);
       if (!permitted.some(isConstrained) && !excluded.some(isConstrained)) continue;
-      // RFC 5280 4.2.1.10: what cannot be compared is refused.
-      if (name.kind === 'other') return 'a name of a form whose constraints are not understood';
-      if (name.kind === 'uri' && hostOf(name.text) === undefined) return 'a URI without a host name, where hosts are constrained';
-      if (excluded.some((base) => lies(name, base))) return 'a name in an excluded subtree';
+      // RFC 5280 4.2.1.10: a constrained name that cannot be compared is rejected.
+      if (name.kind === 'other') return 'a name of a form whose constraints are not supported';
+      if (name.kind === 'uri' && hostOf(name.text) === undefined) return 'a URI without a host name, although hosts are constrained';
+      if (excluded.some((base) => isInSubtree(name, base))) return 'a name in an excluded subtree';
       const bases = permitted.filter((base) => isSameForm(base, name));
-      if (bases.length > 0 && !bases.some((base) => lies(name, base))) return 'a name outside of the permitted subtrees';
+      if (bases.length > 0 && !bases.some((base) => isInSubtree(name, base))) return 'a name outside the permitted subtrees';
     }
     return undefined;
   }
@@ -37,8 +40,8 @@ function isSameForm(base: GeneralName, name: GeneralName): boolean {
   return base.kind === 'other' ? name.kind === 'other' && name.tag === base.tag : base.kind === name.kind;
 }
 
-/** Whether a name lies in a subtree. One of another form lies in none. */
-function lies(name: GeneralName, base: GeneralName): boolean {
+/** Whether a name lies in a subtree; false if their forms differ. */
+function isInSubtree(name: GeneralName, base: GeneralName): boolean {
   if (name.kind === 'directory' && base.kind === 'directory') return isWithin(name.name, base.name);
   if (name.kind === 'ip' && base.kind === 'ip') return isInNetwork(name.octets, base.octets);
   if (name.kind !== base.kind || !('text' in name) || !('text' in base)) return false;
@@ -52,7 +55,10 @@ function lies(name: GeneralName, base: GeneralName): boolean {
   }
 }
 
-/** A constraint is one mailbox, all of a host, or (with a leading period) all hosts below a domain. */
+/**
+ * A constraint is one mailbox, all mailboxes on a host, or (with a leading period) on all hosts
+ * below a domain.
+ */
 function isMailboxOf(mailbox: string, constraint: string): boolean {
   const at = mailbox.lastIndexOf('@');
   const host = mailbox.slice(at + 1).toLowerCase();
@@ -66,7 +72,7 @@ function isHostBelow(host: string, rule: string): boolean {
   return rule === '' || host === rule || host.endsWith(`.${rule}`);
 }
 
-/** The host name of a URI; none where it is absent or an address. */
+/** Returns the host name of a URI; undefined if it is absent or an IP address. */
 function hostOf(uri: string): string | undefined {
   const host = URL.canParse(uri) ? new URL(uri).hostname.toLowerCase() : '';
   return host === '' || host.startsWith('[') || /^[\d.]+$/.test(host) ? undefined : host;

@@ -13,7 +13,7 @@ import type { PolicyMapping } from './policy-graph.ts';
 /** Bits of keyUsage (RFC 5280 4.2.1.3). */
 export const keyUsageBits = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 5, cRLSign: 6 } as const;
 
-/** Extensions whose meaning path validation knows: they may be critical. */
+/** Extensions that path validation processes, which therefore may be critical. */
 const understood: ReadonlySet<string> = new Set([
   oids.keyUsage,
   oids.extendedKeyUsage,
@@ -29,15 +29,15 @@ const understood: ReadonlySet<string> = new Set([
   oids.subjectKeyIdentifier,
 ]);
 
-/** A certificate with what path validation (RFC 5280 §6.1) reads of it. */
+/** A certificate with the fields that path validation (RFC 5280 §6.1) needs. */
 export interface PathCertificate extends Certificate {
   readonly subjectName: CanonicalName;
   readonly issuerName: CanonicalName;
   readonly isSelfIssued: boolean;
-  /** Undefined for a kind of key that OpenSSL cannot use without more. */
+  /** Undefined for a key type that OpenSSL does not support. */
   readonly publicKey: KeyObject | undefined;
   readonly pathLength: number | undefined;
-  /** Undefined where the extension is absent: every use is allowed then. */
+  /** Undefined if the extension is absent; every usage is then allowed. */
   readonly keyUsage: ReadonlySet<number> | undefined;
   readonly extendedKeyUsage: { readonly critical: boolean; readonly purposes: ReadonlySet<string> } | undefined;
   readonly alternativeNames: readonly GeneralName[];
@@ -50,24 +50,30 @@ export interface PathCertificate extends Certificate {
   readonly inhibitPolicyMapping: number | undefined;
   readonly inhibitAnyPolicy: number | undefined;
   readonly authorityKeyIdentifier: Uint8Array | undefined;
-  /** Full names of the distribution points for all reasons and of the certificate's own issuer (RFC 5280 4.2.1.13). */
+  /**
+   * Full names of the distribution points that cover all reasons and whose CRLs the certificate's
+   * issuer signs (RFC 5280 4.2.1.13).
+   */
   readonly distributionPoints: readonly GeneralName[];
-  /** Addresses of OCSP responders (RFC 5280 4.2.2.1). */
+  /** URLs of OCSP responders (RFC 5280 4.2.2.1). */
   readonly ocspUrls: readonly string[];
-  /** id-pkix-ocsp-nocheck (RFC 6960 4.2.2.2.1): nobody is to ask for its status. */
+  /** id-pkix-ocsp-nocheck (RFC 6960 4.2.2.2.1): its status is not checked. */
   readonly needsNoStatus: boolean;
-  /** A critical extension whose meaning is unknown. */
+  /** OID of an unknown critical extension, if any. */
   readonly unknownCritical: string | undefined;
-  /** Whether another certificate's key signed this one. */
+  /** Whether the issuer's key signed this certificate. */
   isSignedBy(issuer: PathCertificate): boolean;
 }
 
 const tagOf = { boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, sequence: 0x30 } as const;
 
-/** Chains have the same certificates again and again. */
+/** The same certificates appear in many chains. */
 const memory = { entriesMax: 1000, entryMaxBytes: 16 * 1024 };
 
-/** The same object for the same bytes, as long as it is remembered. @throws {DerError} for what is no certificate */
+/**
+ * Reads a certificate; cached, so that the same bytes give the same object.
+ * @throws {DerError} for anything but a certificate
+ */
 export const pathCertificate: (der: Uint8Array) => PathCertificate = readOnce(readPathCertificate, memory);
 
 function readPathCertificate(der: Uint8Array): PathCertificate {
@@ -116,7 +122,7 @@ function readPathCertificate(der: Uint8Array): PathCertificate {
   };
 }
 
-/** A root: its own key signed it. */
+/** Whether a certificate is a root, signed with its own key. */
 export function isSelfSigned(certificate: PathCertificate): boolean {
   return certificate.isSelfIssued && certificate.isSignedBy(certificate);
 }
@@ -125,7 +131,8 @@ function openSslCertificate(der: Uint8Array): X509Certificate | undefined {
   try {
     return new X509Certificate(der);
   } catch {
-    // OpenSSL is stricter in places than RFC 5280; a certificate that it cannot read has no signature that can be verified.
+    // OpenSSL is stricter than RFC 5280 in places; if it cannot parse a certificate, the signature
+    // cannot be verified.
     return undefined;
   }
 }
@@ -154,10 +161,10 @@ function policyConstraints(element: DerElement): Pick<PathCertificate, 'requireE
   return { requireExplicitPolicy, inhibitPolicyMapping };
 }
 
-/** A number of certificates: not negative, and more than any path has counts alike. */
+/** Reads a number of certificates, which may not be negative; huge values are capped. */
 function skipCount({ content, start }: DerElement): number {
   const [first] = content;
-  if (first === undefined || first >= 0x80) throw new DerError('a number that is negative', start);
+  if (first === undefined || first >= 0x80) throw new DerError('negative number', start);
   return content.length > 4 ? 0x7fffffff : content.reduce((sum, octet) => sum * 256 + octet, 0);
 }
 
@@ -192,7 +199,7 @@ function mailboxesOf({ subject }: Certificate): string[] {
 
 function distributionPoint(element: DerElement): GeneralName[] {
   const parts = children(expectTag(element, tagOf.sequence));
-  // Points for some reasons, or of another CRL issuer, are for those who combine CRLs.
+  // Points for some reasons only, or of another CRL issuer, would require combining CRLs.
   const [first, ...more] = parts;
   if (first?.tag !== 0xa0 || more.length > 0) return [];
   const [name] = children(first);

@@ -2,7 +2,7 @@ import { oids } from '../../asn1/object-identifiers.ts';
 
 const { anyPolicy } = oids;
 
-/** A policy that is valid at one depth of the path, and what it is called one certificate further down. */
+/** A policy that is valid at one depth of the path, and the policies expected one level below. */
 interface PolicyNode {
   readonly policy: string;
   expected: Set<string>;
@@ -15,19 +15,22 @@ export interface PolicyMapping {
 }
 
 /**
- * The valid policies of a path, as the graph of RFC 9618 §5, which replaces the tree of RFC 5280 §6.1: it grows with the number of policies in the
- * certificates, never with their product.
+ * Valid policies of a path, as the graph of RFC 9618 §5, which replaces the tree of RFC 5280 §6.1:
+ * its size is linear in the number of policies, not exponential in the depth.
  */
 export class PolicyGraph {
-  /** One map a depth, by policy. The last is the certificate looked at. */
+  /** One map per depth, by policy. The last belongs to the current certificate. */
   #levels: Map<string, PolicyNode>[] = [new Map([[anyPolicy, { policy: anyPolicy, expected: new Set([anyPolicy]), parents: new Set() }]])];
 
-  /** Nothing is valid any more. */
+  /** True if no policy is valid any longer. */
   get isEmpty(): boolean {
     return (this.#levels.at(-1)?.size ?? 0) === 0;
   }
 
-  /** RFC 9618 §5.3 (d), (e): the policies of the next certificate; undefined where it has no such extension. */
+  /**
+   * RFC 9618 §5.3 (d), (e): adds the policies of the next certificate; undefined if it has no such
+   * extension.
+   */
   descend(policies: ReadonlySet<string> | undefined, { anyPolicyAllowed }: { readonly anyPolicyAllowed: boolean }): void {
     const above = this.#levels.at(-1) ?? new Map<string, PolicyNode>();
     const level = new Map<string, PolicyNode>();
@@ -53,7 +56,7 @@ export class PolicyGraph {
     this.#prune();
   }
 
-  /** RFC 9618 §5.4 (b): the mappings of a CA certificate, for the certificates below it. */
+  /** RFC 9618 §5.4 (b): applies the mappings of a CA certificate to the certificates below it. */
   map(mappings: readonly PolicyMapping[], { allowed }: { readonly allowed: boolean }): void {
     const level = this.#levels.at(-1) ?? new Map<string, PolicyNode>();
     for (const [issuerDomain, ofDomain] of Map.groupBy(mappings, (mapping) => mapping.issuerDomain)) {
@@ -71,8 +74,8 @@ export class PolicyGraph {
   }
 
   /**
-   * RFC 9618 §5.5 (g): the policies, as the trust anchor calls them, under which the path is valid and which the user accepts.
-   * `any-policy` stands for all of them.
+   * RFC 9618 §5.5 (g): returns the policies, in the trust anchor's domain, under which the path is
+   * valid and which the user accepts. `any-policy` stands for all of them.
    */
   accepted(userPolicies: ReadonlySet<string>): ReadonlySet<string> {
     const valid = this.#policiesOfAnchor();
@@ -81,7 +84,10 @@ export class PolicyGraph {
     return new Set([...valid].filter((policy) => userPolicies.has(policy)));
   }
 
-  /** Those directly below any-policy, and any-policy itself where the last certificate has it. */
+  /**
+   * Returns the policies directly below any-policy, and any-policy itself if the last certificate
+   * has it.
+   */
   #policiesOfAnchor(): ReadonlySet<string> {
     const found = new Set<string>();
     if (this.isEmpty) return found;
@@ -92,7 +98,7 @@ export class PolicyGraph {
     return found;
   }
 
-  /** Nodes above the last level that lead nowhere go. */
+  /** Removes nodes above the last level that have no children. */
   #prune(): void {
     for (let depth = this.#levels.length - 1; depth > 0; depth -= 1) {
       const used = new Set([...(this.#levels[depth]?.values() ?? [])].flatMap(({ parents }) => [...parents]));

@@ -284,7 +284,7 @@ describe.each(Object.entries(databases))('OCSP responders with %s', (_name, kind
     const responders = await started({}, { by, tools });
     const serial = await issued();
     expect(await ask(responders, asking(serial))).toMatchObject({ outcome: 'tryLater', der: errorStatus(3) });
-    expect(tools.log.lines.filter((line) => line.includes('no new certificate'))).toHaveLength(1);
+    expect(tools.log.lines.filter((line) => line.includes('could not get a new certificate'))).toHaveLength(1);
     isDown = false;
     await vi.waitUntil(() => responders.ends().get('ca') !== 0, { timeout: 20_000 });
     expect(read(await ask(responders, asking(serial)))).toContain('Cert Status: good');

@@ -141,8 +141,8 @@ describe('the time-stamp authority of a service', () => {
     };
     const { issuing } = certificateAuthorities;
     for (const [changes, fault] of [
-      [{ certificate: issuing?.certificate }, 'the one purpose of its key is not time-stamping'],
-      [{ keyId: issuing?.keyId }, 'timeStampAuthority.keyId: the CKA_ID of a time-stamp authority, which begins with 54'],
+      [{ certificate: issuing?.certificate }, 'extendedKeyUsage must be critical and contain only time-stamping'],
+      [{ keyId: issuing?.keyId }, 'timeStampAuthority.keyId: not the CKA_ID of a time-stamp authority, which begins with 54'],
       [{ keyId: `54${'0'.repeat(32)}` }, `no key 54${'0'.repeat(32)} on the token`],
       [{ chain: [issuing?.certificate] }, 'did not issue'],
       [{ certificate: '/nowhere.pem' }, 'timeStampAuthority: ENOENT'],

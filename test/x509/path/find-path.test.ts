@@ -81,7 +81,7 @@ describe('a path', () => {
     );
     const first = ring[0] ?? root;
     const target = await certified(person, ring[7] ?? root, []);
-    expect(faultOf(target, crosses)).toBe('no trust anchor leads to it');
+    expect(faultOf(target, crosses)).toBe('no path from a trust anchor');
     const wayOut = await certified(first, root, authority);
     expect(faultOf(target, [wayOut, ...crosses])).toBe('valid');
   });
@@ -94,8 +94,8 @@ describe('a path', () => {
     const target = await certified(person, issuing, stamping);
     expect(faultOf(target, [open], oids.timeStamping)).toBe('valid');
     expect(faultOf(target, [any], oids.timeStamping)).toBe('valid');
-    expect(faultOf(target, [limited], oids.timeStamping)).toContain('not for the purpose');
-    expect(faultOf(await certified(person, issuing, []), [open], oids.timeStamping)).toContain('not for the purpose');
+    expect(faultOf(target, [limited], oids.timeStamping)).toContain('extended key usage');
+    expect(faultOf(await certified(person, issuing, []), [open], oids.timeStamping)).toContain('extended key usage');
   });
 
   test('of the trust anchor itself is empty', () => {
@@ -125,7 +125,7 @@ describe('what strangers put into certificates costs a bounded time', () => {
         return one.isSignedBy(issuer);
       },
     }));
-    expect(faultOf(target, counted)).toBe('its certificates have more signatures than are looked at');
+    expect(faultOf(target, counted)).toBe('too many signatures in its certificates');
     expect(verifications).toBeLessThanOrEqual(100);
     const present = await certified(issuing, root, authority);
     expect(faultOf(target, [present, ...counted])).toBe('valid');
@@ -141,7 +141,7 @@ describe('what strangers put into certificates costs a bounded time', () => {
       return faultOf(await certified(person, issuing, [extension(oids.subjectAltName, der.sequence(...some('a', count)))]), [ca]);
     };
     expect(await withNames(100)).toBe('valid');
-    expect(await withNames(1000)).toBe('its certificates have more names and constraints than are looked at');
+    expect(await withNames(1000)).toBe('too many names and constraints in its certificates');
   });
 });
 
@@ -157,13 +157,7 @@ describe('name constraints beyond PKITS', () => {
 
   test.each([
     ['address in the network', 'permitted', address(10, 0, 0, 0, 255, 0, 0, 0), address(10, 1, 2, 3), 'valid'],
-    [
-      'address elsewhere',
-      'permitted',
-      address(10, 0, 0, 0, 255, 0, 0, 0),
-      address(11, 1, 2, 3),
-      'a name outside of the permitted subtrees',
-    ],
+    ['address elsewhere', 'permitted', address(10, 0, 0, 0, 255, 0, 0, 0), address(11, 1, 2, 3), 'a name outside the permitted subtrees'],
     [
       'address of the other length',
       'permitted',
@@ -178,7 +172,7 @@ describe('name constraints beyond PKITS', () => {
     ['host that only ends alike', 'permitted', text(2, 'example.org'), text(2, 'badexample.org'), 'outside'],
     ['mailbox below a domain', 'permitted', text(1, '.example.org'), text(1, 'a@b.example.org'), 'valid'],
     ['mailbox at the domain itself', 'permitted', text(1, '.example.org'), text(1, 'a@example.org'), 'outside'],
-    ['form that is not compared', 'permitted', other, other, 'not understood'],
+    ['form that is not compared', 'permitted', other, other, 'not supported'],
   ] as const)('%s', async (_name, kind, base, name, expected) => {
     const ca = await certified(issuing, root, constraints(kind, base));
     expect(faultOf(await certified(person, issuing, names(name)), [ca])).toContain(expected);

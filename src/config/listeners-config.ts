@@ -1,0 +1,175 @@
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+const noAccount = 0xffffffff;
+
+/** A user or group of the machine, by name or number. */
+export const Account = z.union([
+  z
+    .int()
+    .min(0)
+    .max(noAccount - 1),
+  z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,254}$/, 'not the name or number of an account'),
+]);
+export type Account = z.output<typeof Account>;
+
+const FilePath = z.string().min(1);
+const Port = z.int().min(0).max(65_535);
+
+/** Connection limits of the operations listener and the public listener. */
+function connectionLimits(defaults: { readonly connectionsMax: number; readonly idleTimeoutSeconds: number }): {
+  connectionsMax: z.ZodDefault<z.ZodInt>;
+  idleTimeoutSeconds: z.ZodDefault<z.ZodNumber>;
+} {
+  return {
+    connectionsMax: z
+      .int()
+      .positive()
+      .max(1_000_000)
+      .default(defaults.connectionsMax)
+      .describe('Maximum number of open connections; further ones are closed immediately.'),
+    idleTimeoutSeconds: z
+      .number()
+      .positive()
+      .max(3600)
+      .default(defaults.idleTimeoutSeconds)
+      .describe('Seconds after which a connection without a request is closed.'),
+  };
+}
+
+const ClientRevocationLists = z
+  .array(z.string().min(1))
+  .default([])
+  .describe(
+    'Files with the CRLs of the client CAs, in PEM or DER; each CA in clientCertificateAuthority needs one. Empty: revocation is not checked. The files are read again on reload; once a CRL has expired, all clients of its CA are refused.',
+  );
+
+const Network = z.string().refine((text) => {
+  const [, address = '', prefix = ''] = /^([0-9a-f.:]+)\/(\d{1,3})$/i.exec(text) ?? [];
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return prefix !== '' && Number(prefix) <= bits;
+}, 'not a network such as 192.0.2.7/32 or 2001:db8::/32');
+
+const SharedAddresses = z
+  .array(Network)
+  .default([])
+  .describe(
+    'Networks of load balancers, proxies and gateways that make many clients appear under one address. The limits per address do not apply to these addresses.',
+  );
+
+/** Listeners for the API, for operations and for the public. */
+export const ListenersConfig = z.strictObject({
+  api: z.strictObject({
+    host: z.string().default('0.0.0.0').describe('Address to listen on, unless systemd passes a socket.'),
+    port: Port.default(8443).describe('TCP port to listen on, unless systemd passes a socket.'),
+    certificate: FilePath.describe('PEM file with the server certificate and the intermediate certificates.'),
+    key: FilePath.describe('PEM file with its key, or credential:<name> for one that systemd passes.'),
+    clientCertificateAuthority: FilePath.describe(
+      'PEM file with the authorities that issue client certificates, and those above them up to the root.',
+    ),
+    clientRevocationLists: ClientRevocationLists,
+    sharedAddresses: SharedAddresses,
+  }),
+  operations: z
+    .strictObject({
+      host: z.string().default('127.0.0.1').describe('Address to listen on, unless systemd passes a socket.'),
+      port: Port.default(9443).describe('TCP port to listen on, unless systemd passes a socket.'),
+      socketPath: FilePath.optional().describe(
+        'Unix socket to listen on instead of host and port, unless systemd passes one. Any user of the machine can connect to a loopback address.',
+      ),
+      socketGroup: Account.optional().describe(
+        'Group that may connect to the Unix socket, by name or number (mode 0660). The user of the service must be a member. Absent: only the user of the service (mode 0600).',
+      ),
+      ...connectionLimits({ connectionsMax: 100, idleTimeoutSeconds: 60 }),
+    })
+    .prefault({}),
+  public: z
+    .strictObject({
+      host: z.string().default('0.0.0.0').describe('Address to listen on, unless systemd passes a socket.'),
+      port: Port.default(8080).describe('TCP port to listen on, unless systemd passes a socket.'),
+      ...connectionLimits({ connectionsMax: 500, idleTimeoutSeconds: 10 }),
+      connectionsMaxPerAddress: z
+        .int()
+        .positive()
+        .default(64)
+        .describe(
+          'Maximum number of these connections from one address (IPv6: one /64). A further one replaces the one that has been idle longest.',
+        ),
+      sharedAddresses: SharedAddresses,
+      requestsPerSecond: z
+        .int()
+        .positive()
+        .default(1000)
+        .describe(
+          'Requests per second from all clients together. Further requests wait, so that external clients do not slow down signing; those that would wait too long get status 503.',
+        ),
+      ocspSignaturesPerSecond: z
+        .int()
+        .positive()
+        .default(200)
+        .describe(
+          'OCSP responses per second that need a signature: those with a nonce, and the first for each certificate. Beyond it the response is tryLater.',
+        ),
+      timeStampsPerSecond: z
+        .int()
+        .positive()
+        .default(200)
+        .describe(
+          'Time-stamps per second that /tsa issues to all clients together; beyond it status 503. Time-stamps for signatures of this service do not count.',
+        ),
+    })
+    .optional()
+    .describe('Plain HTTP for public data, open to everyone. Absent: no such listener; {}: with defaults.'),
+});
+type ListenersConfig = z.output<typeof ListenersConfig>;
+
+/** Socket for signetctl. */
+export const AdminConfig = z.strictObject({
+  socketPath: z.string().min(1).default('/run/signetd/admin.sock').describe('Unix socket for signetctl.'),
+  access: z
+    .enum(['user', 'group'])
+    .default('user')
+    .describe(
+      'Who may connect besides root. user: only the user of the service (mode 0600). group: also the members of `group` (mode 0660).',
+    ),
+  group: Account.default('signetd-admin').describe(
+    'Group admitted by `access: group`, by name or number. The user of the service must be a member. Use a group for this purpose only.',
+  ),
+});
+export type AdminConfig = z.output<typeof AdminConfig>;
+
+/** Makes the paths absolute. */
+export function absoluteListeners(listeners: ListenersConfig, base: string): ListenersConfig {
+  const { api, operations } = listeners;
+  return {
+    ...listeners,
+    api: {
+      ...api,
+      certificate: resolve(base, api.certificate),
+      key: fileOrCredential(base, api.key),
+      clientCertificateAuthority: resolve(base, api.clientCertificateAuthority),
+      clientRevocationLists: api.clientRevocationLists.map((file) => resolve(base, file)),
+    },
+    operations: {
+      ...operations,
+      ...(operations.socketPath === undefined ? {} : { socketPath: resolve(base, operations.socketPath) }),
+    },
+  };
+}
+
+const prefix = 'credential:';
+/**
+ * Directory of the daemon's systemd credentials, for access from outside its unit, as in `signetctl
+ * config check`.
+ */
+const daemonsCredentials = '/run/credentials/signetd.service';
+
+/**
+ * Returns the path of a file given as `credential:<name>` (in systemd's $CREDENTIALS_DIRECTORY) or
+ * as a path relative to `base`.
+ */
+function fileOrCredential(base: string, reference: string): string {
+  if (!reference.startsWith(prefix)) return resolve(base, reference);
+  return join(process.env['CREDENTIALS_DIRECTORY'] ?? daemonsCredentials, reference.slice(prefix.length));
+}

@@ -1,0 +1,112 @@
+import { Counter, Histogram, type Registry, Gauge } from 'prom-client';
+import { durationBuckets } from './metrics.ts';
+
+export interface RequestMetrics {
+  /** Records a response. `outcome`: result codes such as `0/0` or `2/202`, or an HTTP status. */
+  answered(operation: string, outcome: string, ms: number): void;
+}
+
+/** Requests that reached an operation. */
+export function requestMetrics(registry: Registry): RequestMetrics {
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'signetd_requests_total',
+    help: 'Requests that reached an operation, by outcome: result codes (major/minor) or the HTTP status of a problem.',
+    labelNames: ['operation', 'outcome'] as const,
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'signetd_request_duration_seconds',
+    help: 'Time from receipt of the request headers until the response is ready to be sent.',
+    labelNames: ['operation'] as const,
+    buckets: durationBuckets,
+    registers,
+  });
+  return {
+    answered(operation, outcome, ms) {
+      requests.inc({ operation, outcome });
+      duration.observe({ operation }, ms / 1000);
+    },
+  };
+}
+
+/** State of the API listener, read at each scrape. */
+export interface ListenerGauges {
+  connections(): Promise<number>;
+  /** Connections without an authenticated registered client. */
+  unadmittedConnections(): number;
+  /** Milliseconds since the epoch. */
+  certificateEndsMs(): number;
+  /** Milliseconds since the epoch; undefined if revocation is not checked. */
+  revocationListEndsMs(): number | undefined;
+}
+
+const secondsUntil = (momentMs: number): number => Math.round((momentMs - Date.now()) / 1000);
+
+/** Returns a function that counts refused clients; `code` is one of a few names from OpenSSL, Node or signetd. */
+export function refusedClientMetrics(registry: Registry): (code: string) => void {
+  const refused = new Counter({
+    name: 'signetd_clients_refused_total',
+    help: 'Connections refused before HTTP, or closed because their certificate was no longer valid, by reason.',
+    labelNames: ['reason'] as const,
+    registers: [registry],
+  });
+  return (code) => {
+    refused.inc({ reason: code });
+  };
+}
+
+/** Metrics of the API listener: connections, and expiry of its certificate and CRLs. */
+export function listenerMetrics(registry: Registry, gauges: ListenerGauges): void {
+  const registers = [registry];
+  const connections = new Gauge({
+    name: 'signetd_api_connections',
+    help: 'Open connections of the API listener.',
+    registers,
+    async collect() {
+      this.set(await gauges.connections());
+    },
+  });
+  const unadmitted = new Gauge({
+    name: 'signetd_api_unadmitted_connections',
+    help: 'Open connections of the API listener without an authenticated registered client.',
+    registers,
+    collect() {
+      this.set(gauges.unadmittedConnections());
+    },
+  });
+  const certificate = new Gauge({
+    name: 'signetd_api_certificate_expiry_seconds',
+    help: 'Seconds until the certificate of the API listener expires; negative afterwards.',
+    registers,
+    collect() {
+      this.set(secondsUntil(gauges.certificateEndsMs()));
+    },
+  });
+  const list = new Gauge({
+    name: 'signetd_client_crl_expiry_seconds',
+    help: 'Seconds until the first CRL of the client CAs expires, after which its clients are refused; NaN if revocation is not checked.',
+    registers,
+    collect() {
+      const endsMs = gauges.revocationListEndsMs();
+      this.set(endsMs === undefined ? Number.NaN : secondsUntil(endsMs));
+    },
+  });
+  for (const gauge of [connections, unadmitted, certificate, list]) gauge.set(0);
+}
+
+/**
+ * Metrics of the public listener. Returns a function that counts a connection closed because of a
+ * limit.
+ */
+export function publicListenerMetrics(registry: Registry): (limit: 'connectionsMax' | 'connectionsMaxPerAddress') => void {
+  const closed = new Counter({
+    name: 'signetd_public_connections_closed_total',
+    help: 'Connections of the public listener that were closed because a limit was reached, by limit.',
+    labelNames: ['limit'] as const,
+    registers: [registry],
+  });
+  return (limit) => {
+    closed.inc({ limit });
+  };
+}

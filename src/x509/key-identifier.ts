@@ -1,9 +1,0 @@
-import { createHash } from 'node:crypto';
-import { children, DerError, readAll } from '../asn1/reader.ts';
-
-/** RFC 7093 §2, method 1: the leftmost 160 bits of the SHA-256 of the public key's bits. @throws {DerError} */
-export function keyIdentifier(subjectPublicKeyInfo: Uint8Array): Uint8Array {
-  const [, publicKey] = children(readAll(subjectPublicKeyInfo));
-  if (publicKey?.tag !== 0x03) throw new DerError('not a SubjectPublicKeyInfo', 0);
-  return createHash('sha256').update(publicKey.content.subarray(1)).digest().subarray(0, 20);
-}
