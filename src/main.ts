@@ -54,7 +54,8 @@ import { processMetrics } from './telemetry/process-metrics.ts';
 import { requestMetrics } from './telemetry/request-metrics.ts';
 import { transferMetrics } from './telemetry/transfer-metrics.ts';
 import { WorkThreads } from './threads/work-threads.ts';
-import { outcomeOf, TokenClient } from './token/client/token-client.ts';
+import { outcomeOf } from './token/client/answers.ts';
+import { TokenClient } from './token/client/token-client.ts';
 import { HostRefusedError } from './token/token.ts';
 
 /** What requests go by under one configuration. */

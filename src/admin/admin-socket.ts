@@ -7,6 +7,7 @@ import { groupNumber } from '../service/accounts.ts';
 import { peerUser } from '../service/peer-user.ts';
 import { listenAtPath, permissionsFor } from '../service/unix-socket.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { Connections } from './connections.ts';
 import { adminProtocol, AdminRequest, requestMaxBytes, type AdminAnswer } from './protocol.ts';
 
@@ -35,14 +36,14 @@ export class AdminSocket {
     const waiting = new Set<Socket>();
     const server = createServer((socket) => {
       serve(socket, { connections, waiting, run }).catch((error: unknown) => {
-        log.error('a connection of the admin socket failed', { reason: error instanceof Error ? error.message : String(error) });
+        log.error('a connection of the admin socket failed', { reason: reasonOf(error) });
         socket.destroy();
       });
     });
     try {
       await listenAtPath(server, socketPath, permissionsFor(admitted));
     } catch (error) {
-      throw new Error(`admin.socketPath: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new Error(`admin.socketPath: ${reasonOf(error)}`, { cause: error });
     }
     return new AdminSocket(socketPath, server, waiting);
   }
@@ -64,7 +65,7 @@ function admittedGroup(group: AdminConfig['group']): number {
   try {
     return groupNumber(group);
   } catch (error) {
-    throw new Error(`admin.group: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`admin.group: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -3,6 +3,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { AdministrationEntry } from '../audit/record.ts';
 import type { Reloader } from '../config/reloader.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import type { Done } from './refused.ts';
 
 export interface ReloadContext {
@@ -31,6 +32,6 @@ export async function reloadBySignal(context: ReloadContext): Promise<void> {
 }
 
 export function sayNotReloaded(log: Logger, error: unknown): void {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = reasonOf(error);
   log.error('the configuration is not reloaded; the one before stays valid', { faults: text.split('\n') });
 }

@@ -3,6 +3,7 @@ import { ageInWords, type StateComparison } from '../audit/compare-state.ts';
 import type { Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { version } from '../telemetry/version.ts';
 import type { AdminAnswer, AdminRequest } from './protocol.ts';
 import { CommandRefused, type Done } from './refused.ts';
@@ -30,7 +31,7 @@ export async function runInStandBy(context: StandByContext, request: AdminReques
     return { outcome: 'done', result, notes: [...notes] };
   } catch (error) {
     if (error instanceof CommandRefused) return { outcome: 'refused', faults: [...error.faults] };
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     context.log.error('a command of signetctl was not carried out', { command: request.command, reason });
     return { outcome: 'failed', faults: [`${reason}; nothing was changed, or it is not known to be: look before you repeat it`] };
   }

@@ -4,6 +4,7 @@ import { DirectoryLock } from '../service/directory-lock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AccountHead } from '../token/account-files.ts';
 import { whenCommitted } from '../state/step.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import type { AdministrationWork, Audit, Outcome } from './audit.ts';
 import { tellingUses, UseTeller } from './told-uses.ts';
 import { administrationStep, AuditedRequest, carriedOut, type Requester } from './audited-request.ts';
@@ -288,8 +289,4 @@ export class AuditLog implements Audit {
       });
     }
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 import { Refusal } from '../result-codes.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import type { Chain } from './chain.ts';
 import { entryBody } from './line.ts';
 import type { Entry, FilePlace } from './record.ts';
@@ -112,7 +113,7 @@ export class GroupWriter {
   }
 
   #fail(group: readonly Waiting[], error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const requests = group.filter(({ body }) => body.startsWith('"kind":"request"')).length;
     this.#outage = { since: new Date().toISOString(), reason, refused: requests };
     this.#log.error('the audit log cannot be written; what must be audited is refused', { reason });

@@ -1,4 +1,5 @@
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import type { GroupWriter } from './group-writer.ts';
 import { onlyUses, requestsInChain, type Outbox } from './outbox.ts';
 import type { AdministrationEntry, FilePlace, RequestEntry } from './record.ts';
@@ -74,7 +75,7 @@ export class LateRecords {
       await this.#writeFromMemory();
     } catch (error) {
       const requests = this.#inMemory.length + this.#committed.size;
-      this.#log.error('audit records cannot be written yet', { requests, reason: error instanceof Error ? error.message : String(error) });
+      this.#log.error('audit records cannot be written yet', { requests, reason: reasonOf(error) });
     }
   }
 

@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { z } from 'zod';
 import { roles } from '../clients/caller.ts';
 import { ConfigError } from '../config/config.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
 import { assignablePurposes } from '../token/wire/messages.ts';
 import { auditTail, TailOptions } from './audit/tail.ts';
@@ -241,5 +242,5 @@ function explain(error: unknown): readonly [number, string] {
     } as const;
     return [codes[error.kind], error.message];
   }
-  return [exitCodes.defect, `this is a defect: ${error instanceof Error ? error.message : String(error)}`];
+  return [exitCodes.defect, `this is a defect: ${reasonOf(error)}`];
 }

@@ -5,6 +5,7 @@ import { CommandRefused } from '../admin/refused.ts';
 import { loadAdminConfig, loadConfig, type Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { readStateStore } from '../state/threaded-store.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 
 export interface Answered<T> {
@@ -63,7 +64,7 @@ async function withStore<T>({ state }: Config, read: (store: StateStore) => Prom
   try {
     store = await readStateStore(state);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new CommandError(exitCodes.serviceUnreachable, `signetd does not run, and its state store cannot be read: ${reason}`);
   }
   try {

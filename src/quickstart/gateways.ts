@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { gatewaySecrets, readGatewayPorts, smtpUser } from './gateway-settings.ts';
 import { layout } from './layout.ts';
 import { startSmsGateway } from './sms-gateway.ts';
@@ -19,6 +20,6 @@ async function run(): Promise<void> {
 try {
   await run();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${reasonOf(error)}\n`);
   process.exit(1);
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerClient } from '../clients/registry.ts';
 import { loadConfig } from '../config/config.ts';
 import { openSqliteStore } from '../state/threaded-store.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { makeAuthorities, makeTimeStampAuthority, rootCertificate } from './authorities.ts';
 import {
   addTimeStampAuthority,
@@ -197,6 +198,6 @@ function say(text: string): void {
 try {
   await quickstart();
 } catch (error) {
-  process.stderr.write(`\nquickstart: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`\nquickstart: ${reasonOf(error)}\n`);
   process.exitCode = 1;
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { stopDaemon } from './daemon.ts';
 import { stopGateways } from './gateway-process.ts';
 
@@ -7,6 +8,6 @@ try {
   await stopGateways();
   process.stdout.write(hasStopped ? 'signetd has stopped; its data is kept.\n' : 'signetd does not run.\n');
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${reasonOf(error)}\n`);
   process.exitCode = 1;
 }

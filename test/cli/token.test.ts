@@ -214,7 +214,7 @@ describe('a token that cannot be used', () => {
     expect(answer).toEqual({
       status: 4,
       stdout: '',
-      stderr: 'signetctl: the token refuses the PIN; it was tried once and is not tried again\n',
+      stderr: 'signetctl: the token refuses the PIN; it was tried once and will not be tried again\n',
     });
   });
 

@@ -124,7 +124,7 @@ describe.skipIf(reason !== undefined)(`the units on a booted systemd${skipNote(r
       status: 3,
       output: expect.stringContaining('token.clientUser') as unknown,
     });
-    expect(journalOf('signetd-token.service')).toContain('a connection of user 64003 is refused');
+    expect(journalOf('signetd-token.service')).toContain('refused a connection from user 64003');
   });
 
   it.each([

@@ -100,13 +100,13 @@ describe('the connection of a command to the token host that runs', () => {
 
   it('is refused where the host greets and its thread no longer listens', async () => {
     host.greet = (socket) => void socket.write(host.greeting({ threads: [`${host.socketPath}.0`, `${host.socketPath}.gone`] }));
-    await expect(connect()).rejects.toEqual(unreachable('the token host is about to end; try again'));
+    await expect(connect()).rejects.toEqual(unreachable('the token host is shutting down; try again'));
   });
 
   it('is refused where the host does not greet within five seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     host.greet = () => undefined;
-    const refused = expect(connect()).rejects.toEqual(unreachable('the token host does not greet within 5 s'));
+    const refused = expect(connect()).rejects.toEqual(unreachable('the token host sent no greeting within 5 s'));
     while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
     vi.advanceTimersByTime(5000);
     await refused;
@@ -150,7 +150,7 @@ describe('the answer of the token host to a question', () => {
   });
 
   it('does not come where the host ends, or sends what is no frame, while it is asked', async () => {
-    const ended = unreachable('the token host ended while it was asked; try again');
+    const ended = unreachable('the token host ended before it answered; try again');
     host.asked = (_, thread) => thread.destroy();
     const { ask } = await connect();
     await expect(ask('reportSlots', {})).rejects.toEqual(ended);

@@ -107,7 +107,7 @@ describe('a MAC that is tried', () => {
 
   it('is refused where the token does not verify what it made', () => {
     forge('C_Sign', flipped);
-    expect(against()).toBe('the token does not recognise its own MAC');
+    expect(against()).toBe('the token refuses its own MAC');
   });
 
   it('is refused where the token verifies anything', () => {
@@ -196,7 +196,7 @@ describe('the probe of a token', () => {
       expect(report).toMatchObject({
         full,
         missing: [],
-        limits: ['Test makes no keys for a session alone: what the token offers was not tried'],
+        limits: ["Test makes no session keys: the token's mechanisms were not tried"],
       });
     }
     expect([generate.mock.calls, secret.mock.calls]).toEqual([[], []]);
@@ -227,9 +227,9 @@ describe('the probe of a token', () => {
     forge('C_Verify', () => true);
     vi.spyOn(token.module, 'C_GenerateRandom').mockReturnValue(Buffer.alloc(16));
     expect(probe().missing).toEqual([
-      'the token offers HMAC-SHA256 (CKM_SHA256_HMAC) and fails at it, the token accepts a wrong MAC: passwords cannot be checked',
+      'the token offers HMAC-SHA256 (CKM_SHA256_HMAC) but it fails, the token accepts a wrong MAC: passwords cannot be checked',
       expect.stringContaining('it has 2 keys for secrets'),
-      'the token gives no random bytes (C_GenerateRandom), the random bytes are all the same: no password can be made',
+      'the token returns no random bytes (C_GenerateRandom), the random bytes are all the same: passwords cannot be generated',
     ]);
     token.module.C_DestroyObject(token.session.handle, another);
   });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { linesAfter, tailOf } from '../../audit/tail.ts';
 import { loadConfig } from '../../config/config.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { printable } from '../printable.ts';
@@ -41,7 +42,7 @@ export async function auditTail(configPath: string, { directory: given, lines, f
   if (!/^[1-9]\d{0,5}$/.test(lines)) throw new CommandError(exitCodes.usage, '--lines takes a number from 1 to 999999');
   const directory = given ?? loadConfig(configPath).audit.directory;
   const tail = await tailOf(directory, Number(lines)).catch((error: unknown) => {
-    throw new CommandError(exitCodes.refused, error instanceof Error ? error.message : String(error));
+    throw new CommandError(exitCodes.refused, reasonOf(error));
   });
   const text = (tail?.lines ?? []).map(lineForPeople).join('');
   if (follow !== true || tail === undefined) return { json: (tail?.lines ?? []).map(parsed), text };

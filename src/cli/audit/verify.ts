@@ -8,6 +8,7 @@ import { verifyAuditLog } from '../../audit/verify.ts';
 import { loadConfig } from '../../config/config.ts';
 import { accountDirectoryOf } from '../../config/token-config.ts';
 import { readStateStore } from '../../state/threaded-store.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
@@ -89,7 +90,7 @@ function comparisonOf(configPath: string, options: VerifyOptions): AccountCompar
       isFromBeginning: options.from === undefined,
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new CommandError(
       exitCodes.refused,
       `the token host's account of uses cannot be read: ${reason}; run this as root, name it by --account, or leave it out by --no-account`,
@@ -123,7 +124,7 @@ function readPublicKey(file: string): Uint8Array {
   try {
     return createPublicKey(readFileSync(file)).export({ type: 'spki', format: 'der' });
   } catch (error) {
-    throw new CommandError(exitCodes.usage, `${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(exitCodes.usage, `${file}: ${reasonOf(error)}`);
   }
 }
 

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { pem } from '../../x509/pem.ts';
 import type { PublicationUrls } from '../../config/profile.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 
@@ -23,7 +24,7 @@ export function writeNew(directory: string, file: string, label: 'CERTIFICATE' |
     return path;
   } catch (error) {
     const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new CommandError(
       exitCodes.refused,
       isThere ? `${path} exists already, and nothing is overwritten: name another file or directory` : why,

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { checkAuthorityKey, loadAuthority, readChain } from '../../certificates/configured-authority.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { keyPurpose, parseKeyId } from '../../token/key-id.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
@@ -57,7 +58,7 @@ function orRefused<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw refused(error instanceof Error ? error.message : String(error));
+    throw refused(reasonOf(error));
   }
 }
 

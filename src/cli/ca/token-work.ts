@@ -8,6 +8,7 @@ import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
 import { openStateStore } from '../../state/threaded-store.ts';
 import type { Step } from '../../state/step.ts';
 import { storeKeyJournal } from '../../keys/store-key-journal.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
 import { newKeyId, type KeyId, type KeyPurpose } from '../../token/key-id.ts';
 import { TokenUnavailable, type Token } from '../../token/token.ts';
@@ -95,7 +96,7 @@ export async function withNewKeys<T>(
 ): Promise<T> {
   const { state } = loadFoundations(configPath);
   const store = await openStateStore(state, log).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new CommandError(exitCodes.refused, `stop signetd first, for new keys are announced in its state store: ${reason}`);
   });
   try {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { AdminRequest } from '../../admin/protocol.ts';
 import { ClientView } from '../../admin/views.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { ask } from '../service.ts';
@@ -40,7 +41,7 @@ function readCertificate(file: string): X509Certificate {
   try {
     bytes = readFileSync(file);
   } catch (error) {
-    throw new CommandError(exitCodes.usage, `--certificate: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(exitCodes.usage, `--certificate: ${reasonOf(error)}`);
   }
   try {
     return new X509Certificate(bytes);

@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { userNumber } from '../../service/accounts.ts';
 import { loadProfile, modulePath } from '../../token/host/module-profile.ts';
 import { environmentFaults, pinFaults, sessionFaults } from '../../token/host/start-conditions.ts';
-import { pinFrom } from '../../token/operator/pin.ts';
+import { pinFrom } from '../../token/operator/token-failure.ts';
 import type { Findings, Place } from './findings.ts';
 
 /** A Unix socket's path has at most 107 bytes; the threads' sockets add a dot and a number of up to two digits. */

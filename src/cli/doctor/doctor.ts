@@ -5,6 +5,7 @@ import { ClientView, StatusView } from '../../admin/views.ts';
 import { ageInWords, compareState } from '../../audit/compare-state.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { readStateStore } from '../../state/threaded-store.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { configCheck } from '../config/check.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
@@ -75,7 +76,7 @@ async function store({ state, audit }: Config): Promise<Diagnosis> {
       await opened.close();
     }
   } catch (error) {
-    return fault('state store', `it cannot be read: ${textOf(error)}; a new one is made at the first start of signetd`);
+    return fault('state store', `it cannot be read: ${reasonOf(error)}; a new one is made at the first start of signetd`);
   }
 }
 
@@ -90,10 +91,6 @@ async function token(configPath: string): Promise<Diagnosis> {
     const { faults = [] } = await tokenProbe(configPath, { full: false });
     return faults.length === 0 ? good('token', 'module and token have what signetd needs') : fault('token', faults.join('; '));
   } catch (error) {
-    return fault('token', `${textOf(error)}; see signetctl token slots`);
+    return fault('token', `${reasonOf(error)}; see signetctl token slots`);
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
