@@ -2,7 +2,7 @@ import { AdminSocket } from './admin/admin-socket.ts';
 import { runCommand, type AdminContext } from './admin/commands.ts';
 import { reloadBySignal } from './admin/reload.ts';
 import { openAudit } from './audit/open-audit.ts';
-import { tellingToken } from './audit/told-uses.ts';
+import { recordingToken } from './audit/use-recorder.ts';
 import { checkProfiles } from './certificates/profile-check.ts';
 import { IdentityProviders } from './certificates/jwt/identity-providers.ts';
 import { openAuthorities } from './certificates/configured-authorities.ts';
@@ -85,16 +85,19 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
   // What is signed before the log is open is told to it then.
   const early: string[] = [];
   let useOutside = (use: string): unknown => early.push(use);
-  const toldToken = tellingToken(token, (use) => {
+  const recordedToken = recordingToken(token, (use) => {
     useOutside(use);
   });
-  const authorities = await openAuthorities(toldToken, config.certificateAuthorities);
+  const authorities = await openAuthorities(recordedToken, config.certificateAuthorities);
   checkProfiles(config.tenants, authorities);
   const clients = new ClientRegistry(store);
   await clients.load();
   let validConfig = config;
   const threads = new WorkThreads();
-  const keys = await openKeys({ store, token: toldToken, isTokenBusy: () => token.waiting > 0, threads, metrics, log }, () => validConfig);
+  const keys = await openKeys(
+    { store, token: recordedToken, isTokenBusy: () => token.waiting > 0, threads, metrics, log },
+    () => validConfig,
+  );
   const audit = await openAudit(config.audit, { store, token, log });
   useOutside = (use) => {
     audit.useOutside(use);
@@ -219,7 +222,7 @@ async function run(config: Config, configPath: string, log: LeveledLog): Promise
       published.timeStampAuthority,
       {
         prepare: async (next) => {
-          const opened = await openAuthorities(toldToken, next.certificateAuthorities);
+          const opened = await openAuthorities(recordedToken, next.certificateAuthorities);
           checkProfiles(next.tenants, opened);
           const nextMessages = new Messenger(next.messages, messenger);
           const nextProviders = new IdentityProviders(next.identityProviders, identity, identityProviders);

@@ -6,7 +6,10 @@ import { startSmsGateway } from './sms-gateway.ts';
 import { startSmtpReceiver } from './smtp-receiver.ts';
 import { tlsFiles } from './tls-material.ts';
 
-/** The quickstart's stand-ins for gateways, in a process of their own. It says that both serve by writing its process id. */
+/**
+ * The quickstart's stand-ins for gateways, in a separate process. It writes its process id once
+ * both serve.
+ */
 async function run(): Promise<void> {
   process.umask(0o077);
   const { smtp, sms } = readGatewayPorts();

@@ -6,7 +6,7 @@ import { stopGateways } from './gateway-process.ts';
 try {
   const hasStopped = await stopDaemon();
   await stopGateways();
-  process.stdout.write(hasStopped ? 'signetd has stopped; its data is kept.\n' : 'signetd does not run.\n');
+  process.stdout.write(hasStopped ? 'signetd has stopped; its data is kept.\n' : 'signetd is not running.\n');
 } catch (error) {
   process.stderr.write(`${reasonOf(error)}\n`);
   process.exitCode = 1;

@@ -75,7 +75,7 @@ function outlookOf(used: Loaded): Outlook {
       return slotOf(module.lib, config.label);
     } catch (error) {
       throw pkcs11Code(error) === undefined && error instanceof Error
-        ? new TokenFailure('unreachable', `${error.message} is there (token.label)`)
+        ? new TokenFailure('unreachable', `${error.message} found (token.label)`)
         : error;
     }
   };
