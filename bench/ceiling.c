@@ -1,9 +1,10 @@
 /*
- * Signing rate of the token itself: C on a PKCS#11 module, without anything else. Prints one line of JSON.
+ * Signing rate of the token itself: C on a PKCS#11 module, without anything else. Prints one line
+ * of JSON.
  *
- * The key is a session object (sensitive, not extractable) of one anchor session, so nothing stays on the
- * token. Each thread has its own session and repeatedly signs one fixed SHA-256 digest: CKM_RSA_PKCS over a
- * DigestInfo, or CKM_ECDSA.
+ * The key is a session object (sensitive, not extractable) of one anchor session, so nothing stays
+ * on the token. Each thread has its own session and repeatedly signs one fixed SHA-256 digest:
+ * CKM_RSA_PKCS over a DigestInfo, or CKM_ECDSA.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +17,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* The required part of PKCS#11 2.40, so that no header needs to be installed. Unix: natural alignment. */
+/*
+ * The required part of PKCS#11 2.40, so that no header needs to be installed. Unix: natural
+ * alignment.
+ */
 typedef unsigned char CK_BYTE;
 typedef unsigned long CK_ULONG;
 typedef struct { CK_BYTE major, minor; } CK_VERSION;

@@ -1,13 +1,14 @@
 /*
- * Load over HTTPS with a client certificate: one thread, epoll, TLS 1.3, HTTP/1.1 with keep-alive. Each
- * connection has one request in flight. After a warm-up it counts the expected answers for some seconds and
- * prints one line of JSON. In Node, the client would cost more than the server that it measures.
+ * Load over HTTPS with a client certificate: one thread, epoll, TLS 1.3, HTTP/1.1 with keep-alive.
+ * Each connection has one request in flight. After a warm-up it counts the expected answers for
+ * some seconds and prints one line of JSON. In Node, the client would cost more than the server
+ * that it measures.
  *
  * With --pids it also reports the CPU time that each of these processes used while it counted.
  *
- * With --rate, requests come in an open loop: at a fixed rate, whatever happens to earlier ones. Requests
- * without a free connection wait in the client and are reported separately. 503 and 429 are then counted as
- * refusals, not as errors, and their Retry-After is respected.
+ * With --rate, requests come in an open loop: at a fixed rate, whatever happens to earlier ones.
+ * Requests without a free connection wait in the client and are reported separately. 503 and 429
+ * are then counted as refusals, not as errors, and their Retry-After is respected.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -93,7 +94,10 @@ static double own_cpu(void) {
   return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Returns user and system time of a process with all its threads, or -1 if there is no such process. */
+/*
+ * Returns user and system time of a process with all its threads, or -1 if there is no such
+ * process.
+ */
 static double cpu_of(long pid) {
   char path[64], text[1024];
   snprintf(path, sizeof path, "/proc/%ld/stat", pid);
@@ -456,7 +460,10 @@ static void prepare(void) {
   build_request();
 }
 
-/* Serves the connections until a point in time or, while draining, until none has a request in flight. */
+/*
+ * Serves the connections until a point in time or, while draining, until none has a request in
+ * flight.
+ */
 static void serve_until(double end, const Connection *connections) {
   struct epoll_event events[256];
   for (double left = end - now(); left > 0; left = end - now()) {

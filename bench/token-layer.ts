@@ -38,8 +38,7 @@ const algorithms = {
 const clockTicksPerSecond = 100;
 
 /**
- * What the client of the token host gets out of a token: the built host (`--jitless`), driven from
- * this process.
+ * Measures the client of the token host: the built host (`--jitless`), driven from this process.
  */
 export async function measureTokenLayer(
   token: ScratchToken,

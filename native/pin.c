@@ -1,6 +1,6 @@
 /*
- * Operations on the PIN of a token: the caller passes it as bytes and wipes them, and no copy of it is
- * made here. JavaScript strings cannot be wiped, and pkcs11js accepts nothing else.
+ * Operations on the PIN of a token: the caller passes it as bytes and wipes them, and no copy of it
+ * is made here. JavaScript strings cannot be wiped, and pkcs11js accepts nothing else.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -27,7 +27,7 @@ static napi_value throw_rv(napi_env env, CK_RV rv) {
   napi_value message;
   napi_value error;
   napi_value code;
-  snprintf(text, sizeof text, "C_Login answers 0x%lx", rv);
+  snprintf(text, sizeof text, "C_Login returned 0x%lx", rv);
   if (napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &message) != napi_ok || napi_create_error(env, NULL, message, &error) != napi_ok ||
       napi_create_int64(env, (int64_t)rv, &code) != napi_ok || napi_set_named_property(env, error, "code", code) != napi_ok) {
     return throw_text(env, text);
@@ -41,7 +41,10 @@ static bool bytes_of(napi_env env, napi_value value, unsigned char **bytes, size
   return napi_is_buffer(env, value, &is_buffer) == napi_ok && is_buffer && napi_get_buffer_info(env, value, (void **)bytes, length) == napi_ok;
 }
 
-/* logIn(modulePath, session, userType, pin): C_Login of the module, which pkcs11js has loaded from this path. */
+/*
+ * logIn(modulePath, session, userType, pin): C_Login of the module, which pkcs11js has loaded from
+ * this path.
+ */
 static napi_value js_log_in(napi_env env, napi_callback_info info) {
   napi_value arguments[4];
   size_t count = 4;
@@ -71,7 +74,10 @@ static napi_value js_log_in(napi_env env, napi_callback_info info) {
   return rv == CKR_OK ? NULL : throw_rv(env, rv);
 }
 
-/* matches(pattern, bytes): whether a POSIX extended regular expression (regex(7)) matches, byte by byte. */
+/*
+ * matches(pattern, bytes): whether a POSIX extended regular expression (regex(7)) matches, byte by
+ * byte.
+ */
 static napi_value js_matches(napi_env env, napi_callback_info info) {
   napi_value arguments[2];
   size_t count = 2;

@@ -1,8 +1,8 @@
 /*
- * Functions that Node lacks for a service under systemd: a datagram to the service manager's socket,
- * the peer's user of a Unix socket, the numbers of users and groups, and whether the kernel's clock is
- * synchronised. The datagram must come from the main process, since a unit with NotifyAccess=main
- * accepts it from no other. See sd_notify(3) for the protocol.
+ * Functions that Node lacks for a service under systemd: a datagram to the service manager's
+ * socket, the peer's user of a Unix socket, the numbers of users and groups, and whether the
+ * kernel's clock is synchronised. The datagram must come from the main process, since a unit with
+ * NotifyAccess=main accepts it from no other. See sd_notify(3) for the protocol.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -84,8 +84,10 @@ static napi_value js_close_on_exec(napi_env env, napi_callback_info info) {
   return fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 ? throw_errno(env, errno) : NULL;
 }
 
-/* peerUser(fd): uid of the user who connected the Unix socket, as recorded by the kernel at that moment
- * (SO_PEERCRED, unix(7)). */
+/*
+ * peerUser(fd): uid of the user who connected the Unix socket, as recorded by the kernel at that
+ * moment (SO_PEERCRED, unix(7)).
+ */
 static napi_value js_peer_user(napi_env env, napi_callback_info info) {
   napi_value argument;
   napi_value user;
@@ -108,7 +110,9 @@ static napi_value js_peer_user(napi_env env, napi_callback_info info) {
 /* Longer than any account name (useradd(8): 32). */
 enum { NAME_MAX_BYTES = 256 };
 
-/* Calls getpwnam_r or getgrnam_r. Returns 0 or an errno; `found` tells whether the account exists. */
+/*
+ * Calls getpwnam_r or getgrnam_r. Returns 0 or an errno; `found` tells whether the account exists.
+ */
 static int account_number(const char *name, int is_group, uint32_t *number, int *found) {
   *found = 0;
   for (size_t size = 4096; size <= ENTRY_MAX_BYTES; size *= 4) {
@@ -146,7 +150,10 @@ static napi_value account(napi_env env, napi_callback_info info, int is_group) {
   return found && napi_create_uint32(env, number, &answer) == napi_ok ? answer : NULL;
 }
 
-/* userNumber(name), groupNumber(name): the number of an account, or undefined (getpwnam(3), getgrnam(3)) */
+/*
+ * userNumber(name), groupNumber(name): the number of an account, or undefined (getpwnam(3),
+ * getgrnam(3))
+ */
 static napi_value js_user_number(napi_env env, napi_callback_info info) {
   return account(env, info, 0);
 }
@@ -155,7 +162,10 @@ static napi_value js_group_number(napi_env env, napi_callback_info info) {
   return account(env, info, 1);
 }
 
-/* adjustExternalMemory(bytes): reports the allocation and release of external memory to the garbage collector. */
+/*
+ * adjustExternalMemory(bytes): reports the allocation and release of external memory to the garbage
+ * collector.
+ */
 static napi_value js_adjust_external_memory(napi_env env, napi_callback_info info) {
   napi_value argument;
   size_t count = 1;
@@ -168,8 +178,10 @@ static napi_value js_adjust_external_memory(napi_env env, napi_callback_info inf
   return NULL;
 }
 
-/* clockErrorMicroseconds(): the kernel's bound of its clock error, or -1 if the clock is not synchronised
- * (adjtimex(2)). */
+/*
+ * clockErrorMicroseconds(): the kernel's bound of its clock error, or -1 if the clock is not
+ * synchronised (adjtimex(2)).
+ */
 static napi_value js_clock_error(napi_env env, napi_callback_info info) {
   (void)info;
   struct timex clock = {.modes = 0};
@@ -180,12 +192,17 @@ static napi_value js_clock_error(napi_env env, napi_callback_info info) {
   return napi_create_int64(env, synchronised ? (int64_t)clock.maxerror : -1, &result) == napi_ok ? result : throw_errno(env, EINVAL);
 }
 
-/* Large blocks come from the kernel as zero pages that take no memory until written, and are returned at once. */
+/*
+ * Large blocks come from the kernel as zero pages that take no memory until written, and are
+ * returned at once.
+ */
 #define MMAP_THRESHOLD_BYTES (256 * 1024)
 
 NAPI_MODULE_INIT() {
-  /* By default, glibc raises the threshold up to 32 MiB: large blocks are then zeroed, and so touched, and
-   * stay in the heap after they are freed. */
+  /*
+   * By default, glibc raises the threshold up to 32 MiB: large blocks are then zeroed, and so
+   * touched, and stay in the heap after they are freed.
+   */
   mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
   const napi_property_descriptor properties[] = {
     {"send", NULL, js_send, NULL, NULL, NULL, napi_enumerable, NULL},

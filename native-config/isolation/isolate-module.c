@@ -1,8 +1,9 @@
 /*
- * A PKCS#11 module that stands in for another one: it opens the module named by SIGNETD_ISOLATED_MODULE with
- * RTLD_DEEPBIND, so that symbols of that module and its libraries are resolved among those libraries first,
- * and returns its function list. Without it, a module that links libcrypto calls the OpenSSL that Node
- * exports, which has a different version and build options (dlopen(3), RTLD_DEEPBIND).
+ * A PKCS#11 module that stands in for another one: it opens the module named by
+ * SIGNETD_ISOLATED_MODULE with RTLD_DEEPBIND, so that symbols of that module and its libraries are
+ * resolved among those libraries first, and returns its function list. Without it, a module that
+ * links libcrypto calls the OpenSSL that Node exports, which has a different version and build
+ * options (dlopen(3), RTLD_DEEPBIND).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

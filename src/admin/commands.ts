@@ -9,7 +9,7 @@ import { addClient, clientView, reloadClients, revokeClient, type ClientCommands
 import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
 import { findKeyView, keyPage } from './key-view.ts';
 import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
-import { reloadConfiguration, sayNotReloaded } from './reload.ts';
+import { reloadConfiguration, logNotReloaded } from './reload.ts';
 import { comparisonView } from './state-commands.ts';
 import { statusView, type StatusSources } from './status.ts';
 
@@ -70,7 +70,7 @@ async function looked(context: AdminContext, entry: AdministrationEntry, look: (
 function failed(error: unknown, command: string, log: Logger): AdminAnswer {
   if (error instanceof CommandRefused) return { outcome: 'refused', faults: [...error.faults] };
   if (error instanceof ConfigError) {
-    sayNotReloaded(log, error);
+    logNotReloaded(log, error);
     return { outcome: 'refused', faults: error.message.split('\n') };
   }
   if (error instanceof Refusal || error instanceof StoreUnavailable) {

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { roles } from '../clients/caller.ts';
 
 /*
- * The protocol of the admin socket: the service sends a greeting, reads one request and sends one answer, each a JSON object on one line, then closes
- * the connection. Any change to the form of these lines increments the protocol number.
+ * The protocol of the admin socket: the service sends a greeting, reads one request and sends one
+ * answer, each a JSON object on one line, then closes the connection. Any change to the form of
+ * these lines increments the protocol number.
  */
 export const adminProtocol = 2;
 /** Far longer than any certificate. */

@@ -30,11 +30,11 @@ export async function reloadBySignal(context: ReloadContext): Promise<void> {
   try {
     await reloadConfiguration(context, entry);
   } catch (error) {
-    sayNotReloaded(context.log, error);
+    logNotReloaded(context.log, error);
   }
 }
 
-export function sayNotReloaded(log: Logger, error: unknown): void {
+export function logNotReloaded(log: Logger, error: unknown): void {
   const text = reasonOf(error);
   log.error('configuration not reloaded; the previous one stays in effect', { faults: text.split('\n') });
 }

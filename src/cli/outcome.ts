@@ -14,7 +14,7 @@ export interface Outcome {
 }
 
 /** Prints an outcome and returns the exit code. */
-export function tell(outcome: Outcome, asJson: boolean): number {
+export function printOutcome(outcome: Outcome, asJson: boolean): number {
   process.stdout.write(asJson ? `${printableJson(outcome.json)}\n` : outcome.text);
   for (const note of outcome.notes ?? []) complain(`note: ${note}`);
   for (const fault of outcome.faults ?? []) complain(fault);

@@ -13,7 +13,7 @@ import { configCheck } from './config/check.ts';
 import { doctor } from './doctor/doctor.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { KeyListOptions, keyList, keyShow, keyRemove, keyUnlock } from './key.ts';
-import { complain, tell, type Outcome } from './outcome.ts';
+import { complain, printOutcome, type Outcome } from './outcome.ts';
 import { reload, status } from './status.ts';
 import { stateCompare, stateConfirm } from './state.ts';
 import { InitOptions, tokenInit } from './token/init.ts';
@@ -64,7 +64,7 @@ function programOf(end: (exitCode: number) => void): Command {
   ): void => {
     command.action(async (given: unknown) => {
       const { config, json } = command.optsWithGlobals<GlobalOptions>();
-      end(tell(await run(config, options.parse(given)), json));
+      end(printOutcome(await run(config, options.parse(given)), json));
     });
   };
 
@@ -72,7 +72,7 @@ function programOf(end: (exitCode: number) => void): Command {
   const runsOn = (command: Command, run: (configPath: string, argument: string) => Promise<Outcome>): void => {
     command.action(async (argument: unknown) => {
       const { config, json } = command.optsWithGlobals<GlobalOptions>();
-      end(tell(await run(config, z.string().parse(argument)), json));
+      end(printOutcome(await run(config, z.string().parse(argument)), json));
     });
   };
 

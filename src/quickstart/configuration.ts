@@ -176,7 +176,7 @@ function addIdentityProvider(): void {
   writeFileSync(layout.config, config.toString(), { mode: 0o600 });
 }
 
-/** The same for the time-stamp authority, which takes more than text to make. */
+/** Adds the time-stamp authority, which needs more than text. */
 export function addTimeStampAuthority(timeStampAuthority: TimeStampAuthorityEntry): void {
   appendFileSync(layout.config, stringify({ timeStampAuthority }));
 }

@@ -5,7 +5,7 @@ import { command } from './command.ts';
 import type { Description } from './configuration.ts';
 import { layout, projectDirectory } from './layout.ts';
 
-/** What was done, for the summary at the end. */
+/** Results for the summary at the end. */
 export interface FirstSignature {
   readonly reference: string;
   readonly document: string;

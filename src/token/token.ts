@@ -105,7 +105,7 @@ export interface Token {
   signDigests(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
   /** Verifies the proofs and then signs, in one message. @throws {KeyHeldBack} */
   signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome>;
-  /** Verifies proofs alone. @throws {KeyHeldBack} */
+  /** Verifies proofs without signing. @throws {KeyHeldBack} */
   verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome>;
   /**
    * Makes the MAC of a new secret of a key, with a salt that the token host draws: a caller cannot

@@ -40,7 +40,10 @@ function outcomeOf(report: ProbeReport): Outcome {
         ['token', `${token.label}, serial ${token.serial}, ${token.model}, ${token.manufacturer}`],
         ['versions', `hardware ${token.hardwareVersion}, firmware ${token.firmwareVersion}`],
         ['state', tokenWords(token)],
-        ['sessions', `${token.sessions.open ?? 'unknown'} open, at most ${token.sessions.max ?? 'unlimited'}`],
+        [
+          'sessions',
+          `${token.sessions.open ?? 'unknown'} open, ${token.sessions.max === null ? 'no limit' : `at most ${token.sessions.max}`}`,
+        ],
       ]),
       '\n',
       ...keyTypes.map(({ type, state }) => `${stateWords[state]}${type} keys\n`),

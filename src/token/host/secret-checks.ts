@@ -6,7 +6,7 @@ import { wrongUse, macUse } from '../uses.ts';
 import { macInput } from '../wire/messages.ts';
 import type { MacKey } from './mac-key.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
-import { answeredCandidate, toldWrong, type WrongSecrets } from './wrong-secrets.ts';
+import { answeredCandidate, wrongSecretsRevealed, type WrongSecrets } from './wrong-secrets.ts';
 
 const saltBytes = 16;
 const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
@@ -55,7 +55,7 @@ export class SecretChecks {
     const by = isAlsoRight ? answeredCandidate(anyOf, verdicts) : undefined;
     // A seal is a MAC over public data: it does not help to guess a secret, and requests without a
     // secret (a revocation) are not held back.
-    const wrong = revealsSecrets ? toldWrong(anyOf, by) : 0;
+    const wrong = revealsSecrets ? wrongSecretsRevealed(anyOf, by) : 0;
     if (wrong > 0) {
       wrongSecrets.count(id, wrong);
       this.#memory.use(wrongUse(id, wrong));

@@ -153,14 +153,14 @@ export function answeredCandidate(anyOf: readonly Candidate[], verdicts: readonl
  * right, the answer reveals that those before it were wrong; a password that is not a one-time
  * password does not count.
  */
-export function toldWrong(anyOf: readonly Candidate[], by: number | undefined): number {
-  const told =
+export function wrongSecretsRevealed(anyOf: readonly Candidate[], by: number | undefined): number {
+  const revealed =
     by === undefined
       ? anyOf
       : isOtp(anyOf[by]?.kind ?? 'PASSWORD')
         ? anyOf.filter(({ kind }, place) => isOtp(kind) && place < by)
         : anyOf.slice(0, by).filter(({ kind }) => !isOtp(kind));
   const ofKind = new Map<SecretKind, number>();
-  for (const { kind } of told) ofKind.set(kind, (ofKind.get(kind) ?? 0) + 1);
+  for (const { kind } of revealed) ofKind.set(kind, (ofKind.get(kind) ?? 0) + 1);
   return Math.max(by === undefined ? 1 : 0, ...ofKind.values());
 }
