@@ -198,7 +198,7 @@ describe('the key for secrets', () => {
     await expect(started(scratch)).rejects.toMatchObject({
       name: 'HostRefusedError',
       exitCode: 69,
-      message: expect.stringContaining('it has 2 keys for secrets') as unknown,
+      message: expect.stringContaining('it has 2 MAC keys') as unknown,
     });
   });
 

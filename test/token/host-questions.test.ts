@@ -74,7 +74,7 @@ describe('the connection of a command to the token host that runs', () => {
 
   it('waits for the end of the line as long as a greeting may be, and no longer', async () => {
     host.greet = (socket) => void socket.end('{'.padEnd(maxGreeting));
-    await expect(connect()).rejects.toThrow('closes the connection');
+    await expect(connect()).rejects.toThrow('closed the connection');
     host.greet = (socket) => void socket.write('{'.padEnd(maxGreeting + 1));
     await expect(connect()).rejects.toEqual(unreachable('the token host speaks another version of its protocol; restart it'));
   });
@@ -114,7 +114,7 @@ describe('the connection of a command to the token host that runs', () => {
 
   it('is refused where the host closes its socket without a word', async () => {
     host.greet = (socket) => socket.destroy();
-    await expect(connect()).rejects.toThrow('it serves token.clientUser and root alone');
+    await expect(connect()).rejects.toThrow('it serves only token.clientUser and root');
   });
 });
 
@@ -137,9 +137,9 @@ describe('the answer of the token host to a question', () => {
       message: expect.stringContaining('no user PIN yet') as unknown,
     });
     fault(0x54, 'CKR_FUNCTION_NOT_SUPPORTED:84');
-    await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the PKCS#11 module answers CKR_FUNCTION_NOT_SUPPORTED, 0x54'));
+    await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the PKCS#11 module returned CKR_FUNCTION_NOT_SUPPORTED, 0x54'));
     fault(0x8000_0001, 'a code of the vendor');
-    await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the PKCS#11 module answers 0x80000001'));
+    await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the PKCS#11 module returned 0x80000001'));
     fault(0xffff_ffff, 'the file cannot be opened');
     await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the file cannot be opened'));
   });
@@ -181,6 +181,6 @@ describe('the answer of the token host to a question', () => {
     await connection.ask('reportSlots', {});
     connection.close();
     expect((await Promise.all(left)).length).toBe(2);
-    await expect(connection.ask('reportSlots', {})).rejects.toThrow('ended while it was asked');
+    await expect(connection.ask('reportSlots', {})).rejects.toThrow('ended before it answered');
   });
 });

@@ -107,7 +107,7 @@ describe('the key for secrets', () => {
         used(each);
       });
     });
-    expect([String(error), pkcs11Code(error)]).toEqual([expect.stringContaining('is another one than before'), ckr.DEVICE_REMOVED]);
+    expect([String(error), pkcs11Code(error)]).toEqual([expect.stringContaining('the MAC key has changed'), ckr.DEVICE_REMOVED]);
     expect(used).not.toHaveBeenCalled();
   });
 

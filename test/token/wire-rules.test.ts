@@ -229,7 +229,7 @@ describe('the body of a request', () => {
     for (const purpose of ['root', 'authority', 'timeStamps'] as const)
       expect(messages.readAssignPurpose(messages.writeAssignPurpose(legacy, purpose))).toEqual({ id: legacy, purpose });
     for (const other of [id, caller, macKeyId])
-      expect(() => messages.readAssignPurpose(messages.writeAssignPurpose(other, 'root'))).toThrow('keeps the purpose');
+      expect(() => messages.readAssignPurpose(messages.writeAssignPurpose(other, 'root'))).toThrow('already has a purpose');
     expect(() => messages.readAssignPurpose(changed(messages.writeAssignPurpose(legacy, 'root'), 4 + keyIdLength, 3))).toThrow(WireError);
   });
 
@@ -258,7 +258,7 @@ describe('the body of a request', () => {
     expect(readSign(none).digests).toEqual([]);
     expect(() => readSign(none.subarray(0, -1))).toThrow('ends early');
     for (const count of [0, 1, 3])
-      expect(() => readSign(changed(two, keyIdLength + 5 + 2, count))).toThrow('another length than its digests');
+      expect(() => readSign(changed(two, keyIdLength + 5 + 2, count))).toThrow('does not have the length of its digests');
     const empty = writeServiceSign(id, ecdsa, new Uint8Array());
     expect(readServiceSign(empty).message.length).toBe(0);
     expect(() => readServiceSign(empty.subarray(0, -1))).toThrow('ends early');
@@ -278,7 +278,7 @@ describe('the body of a request', () => {
     for (const key of [newKeyId('audit'), caller, macKeyId])
       expect(() => provider.readVerifyMac(provider.writeVerifyMac(key, 'sha256', one, one)), key).toThrow(WireError);
     expect(() => provider.readVerifyMac(changed(provider.writeVerifyMac(id, 'sha256', one, one), 4 + keyIdLength, 0))).toThrow(
-      'an algorithm that makes none',
+      'the algorithm makes no MAC',
     );
     for (const code of [4, 0xff])
       expect(() => provider.readSignMessage(changed(provider.writeSignMessage(id, hmac, one), 4 + keyIdLength, code))).toThrow(
