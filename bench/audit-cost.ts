@@ -1,8 +1,10 @@
-/** What the audit log costs: the same requests with it and without it, in turns, by two services that differ in nothing else. */
+/**
+ * Cost of the audit log: the same requests with and without it, in turns, on two otherwise
+ * identical services.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventLoopDelayP99Ms } from './event-loop-delay.ts';
 import { measureLoad, serverCpuPerRequest, type Target } from './native-tools.ts';
 import { startOwnService, stopOwnService } from './own-service.ts';
 import { ServiceClient } from './service-client.ts';
@@ -16,12 +18,12 @@ const signOperation = 'signature/sign';
 
 export interface AuditCost {
   readonly connections: number;
-  /** Requests per second with the audit log, and without it: the mean of the turns. */
+  /** Requests per second with and without the audit log: the mean of the turns. */
   readonly on: number;
   readonly off: number;
-  /** CPU seconds of a request's record, over all processes of the service. */
+  /** CPU seconds for a request's record, over all processes of the service. */
   readonly cpuSeconds: number;
-  /** 99th percentile of how late the event loop was under the load with the audit log, the worst of the turns. */
+  /** 99th percentile of the event loop's delay under load with the audit log, in the worst turn. */
   readonly loopDelayP99Ms: number;
   readonly errors: number;
 }
@@ -32,7 +34,10 @@ export function auditCostLine({ connections, on, off, cpuSeconds, loopDelayP99Ms
   return `HTTPS rawSignature (P-256) with audit / without, ${connections} connections: ${on.toFixed(0)}/s / ${off.toFixed(0)}/s = ${ratio} (goal ${goal}), ${(cpuSeconds * 1e6).toFixed(0)} us CPU a record; event loop p99 ${loopDelayP99Ms.toFixed(1)} ms late, ${(loopDelayP99Ms / loopDelayGoalMs).toFixed(2)} of the limit ${loopDelayGoalMs} ms${failures}`;
 }
 
-/** `makeBody` makes the request's body for a key. The key is P-256: the fewer the token does, the more the record shows. */
+/**
+ * `makeBody` makes the request's body for a key. The key is P-256: the less work the token has, the
+ * more the record's cost shows.
+ */
 export async function measureAuditCost(
   connectionCounts: readonly number[],
   makeBody: (key: { reference: string; password: string }) => object,
@@ -63,7 +68,7 @@ async function compare(connections: number, on: Measurable, off: Measurable): Pr
   let errors = 0;
   for (const isOn of turns) {
     const { opsUrl } = isOn ? on : off;
-    // What is asked now begins anew.
+    // Starts a new measurement.
     await eventLoopDelayP99Ms(opsUrl);
     // One after the other: they would take the processor from each other.
     const load = await measureLoad(isOn ? on : off, { connections, ...loadLength });
@@ -90,4 +95,15 @@ async function startService(
   const { caCertificate, opsUrl } = description;
   const pids = signetdPids(directory);
   return { url: service.urlOf(signOperation), client: service.client, caCertificate, bodyFile, expected: '"resultMajor":0', pids, opsUrl };
+}
+
+/**
+ * Returns the 99th percentile of the daemon's event loop delay since the last call, in
+ * milliseconds, from its own metrics.
+ */
+export async function eventLoopDelayP99Ms(opsUrl: string): Promise<number> {
+  const answer = await fetch(new URL('/metrics', opsUrl));
+  const found = /^signetd_event_loop_delay_seconds\{quantile="0\.99"\} (\S+)$/m.exec(await answer.text());
+  if (found === null) throw new Error('the metrics have no event loop delay');
+  return Number(found[1]) * 1000;
 }

@@ -1,6 +1,8 @@
 /**
- * The least that Node does for a request over plain HTTP: answers a file, with the headers of a file. Its own process. Writes its port to standard
- * output, and ends when standard input does. Arguments: the file with the body, the one with the headers (JSON list of names and values).
+ * The minimum that Node does for a request over plain HTTP: it answers with a file, and headers
+ * from a file. A separate process, which writes its port to standard output and ends when standard
+ * input ends. Arguments: the file with the body, the one with the headers (JSON list of names and
+ * values).
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -10,7 +10,7 @@ export interface BareServer {
   stop(): Promise<void>;
 }
 
-/** Starts `bare-server.ts` as a process of its own. */
+/** Starts `bare-server.ts` in a separate process. */
 export async function startBareServer({ server, caCertificate }: ScratchCertificates, answerBytes: number): Promise<BareServer> {
   const script = fileURLToPath(new URL('./bare-server.ts', import.meta.url));
   const options = ['--cert', server.certificate, '--key', server.key, '--ca', caCertificate, '--answer-bytes', String(answerBytes)];

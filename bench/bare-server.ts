@@ -1,7 +1,8 @@
 /**
- * The least that Node does for a request over HTTPS with a client certificate: reads the body, answers a fixed one. At `/files` it drops what is sent, and sends
- * as many bytes as `Content-Length-Wanted` says. Its own process.
- * Writes its port to standard output, and ends when standard input does.
+ * The minimum that Node does for a request over HTTPS with a client certificate: it reads the body
+ * and answers with a fixed one. At `/files` it discards the body and sends as many bytes as
+ * `Content-Length-Wanted` says. A separate process, which writes its port to standard output and
+ * ends when standard input ends.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

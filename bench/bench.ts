@@ -1,4 +1,7 @@
-/** Measures the running quickstart against its limits: the token driven by C alone, and a bare HTTPS server. See `report.ts`. */
+/**
+ * Compares the running quickstart with its limits: the token driven by C only, and a bare HTTPS
+ * server. See `report.ts`.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +33,7 @@ const loadLength = { seconds: 5, warmup: 2 };
 const signOperation = 'signature/sign';
 const goodAnswer = '"resultMajor":0';
 
-/** The quickstart's client whose profile makes keys of the type. */
+/** The quickstart's client whose profile makes keys of each type. */
 const clientOf = { 'RSA-2048': 'app', 'P-256': 'other' } as const satisfies Record<KeyType, keyof Quickstart['clients']>;
 
 const document = randomBytes(768).toString('base64');
@@ -51,7 +54,7 @@ async function loads(name: string, target: Target): Promise<Load[]> {
   const results: Load[] = [];
   for (const connections of connectionCounts) {
     say(`${name}, connections: ${connections}`);
-    // One after the other: they would take the processor from each other.
+    // One after the other, since they would compete for the processor.
     results.push(await measureLoad(target, { connections, ...loadLength }));
   }
   return results;
@@ -94,16 +97,16 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   compiled('ceiling');
   compiled('load');
   const token = createScratchToken(directory);
-  if (token === undefined) say('SoftHSM (package softhsm2) is not installed: nothing is compared with C');
+  if (token === undefined) say('SoftHSM (package softhsm2) is not installed: no comparison with C');
   if (token !== undefined) print(await reportTokenLayer(token, directory, say));
   const bodyFile = join(directory, 'request.json');
   const measured: WithSize[] = [];
   for (const type of keyTypes) measured.push(await measureType(type, quickstart, token, bodyFile));
-  // The request of the last type, P-256, and an answer of its size: that is what the bare server is compared with.
+  // The bare server gets the request of the last type, P-256, and sends an answer of the same size.
   const bare = await measureBare(directory, bodyFile, measured.at(-1)?.answerBytes ?? 1024);
   print(report(measured, bare));
   print(await twoStepLines(quickstart, directory, say));
-  say('with the audit log and without it, in turns');
+  say('with and without the audit log, in turns');
   print((await measureAuditCost(auditConnectionCounts, signRequest)).map(auditCostLine));
   say('the state store on both databases');
   print(await stateCommitLines());
@@ -124,17 +127,18 @@ function print(part: readonly string[]): void {
 
 const quickstart = readQuickstart();
 if (quickstart === undefined) {
-  console.error('There is no quickstart to measure: run `npm run quickstart` first.');
+  console.error('No quickstart to measure: run `npm run quickstart` first.');
   process.exit(1);
 }
-// An interrupt ends the program that is running at that moment; its failure then leads through the removal of keys and files.
+// An interrupt ends the program that is running at that moment; its failure then leads to the
+// removal of keys and files.
 process.on('SIGINT', () => undefined);
 const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-'));
 try {
   await bench(quickstart, directory);
 } catch (error) {
   const refused = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
-  say(refused ? `nothing listens at ${quickstart.baseUrl}: run \`npm run quickstart\` first` : String(error));
+  say(refused ? `no process listens on ${quickstart.baseUrl}: run \`npm run quickstart\` first` : String(error));
   process.exitCode = 1;
 } finally {
   rmSync(directory, { recursive: true, force: true });

@@ -1,4 +1,7 @@
-/** CAdES over a file of 300 MB beside `openssl dgst`, 100 documents in one request, and the same file through the transfer store where the service has one. */
+/**
+ * CAdES over a file of 300 MB compared with `openssl dgst`, 100 documents in one request, and the
+ * same file through the transfer store if there is one.
+ */
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { closeSync, createReadStream, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
@@ -23,7 +26,7 @@ const documentsInOne = 100;
 const ratioGoal = 1.5;
 const memoryGoalMebibytes = 100;
 
-/** Lines of text; goals are shown, not enforced. */
+/** Returns lines of text; goals are shown, not enforced. */
 export async function reportCades(quickstart: Quickstart, say: (line: string) => void): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-cades-'));
   try {
@@ -77,7 +80,7 @@ async function formatLines(path: string, directory: string): Promise<string[]> {
     await completeSignatures(signatures, values, { threads, levels: noLevels });
   };
   try {
-    // The thread starts with the first call, and the file is in the page cache afterwards.
+    // The first call starts the thread and brings the file into the page cache.
     await signDetached(mebibyte);
     execFileSync('openssl', ['dgst', '-sha256', path]);
     const idle = process.memoryUsage().rss;
@@ -120,7 +123,7 @@ async function manyDocumentsLine(quickstart: Quickstart): Promise<string> {
     const many = await best(async () => void (await service.answerBytes('signature/sign', body(documentsInOne))));
     return (
       `CAdES detached, P-256, ${documentsInOne} documents of 1 KiB in one request: ${many.toFixed(0)} ms, ` +
-      `${(many / documentsInOne).toFixed(2)} ms each; one in a request: ${one.toFixed(1)} ms (with a connection of its own)`
+      `${(many / documentsInOne).toFixed(2)} ms each; one in a request: ${one.toFixed(1)} ms (on a new connection)`
     );
   } finally {
     await service.removeKey(keyReference);
@@ -130,7 +133,10 @@ async function manyDocumentsLine(quickstart: Quickstart): Promise<string> {
 const detachedCades = { XP7Signature: { XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } } };
 const Uploaded = z.object({ fileID: z.string(), fileSize: z.number() });
 
-/** The way of a caller: the file is uploaded, signed where it lies, and the signature comes back in the answer. */
+/**
+ * Signs as a caller would: uploads the file, signs it in place, and gets the signature in the
+ * answer.
+ */
 async function transferLine(quickstart: Quickstart, ftmRoot: string, path: string): Promise<string> {
   const service = new ServiceClient(quickstart, quickstart.clients.app);
   const keyReference = await service.createKey();

@@ -1,8 +1,10 @@
 /*
- * What the token itself can sign: C on a PKCS#11 module, with nothing around it. Prints one line of JSON.
+ * Signing rate of the token itself: C on a PKCS#11 module, without anything else. Prints one line
+ * of JSON.
  *
- * The key is a session object (sensitive, not extractable) of one anchor session, so nothing stays on the token. Each thread has a
- * session of its own and signs one fixed SHA-256 digest again and again: CKM_RSA_PKCS over a DigestInfo, or CKM_ECDSA.
+ * The key is a session object (sensitive, not extractable) of one anchor session, so nothing stays
+ * on the token. Each thread has its own session and repeatedly signs one fixed SHA-256 digest:
+ * CKM_RSA_PKCS over a DigestInfo, or CKM_ECDSA.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +17,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* The part of PKCS#11 2.40 that is needed, so that no header of it has to be installed. Unix: natural alignment. */
+/*
+ * The required part of PKCS#11 2.40, so that no header needs to be installed. Unix: natural
+ * alignment.
+ */
 typedef unsigned char CK_BYTE;
 typedef unsigned long CK_ULONG;
 typedef struct { CK_BYTE major, minor; } CK_VERSION;
@@ -36,7 +41,7 @@ enum {
   CKA_MODULUS_BITS = 0x121, CKA_PUBLIC_EXPONENT = 0x122, CKA_EXTRACTABLE = 0x162, CKA_EC_PARAMS = 0x180
 };
 
-/* Places of the functions in CK_FUNCTION_LIST. */
+/* Indices of the functions in CK_FUNCTION_LIST. */
 enum {
   INITIALIZE = 0, FINALIZE = 1, GET_SLOT_LIST = 4, GET_TOKEN_INFO = 6, OPEN_SESSION = 12, LOGIN = 18, DESTROY_OBJECT = 22,
   SIGN_INIT = 42, SIGN = 43, VERIFY_INIT = 48, VERIFY = 49, GENERATE_KEY_PAIR = 59, FUNCTION_COUNT = 68
@@ -155,7 +160,7 @@ static CK_MECHANISM signing_mechanism(void) {
   return (CK_MECHANISM){is_rsa ? CKM_RSA_PKCS : CKM_ECDSA, NULL, 0};
 }
 
-/* An RSA signature is made over the whole DigestInfo, an ECDSA one over the digest at its end. */
+/* RSA signs the whole DigestInfo, ECDSA the digest at its end. */
 static CK_BYTE *data(void) { return is_rsa ? to_sign : to_sign + 19; }
 static CK_ULONG data_length(void) { return is_rsa ? 19 + 32 : 32; }
 

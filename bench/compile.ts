@@ -9,7 +9,10 @@ const libraries = {
   'plain-load': [],
 } as const;
 
-/** Path of a C program of this directory, compiled again if its source is newer. @throws {Error} when gcc refuses. */
+/**
+ * Returns the path of a C program of this directory, recompiled if its source is newer.
+ * @throws {Error} if gcc fails
+ */
 export function compiled(name: keyof typeof libraries): string {
   const source = join(projectRoot, 'bench', `${name}.c`);
   const directory = join(projectRoot, 'var', 'bench');
@@ -17,7 +20,7 @@ export function compiled(name: keyof typeof libraries): string {
   const built = statSync(program, { throwIfNoEntry: false });
   if (built !== undefined && built.mtimeMs >= statSync(source).mtimeMs) return program;
   mkdirSync(directory, { recursive: true });
-  // Renamed when whole, so that a compilation that was stopped leaves no broken program behind.
+  // Renamed when complete, so that an interrupted compilation leaves no broken program behind.
   const unfinished = `${program}.${process.pid}`;
   execFileSync('gcc', ['-O2', '-Wall', '-Wextra', '-o', unfinished, source, ...libraries[name]], {
     stdio: ['ignore', 'inherit', 'inherit'],

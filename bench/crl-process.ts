@@ -1,4 +1,7 @@
-/** Issues a CRL of so many entries, from the state store to the state store, and prints what it took as JSON. A process of its own: its peak of memory is the CRL's. */
+/**
+ * Issues a CRL with many entries, from the state store to the state store, and prints time and
+ * memory as JSON. A separate process, so that its memory peak is the CRL's.
+ */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,7 +52,7 @@ function fill(): void {
 
 try {
   const own = await issuer();
-  // The schema, and a first list, so that what is measured is warm.
+  // Creates the schema and a first list, so that the measured run is warm.
   let store = await openSqliteStore(file);
   const first = new CrlPublisher(store, 'other', own, { settings, log: silent });
   await first.start();

@@ -1,4 +1,4 @@
-/** How long a long CRL takes, and how much memory. */
+/** Time and memory for a long CRL. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { projectRoot } from './quickstart-description.ts';
@@ -14,7 +14,7 @@ interface CrlCost {
   readonly crlBytes: number;
 }
 
-/** A line on the best of some runs: what else the machine does makes others slower. */
+/** Returns a line on the best of several runs: other work on the machine slows some down. */
 export function measureCrl(): string {
   const costs = Array.from({ length: runs }, measureOnce).toSorted((one, other) => one.seconds - other.seconds);
   const { seconds, peakBytes, crlBytes } = costs[0] ?? { seconds: Number.NaN, peakBytes: Number.NaN, crlBytes: 0 };

@@ -4,7 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 
 const tenant = 'bench-filling';
 
-/** Runs work while the running service's store has so many keys more: records alone, whose keys no token knows. They go afterwards. */
+/**
+ * Runs work while the running service's store has additional keys: only records, without keys on
+ * the token. They are removed afterwards.
+ */
 export async function withFilledStore<T>(configFile: string, keys: number, work: () => Promise<T>): Promise<T> {
   const path = join(dirname(configFile), 'state.sqlite');
   fill(path, keys);

@@ -1,4 +1,4 @@
-/** What the strict scan of a body costs beside JSON.parse, by the processor time of this thread. */
+/** Cost of the strict scan of a body compared with JSON.parse, in processor time of this thread. */
 import { randomBytes } from 'node:crypto';
 import { JsonScanner } from '../src/http/json/json-scanner.ts';
 

@@ -22,7 +22,7 @@ export type Protocol = 'PASSWORD' | 'OTP' | 'SINGLE_USE';
 const document = Buffer.from('bench').toString('base64');
 const digest = { id: 'd', digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue: 'n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=' };
 
-/** The service over connections that stay open: for figures in which a TLS handshake would drown the rest. */
+/** Client with persistent connections, for figures in which TLS handshakes would dominate. */
 export class KeepAliveClient {
   readonly #quickstart: Quickstart;
   readonly #agent: Agent;
@@ -58,13 +58,13 @@ export class KeepAliveClient {
       },
       certificateFormat: 'CERTIFICATE',
     });
-    if (keyReference === undefined) throw new Error('createCertificate gave no key');
+    if (keyReference === undefined) throw new Error('createCertificate returned no key');
     return keyReference;
   }
 
   async otp({ reference }: KeyReference): Promise<string> {
     const { password } = await this.call('pki/sendOTP', { action: 'SIGN', keyReference: reference, signerData: { digest: [digest] } });
-    if (password === undefined) throw new Error('sendOTP gave no password');
+    if (password === undefined) throw new Error('sendOTP returned no password');
     return password;
   }
 

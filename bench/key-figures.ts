@@ -14,7 +14,7 @@ const manyKeys = 9_900;
 const clientOf = { 'RSA-2048': 'app', 'P-256': 'other' } as const satisfies Record<string, keyof Quickstart['clients']>;
 type KeyType = keyof typeof clientOf;
 
-/** Issuance and activation, as lines of text; goals are shown, not enforced. */
+/** Returns figures on issuance and activation, as lines of text; goals are shown, not enforced. */
 export async function reportKeys(quickstart: Quickstart, say: (line: string) => void): Promise<string[]> {
   const lines: string[] = [];
   for (const type of ['P-256', 'RSA-2048'] as const) {
@@ -29,16 +29,16 @@ export async function reportKeys(quickstart: Quickstart, say: (line: string) => 
     say('createCertificate, P-256, sustained');
     const issued = await perSecond(async () => client.create('OTP'));
     lines.push(
-      `createCertificate, P-256, sustained, ${connections} connections: ${issued.toFixed(0)}/s (goal 100/s); bound by the making of keys on the token once the pool is empty`,
+      `createCertificate, P-256, sustained, ${connections} connections: ${issued.toFixed(0)}/s (goal 100/s); limited by key generation on the token once the pool is empty`,
     );
     say('signatures by each secret');
     const few = await signatureRates(client);
-    say(`the same with ${manyKeys} keys more in the store`);
+    say(`the same with ${manyKeys} more keys in the store`);
     const many = await withFilledStore(quickstart.configFile, manyKeys, async () => signatureRates(client));
     for (const [secret, rate] of Object.entries(few)) {
       const other = many[secret as keyof typeof many];
       lines.push(
-        `sign by ${secret}, P-256, ${connections} connections: ${rate.toFixed(0)}/s; with ${manyKeys} keys more in the store ${other.toFixed(0)}/s, ` +
+        `sign by ${secret}, P-256, ${connections} connections: ${rate.toFixed(0)}/s; with ${manyKeys} more keys in the store ${other.toFixed(0)}/s, ` +
           `${(other / rate).toFixed(2)} (goal 0.90)`,
       );
     }
@@ -105,7 +105,7 @@ async function prepared(make: () => Promise<KeyReference>): Promise<KeyReference
   return made;
 }
 
-/** Uses each once, at full speed. */
+/** Uses each secret once, at full speed. */
 async function spent(keys: KeyReference[], use: (key: KeyReference) => Promise<void>): Promise<number> {
   const left = [...keys];
   const started = performance.now();

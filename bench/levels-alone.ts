@@ -1,4 +1,4 @@
-/** The part of the bench about time-stamps and levels, alone. */
+/** Only the part of the bench on time-stamps and levels. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { readQuickstart } from './quickstart-description.ts';
 
 const quickstart = readQuickstart();
 if (quickstart === undefined) {
-  console.error('There is no quickstart to measure: run `npm run quickstart` first.');
+  console.error('No quickstart to measure: run `npm run quickstart` first.');
   process.exit(1);
 }
 const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-'));

@@ -1,4 +1,4 @@
-/** Time-stamps beside raw signatures, and CAdES at its levels with the own authority. */
+/** Time-stamps compared with raw signatures, and CAdES at its levels with our own authority. */
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const levels = {
   LTA: { timeStamp: {}, longTermValidation: { archiveTimeStamp: true } },
 };
 
-/** Lines of text; the goal is shown, not enforced. Keys are P-256. */
+/** Returns lines of text; the goal is shown, not enforced. Keys are P-256. */
 export async function levelLines(quickstart: Quickstart, directory: string, say: (line: string) => void): Promise<string[]> {
   const service = new ServiceClient(quickstart, quickstart.clients.other);
   const key = await service.createKey();
@@ -68,7 +68,7 @@ async function timeStampsPerSecond({ publicUrl }: Quickstart, directory: string)
     { bytes, vary: bytes.indexOf(nonce) + 1 },
     { connections, ...length },
   );
-  if (load.otherStatus + load.unsigned + load.broken > 0) throw new Error(`not only tokens came back: ${JSON.stringify(load)}`);
+  if (load.otherStatus + load.unsigned + load.broken > 0) throw new Error(`some answers are not tokens: ${JSON.stringify(load)}`);
   return rateOf(load);
 }
 
@@ -88,7 +88,7 @@ async function signaturesPerSecond(quickstart: Quickstart, directory: string, bo
   return requestsPerSecond;
 }
 
-/** Twice: the second time everything about each signer is known that others keep. */
+/** Measures twice: the second time, all caches about each signer are warm. */
 async function manySignersLine(quickstart: Quickstart, service: ServiceClient): Promise<string> {
   const client = new KeepAliveClient(quickstart, quickstart.clients.other, 1);
   const keys: Reference[] = [];

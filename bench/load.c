@@ -1,13 +1,14 @@
 /*
- * Load over HTTPS with a client certificate: one thread, epoll, TLS 1.3, HTTP/1.1 with keep-alive. Each connection has one request in
- * flight. After a warm-up it counts for some seconds what was answered as expected, and prints one line of JSON. In Node the client
- * would cost more than the server it measures.
+ * Load over HTTPS with a client certificate: one thread, epoll, TLS 1.3, HTTP/1.1 with keep-alive.
+ * Each connection has one request in flight. After a warm-up it counts the expected answers for
+ * some seconds and prints one line of JSON. In Node, the client would cost more than the server
+ * that it measures.
  *
- * With --pids it also says how much CPU each of these processes used while it counted.
+ * With --pids it also reports the CPU time that each of these processes used while it counted.
  *
- * With --rate requests come in an open loop: so many a second, whatever becomes of those before. What finds no free connection waits in the client
- * and is told apart. 503 and 429 are counted as refusals then, not as errors, and
- * their Retry-After is heeded.
+ * With --rate, requests come in an open loop: at a fixed rate, whatever happens to earlier ones.
+ * Requests without a free connection wait in the client and are reported separately. 503 and 429
+ * are then counted as refusals, not as errors, and their Retry-After is respected.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -64,12 +65,12 @@ static char *request;
 static size_t request_length;
 
 static uint64_t answered, errors, reconnections;
-static char first_error[256], row_error[256]; /* of those counted, and of the failures in a row */
+static char first_error[256], row_error[256]; /* of the counted requests, and of consecutive failures */
 static double *latencies, *refusal_latencies;
 static size_t latency_capacity, refusal_capacity;
 static uint64_t refused, refused_503, refused_429;
 
-/* Of the open loop: when it began, how many requests were sent since, and the connections that have nothing to do. */
+/* The open loop: its start, the number of requests sent since, and the idle connections. */
 static double open_since;
 static uint64_t sent;
 static Connection **idle, **resting;
@@ -93,7 +94,10 @@ static double own_cpu(void) {
   return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* User and system time of a process with all its threads, or -1 if there is no such process. */
+/*
+ * Returns user and system time of a process with all its threads, or -1 if there is no such
+ * process.
+ */
 static double cpu_of(long pid) {
   char path[64], text[1024];
   snprintf(path, sizeof path, "/proc/%ld/stat", pid);
@@ -199,13 +203,13 @@ static void reopen(Connection *connection) {
   open_connection(connection);
 }
 
-/* How many requests have come in the open loop and were not sent yet. */
+/* Returns the number of requests that are due in the open loop and not yet sent. */
 static uint64_t backlog(void) {
   uint64_t arrived = (uint64_t)((now() - open_since) * options.rate);
   return arrived > sent ? arrived - sent : 0;
 }
 
-/* A client that heeds Retry-After leaves the connection alone until then. */
+/* Respects Retry-After: the connection stays idle until then. */
 static int rests(Connection *connection) {
   if (now() >= connection->rests_until) return 0;
   connection->phase = RESTING;
@@ -255,7 +259,7 @@ static void append_body(Connection *connection, const char *bytes, size_t length
   connection->body_length += length;
 }
 
-/* Value of a header field, NULL if it is absent. The head is a string of lines. */
+/* Returns the value of a header field, NULL if it is absent. The head is a string of lines. */
 static const char *field(const char *head, const char *name) {
   size_t length = strlen(name);
   for (const char *line = strstr(head, "\r\n"); line != NULL; line = strstr(line + 2, "\r\n")) {
@@ -286,7 +290,7 @@ static void read_head(Connection *connection) {
   connection->line_length = 0;
 }
 
-/* A line of the chunked framing is whole, without its end. */
+/* Handles a complete line of the chunked framing, without its line end. */
 static void read_line(Connection *connection) {
   if (connection->part == CHUNK_SIZE) {
     char *end;
@@ -336,10 +340,10 @@ static void take(Connection *connection, const char *bytes, size_t length) {
     bytes += used;
     length -= used;
   }
-  if (length > 0) connection->part = MALFORMED; /* more than was asked for */
+  if (length > 0) connection->part = MALFORMED; /* more than was requested */
 }
 
-/* Judges a whole answer and goes on with the next request. */
+/* Checks a complete answer and continues with the next request. */
 static void finish(Connection *connection) {
   int expected = memmem(connection->body, connection->body_length, options.expected, strlen(options.expected)) != NULL;
   if (options.expected[0] == '\0') expected = 1;
@@ -362,7 +366,7 @@ static void broken(Connection *connection, const char *what) {
   reopen(connection);
 }
 
-/* An SSL call did not do what it should: 1 if it only has to wait. */
+/* Handles an unsuccessful SSL call: 1 if it only has to wait. */
 static int waits(Connection *connection, int outcome) {
   int error = SSL_get_error(connection->ssl, outcome);
   if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) return 0;
@@ -370,7 +374,7 @@ static int waits(Connection *connection, int outcome) {
   return 1;
 }
 
-/* Carries one connection as far as it goes without waiting. */
+/* Advances one connection as far as possible without waiting. */
 static void advance(Connection *connection) {
   static char buffer[65536];
   for (;;) {
@@ -456,7 +460,10 @@ static void prepare(void) {
   build_request();
 }
 
-/* Serves the connections until a moment, or while drained until none has a request in flight. */
+/*
+ * Serves the connections until a point in time or, while draining, until none has a request in
+ * flight.
+ */
 static void serve_until(double end, const Connection *connections) {
   struct epoll_event events[256];
   for (double left = end - now(); left > 0; left = end - now()) {
@@ -510,7 +517,7 @@ static void run(void) {
   for (int index = 0; index < options.pid_count; index++) watched[index] = cpu_of(options.pids[index]);
   double start = now(), cpu = own_cpu();
   uint64_t reconnected = reconnections;
-  /* What waited for the connections to open is no load of this time. */
+  /* Requests that waited for connections to open do not count. */
   open_since = start;
   sent = 0;
   counting = 1;

@@ -1,6 +1,7 @@
 /**
- * Memory over many signatures of the running quickstart: resident memory of each process after every slice of the load, and its slope.
- * The number of signatures is the argument, a million where there is none.
+ * Memory over many signatures of the running quickstart: resident memory of each process after
+ * every slice of the load, and its slope. The argument is the number of signatures, by default a
+ * million.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,9 +14,9 @@ import { ServiceClient } from './service-client.ts';
 import { signetdPids } from './signetd-processes.ts';
 
 const sliceSeconds = 10;
-/** A run that is slower than this many seconds a million ends early and says so. */
+/** A run that would take more than this many seconds for a million ends early and says so. */
 const maxSeconds = 900;
-/** What comes before it is the warming up of caches and compilers, not a leak. */
+/** Growth before this point is due to caches and compilers warming up, not a leak. */
 const settledShare = 0.25;
 
 interface Sample {
@@ -55,7 +56,7 @@ function residentKiB(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** Least squares: bytes of resident memory for each signature. */
+/** Returns the bytes of resident memory for each signature, by least squares. */
 function slope(samples: readonly { readonly x: number; readonly y: number }[]): number {
   const mean = (of: (sample: { x: number; y: number }) => number): number =>
     samples.reduce((sum, sample) => sum + of(sample), 0) / samples.length;
@@ -79,7 +80,7 @@ function report(samples: readonly Sample[]): string[] {
 
 const quickstart = readQuickstart();
 if (quickstart === undefined) {
-  console.error('There is no quickstart to measure: run `npm run quickstart` first.');
+  console.error('No quickstart to measure: run `npm run quickstart` first.');
   process.exit(1);
 }
 compiled('load');

@@ -23,10 +23,13 @@ const Load = z.object({
   p50Milliseconds: z.number(),
   p99Milliseconds: z.number(),
   maxMilliseconds: z.number(),
-  /** Of the load generator itself. */
+  /** CPU of the load generator itself. */
   cpuSeconds: z.number(),
   cpuSecondsPerRequest: z.number(),
-  /** Of an open loop: what was sent, what found no free connection, and what was refused, with the time until it was. */
+  /**
+   * For an open loop: requests sent, without a free connection, and refused, with the time until
+   * the refusal.
+   */
   openLoop: z
     .object({
       sent: z.int(),
@@ -46,20 +49,20 @@ export interface Target {
   readonly client: Client;
   readonly caCertificate: string;
   readonly bodyFile: string;
-  /** What a good answer has in it. */
+  /** Text that an expected answer contains. */
   readonly expected: string;
-  /** The processes whose CPU is counted. */
+  /** Processes whose CPU time is counted. */
   readonly pids: readonly number[];
 }
 
-/** What C alone gets out of a token. */
+/** Measures a token driven by C only. */
 export async function measureCeiling(token: ScratchToken, type: KeyType, length: { threads: number; seconds: number }): Promise<Ceiling> {
   const options = { module: token.module, 'pin-file': token.pinFile, label: token.label, type, ...length };
   const { stdout } = await run(compiled('ceiling'), flags(options), { env: { ...process.env, ...token.environment }, timeout: 120_000 });
   return Ceiling.parse(JSON.parse(stdout));
 }
 
-/** What the load generator gets out of an HTTPS server. */
+/** Measures an HTTPS server with the load generator. */
 export async function measureLoad(
   target: Target,
   length: { connections: number; seconds: number; warmup: number; rate?: number },
@@ -80,7 +83,7 @@ export async function measureLoad(
   return Load.parse(JSON.parse(stdout));
 }
 
-/** CPU seconds per request of the processes that were watched. */
+/** Returns the CPU seconds per request of the watched processes. */
 export function serverCpuPerRequest(load: Load): number {
   return load.processes.reduce((sum, { cpuSeconds }) => sum + (cpuSeconds ?? 0), 0) / load.requests;
 }

@@ -1,6 +1,7 @@
 /**
- * The public listener, against a service of its own: how soon an OCSP answer says a revocation; answers a second, fresh and kept, beside a bare
- * node:http server with the same answer; and what a flood of OCSP requests does to the signatures over mTLS.
+ * The public listener, on a separate service: delay until an OCSP response shows a revocation;
+ * responses per second, fresh and cached, compared with a bare node:http server with the same
+ * response; and the effect of a flood of OCSP requests on signatures over mTLS.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -29,7 +30,7 @@ const flood = { connections: 64, seconds: 4, warmup: 0 };
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-ocsp-'));
 
-/** The issuing authority as it publishes itself. */
+/** Publication URLs of the issuing authority. */
 async function issuing({ publicUrl }: Quickstart): Promise<ReturnType<typeof readCertificate>> {
   return readCertificate(Buffer.from(await (await fetch(`${publicUrl}/pki/issuing.cer`)).arrayBuffer()));
 }
@@ -68,14 +69,17 @@ function postWithNonce(id: Uint8Array): Request {
   return { bytes, vary: bytes.indexOf(nonce) };
 }
 
-/** From before revokeCertificate is called, and from its answer, to the answer that says so. */
+/**
+ * Measures the time from the call of revokeCertificate, and from its answer, to the first response
+ * that shows the revocation.
+ */
 async function revocation(client: KeepAliveClient): Promise<string> {
   const whole: number[] = [];
   const after: number[] = [];
   for (let round = 0; round < 20; round += 1) {
     const { id, certificate } = await newCertificate(client);
     const request = ocspRequest([id]);
-    // A kept answer that says good.
+    // Makes a cached response with status good.
     await ask(request);
     const begun = performance.now();
     await client.call('pki/revokeCertificate', { certificate, reason: 'KEY_COMPROMISE' });
@@ -86,10 +90,10 @@ async function revocation(client: KeepAliveClient): Promise<string> {
     after.push(performance.now() - answered);
   }
   const longest = (values: number[]): string => Math.max(...values).toFixed(1);
-  return `revocation to OCSP answer, 20 times: at most ${longest(after)} ms after revokeCertificate's answer (goal ${goals.revocationMs}), ${longest(whole)} ms after the call`;
+  return `revocation to OCSP response, 20 times: at most ${longest(after)} ms after revokeCertificate's answer (goal ${goals.revocationMs}), ${longest(whole)} ms after the call`;
 }
 
-/** Answers a second of a bare server that sends the same bytes. */
+/** Returns the responses per second of a bare server that sends the same bytes. */
 async function bareRate(request: Request, answer: Response): Promise<number> {
   const [body, headers] = [join(directory, 'body'), join(directory, 'headers')];
   const dropped = new Set(['date', 'connection', 'keep-alive']);
@@ -114,7 +118,7 @@ async function answers(client: KeepAliveClient): Promise<string[]> {
   const url = urlOf(ocspRequest([id]));
   const kept: number[] = [];
   const bare: number[] = [];
-  // In turns, and the best of each: what else the machine does makes others slower.
+  // In turns, and the best of each: other work on the machine slows some down.
   for (let round = 0; round < 3; round += 1) {
     kept.push(rateOf(await plainLoad(directory, url, get(url), { connections, ...length })));
     bare.push(await bareRate(get(url), await fetch(url)));
@@ -122,8 +126,8 @@ async function answers(client: KeepAliveClient): Promise<string[]> {
   const fresh = await plainLoad(directory, url, postWithNonce(id), { connections, ...length });
   const [keptRate, bareRateReached] = [Math.max(...kept), Math.max(...bare)];
   return [
-    `OCSP answers, kept: ${keptRate.toFixed(0)}/s; a bare node:http server with the same answer: ${bareRateReached.toFixed(0)}/s; ratio ${(keptRate / bareRateReached).toFixed(2)} (goal ${goals.kept})`,
-    `OCSP answers, fresh (with a nonce): ${rateOf(fresh).toFixed(0)}/s${fresh.unsigned > 0 ? `, and ${(fresh.unsigned / fresh.seconds).toFixed(0)}/s tryLater` : ''}`,
+    `OCSP responses, cached: ${keptRate.toFixed(0)}/s; a bare node:http server with the same response: ${bareRateReached.toFixed(0)}/s; ratio ${(keptRate / bareRateReached).toFixed(2)} (goal ${goals.kept})`,
+    `OCSP responses, fresh (with a nonce): ${rateOf(fresh).toFixed(0)}/s${fresh.unsigned > 0 ? `, and ${(fresh.unsigned / fresh.seconds).toFixed(0)}/s tryLater` : ''}`,
   ];
 }
 
@@ -133,7 +137,10 @@ function best(loads: readonly Load[]): Load {
   return first;
 }
 
-/** p99 of signatures over mTLS, alone and beside floods of the public listener with its default limits. */
+/**
+ * Measures the p99 of signatures over mTLS, alone and during floods of the public listener with its
+ * default limits.
+ */
 async function floods(client: KeepAliveClient): Promise<string[]> {
   const { id } = await newCertificate(client);
   const service = new ServiceClient(description, description.clients.other);
@@ -153,7 +160,7 @@ async function floods(client: KeepAliveClient): Promise<string[]> {
     ['malformed requests', get(malformed)],
   ] as const) {
     const rounds = [];
-    // In turns, and the best of each: what else the machine does makes others slower.
+    // In turns, and the best of each: other work on the machine slows some down.
     for (let round = 0; round < 5; round += 1) {
       const quiet = await measureLoad(target, signing);
       const [loud, came] = await Promise.all([measureLoad(target, signing), plainLoad(directory, asked, request, flood)]);
@@ -174,7 +181,9 @@ async function floods(client: KeepAliveClient): Promise<string[]> {
 
 const Listeners = z.looseObject({ public: z.looseObject({}) });
 
-/** The service with a pace of strangers that nobody feels, or with that of a service. */
+/**
+ * Configures the service with limits for strangers that are out of reach, or with the default ones.
+ */
 function started(isFast: boolean): Quickstart {
   return startOwnService(directory, (configuration) => {
     const listeners = Listeners.parse(configuration['listeners']);

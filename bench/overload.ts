@@ -1,6 +1,7 @@
 /**
- * Overload: ten times what the service serves, in an open loop, against a service of its own. Argument: seconds, 60 where there is none. It shows
- * the goodput beside the peak, how long the accepted and the refused waited, and the rate right after.
+ * Overload: ten times the service's peak rate, in an open loop, on a separate service. Argument:
+ * seconds, by default 60. It shows the goodput compared with the peak, the waiting times of
+ * accepted and refused requests, and the rate right after.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -51,9 +52,9 @@ try {
   console.log(line('peak, 32 connections', peak));
   const rate = times * peak.requestsPerSecond;
   const over = await measureLoad(target, { connections, seconds, warmup: 15, rate });
-  console.log(line(`${times} times as much (${rate.toFixed(0)}/s), ${connections} connections`, over));
+  console.log(line(`${times} times the peak (${rate.toFixed(0)}/s), ${connections} connections`, over));
   const after = await measureLoad(target, { connections: 32, seconds: 5, warmup: 0 });
-  console.log(line('at once after it, 32 connections', after));
+  console.log(line('right afterwards, 32 connections', after));
   const goodput = over.requestsPerSecond / peak.requestsPerSecond;
   console.log(
     `goodput / peak: ${goodput.toFixed(2)} (goal ${goodputGoal}); recovery: ${(after.requestsPerSecond / peak.requestsPerSecond).toFixed(2)}`,

@@ -5,11 +5,13 @@ import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { projectRoot, readQuickstart, type Quickstart } from './quickstart-description.ts';
 
-/** A configuration file's first level; what is below stays as it is unless the bench changes it. */
+/**
+ * First level of a configuration file; deeper levels stay unchanged unless the bench changes them.
+ */
 const Configuration = z.looseObject({ limits: z.record(z.string(), z.number()), audit: z.looseObject({}) });
 type Configuration = z.output<typeof Configuration>;
 
-/** A quickstart of its own in a directory, with a configuration that is changed before it serves. */
+/** Starts a separate quickstart in a directory, with changes to its configuration. */
 export function startOwnService(directory: string, change?: (configuration: Configuration) => Configuration): Quickstart {
   quickstart(directory, 'quickstart');
   if (change !== undefined) {
@@ -19,7 +21,7 @@ export function startOwnService(directory: string, change?: (configuration: Conf
     startAgain(directory);
   }
   const description = readQuickstart(directory);
-  if (description === undefined) throw new Error('the quickstart left no description');
+  if (description === undefined) throw new Error('the quickstart wrote no description');
   return description;
 }
 
@@ -27,7 +29,7 @@ export function stopOwnService(directory: string): void {
   quickstart(directory, 'stop');
 }
 
-/** Somebody else may have taken the ports in the meantime, for a moment. */
+/** Retries, since another program may have taken the ports for a moment. */
 function startAgain(directory: string, attempts = 5): void {
   try {
     quickstart(directory, 'quickstart');

@@ -1,7 +1,9 @@
 /*
- * Load over plain HTTP/1.1 with keep-alive: one thread, epoll, one request in flight on each connection, the same bytes each time, except that
- * with --vary a counter is written over eight of them (a nonce). After a warm-up it counts for some seconds, and prints one line of JSON: answers
- * with a body of more than 100 bytes (signed OCSP answers), shorter ones (tryLater and the like), those of another status, and broken connections.
+ * Load over plain HTTP/1.1 with keep-alive: one thread, epoll, one request in flight on each
+ * connection, the same bytes each time, except that --vary overwrites eight of them with a counter
+ * (a nonce). After a warm-up it counts for some seconds and prints one line of JSON: answers with a
+ * body of more than 100 bytes (signed OCSP responses), shorter ones (tryLater and the like), those
+ * with another status, and broken connections.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -51,7 +53,7 @@ static void fail(const char *what) {
 static int send_request(Connection *connection) {
   if (vary >= 0) {
     counter++;
-    /* Every octet below 0x80, so that whatever it stands in stays what it is. */
+    /* Every octet is below 0x80, so that the surrounding encoding stays valid. */
     for (int index = 0; index < 8; index++) request[vary + index] = (char)((counter >> (7 * index)) & 0x7f);
   }
   connection->length = 0;
@@ -83,7 +85,9 @@ static void reopen(int index) {
   open_connection(index);
 }
 
-/* Length of the whole answer, 0 where more is to come; *body is that of its body. */
+/*
+ * Returns the length of the whole answer, 0 if it is incomplete; *body is the length of its body.
+ */
 static size_t whole(Connection *connection, size_t *body) {
   connection->answer[connection->length] = 0;
   char *end = strstr(connection->answer, "\r\n\r\n");

@@ -9,16 +9,21 @@ import { compiled } from './compile.ts';
 const run = promisify(execFile);
 
 const PlainLoad = z.object({ seconds: z.number(), signed: z.int(), unsigned: z.int(), otherStatus: z.int(), broken: z.int() });
-/** What came back: good answers of more than 100 bytes (signed), shorter ones, other statuses, broken connections. */
+/**
+ * Counts of answers: successful ones of more than 100 bytes (signed), shorter ones, other statuses,
+ * broken connections.
+ */
 export type PlainLoad = z.output<typeof PlainLoad>;
 
-/** An HTTP request as bytes. `vary`: offset of eight octets that differ from request to request. */
+/** An HTTP request as bytes. `vary`: offset of eight octets that differ between requests. */
 export interface PlainRequest {
   readonly bytes: Buffer;
   readonly vary?: number;
 }
 
-/** Sends it over plain HTTP as fast as answers come. The directory is for scratch files. */
+/**
+ * Sends a request over plain HTTP as fast as answers arrive. The directory is for scratch files.
+ */
 export async function plainLoad(
   directory: string,
   url: URL,

@@ -14,19 +14,22 @@ const Description = z.object({
   opsUrl: z.url(),
   publicUrl: z.url(),
   signRoot: z.string(),
-  /** Where the transfer store is, in a service that has one. */
+  /** Path of the transfer store, if the service has one. */
   ftmRoot: z.string().optional(),
   caCertificate: z.string(),
   clients: z.object({ app: Client, other: Client }),
   configFile: z.string(),
 });
 
-/** Where the running quickstart listens, and the PEM files that its clients use. */
+/** URLs of the running quickstart, and PEM files of its clients. */
 export type Quickstart = z.output<typeof Description>;
 /** PEM files of one client. */
 export type Client = z.output<typeof Client>;
 
-/** What the quickstart wrote about itself, undefined if there is none. Relative paths are relative to the file. */
+/**
+ * Reads the quickstart's description of itself; undefined if there is none. Relative paths are
+ * relative to the file.
+ */
 export function readQuickstart(directory = quickstartDirectory): Quickstart | undefined {
   const file = join(directory, 'quickstart.json');
   if (!existsSync(file)) return undefined;

@@ -3,9 +3,12 @@ import type { KeepAliveClient, KeyReference } from './keep-alive-client.ts';
 
 const calls = 400;
 const activationFailed = 202;
-/** Each round has four wrong secrets, and the token host compares 30 of one key (token.wrongSecretsMax). */
+/**
+ * Each round has four wrong secrets, and the token host compares 30 for one key
+ * (token.wrongSecretsMax).
+ */
 const roundsOfOneKey = 7;
-/** Beyond this, chance explains a difference once in a thousand times. */
+/** Above this, a difference is due to chance only once in a thousand times. */
 const notable = 3.3;
 
 interface Sample {
@@ -13,14 +16,17 @@ interface Sample {
   readonly times: number[];
 }
 
-/** Whether 2/202 takes the same time, whatever was wrong: medians, and Welch's t of each kind against a wrong password. */
+/**
+ * Checks that 2/202 takes the same time whatever was wrong: medians, and Welch's t of each kind
+ * against a wrong password.
+ */
 export async function refusalTimes(client: KeepAliveClient): Promise<string[]> {
   const foreign = await client.create('PASSWORD');
   const samples: Sample[] = kindNames.map((name) => ({ name, times: [] }));
   let [key, references] = await keyWithReferences(client, foreign);
   for (let round = 0; round < calls / kindNames.length; round += 1) {
     if (round > 0 && round % roundsOfOneKey === 0) [key, references] = await keyWithReferences(client, foreign);
-    // In no fixed order, so that what comes before a kind is not always the same.
+    // In random order, so that each kind has different predecessors.
     for (const index of shuffled(kindNames.length)) {
       const reference = references[index] ?? key;
       const started = performance.now();
@@ -28,7 +34,7 @@ export async function refusalTimes(client: KeepAliveClient): Promise<string[]> {
       samples[index]?.times.push(performance.now() - started);
       if (minor !== activationFailed) throw new Error(`a refusal was answered ${minor}`);
     }
-    // Four failures: the right secret ends the count before it locks.
+    // Four failures: the correct secret resets the count before the key is locked.
     if ((await client.sign(key)) !== 0) throw new Error('the right password was refused');
   }
   const [first] = samples;
@@ -38,14 +44,14 @@ export async function refusalTimes(client: KeepAliveClient): Promise<string[]> {
     const verdict =
       sample === first
         ? ''
-        : `, t ${t.toFixed(2)} against ${first.name} (${Math.abs(t) < notable ? 'no difference to be seen' : 'a difference'})`;
+        : `, t ${t.toFixed(2)} against ${first.name} (${Math.abs(t) < notable ? 'no significant difference' : 'a difference'})`;
     return `2/202 for ${sample.name}, ${sample.times.length} calls: mean ${mean(sample.times).toFixed(2)} ms, median ${median(sample.times).toFixed(2)} ms${verdict}`;
   });
 }
 
 const kindNames = ['a wrong password', 'a superseded OTP', "another key's password", 'a wrong transaction'] as const;
 
-/** Creates a key, and returns it with one wrong reference to it for each kind. */
+/** Creates a key and returns it with one wrong activation of each kind. */
 async function keyWithReferences(client: KeepAliveClient, foreign: KeyReference): Promise<[KeyReference, readonly KeyReference[]]> {
   const key = await client.create('PASSWORD', { transactionId: 'T-1' });
   const superseded = await client.otp(key);
@@ -65,7 +71,10 @@ function shuffled(length: number): number[] {
     .map(({ index }) => index);
 }
 
-/** Welch's t statistic, without the slowest twentieth: pauses of the machine are no message. */
+/**
+ * Returns Welch's t statistic without the slowest twentieth, which are due to pauses of the
+ * machine.
+ */
 function welch(left: readonly number[], right: readonly number[]): number {
   const [a, b] = [trimmed(left), trimmed(right)];
   return (mean(a) - mean(b)) / Math.sqrt(variance(a) / a.length + variance(b) / b.length);

@@ -1,6 +1,6 @@
 import { serverCpuPerRequest, type Ceiling, type KeyType, type Load } from './native-tools.ts';
 
-/** What was measured with one type of key; no ceiling where SoftHSM is not installed. */
+/** Measurements with one type of key; without a ceiling if SoftHSM is not installed. */
 export interface Measured {
   readonly type: KeyType;
   readonly ceiling: Ceiling | undefined;
@@ -12,7 +12,7 @@ const goals = { 'RSA-2048': { share: 0.65, limit: 'C' }, 'P-256': { share: 0.5, 
 
 const columns = ['figure', 'value', 'of C', 'of bare', 'p50', 'p99', 'max', 'errors', 'load CPU', 'server CPU each'];
 
-/** The table and the derived figures, as lines. */
+/** Returns the table and the derived figures, as lines. */
 export function report(measured: readonly Measured[], bare: readonly Load[]): string[] {
   const rows = [columns];
   for (const { type, ceiling } of measured) {
@@ -60,7 +60,7 @@ function goalLine({ type, ceiling, loads }: Measured, bare: readonly Load[]): st
   return `goal, ${type}: at least ${share.toFixed(2)} of ${limit === 'C' ? 'C alone' : 'the bare server'}; now ${reached || 'unknown'}${at}`;
 }
 
-/** What signetd adds to the token's own work, in units of what Node needs for a bare request. */
+/** CPU time that signetd adds to the token's own work, relative to a bare request in Node. */
 function overheadLines({ type, ceiling, loads }: Measured, bare: readonly Load[]): string[] {
   if (ceiling === undefined) return [];
   return loads.flatMap((load) => {

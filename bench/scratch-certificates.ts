@@ -11,7 +11,10 @@ export interface ScratchCertificates {
 
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-noenc'];
 
-/** An authority with one server and one client certificate, good for a day, below a directory that the caller removes. */
+/**
+ * Makes an authority with one server and one client certificate, valid for a day, below a directory
+ * that the caller removes.
+ */
 export function createScratchCertificates(directory: string): ScratchCertificates {
   const authority = { certificate: join(directory, 'ca.pem'), key: join(directory, 'ca.key') };
   openssl(['req', '-x509', ...newKey, '-days', '1', '-subj', '/CN=bench CA', '-keyout', authority.key, '-out', authority.certificate]);

@@ -16,7 +16,10 @@ const modulePaths = [
   '/usr/lib64/pkcs11/libsofthsm2.so',
 ];
 
-/** A SoftHSM token for this run alone, below a directory that the caller removes; undefined where SoftHSM is not installed. */
+/**
+ * Makes a SoftHSM token for this run, below a directory that the caller removes; undefined if
+ * SoftHSM is not installed.
+ */
 export function createScratchToken(directory: string): ScratchToken | undefined {
   const module = modulePaths.find((path) => existsSync(path));
   if (module === undefined) return undefined;

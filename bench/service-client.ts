@@ -5,12 +5,12 @@ import { z } from 'zod';
 import type { Client, Quickstart } from './quickstart-description.ts';
 
 const Reference = z.object({ reference: z.string(), password: z.string() });
-/** A key of the service with what activates it. */
+/** A key of the service with its activation data. */
 export type Reference = z.output<typeof Reference>;
 
 const operationTimeout = 30_000;
 
-/** The service as one client sees it. */
+/** Client of the service. */
 export class ServiceClient {
   readonly #quickstart: Quickstart;
   readonly client: Client;
@@ -24,7 +24,7 @@ export class ServiceClient {
     return new URL(`${this.#quickstart.signRoot}/${operation}`, this.#quickstart.baseUrl);
   }
 
-  /** The type of the key is that of the client's profile. */
+  /** Creates a key of the type in the client's profile. */
   async createKey(): Promise<Reference> {
     const answer = await this.#post('pki/createCertificate', {
       certificationRequestInfo: {
@@ -34,7 +34,7 @@ export class ServiceClient {
       certificateFormat: 'CERTIFICATE',
     });
     const parsed = z.object({ keyReference: Reference }).safeParse(JSON.parse(answer));
-    if (!parsed.success) throw new Error(`createCertificate gave no key: ${answer.slice(0, 500)}`);
+    if (!parsed.success) throw new Error(`createCertificate returned no key: ${answer.slice(0, 500)}`);
     return parsed.data.keyReference;
   }
 
@@ -42,7 +42,7 @@ export class ServiceClient {
     await this.#post('pki/removeKey', { keyReference });
   }
 
-  /** How many bytes one answer of the operation has. */
+  /** Returns the length of one answer of the operation. */
   async answerBytes(operation: string, body: object): Promise<number> {
     return Buffer.byteLength(await this.#post(operation, body));
   }

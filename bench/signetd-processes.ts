@@ -2,7 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { quickstartDirectory } from './quickstart-description.ts';
 
-/** Process ids of a running quickstart: those in its `*.pid` files and all below them, so the token host too. */
+/**
+ * Returns the process ids of a running quickstart: those in its `*.pid` files and all their
+ * descendants, such as the token host.
+ */
 export function signetdPids(directory = quickstartDirectory): number[] {
   const found = new Set<number>();
   for (const name of readdirSync(directory).filter((entry) => entry.endsWith('.pid'))) {
@@ -21,7 +24,7 @@ function addWithChildren(pid: number, found: Set<number>): void {
   }
 }
 
-/** A thread may have ended since it was listed: then it has no children. */
+/** Returns no children for a thread that has ended since it was listed. */
 function readChildren(path: string): number[] {
   try {
     return readFileSync(path, 'utf8').split(' ').filter(Boolean).map(Number);

@@ -1,4 +1,6 @@
-/** What the state store commits, on both databases, beside what the same disk and the same server do without it. */
+/**
+ * Commits of the state store on both databases, compared with the same disk and server without it.
+ */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +21,10 @@ interface Figure {
   readonly p99Ms: number;
 }
 
-/** Lines with commits per second and p99. A commit is what announces a step on the token and the one that ends it, in turn. */
+/**
+ * Returns lines with commits per second and p99. Commits alternately announce and finish a step on
+ * the token.
+ */
 export async function stateCommitLines(): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-bench-state-'));
   const server = await ScratchPostgresql.start();
@@ -38,7 +43,7 @@ export async function stateCommitLines(): Promise<string[]> {
 
 async function postgresqlFigures(server: ScratchPostgresql): Promise<string[]> {
   await server.query('postgres', 'create table bench (id text primary key)');
-  return figures('PostgreSQL', await server.newDatabase(), 'commits of one connection of bare pg', async () => {
+  return figures('PostgreSQL', await server.newDatabase(), 'commits on one connection of bare pg', async () => {
     const client = new Client({ host: join(server.directory, 'socket'), database: 'postgres', user: 'signetd' });
     await client.connect();
     try {
@@ -57,7 +62,7 @@ async function figures(name: string, config: StateConfig, limitName: string, mea
   try {
     const lines = [`${name}: ${limitName}: ${perSecond(limit)}`];
     for (const concurrency of concurrencies) {
-      // One after the other: they would take the disk from each other.
+      // One after the other, since they would compete for the disk.
       const figure = await measure(concurrency, (writer) => announcements(store, writer));
       const ratio = (figure.perSecond / limit.perSecond).toFixed(2);
       lines.push(`${name}: commits with ${concurrency} writer${concurrency === 1 ? '' : 's'}: ${perSecond(figure)}, ${ratio} of that`);

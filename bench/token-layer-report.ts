@@ -10,8 +10,9 @@ const threads = 2;
 const turns = 5;
 
 /**
- * The token layer alone against C: lines of text, each figure with its limit. Both are measured in short turns, and the median of the turns is told:
- * machines change their speed by a third from one second to the next.
+ * Compares the token layer with C: lines of text, each figure with its limit. Both are measured in
+ * short turns, and the median is reported, since the speed of a machine can change by a third from
+ * one second to the next.
  */
 export async function reportTokenLayer(token: ScratchToken, directory: string, say: (line: string) => void): Promise<string[]> {
   const lines: string[] = [];
@@ -36,7 +37,7 @@ export async function reportTokenLayer(token: ScratchToken, directory: string, s
 
 interface Turn {
   readonly figures: TokenLayerFigures;
-  /** Signatures a second of C alone, before and after. */
+  /** Signatures per second of C only, before and after. */
   readonly ceiling: number;
   readonly ratio: number;
 }

@@ -15,9 +15,9 @@ import type { ScratchToken } from './scratch-token.ts';
 export interface TokenLayerLength {
   readonly threads: number;
   readonly seconds: number;
-  /** Requests that are under way at every moment. */
+  /** Number of concurrent requests. */
   readonly concurrency: number;
-  /** What each C_Sign waits on top, as an HSM on the network would. */
+  /** Additional delay of each C_Sign, as with an HSM on the network. */
   readonly latencyMilliseconds?: number;
 }
 
@@ -37,7 +37,9 @@ const algorithms = {
 
 const clockTicksPerSecond = 100;
 
-/** What the client of the token host gets out of a token: the built host (`--jitless`), driven from this process. */
+/**
+ * Measures the client of the token host: the built host (`--jitless`), driven from this process.
+ */
 export async function measureTokenLayer(
   token: ScratchToken,
   type: KeyType,
@@ -104,7 +106,7 @@ function settings(token: ScratchToken, directory: string, { threads, latencyMill
   };
 }
 
-/** The tests' PKCS#11 module with faults, for its delay of each C_Sign. */
+/** Compiles the tests' PKCS#11 module with faults, which delays each C_Sign. */
 function delayingModule(directory: string): string {
   mkdirSync(directory, { recursive: true });
   const path = join(directory, 'fault-module.so');
@@ -112,7 +114,7 @@ function delayingModule(directory: string): string {
   return path;
 }
 
-/** The built code: from its sources the host would run with a compiler, which production forbids it. */
+/** Uses the built code: from its sources the host would need JIT, which production forbids. */
 async function builtTokenLayer() {
   const built = async (path: string): Promise<unknown> => import(new URL(`../dist/${path}.js`, import.meta.url).href);
   const client = (await built('token/client/token-client')) as typeof TokenClientModule;

@@ -17,7 +17,7 @@ interface Figures {
   readonly downloadSeconds: number;
 }
 
-/** Sends a body piece by piece, as fast as it is taken, and answers what came. */
+/** Sends a body in pieces, as fast as it is accepted, and returns the response. */
 async function exchange(url: URL, agent: Agent, method: 'POST' | 'GET' | 'DELETE', bytes = 0): Promise<IncomingMessage> {
   const piece = Buffer.alloc(256 * 1024, 'signetd');
   return new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ function agentOf({ certificate, key }: Client, caCertificate: string): Agent {
   return new Agent({ keepAlive: true, cert: readFileSync(certificate), key: readFileSync(key), ca: readFileSync(caCertificate) });
 }
 
-/** The best of some rounds: a machine that does other things makes it slower, never faster. */
+/** Returns the best of several rounds: other work on the machine makes it slower, never faster. */
 async function measure(files: URL, agent: Agent, between: (fileID: string) => Promise<void>): Promise<Figures> {
   let best: Figures = { uploadSeconds: Infinity, downloadSeconds: Infinity };
   for (let round = 0; round < rounds; round += 1) {
@@ -69,7 +69,7 @@ async function measure(files: URL, agent: Agent, between: (fileID: string) => Pr
     });
     await between(fileID);
     const downloadSeconds = await seconds(async () => {
-      if ((await received(await exchange(file, agent, 'GET'))) !== fileBytes) throw new Error('the file did not come back whole');
+      if ((await received(await exchange(file, agent, 'GET'))) !== fileBytes) throw new Error('the downloaded file is not complete');
     });
     if (fileID !== '') await received(await exchange(file, agent, 'DELETE'));
     best = { uploadSeconds: Math.min(best.uploadSeconds, uploadSeconds), downloadSeconds: Math.min(best.downloadSeconds, downloadSeconds) };
@@ -84,7 +84,10 @@ function residentBytes(pids: readonly number[]): number {
   );
 }
 
-/** Upload and download of a large file beside a bare HTTPS server, and what the daemon's memory grows by over it and a detached CAdES. */
+/**
+ * Compares upload and download of a large file with a bare HTTPS server, and measures the growth of
+ * the daemon's memory over it and a detached CAdES.
+ */
 export async function transferLines(quickstart: Quickstart, directory: string): Promise<string[]> {
   const { app } = quickstart.clients;
   const service = new ServiceClient(quickstart, app);
@@ -120,8 +123,8 @@ export async function transferLines(quickstart: Quickstart, directory: string): 
   const megabytes = fileBytes / 1e6;
   const rate = (took: number): string => `${(megabytes / took).toFixed(0)} MB/s`;
   return [
-    `transfer store, ${megabytes} MB: upload ${rate(own.uploadSeconds)} (${(bare.uploadSeconds / own.uploadSeconds).toFixed(2)} of a bare server that keeps nothing, ` +
+    `transfer store, ${megabytes} MB: upload ${rate(own.uploadSeconds)} (${(bare.uploadSeconds / own.uploadSeconds).toFixed(2)} of a bare server that stores nothing, ` +
       `${rate(bare.uploadSeconds)}), download ${rate(own.downloadSeconds)} (${(bare.downloadSeconds / own.downloadSeconds).toFixed(2)} of ${rate(bare.downloadSeconds)})`,
-    `detached CAdES over it: ${signSeconds.toFixed(2)} s; memory over all of this at most ${((peak - idle) / 1e6).toFixed(0)} MB above the ${(idle / 1e6).toFixed(0)} MB before (goal 100)`,
+    `detached CAdES over it: ${signSeconds.toFixed(2)} s; peak memory during all of this ${((peak - idle) / 1e6).toFixed(0)} MB above the ${(idle / 1e6).toFixed(0)} MB before (goal 100)`,
   ];
 }

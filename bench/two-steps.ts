@@ -16,15 +16,18 @@ const Prepared = z.object({
   signerData: z.object({ digest: z.tuple([z.object({ id: z.string(), dataToSign: z.base64() })]) }),
 });
 
-/** A key and a certificate of the outside world: a software key in this process stands for the device. */
+/**
+ * An external key with its certificate: a software key in this process stands in for the device.
+ */
 interface Device {
   readonly certificate: string;
   readonly key: KeyObject;
 }
 
 /**
- * Signatures a second in two steps: remotePreSign, a software key in this program, remoteSign. Both calls over kept connections, CAdES detached. The
- * client is Node too and shares the machine, so the figures are those of both together.
+ * Signatures per second in two steps: remotePreSign, a software key in this program, remoteSign.
+ * Both calls use persistent connections, CAdES detached. The client also runs in Node on the same
+ * machine, so the figures include both.
  */
 export async function twoStepLines(quickstart: Quickstart, directory: string, say: (line: string) => void): Promise<string[]> {
   const { client } = createScratchCertificates(directory);

@@ -1,6 +1,6 @@
 /*
- * What is done with the PIN of a token: it is given as bytes of the caller, who wipes them, and no copy of it is made here. Strings of JavaScript cannot be
- * wiped, and pkcs11js takes nothing else.
+ * Operations on the PIN of a token: the caller passes it as bytes and wipes them, and no copy of it
+ * is made here. JavaScript strings cannot be wiped, and pkcs11js accepts nothing else.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -21,13 +21,13 @@ static napi_value throw_text(napi_env env, const char *text) {
   return NULL;
 }
 
-/* An error with the CKR_ value as its `code`, as those of pkcs11js have it. */
+/* Throws an error with the CKR_ value as its `code`, like those of pkcs11js. */
 static napi_value throw_rv(napi_env env, CK_RV rv) {
   char text[64];
   napi_value message;
   napi_value error;
   napi_value code;
-  snprintf(text, sizeof text, "C_Login answers 0x%lx", rv);
+  snprintf(text, sizeof text, "C_Login returned 0x%lx", rv);
   if (napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &message) != napi_ok || napi_create_error(env, NULL, message, &error) != napi_ok ||
       napi_create_int64(env, (int64_t)rv, &code) != napi_ok || napi_set_named_property(env, error, "code", code) != napi_ok) {
     return throw_text(env, text);
@@ -41,7 +41,10 @@ static bool bytes_of(napi_env env, napi_value value, unsigned char **bytes, size
   return napi_is_buffer(env, value, &is_buffer) == napi_ok && is_buffer && napi_get_buffer_info(env, value, (void **)bytes, length) == napi_ok;
 }
 
-/* logIn(modulePath, session, userType, pin): C_Login of the module, which pkcs11js has loaded from this path. */
+/*
+ * logIn(modulePath, session, userType, pin): C_Login of the module, which pkcs11js has loaded from
+ * this path.
+ */
 static napi_value js_log_in(napi_env env, napi_callback_info info) {
   napi_value arguments[4];
   size_t count = 4;
@@ -60,7 +63,7 @@ static napi_value js_log_in(napi_env env, napi_callback_info info) {
   }
   CK_SESSION_HANDLE session;
   memcpy(&session, handle, sizeof session);
-  /* The one that is loaded, and no other: its sessions are what the handle means. */
+  /* Only the loaded module, since the handle refers to its sessions. */
   void *module = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
   if (module == NULL) return throw_text(env, "the PKCS#11 module is not loaded");
   CK_C_GetFunctionList get_list = (CK_C_GetFunctionList)dlsym(module, "C_GetFunctionList");
@@ -71,7 +74,10 @@ static napi_value js_log_in(napi_env env, napi_callback_info info) {
   return rv == CKR_OK ? NULL : throw_rv(env, rv);
 }
 
-/* matches(pattern, bytes): whether a POSIX extended regular expression is found in them (regex(7)), byte by byte. */
+/*
+ * matches(pattern, bytes): whether a POSIX extended regular expression (regex(7)) matches, byte by
+ * byte.
+ */
 static napi_value js_matches(napi_env env, napi_callback_info info) {
   napi_value arguments[2];
   size_t count = 2;
@@ -84,7 +90,7 @@ static napi_value js_matches(napi_env env, napi_callback_info info) {
       pattern_length >= sizeof pattern - 1 || !bytes_of(env, arguments[1], &bytes, &length) || length > INT_MAX) {
     return throw_text(env, "matches takes a pattern of at most 1022 bytes, and bytes");
   }
-  /* In a locale with characters of several bytes the matcher copies what it reads. */
+  /* In a locale with multibyte characters the matcher copies its input. */
   locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   if (plain == (locale_t)0) return throw_text(env, "the system lacks the locale C");
   locale_t before = uselocale(plain);

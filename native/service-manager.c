@@ -1,7 +1,8 @@
 /*
- * What Node lacks for a service under systemd: a datagram to the service manager's socket, the user at the other end of a Unix socket, the numbers of users and
- * groups, and whether the kernel's clock is synchronised. The datagram has to come from the main process itself, for a unit with NotifyAccess=main takes it from nobody else. sd_notify(3) has
- * the protocol.
+ * Functions that Node lacks for a service under systemd: a datagram to the service manager's
+ * socket, the peer's user of a Unix socket, the numbers of users and groups, and whether the
+ * kernel's clock is synchronised. The datagram must come from the main process, since a unit with
+ * NotifyAccess=main accepts it from no other. See sd_notify(3) for the protocol.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -22,7 +23,7 @@
 
 enum { MESSAGE_MAX = 4096 };
 
-/* The event loop waits for the service manager no longer than this. */
+/* Maximum time for which the event loop waits for the service manager. */
 static const struct timeval SEND_TIMEOUT = {.tv_sec = 0, .tv_usec = 500000};
 
 /* Sends one datagram. Returns 0 or an errno. */
@@ -52,7 +53,7 @@ static napi_value throw_errno(napi_env env, int number) {
   return NULL;
 }
 
-/* send(path, message): both strings. Throws where the message could not be sent. */
+/* send(path, message): both strings. Throws if the message could not be sent. */
 static napi_value js_send(napi_env env, napi_callback_info info) {
   napi_value arguments[2];
   size_t count = 2;
@@ -65,13 +66,13 @@ static napi_value js_send(napi_env env, napi_callback_info info) {
       napi_get_value_string_utf8(env, arguments[1], message, sizeof message, &length) != napi_ok) {
     return throw_errno(env, EINVAL);
   }
-  /* What does not fit is cut by the call above: it is not sent in part. */
+  /* The call above truncates a message that does not fit: it is not sent in part. */
   if (length >= MESSAGE_MAX) return throw_errno(env, EMSGSIZE);
   int outcome = send_datagram(path, path_length, message, length);
   return outcome == 0 ? NULL : throw_errno(env, outcome);
 }
 
-/* closeOnExec(fd): keeps a descriptor that was handed over at the start from this process's children. */
+/* closeOnExec(fd): hides an inherited descriptor from this process's children. */
 static napi_value js_close_on_exec(napi_env env, napi_callback_info info) {
   napi_value argument;
   size_t count = 1;
@@ -83,7 +84,10 @@ static napi_value js_close_on_exec(napi_env env, napi_callback_info info) {
   return fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 ? throw_errno(env, errno) : NULL;
 }
 
-/* peerUser(fd): number of the user who connected the Unix socket, as the kernel saw it at that moment (SO_PEERCRED, unix(7)). */
+/*
+ * peerUser(fd): uid of the user who connected the Unix socket, as recorded by the kernel at that
+ * moment (SO_PEERCRED, unix(7)).
+ */
 static napi_value js_peer_user(napi_env env, napi_callback_info info) {
   napi_value argument;
   napi_value user;
@@ -96,17 +100,19 @@ static napi_value js_peer_user(napi_env env, napi_callback_info info) {
     return throw_errno(env, EINVAL);
   }
   if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) return throw_errno(env, errno);
-  /* Of a socket that is not of this kind, the kernel says so much. */
+  /* The kernel's answer for a socket of another kind. */
   if (peer.uid == (uid_t)-1) return throw_errno(env, ENOTCONN);
   return napi_create_uint32(env, peer.uid, &user) == napi_ok ? user : NULL;
 }
 
-/* The longest entry that is read of a user or a group: one with thousands of members. */
+/* Maximum length of the entry of a user or a group: enough for thousands of members. */
 #define ENTRY_MAX_BYTES (1 << 20)
-/* No account's name is longer (useradd(8): 32). */
+/* Longer than any account name (useradd(8): 32). */
 enum { NAME_MAX_BYTES = 256 };
 
-/* Asks getpwnam_r or getgrnam_r. Returns 0 or an errno; `found` says whether there is such an account. */
+/*
+ * Calls getpwnam_r or getgrnam_r. Returns 0 or an errno; `found` tells whether the account exists.
+ */
 static int account_number(const char *name, int is_group, uint32_t *number, int *found) {
   *found = 0;
   for (size_t size = 4096; size <= ENTRY_MAX_BYTES; size *= 4) {
@@ -121,7 +127,7 @@ static int account_number(const char *name, int is_group, uint32_t *number, int 
     }
     free(space);
     if (outcome == ERANGE) continue;
-    /* Of a name that is not there, some sources of names say so by an error (getpwnam(3), ERRORS). */
+    /* Some name services report an unknown name as an error (getpwnam(3), ERRORS). */
     return *found || outcome == ENOENT || outcome == ESRCH ? 0 : outcome;
   }
   return ERANGE;
@@ -144,7 +150,10 @@ static napi_value account(napi_env env, napi_callback_info info, int is_group) {
   return found && napi_create_uint32(env, number, &answer) == napi_ok ? answer : NULL;
 }
 
-/* userNumber(name), groupNumber(name): the number of an account, or undefined (getpwnam(3), getgrnam(3)). */
+/*
+ * userNumber(name), groupNumber(name): the number of an account, or undefined (getpwnam(3),
+ * getgrnam(3))
+ */
 static napi_value js_user_number(napi_env env, napi_callback_info info) {
   return account(env, info, 0);
 }
@@ -153,7 +162,10 @@ static napi_value js_group_number(napi_env env, napi_callback_info info) {
   return account(env, info, 1);
 }
 
-/* adjustExternalMemory(bytes): tells the garbage collector of memory that it does not count by itself, and of its end. */
+/*
+ * adjustExternalMemory(bytes): reports the allocation and release of external memory to the garbage
+ * collector.
+ */
 static napi_value js_adjust_external_memory(napi_env env, napi_callback_info info) {
   napi_value argument;
   size_t count = 1;
@@ -166,7 +178,10 @@ static napi_value js_adjust_external_memory(napi_env env, napi_callback_info inf
   return NULL;
 }
 
-/* clockErrorMicroseconds(): the bound that the kernel has for the error of its clock, or -1 where nothing synchronises it (adjtimex(2)). */
+/*
+ * clockErrorMicroseconds(): the kernel's bound of its clock error, or -1 if the clock is not
+ * synchronised (adjtimex(2)).
+ */
 static napi_value js_clock_error(napi_env env, napi_callback_info info) {
   (void)info;
   struct timex clock = {.modes = 0};
@@ -177,11 +192,17 @@ static napi_value js_clock_error(napi_env env, napi_callback_info info) {
   return napi_create_int64(env, synchronised ? (int64_t)clock.maxerror : -1, &result) == napi_ok ? result : throw_errno(env, EINVAL);
 }
 
-/* What is big comes from the kernel as zeros that take no memory until they are written, and goes back to it at once. */
+/*
+ * Large blocks come from the kernel as zero pages that take no memory until written, and are
+ * returned at once.
+ */
 #define MMAP_THRESHOLD_BYTES (256 * 1024)
 
 NAPI_MODULE_INIT() {
-  /* Left to itself, glibc raises the threshold up to 32 MiB: then big memory is wiped, and so touched, and kept in the heap after its end. */
+  /*
+   * By default, glibc raises the threshold up to 32 MiB: large blocks are then zeroed, and so
+   * touched, and stay in the heap after they are freed.
+   */
   mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
   const napi_property_descriptor properties[] = {
     {"send", NULL, js_send, NULL, NULL, NULL, napi_enumerable, NULL},

@@ -1,9 +1,11 @@
 /*
- * Verification of signature values by the OpenSSL that Node carries and exports. Node itself verifies over data alone, with one hash for both places of RSASSA-PSS; a value
- * over a digest that was made elsewhere needs EVP_PKEY_verify(3).
+ * Verification of signature values with the OpenSSL that Node contains and exports. Node itself
+ * verifies only over data, with the same hash for both uses in RSASSA-PSS; a value over a digest
+ * that was computed elsewhere needs EVP_PKEY_verify(3).
  *
- * Every function may be called in any thread that has loaded the module: nothing is shared between threads. Arguments of the wrong type are thrown as a TypeError; a
- * value that does not verify, for whatever reason, is `false`, and leaves nothing in OpenSSL's queue of errors.
+ * Every function may be called in any thread that has loaded the module: threads share nothing.
+ * Arguments of the wrong type cause a TypeError. A value that does not verify, for whatever reason,
+ * is `false` and leaves nothing in OpenSSL's error queue.
  */
 #define NAPI_VERSION 8
 #include <limits.h>
@@ -23,10 +25,13 @@ enum scheme { RSA_PKCS1, RSA_PSS, ECDSA, DSA_SCHEME, SCHEMES };
 static const EVP_MD *(*const HASHES[])(void) = {EVP_sha1, EVP_sha224, EVP_sha256, EVP_sha384, EVP_sha512};
 enum { HASH_COUNT = sizeof HASHES / sizeof HASHES[0] };
 
-/* About as much as a key takes, with what OpenSSL computes for it once: the garbage collector knows of nothing but the object around it. */
+/*
+ * Approximate size of a key with OpenSSL's precomputations: the garbage collector knows only the
+ * wrapping object.
+ */
 enum { KEY_BYTES = 4096 };
 
-/* Marks an object as one around an EVP_PKEY: nothing else is taken for one. */
+/* Tags an object that wraps an EVP_PKEY, so that no other is mistaken for one. */
 static const napi_type_tag KEY_TAG = {0x7369676e65746420ULL, 0x7075626c6963206bULL};
 
 struct bytes {
@@ -49,7 +54,7 @@ static bool read_bytes(napi_env env, napi_value value, struct bytes *bytes) {
       napi_get_typedarray_info(env, value, &type, &bytes->length, &data, NULL, NULL) != napi_ok || type != napi_uint8_array) {
     return false;
   }
-  /* An empty array may have no memory at all. */
+  /* An empty array may have no memory. */
   bytes->data = bytes->length == 0 || data == NULL ? nothing : data;
   if (data == NULL) bytes->length = 0;
   return true;
@@ -79,7 +84,10 @@ static void free_key(napi_env env, void *data, void *hint) {
   napi_adjust_external_memory(env, -KEY_BYTES, &total);
 }
 
-/* FIPS 186-5 §5.4: exponents of RSA are odd, and below 2^256. A longer one is nobody's key, and would take a hundred times as long. */
+/*
+ * FIPS 186-5 §5.4: RSA exponents are odd and below 2^256. No real key has a longer one, which would
+ * take a hundred times as long.
+ */
 enum { EXPONENT_BITS_MAX = 256 };
 
 static bool has_usual_exponent(const EVP_PKEY *key) {
@@ -92,7 +100,7 @@ static bool has_usual_exponent(const EVP_PKEY *key) {
   return is_usual;
 }
 
-/* The key of a SubjectPublicKeyInfo with nothing behind it; NULL where there is none. */
+/* Returns the key of a SubjectPublicKeyInfo without trailing bytes; NULL if there is none. */
 static EVP_PKEY *key_of(struct bytes encoded) {
   if (encoded.length == 0 || encoded.length > LONG_MAX) return NULL;
   const unsigned char *position = encoded.data;
@@ -106,8 +114,9 @@ static EVP_PKEY *key_of(struct bytes encoded) {
 }
 
 /*
- * readKey(subjectPublicKeyInfo): an object around the key of a SubjectPublicKeyInfo in DER; undefined where OpenSSL takes it for none.
- * It is an ordinary object: a napi_external has no prototype, and Node 24 crashes where one is handled as an object.
+ * readKey(subjectPublicKeyInfo): an object that wraps the key of a SubjectPublicKeyInfo in DER;
+ * undefined if OpenSSL rejects it. It is an ordinary object: a napi_external has no prototype, and
+ * Node 24 crashes when one is handled as an object.
  */
 static napi_value js_read_key(napi_env env, napi_callback_info info) {
   napi_value argument;
@@ -129,7 +138,10 @@ static napi_value js_read_key(napi_env env, napi_callback_info info) {
   return object;
 }
 
-/* Whether a key is of the kind that a scheme is for. One that is bound to RSASSA-PSS (RFC 4055) has that alone. */
+/*
+ * Whether a key is of the kind that a scheme needs. A key that is bound to RSASSA-PSS (RFC 4055)
+ * fits only that.
+ */
 static bool is_for(const EVP_PKEY *key, enum scheme scheme) {
   int kind = EVP_PKEY_get_base_id(key);
   switch (scheme) {
@@ -144,7 +156,7 @@ static bool is_for(const EVP_PKEY *key, enum scheme scheme) {
 struct rule {
   enum scheme scheme;
   const EVP_MD *hash;
-  /* Of RSASSA-PSS alone. */
+  /* Only for RSASSA-PSS. */
   const EVP_MD *mgf_hash;
   int salt_bytes;
 };
@@ -158,7 +170,10 @@ static bool set_rule(EVP_PKEY_CTX *context, const struct rule *rule) {
   return EVP_PKEY_CTX_set_rsa_mgf1_md(context, rule->mgf_hash) == 1 && EVP_PKEY_CTX_set_rsa_pss_saltlen(context, rule->salt_bytes) == 1;
 }
 
-/* RFC 8017 §8.1.2 and §8.2.2, step 1. For RSASSA-PSS OpenSSL takes a value without its leading zeros too. */
+/*
+ * RFC 8017 §8.1.2 and §8.2.2, step 1. For RSASSA-PSS, OpenSSL also accepts a value without its
+ * leading zeros.
+ */
 static bool has_length_of(const EVP_PKEY *key, enum scheme scheme, struct bytes value) {
   return (scheme != RSA_PKCS1 && scheme != RSA_PSS) || value.length == (size_t)EVP_PKEY_get_size(key);
 }
@@ -192,8 +207,9 @@ static napi_value boolean(napi_env env, bool value) {
 }
 
 /*
- * verifyDigest(key, scheme, hash, mgfHash, saltBytes, digest, value): whether the value is the key's over the digest. A value of ECDSA or DSA is in DER, in the one encoding
- * that there is of it; the last numbers of hash and salt count for RSASSA-PSS alone.
+ * verifyDigest(key, scheme, hash, mgfHash, saltBytes, digest, value): whether the value is the
+ * key's signature of the digest. ECDSA and DSA values must be in DER, in their only valid encoding;
+ * mgfHash and saltBytes are used for RSASSA-PSS only.
  */
 static napi_value js_verify_digest(napi_env env, napi_callback_info info) {
   napi_value arguments[7];
@@ -215,7 +231,10 @@ static napi_value js_verify_digest(napi_env env, napi_callback_info info) {
   return boolean(env, digest_verifies(key, &rule, digest, value));
 }
 
-/* verifyMessage(key, message, value): the same for keys that sign messages whole, Ed25519 and Ed448 (RFC 8032). */
+/*
+ * verifyMessage(key, message, value): the same for keys that sign whole messages, Ed25519 and Ed448
+ * (RFC 8032).
+ */
 static napi_value js_verify_message(napi_env env, napi_callback_info info) {
   napi_value arguments[3];
   size_t count = 3;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Brings a fresh clone to where it can run: system packages, node_modules, dist. Silent and fast when nothing is missing.
+# Prepares a fresh clone to run: system packages, node_modules, dist. Silent and fast when nothing is missing.
 # Usage: sh packaging/bootstrap.sh [--no-build]
 set -eu
 
@@ -27,7 +27,7 @@ fail() {
   exit 1
 }
 
-# Runs a command with its output in a log, which is shown only if the command fails.
+# Runs a command with its output in a log, which is printed only if the command fails.
 logged() {
   log=$1
   shift
@@ -42,7 +42,7 @@ wanted_packages() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' packaging/
 
 missing_packages() {
   wanted=$(wanted_packages)
-  # Status first: a package that was removed but not purged is still listed. dpkg-query fails for unknown names, which is no error here.
+  # Status first: a package that was removed but not purged is still listed. dpkg-query fails for unknown names, which is not an error here.
   # shellcheck disable=SC2086
   installed=$(dpkg-query --show --showformat '${db:Status-Status}:${Package}\n' $wanted 2>/dev/null || :)
   for package in $wanted; do
@@ -63,7 +63,7 @@ missing_commands() {
   done
 }
 
-# Sets $as_root to what makes a command run as root, or says what to type.
+# Sets $as_root to the prefix that runs a command as root, or prints what to type.
 require_root() {
   if [ "$(id -u)" = 0 ]; then
     as_root=''
@@ -116,13 +116,13 @@ modules_current() {
   [ -x "$runtime" ] && [ -f "$native_module" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(expected_stamp)" ]
 }
 
-# npm replaces node_modules, so it must not run on the Node inside it, which `npm run` puts in front.
+# npm replaces node_modules, so it must not run on the Node inside it, which `npm run` puts first in PATH.
 path_without_modules() {
   printf '%s' "$PATH" | tr ':' '\n' | grep -v -e '/node_modules/\.bin$' -e '/node_modules/node-linux-[a-z0-9]*/bin$' | tr '\n' ':' | sed 's/:$//'
 }
 
-# The runtime package carries Node's headers: nothing is downloaded to compile against. The compiler gets them through a link,
-# because make breaks at a space in the path.
+# The runtime package contains Node's headers, so none are downloaded for compiling. The compiler gets them
+# through a link, because make fails with a space in the path.
 npm_quietly() {
   headers=$(mktemp -d /tmp/signetd-headers.XXXXXX)
   ln -s "$runtime_directory" "$headers/node"
@@ -146,8 +146,9 @@ install_modules() {
   say 'installing node packages'
   : >var/bootstrap-npm.log
   rm -f "$stamp"
-  # --include: NODE_ENV=production and the like must not leave out the compiler or the runtime.
-  # --ignore-scripts: npm 11 runs the install scripts of all packages, whatever allowScripts says. One is needed, and it alone is run.
+  # --include: NODE_ENV=production and the like must not omit the compiler or the runtime.
+  # --ignore-scripts: npm 11 runs the install scripts of all packages, whatever allowScripts says. Only one is
+  # needed, and only that one is run.
   npm_quietly ci --ignore-scripts --include=dev --include=optional || fail 'npm ci failed'
   npm_quietly rebuild --ignore-scripts=false pkcs11js || fail 'compiling pkcs11js failed'
   [ -x "$runtime" ] || fail "npm did not install the package $runtime_package, which holds the Node 24 runtime"
@@ -162,7 +163,8 @@ build_current() {
   [ -f dist/.built ] && [ -z "$(find src native native-config/isolation tsconfig.json tsconfig.build.json package-lock.json -newer dist/.built)" ]
 }
 
-# A module that Node loads: its name, words for a failure, further arguments of the compiler. OpenSSL is Node's own, whose symbols it exports.
+# Builds a native module: its name, its description in case of failure, further compiler arguments. OpenSSL is Node's own,
+# whose symbols it exports.
 build_native() {
   module=$1
   what=$2
@@ -173,7 +175,7 @@ build_native() {
 
 build_dist() {
   rm -rf dist
-  # The mark is as old as the start of the build: what changes during it is built next time.
+  # The mark has the time of the build's start: changes during the build are built next time.
   : >var/build-started
   sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.build.json >&2 9>&- || fail 'the build failed'
   mkdir -p dist

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the Node 24 that comes with the packages, with the arguments given.
+# Runs the Node 24 from the packages with the given arguments.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)

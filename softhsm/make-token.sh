@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a SoftHSM token for development and tests: make-token.sh DIRECTORY LABEL PIN-FILE
-# Writes DIRECTORY/softhsm2.conf (to be named by SOFTHSM2_CONF) and the token beside it. SoftHSM is no HSM: not for production.
+# Creates a SoftHSM token for development and tests: make-token.sh DIRECTORY LABEL PIN-FILE
+# Writes DIRECTORY/softhsm2.conf (to be named by SOFTHSM2_CONF) and the token beside it. SoftHSM is not an HSM: not for production.
 set -eu
 directory=$1 label=$2 pin=$(cat "$3")
 umask 077
@@ -12,5 +12,5 @@ objectstore.umask = 0077
 log.level = ERROR
 slots.removable = false
 END
-# The PIN is on softhsm2-util's command line for the moment of its run: another reason why this is for development alone.
+# The PIN is on softhsm2-util's command line while it runs: another reason why this is only for development.
 SOFTHSM2_CONF="$directory/softhsm2.conf" softhsm2-util --init-token --free --label "$label" --pin "$pin" --so-pin "$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')" >/dev/null

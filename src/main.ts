@@ -4,6 +4,7 @@ import { Parts } from './daemon/parts.ts';
 import { startService } from './daemon/start.ts';
 import { closeFailedStart } from './daemon/stopping.ts';
 import { createLog } from './telemetry/log.ts';
+import { reasonOf } from './telemetry/reason-of.ts';
 import { HostRefusedError } from './token/token.ts';
 
 /** EX_CONFIG of sysexits(3): another start with this configuration would fail too. */
@@ -30,7 +31,6 @@ process.umask(0o077);
 try {
   await start(loadConfig(configPath), configPath);
 } catch (error) {
-  const text = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`signetd cannot start: ${text}\n`);
+  process.stderr.write(`signetd cannot start: ${reasonOf(error)}\n`);
   process.exit(error instanceof HostRefusedError ? error.exitCode : error instanceof ConfigError ? exitConfig : 1);
 }

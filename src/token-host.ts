@@ -2,6 +2,7 @@ import { programArguments } from './config/arguments.ts';
 import { ConfigError, loadTokenConfig } from './config/config.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
+import { reasonOf } from './telemetry/reason-of.ts';
 import { HostStartError, runHost, type RunningHost } from './token/host/host.ts';
 import { exitCodes } from './token/host/greeting.ts';
 
@@ -12,7 +13,7 @@ function say(level: 'error' | 'warn', message: string): void {
 /** The token host: the process that holds the PKCS#11 module. */
 const { config: configPath, flags } = programArguments('token-host', {
   'with-parent': 'end when standard input does',
-  'for-operator': "serve one command of an operator: keys of CAs also sign certificates of CAs; for this process's user alone",
+  'for-operator': "serve one command of an operator: keys of CAs also sign certificates of CAs; only for this process's user",
 });
 if (flags['with-parent']) {
   process.stdin.on('end', () => process.exit(0));
@@ -23,21 +24,21 @@ let host: RunningHost | undefined;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
     if (host === undefined) process.exit(0);
-    host.retire('it is stopped');
+    host.retire('stop requested');
   });
 }
 try {
   const manager = serviceManager(process.env, process.pid, (reason) => {
-    say('warn', `the service manager takes no message: ${reason}`);
+    say('warn', `the service manager accepts no message: ${reason}`);
   });
   const config = loadTokenConfig(configPath);
   manager.status('starting: logging in to the token');
   host = await runHost(config, { servedBy: flags['for-operator'] ? 'operator' : 'service' });
-  // Calls of the module have deadlines of their own; what is left to watch is this thread.
+  // Calls of the module have their own deadlines; only this thread is left to watch.
   new Watchdog(manager, [], () => undefined).start();
   manager.ready(`serving token "${config.label}" on ${config.threads} threads`);
 } catch (error) {
-  say('error', error instanceof Error ? error.message : String(error));
+  say('error', reasonOf(error));
   process.exit(
     error instanceof HostStartError ? error.exitCode : error instanceof ConfigError ? exitCodes.configurationWrong : exitCodes.startFailed,
   );

@@ -1,7 +1,9 @@
 /*
- * A PKCS#11 module that stands for another one: it opens the module named by SIGNETD_ISOLATED_MODULE with RTLD_DEEPBIND, so that the symbols of
- * that module and of its libraries are looked for among those libraries first, and hands over its function list. Without it a module that links
- * libcrypto calls the OpenSSL that Node exports, which has another version and other build options (dlopen(3), RTLD_DEEPBIND).
+ * A PKCS#11 module that stands in for another one: it opens the module named by
+ * SIGNETD_ISOLATED_MODULE with RTLD_DEEPBIND, so that symbols of that module and its libraries are
+ * resolved among those libraries first, and returns its function list. Without it, a module that
+ * links libcrypto calls the OpenSSL that Node exports, which has a different version and build
+ * options (dlopen(3), RTLD_DEEPBIND).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 
 typedef unsigned long ck_rv;
-/* The list's contents pass through untouched. */
+/* The list is passed through unchanged. */
 typedef ck_rv (*get_function_list)(void **);
 
 enum { ckr_general_error = 5 };

@@ -7,19 +7,22 @@ import { groupNumber } from '../service/accounts.ts';
 import { peerUser } from '../service/peer-user.ts';
 import { listenAtPath, permissionsFor } from '../service/unix-socket.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { Connections } from './connections.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { adminProtocol, AdminRequest, requestMaxBytes, type AdminAnswer } from './protocol.ts';
 
 const requestSeconds = 10;
 
-/** Carries a command out for a local user. It answers, whatever happens. */
+/** Executes a command for a local user. It always answers. */
 export type RunCommand = (request: AdminRequest, uid: number) => Promise<AdminAnswer>;
 
-/** The socket of the machine's operator: who may open it is up to the kernel, who has opened it is told to the audit log. */
+/**
+ * The socket for the machine's operators: the kernel decides who may open it, and the audit log
+ * records who did.
+ */
 export class AdminSocket {
   readonly #path: string;
   readonly #server: Server;
-  /** Those that have not said their command. */
+  /** Connections that have not sent their command yet. */
   readonly #waiting: ReadonlySet<Socket>;
   #closing: Promise<void> | undefined;
 
@@ -29,26 +32,26 @@ export class AdminSocket {
     this.#waiting = waiting;
   }
 
-  /** @throws {Error} where another service listens there, or nobody can */
+  /** @throws {Error} if another service listens there, or the socket cannot be created */
   static async open({ socketPath, access, group }: AdminConfig, log: Logger, run: RunCommand): Promise<AdminSocket> {
     const admitted = access === 'group' ? admittedGroup(group) : undefined;
     const connections = new Connections(process.getuid?.() ?? 0);
     const waiting = new Set<Socket>();
     const server = createServer((socket) => {
       serve(socket, { connections, waiting, run }).catch((error: unknown) => {
-        log.error('a connection of the admin socket failed', { reason: error instanceof Error ? error.message : String(error) });
+        log.error('a connection to the admin socket failed', { reason: reasonOf(error) });
         socket.destroy();
       });
     });
     try {
       await listenAtPath(server, socketPath, permissionsFor(admitted));
     } catch (error) {
-      throw new Error(`admin.socketPath: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new Error(`admin.socketPath: ${reasonOf(error)}`, { cause: error });
     }
     return new AdminSocket(socketPath, server, waiting);
   }
 
-  /** Finishes the commands that run. */
+  /** Completes the running commands and closes the socket. */
   async close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -65,12 +68,12 @@ export class AdminSocket {
   }
 }
 
-/** @throws {Error} where the machine has no such group */
+/** @throws {Error} if the machine has no such group */
 function admittedGroup(group: AdminConfig['group']): number {
   try {
     return groupNumber(group);
   } catch (error) {
-    throw new Error(`admin.group: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`admin.group: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -89,7 +92,7 @@ async function serve(socket: Socket, { connections, waiting, run }: Serving): Pr
   }
   socket.write(`${JSON.stringify({ protocol: adminProtocol })}\n`);
   if (!connections.take(user)) {
-    answer(socket, refused('this user has as many connections as one may have; try again in a moment'));
+    answer(socket, refused('too many connections of this user; try again in a moment'));
     return;
   }
   socket.once('close', () => {
@@ -101,12 +104,12 @@ async function serve(socket: Socket, { connections, waiting, run }: Serving): Pr
   else answer(socket, await answerTo(line, user, run));
 }
 
-/** The end of a connection, whether the other side ends it or not. */
+/** Sends the answer and closes the connection, whether or not the peer closes it. */
 function answer(socket: Socket, text: AdminAnswer): void {
   socket.end(`${JSON.stringify(text)}\n`, () => socket.destroy());
 }
 
-/** No command has more. */
+/** More values than any command has. */
 const maxCommandValues = 10_000;
 
 async function answerTo(line: Buffer, uid: number, run: RunCommand): Promise<AdminAnswer> {
@@ -128,7 +131,10 @@ function refused(fault: string): AdminAnswer {
   return { outcome: 'refused', faults: [fault] };
 }
 
-/** The bytes up to the first line feed; undefined where they do not come in time, are too many, or are followed by more. */
+/**
+ * Returns the bytes up to the first line feed; undefined if they are late, too many, or followed by
+ * more.
+ */
 async function requestLine(socket: Socket): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     let bytes = Buffer.alloc(0);
@@ -150,4 +156,43 @@ async function requestLine(socket: Socket): Promise<Buffer | undefined> {
       end(undefined);
     });
   });
+}
+
+/**
+ * Maximum number of connections of one user, and of all users together except root and the
+ * service's user. Commands are short.
+ */
+const perUserMax = 8;
+const othersMax = 64;
+
+/** Counts connections by user, so that idle ones cannot keep other users out. */
+export class Connections {
+  readonly #ownUser: number;
+  readonly #byUser = new Map<number, number>();
+
+  constructor(ownUser: number) {
+    this.#ownUser = ownUser;
+  }
+
+  /** Returns false if the user has reached the maximum. */
+  take(user: number): boolean {
+    const open = this.#byUser.get(user) ?? 0;
+    if (open >= perUserMax || (this.#isOther(user) && this.#others() >= othersMax)) return false;
+    this.#byUser.set(user, open + 1);
+    return true;
+  }
+
+  release(user: number): void {
+    const left = (this.#byUser.get(user) ?? 0) - 1;
+    if (left > 0) this.#byUser.set(user, left);
+    else this.#byUser.delete(user);
+  }
+
+  #isOther(user: number): boolean {
+    return user !== 0 && user !== this.#ownUser;
+  }
+
+  #others(): number {
+    return [...this.#byUser].reduce((sum, [user, open]) => sum + (this.#isOther(user) ? open : 0), 0);
+  }
 }

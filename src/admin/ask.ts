@@ -1,18 +1,18 @@
 import { createConnection, type Socket } from 'node:net';
 import { AdminAnswer, AdminGreeting, adminProtocol, type AdminRequest } from './protocol.ts';
 
-/** A revocation may wait for requests that run; a reload for the token. */
+/** A revocation may wait for running requests, a reload for the token. */
 const answerSeconds = 90;
-/** A page of keys with the longest names. */
+/** Enough for a page of keys with the longest names. */
 const answerMaxBytes = 16 * 1024 * 1024;
 
-/** Nobody listens at the socket: the service does not run. */
+/** No process listens on the socket: the service is not running. */
 export class NotRunning extends Error {}
 
-/** The service cannot be asked, though it may run. */
+/** The service cannot be reached, although it may be running. */
 export class AdminFailure extends Error {}
 
-/** Asks the service that runs. @throws {NotRunning} @throws {AdminFailure} */
+/** Sends a request to the running service. @throws {NotRunning} @throws {AdminFailure} */
 export async function askService(socketPath: string, request: AdminRequest): Promise<AdminAnswer> {
   const socket = await connected(socketPath);
   try {
@@ -31,7 +31,7 @@ async function connected(path: string): Promise<Socket> {
     const socket = createConnection(path);
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED')
-        reject(new NotRunning(`signetd does not run: nobody listens at ${path}`));
+        reject(new NotRunning(`signetd is not running: no process listens on ${path}`));
       else if (error.code === 'EACCES' || error.code === 'EPERM') {
         reject(new AdminFailure(`${path}: permission denied; run this as the user of signetd, or as root`));
       } else reject(new AdminFailure(`${path}: ${error.message}`));
@@ -43,7 +43,7 @@ async function connected(path: string): Promise<Socket> {
   });
 }
 
-/** The lines that come, one after the other. */
+/** Reads the lines that arrive, one at a time. */
 function linesOf(socket: Socket): { next(): Promise<string> } {
   let bytes = Buffer.alloc(0);
   let waiting: PromiseWithResolvers<string> | undefined;
@@ -66,11 +66,11 @@ function linesOf(socket: Socket): { next(): Promise<string> } {
   });
   socket.on('data', (chunk: Buffer) => {
     bytes = Buffer.concat([bytes, chunk]);
-    if (bytes.length > answerMaxBytes) fail('signetd answers more than it should');
+    if (bytes.length > answerMaxBytes) fail('the answer of signetd is too long');
     look();
   });
   socket.on('close', () => {
-    fail('signetd ended the connection without an answer; its log may say why');
+    fail('signetd closed the connection without an answer; its log may say why');
   });
   return {
     async next() {
@@ -91,5 +91,7 @@ function parsed<T>(schema: { parse(value: unknown): T }, line: string): T {
 }
 
 function otherVersion(): AdminFailure {
-  return new AdminFailure('signetd speaks another version of the protocol: signetctl and signetd are of one version; restart signetd');
+  return new AdminFailure(
+    'signetd uses another version of the protocol; signetctl and signetd must have the same version: restart signetd',
+  );
 }

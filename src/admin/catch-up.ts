@@ -3,29 +3,33 @@ import { lockRule } from '../keys/key-record.ts';
 import type { ClientRow } from '../state/tables/clients.ts';
 import { step, type Step } from '../state/step.ts';
 
-/** CRL numbers are never below the seconds since 1970, and leave out as many here: the clock of who published last may have been so far ahead. */
+/**
+ * CRL numbers are at least the seconds since 1970. This many are skipped, since the last
+ * publisher's clock may have been that far ahead.
+ */
 const crlNumbersLeftOut = 3600;
 
-/** What a confirmation does about a change that the state store lacks. */
+/** Effect of a confirmation on a change that the state store lacks. */
 export interface Remedy {
   readonly lacking: Lacking;
-  /** In words. */
+  /** Description for the operator. */
   readonly remedy: string;
-  /** The state store cannot be told of it. */
+  /** Whether the change cannot be applied again. */
   readonly isLost: boolean;
-  /** None where a later change of the same thing counts. */
+  /** Empty if a later change of the same subject supersedes it. */
   readonly steps: readonly Step[];
 }
 
-/** What the state store is told again, for one commit, and what it cannot be. */
+/** The changes to apply again in one commit, and those that are lost. */
 export interface CatchUp {
   readonly remedies: readonly Remedy[];
   readonly steps: readonly Step[];
 }
 
 /**
- * Brings a state store that is older than the audit log to what the log has since: revocations, holds and their ends, keys that were removed or used up, failed
- * attempts, clients that were revoked or changed. `now`: of the store, milliseconds since epoch.
+ * Brings a state store that is older than the audit log up to date: revocations, holds and their
+ * releases, keys that were removed or used up, failed attempts, clients that were revoked or
+ * changed. `now`: time of the store, milliseconds since the epoch.
  */
 export function catchUp({ lacking }: StateComparison, clients: readonly ClientRow[], now: number): CatchUp {
   const last = lastOfEach(lacking);
@@ -61,13 +65,13 @@ function remedyOf(one: Lacking, { clients, now }: { readonly clients: readonly C
     }
     case 'key end':
       return {
-        remedy: 'out of use again',
+        remedy: 'ended again',
         steps: key === undefined ? [] : [step('endKeyAgain', { reference: key, state: change.state, now })],
       };
     case 'password': {
       const { failuresSinceSuccess } = lockRule;
       const steps = key === undefined ? [] : [step('lockForOperator', { reference: key, failuresSinceSuccess })];
-      return { remedy: 'locked, since the old password would be good again, until signetctl key unlock', steps };
+      return { remedy: 'locked until signetctl key unlock, since the old password would be valid again', steps };
     }
     case 'failed attempt':
       return { remedy: 'counted again', steps: [] };
@@ -75,7 +79,7 @@ function remedyOf(one: Lacking, { clients, now }: { readonly clients: readonly C
       const { tokenKey, authority, serialNumber } = change;
       const token = usedToken === undefined ? [] : [step('useIdentityTokenAgain', { id: usedToken.id, ends_at: usedToken.until })];
       return {
-        remedy: `lost: certificate ${serialNumber} of ${authority} is unknown from now on, its private key ${tokenKey} stays on the token`,
+        remedy: `lost: certificate ${serialNumber} of ${authority} is now unknown; its private key ${tokenKey} stays on the token`,
         isLost: true,
         steps: [step('leaveKeyAlone', tokenKey), ...token],
       };
@@ -85,7 +89,7 @@ function remedyOf(one: Lacking, { clients, now }: { readonly clients: readonly C
   }
 }
 
-/** What an operator did. */
+/** Remedy for an operator's command. */
 function ofCommand(
   { by, key, client, tenant, roles, spki }: Lacking,
   { clients, now }: { readonly clients: readonly ClientRow[]; readonly now: number },
@@ -94,7 +98,7 @@ function ofCommand(
   switch (by) {
     case 'key remove':
       return {
-        remedy: 'out of use again',
+        remedy: 'ended again',
         steps: key === undefined ? [] : [step('endKeyAgain', { reference: key, state: 'REMOVED', now })],
       };
     case 'client revoke':
@@ -109,7 +113,7 @@ function ofCommand(
   }
 }
 
-/** What a change is about, where of several about the same the last one counts. */
+/** Subject of a change, if only the last of several changes to the same subject counts. */
 function subjectOf({ by, key, spki, effect: { change } }: Lacking): string | undefined {
   if (change?.kind === 'revocation') return `certificate ${change.authority} ${change.serialNumber}`;
   if (change?.kind === 'key end' || by === 'key remove') return `key ${key ?? ''}`;
@@ -122,7 +126,7 @@ function lastOfEach(lacking: readonly Lacking[]): ReadonlyMap<string | undefined
   return new Map(lacking.map((one) => [subjectOf(one), one]));
 }
 
-/** Failed attempts since the key was unlocked for the last time. */
+/** Counts failed attempts since each key was last unlocked. */
 function failuresByKey(lacking: readonly Lacking[]): Record<string, number> {
   const failures: Record<string, number> = {};
   for (const { key, by, effect } of lacking) {

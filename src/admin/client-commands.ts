@@ -7,8 +7,7 @@ import { spkiSha256, type ClientRegistry } from '../clients/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { ClientRow } from '../state/tables/clients.ts';
-import type { RequestOf } from './protocol.ts';
-import { CommandRefused, type Done } from './refused.ts';
+import { type RequestOf, CommandRefused, type Done } from './protocol.ts';
 import type { ClientView } from './views.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -18,7 +17,7 @@ export interface ClientCommands {
   readonly store: StateStore;
   readonly registry: ClientRegistry;
   readonly audit: Audit;
-  /** The valid configuration. */
+  /** Returns the current configuration. */
   readonly config: () => Config;
 }
 
@@ -42,14 +41,14 @@ export async function addClient(
   return audit.administer({ ...entry, client: name, tenant, roles }, async (settlement): Promise<Administered<Done>> => {
     const { tenants, listeners } = config();
     if (!Object.hasOwn(tenants, tenant)) {
-      throw new CommandRefused(`tenant: no tenant "${tenant}" is configured; there are ${Object.keys(tenants).toSorted().join(', ')}`);
+      throw new CommandRefused(`tenant: no tenant "${tenant}" is configured; configured: ${Object.keys(tenants).toSorted().join(', ')}`);
     }
     const certificate = readCertificate(text);
     const spki = spkiSha256(certificate);
     const isDone = await registry.register({ certificate, name, tenant, roles }, replace, settlement({ spki: spki.slice(0, 16) }));
     if (!isDone) {
       throw new CommandRefused(
-        `certificate: a client with this public key (${spki}) is registered already; --replace changes its registration`,
+        `certificate: a client with this public key (${spki}) is already registered; --replace changes its registration`,
       );
     }
     const notes = usability(certificate, listeners.api.clientCertificateAuthority);
@@ -58,7 +57,10 @@ export async function addClient(
   });
 }
 
-/** Ends a registration; when it answers, nothing of the client's is on its way any more. @throws {CommandRefused} */
+/**
+ * Revokes a registration; once it answers, no request of the client is in progress.
+ * @throws {CommandRefused}
+ */
 export async function revokeClient(
   { store, registry, audit }: ClientCommands,
   { client: wanted }: RequestOf<'client revoke'>,
@@ -77,13 +79,13 @@ export async function revokeClient(
     const view = clientView(row);
     const said = { client: row.name, tenant: row.tenant, roles: view.roles, spki: row.spki_sha256.slice(0, 16) };
     if (!(await registry.revoke(row.spki_sha256, settlement(said)))) {
-      throw new CommandRefused(`client: "${wanted}" was revoked by somebody else meanwhile`);
+      throw new CommandRefused(`client: "${wanted}" was revoked concurrently`);
     }
     return { value: { result: view } };
   });
 }
 
-/** Reads the registered clients anew: for a state store that was changed by hand. */
+/** Reads the registered clients again, after the state store was changed by hand. */
 export async function reloadClients({ store, registry, audit }: ClientCommands, entry: AdministrationEntry): Promise<Done> {
   return audit.administer(entry, async () => {
     await registry.load();
@@ -96,11 +98,11 @@ function readCertificate(text: string): X509Certificate {
   try {
     return new X509Certificate(Buffer.from(text, 'base64'));
   } catch {
-    throw new CommandRefused('certificate: this is no X.509 certificate');
+    throw new CommandRefused('certificate: this is not an X.509 certificate');
   }
 }
 
-/** Why connections with this certificate will be, or soon will be, refused. */
+/** Notes why connections with this certificate are refused, or soon will be. */
 function usability(certificate: X509Certificate, authorityFile: string): string[] {
   const notes: string[] = [];
   const left = certificate.validToDate.getTime() - Date.now();
@@ -112,7 +114,7 @@ function usability(certificate: X509Certificate, authorityFile: string): string[
   });
   if (!isIssued) {
     notes.push(
-      'none of the authorities in listeners.api.clientCertificateAuthority issued the certificate: it has to send its chain up to one of them',
+      'none of the authorities in listeners.api.clientCertificateAuthority issued the certificate: the client must send its chain up to one of them',
     );
   }
   return notes;

@@ -8,9 +8,8 @@ import type { Logger } from '../telemetry/log.ts';
 import { addClient, clientView, reloadClients, revokeClient, type ClientCommands } from './client-commands.ts';
 import { removeKey, unlockKey, type KeyCommands } from './key-commands.ts';
 import { findKeyView, keyPage } from './key-view.ts';
-import type { AdminAnswer, AdminRequest } from './protocol.ts';
-import { CommandRefused, type Done } from './refused.ts';
-import { reloadConfiguration, sayNotReloaded } from './reload.ts';
+import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
+import { reloadConfiguration, logNotReloaded } from './reload.ts';
 import { comparisonView } from './state-commands.ts';
 import { statusView, type StatusSources } from './status.ts';
 
@@ -19,7 +18,7 @@ export interface AdminContext extends ClientCommands, KeyCommands, StatusSources
   readonly log: Logger;
 }
 
-/** Carries out a command of the admin socket and answers it, whatever happens. */
+/** Executes a command of the admin socket and always answers it. */
 export async function runCommand(context: AdminContext, request: AdminRequest, uid: number): Promise<AdminAnswer> {
   const entry: AdministrationEntry = { kind: 'administration', request: randomUUID(), uid, command: request.command };
   try {
@@ -54,10 +53,11 @@ async function carryOut(context: AdminContext, request: AdminRequest, entry: Adm
       return looked(context, entry, async () => comparisonView(context.store, await compareState(context.store, context.config().audit)));
     case 'state confirm':
       return context.audit.administer(entry, async () => {
-        // It is looked at before anything is served, and goes on with the log from then on.
+        // The store's age is checked before anything is served; from then on the store keeps up
+        // with the log.
         throw new CommandRefused('the state store is not older than the audit log: there is nothing to confirm');
       });
-    // Monitoring asks for it again and again, and it must answer where nothing can be recorded.
+    // Monitoring polls it, and it must answer even if nothing can be recorded.
     case 'status':
       return { result: await statusView(context) };
   }
@@ -70,13 +70,16 @@ async function looked(context: AdminContext, entry: AdministrationEntry, look: (
 function failed(error: unknown, command: string, log: Logger): AdminAnswer {
   if (error instanceof CommandRefused) return { outcome: 'refused', faults: [...error.faults] };
   if (error instanceof ConfigError) {
-    sayNotReloaded(log, error);
+    logNotReloaded(log, error);
     return { outcome: 'refused', faults: error.message.split('\n') };
   }
   if (error instanceof Refusal || error instanceof StoreUnavailable) {
-    log.error('a command of signetctl was not carried out', { command, reason: error.message });
-    return { outcome: 'failed', faults: [`${error.message}; nothing was changed, or it is not known to be: look before you repeat it`] };
+    log.error('a command of signetctl failed', { command, reason: error.message });
+    return {
+      outcome: 'failed',
+      faults: [`${error.message}; it is not certain that nothing was changed: check before you repeat the command`],
+    };
   }
-  log.error('a defect', { command, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-  return { outcome: 'failed', faults: ['this is a defect of signetd; its log has more'] };
+  log.error('internal error', { command, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  return { outcome: 'failed', faults: ['internal error of signetd; see its log'] };
 }

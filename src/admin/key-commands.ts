@@ -5,8 +5,7 @@ import type { Keyring } from '../keys/keyring.ts';
 import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { findKeyView } from './key-view.ts';
-import type { RequestOf } from './protocol.ts';
-import { CommandRefused, type Done } from './refused.ts';
+import { type RequestOf, CommandRefused, type Done } from './protocol.ts';
 
 export interface KeyCommands {
   readonly store: StateStore;
@@ -14,7 +13,7 @@ export interface KeyCommands {
   readonly audit: Audit;
 }
 
-/** Gives a locked key all its attempts again. @throws {CommandRefused} */
+/** Unlocks a key and resets its attempts. @throws {CommandRefused} */
 export async function unlockKey(
   { store, keys, audit }: KeyCommands,
   { reference }: RequestOf<'key unlock'>,
@@ -27,7 +26,7 @@ export async function unlockKey(
   });
 }
 
-/** Destroys a key whose secret is lost; certificate and record stay. @throws {CommandRefused} */
+/** Destroys a key whose secret is lost; certificate and record remain. @throws {CommandRefused} */
 export async function removeKey(
   { store, keys, audit }: KeyCommands,
   { reference }: RequestOf<'key remove'>,
@@ -35,7 +34,7 @@ export async function removeKey(
 ): Promise<Done> {
   return audit.administer({ ...entry, key: reference }, async (settlement) => {
     const { tenant, state } = await findKeyView(store, reference);
-    const ended = new CommandRefused(`reference: the private key of ${reference} is destroyed already; its state is ${state}`);
+    const ended = new CommandRefused(`reference: the private key of ${reference} is already destroyed; its state is ${state}`);
     if (state === 'REMOVED' || state === 'CONSUMED') throw ended;
     try {
       await keys.removeAsOperator(parseKeyReferenceId(reference), settlement({ key: reference, tenant }));

@@ -3,11 +3,10 @@ import { tenantId } from '../clients/caller.ts';
 import { recordOf, remainingAttempts, stateOf } from '../keys/key-record.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { keyPageSize } from './protocol.ts';
-import { CommandRefused } from './refused.ts';
+import { keyPageSize, CommandRefused } from './protocol.ts';
 import type { KeyView } from './views.ts';
 
-/** A page of keys, in the order of their references. */
+/** Returns a page of keys, ordered by reference. */
 export async function keyPage(
   store: StateStore,
   { tenant, after }: { readonly tenant?: string | undefined; readonly after?: string | undefined },
@@ -16,14 +15,14 @@ export async function keyPage(
   return { keys: rows.slice(0, keyPageSize).map((row) => keyView(row, store.now())), more: rows.length > keyPageSize };
 }
 
-/** @throws {CommandRefused} where there is no such key */
+/** @throws {CommandRefused} if there is no such key */
 export async function findKeyView(store: StateStore, reference: string): Promise<KeyView> {
   const row = await store.run('findKey', reference);
   if (row === undefined) throw new CommandRefused(`reference: there is no key ${reference}`);
   return keyView(row, store.now());
 }
 
-/** `now`: the time that locks and ends go by, milliseconds since epoch. */
+/** @param now the store's time, which locks and expiry use: milliseconds since the epoch */
 function keyView(row: KeyWithCertificate, now: number): KeyView {
   const record = recordOf(row, tenantId(row.tenant), undefined);
   return {

@@ -2,18 +2,19 @@ import { z } from 'zod';
 import { roles } from '../clients/caller.ts';
 
 /*
- * The admin socket: the service greets with one line, takes one line and answers one line, each a JSON object, then ends the connection.
- * A new form of these lines is a new number of the protocol.
+ * The protocol of the admin socket: the service sends a greeting, reads one request and sends one
+ * answer, each a JSON object on one line, then closes the connection. Any change to the form of
+ * these lines increments the protocol number.
  */
 export const adminProtocol = 2;
-/** A certificate with all that may be in it is far smaller. */
+/** Far longer than any certificate. */
 export const requestMaxBytes = 128 * 1024;
-/** Keys in one answer of `key list`. */
+/** Maximum number of keys in one answer of `key list`. */
 export const keyPageSize = 500;
 
-/** A name that an operator reads in lists and in the audit log. */
+/** Name of a client in lists and in the audit log. */
 const ClientName = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,62}[\p{L}\p{N}]$|^[\p{L}\p{N}]$/u, {
-  error: '1 to 64 letters, digits, spaces and . _ @ -, with a letter or digit at both ends',
+  error: '1 to 64 letters, digits, spaces and . _ @ -, beginning and ending with a letter or digit',
 });
 const Fingerprint = z.string().regex(/^[0-9a-f]{40}$/, 'a keyReference.reference: 40 hexadecimal digits');
 
@@ -25,23 +26,23 @@ export const AdminRequest = z.discriminatedUnion('command', [
     name: ClientName,
     tenant: z.string().min(1).max(64),
     roles: z
-      .array(z.enum(roles, { error: `the roles are ${roles.join(', ')}` }))
+      .array(z.enum(roles, { error: `valid roles are ${roles.join(', ')}` }))
       .min(1, 'at least one role')
-      .refine((names) => new Set(names).size === names.length, 'each role once'),
-    /** Changes what is registered under this public key. */
+      .refine((names) => new Set(names).size === names.length, 'duplicate role'),
+    /** Replaces the registration of this public key. */
     replace: z.boolean(),
   }),
   z.strictObject({ command: z.literal('client list') }),
   z.strictObject({
     command: z.literal('client revoke'),
-    /** Its name, or the SHA-256 of its public key. */
+    /** Name, or SHA-256 of the public key. */
     client: z.string().min(1).max(64),
   }),
   z.strictObject({ command: z.literal('client reload') }),
   z.strictObject({
     command: z.literal('key list'),
     tenant: z.string().min(1).max(64).optional(),
-    /** The last reference of the page before. */
+    /** The last reference of the previous page. */
     after: Fingerprint.optional(),
   }),
   z.strictObject({ command: z.literal('key show'), reference: Fingerprint }),
@@ -56,12 +57,31 @@ export type AdminRequest = z.output<typeof AdminRequest>;
 export type CommandName = AdminRequest['command'];
 export type RequestOf<C extends CommandName> = Extract<AdminRequest, { command: C }>;
 
-/** The first line of the service. */
+/** First line sent by the service. */
 export const AdminGreeting = z.object({ protocol: z.int() });
 
-/** `refused`: it must not be done as things are, or the request is wrong. `failed`: it could not be done now. */
+/**
+ * `refused`: the current state forbids it, or the request is wrong. `failed`: it could not be done
+ * now.
+ */
 export const AdminAnswer = z.discriminatedUnion('outcome', [
   z.strictObject({ outcome: z.literal('done'), result: z.unknown(), notes: z.array(z.string()) }),
   z.strictObject({ outcome: z.enum(['refused', 'failed']), faults: z.array(z.string()).min(1) }),
 ]);
 export type AdminAnswer = z.output<typeof AdminAnswer>;
+
+/** The current state forbids a command: one line for the operator for each reason. */
+export class CommandRefused extends Error {
+  readonly faults: readonly string[];
+
+  constructor(...faults: readonly string[]) {
+    super(faults.join('; '));
+    this.faults = faults;
+  }
+}
+
+/** Result of a command, with notes. */
+export interface Done {
+  readonly result: unknown;
+  readonly notes?: readonly string[];
+}

@@ -3,7 +3,8 @@ import type { Audit } from '../audit/audit.ts';
 import type { AdministrationEntry } from '../audit/record.ts';
 import type { Reloader } from '../config/reloader.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { Done } from './refused.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
+import type { Done } from './protocol.ts';
 
 export interface ReloadContext {
   readonly reloader: Reloader;
@@ -11,26 +12,29 @@ export interface ReloadContext {
   readonly log: Logger;
 }
 
-/** Takes over the configuration file, and records who had it taken over and what changed. @throws {ConfigError} all is as it was */
+/**
+ * Reloads the configuration file, and records who requested it and what changed.
+ * @throws {ConfigError} if it is invalid; then nothing changes
+ */
 export async function reloadConfiguration({ reloader, audit, log }: ReloadContext, entry: AdministrationEntry): Promise<Done> {
   return audit.administer(entry, async () => {
     const changed = await reloader.reload();
-    log.info('the configuration is reloaded', { changed });
+    log.info('configuration reloaded', { changed });
     return { value: { result: { changed } }, said: { changed } };
   });
 }
 
-/** The same for SIGHUP: the log and the audit log say how it ended. */
+/** Reloads for SIGHUP; the service log and the audit log record the result. */
 export async function reloadBySignal(context: ReloadContext): Promise<void> {
   const entry: AdministrationEntry = { kind: 'administration', request: randomUUID(), command: 'SIGHUP' };
   try {
     await reloadConfiguration(context, entry);
   } catch (error) {
-    sayNotReloaded(context.log, error);
+    logNotReloaded(context.log, error);
   }
 }
 
-export function sayNotReloaded(log: Logger, error: unknown): void {
-  const text = error instanceof Error ? error.message : String(error);
-  log.error('the configuration is not reloaded; the one before stays valid', { faults: text.split('\n') });
+export function logNotReloaded(log: Logger, error: unknown): void {
+  const text = reasonOf(error);
+  log.error('configuration not reloaded; the previous one stays in effect', { faults: text.split('\n') });
 }

@@ -3,9 +3,9 @@ import { ageInWords, type StateComparison } from '../audit/compare-state.ts';
 import type { Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { version } from '../telemetry/version.ts';
-import type { AdminAnswer, AdminRequest } from './protocol.ts';
-import { CommandRefused, type Done } from './refused.ts';
+import { type AdminAnswer, type AdminRequest, CommandRefused, type Done } from './protocol.ts';
 import { comparisonView, confirmState } from './state-commands.ts';
 import type { StatusView } from './views.ts';
 
@@ -16,23 +16,28 @@ export interface StandByContext {
   readonly startedAt: Date;
   readonly comparison: StateComparison;
   readonly log: Logger;
-  /** Told once the operator has confirmed. */
+  /** Called once the operator has confirmed. */
   readonly confirmed: () => void;
 }
 
-/** What to do about a state store that is older than the audit log, after the sentence that says so. */
-export const whatToDo = 'see signetctl state compare, then bring back the right store, or go on with this one: signetctl state confirm';
+/**
+ * Advice on a state store that is older than the audit log, to follow the sentence that says so.
+ */
+export const whatToDo = 'see signetctl state compare, then restore the right store, or accept this one with signetctl state confirm';
 
-/** Commands while the state store is older than the audit log: what looks at that, and what decides. Nothing else is done. */
+/**
+ * Executes commands while the state store is older than the audit log: only those that inspect the
+ * state or confirm it.
+ */
 export async function runInStandBy(context: StandByContext, request: AdminRequest, uid: number): Promise<AdminAnswer> {
   try {
     const { result, notes = [] } = await carryOut(context, request, uid);
     return { outcome: 'done', result, notes: [...notes] };
   } catch (error) {
     if (error instanceof CommandRefused) return { outcome: 'refused', faults: [...error.faults] };
-    const reason = error instanceof Error ? error.message : String(error);
-    context.log.error('a command of signetctl was not carried out', { command: request.command, reason });
-    return { outcome: 'failed', faults: [`${reason}; nothing was changed, or it is not known to be: look before you repeat it`] };
+    const reason = reasonOf(error);
+    context.log.error('a command of signetctl failed', { command: request.command, reason });
+    return { outcome: 'failed', faults: [`${reason}; it is not certain that nothing was changed: check before you repeat the command`] };
   }
 }
 
@@ -47,11 +52,11 @@ async function carryOut(context: StandByContext, request: AdminRequest, uid: num
       uid,
       command: request.command,
     });
-    log.warn('the operator has confirmed the state store that is older than the audit log', { uid, records: comparison.last });
+    log.warn('the operator confirmed a state store that is older than the audit log', { uid, records: comparison.last });
     context.confirmed();
     return done;
   }
-  throw new CommandRefused(`signetd waits for a decision and does nothing else: ${ageInWords(comparison)}; ${whatToDo}`);
+  throw new CommandRefused(`signetd is waiting for a decision and does nothing else: ${ageInWords(comparison)}; ${whatToDo}`);
 }
 
 async function standByStatus({ store, config, configPath, startedAt, comparison }: StandByContext): Promise<StatusView> {

@@ -6,13 +6,13 @@ import type { Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { step } from '../state/step.ts';
 import { catchUp, type Remedy } from './catch-up.ts';
-import { CommandRefused, type Done } from './refused.ts';
+import { CommandRefused, type Done } from './protocol.ts';
 import type { ComparisonView, ConfirmedView } from './views.ts';
 
-/** Changes in one answer: a terminal shows no more. */
+/** Maximum number of changes in one answer. */
 const shownMax = 10_000;
 
-/** A comparison as signetctl shows it, with what a confirmation does about each change. */
+/** Returns a comparison for signetctl, with the effect of a confirmation on each change. */
 export async function comparisonView(store: Pick<StateStore, 'run' | 'now'>, comparison: StateComparison): Promise<ComparisonView> {
   const { log, isOlder, known, last, lacking, absent, untold } = comparison;
   const { remedies } = catchUp({ ...comparison, lacking: lacking.slice(0, shownMax) }, await store.run('listClients'), store.now());
@@ -28,9 +28,10 @@ export async function comparisonView(store: Pick<StateStore, 'run' | 'now'>, com
 }
 
 /**
- * Brings a state store that is older than the audit log to the log's end, in one commit: what the log tells of is made again where it can be, the store's place
- * is the log's end, and the record of this waits in the outbox for the next start. A crash leaves all of it done, or nothing.
- * @throws {CommandRefused} where it is not older
+ * Brings a state store that is older than the audit log to the log's end, in one commit: changes in
+ * the log are applied again where possible, the store's place becomes the log's end, and the record
+ * of this waits in the outbox for the next start. A crash leaves all of it done, or nothing.
+ * @throws {CommandRefused} if the store is not older
  */
 export async function confirmState(
   store: StateStore,
@@ -58,7 +59,9 @@ function lostInWords({ lacking: { record, key, client }, remedy }: Remedy): stri
 
 function uncomparedInWords({ absent, untold }: StateComparison): string[] {
   return [
-    ...(absent === undefined ? [] : [`records ${absent.from} to ${absent.to} are not there: what they changed is not made again`]),
-    ...(untold === 0 ? [] : [`${untold} requests of an earlier version do not say what they changed: it is not made again`]),
+    ...(absent === undefined ? [] : [`records ${absent.from} to ${absent.to} are missing: their changes were not applied again`]),
+    ...(untold === 0
+      ? []
+      : [`${untold} requests recorded by an earlier version do not say what they changed: their changes were not applied again`]),
   ];
 }

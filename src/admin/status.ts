@@ -19,7 +19,10 @@ export interface StatusSources {
   readonly keys: Keyring;
 }
 
-/** How the service is. It asks the token for a signature and the state store for a write, as readiness does. */
+/**
+ * Returns the state of the service. Like the readiness check, it tests the token with a signature
+ * and the state store with a write.
+ */
 export async function statusView(sources: StatusSources): Promise<StatusView> {
   const { store, audit, health, reloader, token, keys } = sources;
   const { config, last } = reloader;
@@ -53,7 +56,10 @@ export async function statusView(sources: StatusSources): Promise<StatusView> {
   };
 }
 
-/** Where the file is not what the service runs with. One that cannot be used is the check's to explain. */
+/**
+ * Returns the members in which the file differs from the running configuration. `config check`
+ * explains an unusable file.
+ */
 function notLoaded(path: string, config: Config): string[] {
   try {
     return changedMembers(config, loadConfig(path));

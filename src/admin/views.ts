@@ -13,7 +13,7 @@ export const ClientView = z.strictObject({
 });
 export type ClientView = z.output<typeof ClientView>;
 
-/** A caller's key; nothing of its secret. */
+/** A caller's key, without its secret. */
 export const KeyView = z.strictObject({
   reference: z.string(),
   tenant: z.string(),
@@ -31,18 +31,18 @@ export const KeyView = z.strictObject({
 });
 export type KeyView = z.output<typeof KeyView>;
 
-/** A page of keys. `more`: there are some after the last one. */
+/** A page of keys. `more`: whether others follow. */
 export const KeyPage = z.strictObject({ keys: z.array(KeyView), more: z.boolean() });
 
-/** How the state store stands to the audit log. */
+/** Comparison of the state store with the audit log. */
 export const ComparisonView = z.strictObject({
   /** Name of the log. */
   log: z.string(),
   isOlder: z.boolean(),
-  /** Number of the record that the state store names as its place in the log; 0: none. */
+  /** Number of the record that the state store holds as its place in the log; 0: none. */
   knownRecord: z.int(),
   lastRecord: z.int(),
-  /** Changes that the log tells of and the state store lacks: the first ones. */
+  /** The first changes in the log that the state store lacks. */
   lacking: z.array(
     z.strictObject({
       record: z.int(),
@@ -54,28 +54,28 @@ export const ComparisonView = z.strictObject({
       /** `keyReference.reference`. */
       key: z.string().nullable(),
       effect: z.string(),
-      /** What a confirmation does about it. */
+      /** Effect of a confirmation. */
       remedy: z.string(),
       isLost: z.boolean(),
     }),
   ),
-  /** All of them. */
+  /** Number of all missing changes. */
   lackingCount: z.int(),
-  /** Records whose files are not there. */
+  /** Records whose files are missing. */
   absent: z.strictObject({ from: z.int(), to: z.int() }).nullable(),
-  /** Requests of an earlier version, whose records do not say what they changed. */
+  /** Number of requests recorded by an earlier version without their changes. */
   untold: z.int(),
 });
 export type ComparisonView = z.output<typeof ComparisonView>;
 
-/** A state store that was confirmed. */
+/** Result of confirming a state store. */
 export const ConfirmedView = z.strictObject({
-  /** Records that it had not known. */
+  /** Records unknown to the store. */
   from: z.int(),
   to: z.int(),
-  /** Changes that were made again. */
+  /** Number of changes that were applied again. */
   applied: z.int(),
-  /** Those that could not be. */
+  /** Number of changes that could not be. */
   lost: z.int(),
 });
 export type ConfirmedView = z.output<typeof ConfirmedView>;
@@ -85,7 +85,7 @@ export const StatusView = z.strictObject({
   pid: z.int(),
   started: Time,
   configuration: z.string(),
-  /** Members in which the file is not what the service runs with. */
+  /** Members in which the file differs from the running configuration. */
   notLoaded: z.array(z.string()),
   lastReload: z.strictObject({ at: Time, faults: z.array(z.string()) }).nullable(),
   api: z.string(),
@@ -99,11 +99,11 @@ export const StatusView = z.strictObject({
     recordsSinceCheckpoint: z.int(),
   }),
   tokenWaitingRequests: z.int(),
-  /** Keys that should be gone, and that the token has not destroyed yet. `tokenId`: CKA_ID. */
+  /** Keys that should have been destroyed but are still on the token. `tokenId`: CKA_ID. */
   keysLeft: z.array(z.strictObject({ tokenId: z.string(), reason: z.string() })),
-  /** What keeps the service from being ready, by its part. */
+  /** Faults that keep the service from being ready, by part. */
   faults: z.record(z.string(), z.string()),
-  /** What will, or is ill without doing so, by its part. */
+  /** Faults that will, or that do not affect readiness, by part. */
   warnings: z.record(z.string(), z.string()),
 });
 export type StatusView = z.output<typeof StatusView>;

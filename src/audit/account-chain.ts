@@ -24,7 +24,7 @@ export interface AccountEntry {
   readonly said: Line;
 }
 
-/** What of a chain of the account is not as it was written. */
+/** A line of an account's chain is not as it was written. */
 export class BadAccount extends Error {
   readonly place: BadPlace;
 
@@ -34,14 +34,15 @@ export class BadAccount extends Error {
   }
 }
 
-/** The chains of an account, by their numbers. */
+/** Returns the chains of an account by number. */
 export function accountChains(directory: string): ReadonlyMap<number, AsyncGenerator<AccountEntry, undefined>> {
   return new Map([...accountFiles(directory)].map(([chain, files]) => [chain, entriesOf(chain, files)]));
 }
 
 /**
- * The lines of one chain in their order. Older files may be archived: what was before the first that is there is not asked for. A line that the host is in the
- * middle of is not read. @throws {BadAccount} at the first line that is not as it was written
+ * Yields the lines of one chain in order. Older files may be archived: nothing before the first
+ * file present is checked. A line that the host is still writing is not read.
+ * @throws {BadAccount} at the first line that is not as it was written
  */
 async function* entriesOf(chain: number, files: readonly AccountFile[]): AsyncGenerator<AccountEntry, undefined> {
   let last: { readonly n: number; readonly hash: string } | undefined = files[0]?.number === 1 ? { n: 0, hash: noLine } : undefined;
@@ -57,7 +58,7 @@ async function* entriesOf(chain: number, files: readonly AccountFile[]): AsyncGe
       const said = parseLine(bytes);
       if (typeof said === 'string') throw bad(said);
       if (last !== undefined && said.n !== last.n + 1) throw bad(`it is line ${said.n} of the chain; line ${last.n + 1} belongs here`);
-      if (last !== undefined && said.previous !== last.hash) throw bad('it names another line before it than the one that is there');
+      if (last !== undefined && said.previous !== last.hash) throw bad('its hash of the previous line is wrong');
       if ('start' in said && said.start.gap !== undefined) throw bad(`the token host found a gap here: ${said.start.gap}`);
       last = { n: said.n, hash: accountHash(bytes) };
       yield { chain, file: file.name, line, hash: last.hash, said };
@@ -75,7 +76,8 @@ function parseLine(bytes: Buffer): Line | string {
     return 'it is not JSON';
   }
   const parsed = Line.safeParse(value);
-  if (!parsed.success) return 'it is no line of an account';
-  // One way to write a line: nothing that JSON leaves open can be changed in the last one, which no other names.
-  return JSON.stringify(value) === text ? parsed.data : 'it is not written as the token host writes it';
+  if (!parsed.success) return 'it is not a line of an account';
+  // Only one way to write a line is accepted, so that the last one, whose hash no other holds,
+  // cannot be changed within JSON's freedom.
+  return JSON.stringify(value) === text ? parsed.data : 'it does not have the form that the token host writes';
 }

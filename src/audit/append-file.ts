@@ -9,7 +9,10 @@ const syncFile = promisify(fsync);
 const statFile = promisify(fstat);
 const statPath = promisify(stat);
 
-/** A file that is only appended to. What `append` has answered for is on the disk; what it failed on is taken back. */
+/**
+ * An append-only file. When `append` returns, the bytes are on disk; if it fails, they are removed
+ * again.
+ */
 export class AppendFile {
   readonly path: string;
   readonly #fd: number;
@@ -22,9 +25,9 @@ export class AppendFile {
     this.#size = size;
   }
 
-  /** Opens the file, or makes it, and cuts it to the bytes that are good. */
+  /** Opens or creates the file and truncates it to `goodBytes`. */
   static async open(path: string, goodBytes: number): Promise<AppendFile> {
-    // DSYNC: a write returns when it is on the disk, so that one call does what write and fdatasync would do in two.
+    // DSYNC: a write returns once it is on disk, so that one call replaces write and fdatasync.
     const fd = await openFile(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_DSYNC, 0o600);
     try {
       await truncateFile(fd, goodBytes);
@@ -41,14 +44,14 @@ export class AppendFile {
     return this.#size;
   }
 
-  /** All of the bytes, or none. @throws the error of the file system */
+  /** Appends all of the bytes, or none. @throws the error of the file system */
   async append(bytes: Buffer): Promise<void> {
     await this.#takeBack();
     this.#isTorn = true;
     try {
       for (let written = 0; written < bytes.length;) written += await this.#write(bytes, written);
     } catch (error) {
-      // If this fails too, the next append tries it first.
+      // If this fails too, the next append tries again first.
       await this.#takeBack().catch(() => undefined);
       throw error;
     }
@@ -56,7 +59,7 @@ export class AppendFile {
     this.#size += bytes.length;
   }
 
-  /** Whether the file is still the one at its path, as long as it was left. */
+  /** Whether the file is still the one at its path, with its length unchanged. */
   async isIntact(): Promise<boolean> {
     const own = await statFile(this.#fd);
     const there = await statPath(this.path).catch(() => undefined);
@@ -83,7 +86,7 @@ export class AppendFile {
   }
 }
 
-/** So that a new file's name survives a loss of power. */
+/** Syncs a directory, so that a new file's name survives a power loss. */
 async function syncDirectory(path: string): Promise<void> {
   const fd = await openFile(path, constants.O_RDONLY);
   try {

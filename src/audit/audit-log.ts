@@ -4,9 +4,10 @@ import { DirectoryLock } from '../service/directory-lock.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AccountHead } from '../token/account-files.ts';
 import { whenCommitted } from '../state/step.ts';
-import type { AdministrationWork, Audit, Outcome } from './audit.ts';
-import { tellingUses, UseTeller } from './told-uses.ts';
-import { administrationStep, AuditedRequest, carriedOut, type Requester } from './audited-request.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
+import type { AdministrationWork, Audit, AuditStatus, Outcome } from './audit.ts';
+import { recordingUses, UseRecorder } from './use-recorder.ts';
+import { administrationStep, AuditedRequest, runAudited, type Requester } from './audited-request.ts';
 import { Chain } from './chain.ts';
 import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
 import type { Effect } from './effect.ts';
@@ -21,7 +22,7 @@ const tickSeconds = 5;
 const refusedClientsSeconds = 60;
 const sweepSeconds = 1;
 
-/** What is kept apart from the log, so that a log that was cut or rolled back is found. */
+/** The log's head, stored apart from the log, so that truncation or rollback is detected. */
 export interface AuditMemory {
   head(): Promise<FilePlace | undefined>;
   keepHead(head: FilePlace): Promise<void>;
@@ -29,28 +30,18 @@ export interface AuditMemory {
 
 export interface AuditLogOptions {
   readonly directory: string;
-  /** Name of this log: several instances on one state store have one each. */
+  /** Name of this log: each of several instances on one state store has its own. */
   readonly name: string;
   readonly rotateBytes: number;
   readonly checkpointSeconds: number;
   readonly checkpointRecords: number;
   readonly signer: CheckpointSigner;
   readonly memory: AuditMemory;
-  /** Where settlements leave a record in their own commit. */
+  /** Holds the records that settlements write in their own commit. */
   readonly outbox?: Outbox | undefined;
-  /** Where the token host's account of uses ends; absent where nobody keeps one. */
+  /** Returns the ends of the token host's account of uses; absent if there is none. */
   readonly accountHeads?: (() => Promise<readonly AccountHead[]>) | undefined;
   readonly log: Logger;
-}
-
-export interface AuditStatus {
-  /** Whether the disk took the last record. */
-  readonly writable: boolean;
-  /** How long the oldest record has been waiting for the disk. */
-  readonly lagSeconds: number;
-  /** Milliseconds since epoch. */
-  readonly lastCheckpointAt: number | undefined;
-  readonly recordsSinceCheckpoint: number;
 }
 
 /** The hash-chained log with its checkpoints. See docs/audit.md. */
@@ -63,12 +54,12 @@ export class AuditLog implements Audit {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #late: LateRecords;
   #usesOutside: string[] = [];
-  /** Number of the last record that the state store has named as its place. */
+  /** Number of the last record that the state store holds as its place in the log. */
   #kept: number;
   #lastCheckpoint: Place | undefined;
   #lastCheckpointAt: number | undefined;
   #checkpointing: Promise<void> | undefined;
-  /** After a failure: when the next checkpoint may be tried. */
+  /** After a failure, the earliest time of the next checkpoint. */
   #notBefore = 0;
 
   private constructor(options: AuditLogOptions, lock: DirectoryLock, chain: Chain, kept: number) {
@@ -82,14 +73,18 @@ export class AuditLog implements Audit {
     this.#late = new LateRecords(options.outbox, this.#writer, options.log);
   }
 
-  /** Opens the log and finishes what a crash left. A full disk does not keep it from opening. @throws {Error} for a directory that cannot be used */
+  /**
+   * Opens the log and completes what a crash left unfinished. It opens even if the disk is full.
+   * @throws {Error} if the directory cannot be used
+   */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });
     const lock = new DirectoryLock(options.directory, 'the audit log');
     try {
       const head = await options.memory.head();
       const found = await findTail(options.directory, head);
-      if (found.gap !== undefined) options.log.error('the audit log is not what it was; it goes on in a new file', { reason: found.gap });
+      if (found.gap !== undefined)
+        options.log.error('the audit log is damaged or incomplete; it continues in a new file', { reason: found.gap });
       const { directory, name, rotateBytes, signer } = options;
       const chain = new Chain({ directory, log: name, publicKey: signer.publicKey, rotateBytes }, found);
       const audit = new AuditLog(options, lock, chain, head?.n ?? 0);
@@ -116,7 +111,7 @@ export class AuditLog implements Audit {
 
   async carryOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
     this.#writer.checkWritable();
-    return carriedOut(request, work);
+    return runAudited(request, work);
   }
 
   async finish(request: AuditedRequest, outcome: Outcome): Promise<void> {
@@ -126,22 +121,22 @@ export class AuditLog implements Audit {
       ...{ uses: uses.record(), identityToken, repeated: isRepeated ? true : undefined },
     };
     const entry = { ...what, effects: effects.length === 0 ? undefined : [...effects], tampered, ...outcome };
-    // If this fails, the caller never learns the outcome: a later record leaves it out.
+    // If this fails, the caller never learns the outcome, so a later record leaves it out.
     await this.#recordOrKeep(entry, { ...what, tampered }, [...outboxIds]);
-    request.noteTold();
+    request.forgetRecorded();
   }
 
   async administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T> {
     this.#writer.checkWritable();
     const ids: string[] = [];
-    const uses = new UseTeller();
+    const uses = new UseRecorder();
     const effects: Effect[] = [];
     let said: Partial<AdministrationEntry> = {};
     try {
-      const done = await tellingUses(uses, async () =>
+      const done = await recordingUses(uses, async () =>
         work((known) => {
           said = known;
-          const { id, step } = administrationStep(this.#options.name, { ...entry, ...known, uses: uses.sofar() });
+          const { id, step } = administrationStep(this.#options.name, { ...entry, ...known, uses: uses.soFar() });
           ids.push(id);
           return [whenCommitted(step, () => effects.push({ effect: entry.command }))];
         }),
@@ -158,7 +153,7 @@ export class AuditLog implements Audit {
   }
 
   /**
-   * Writes the record. If the disk does not take it, keeps `late` to be written once there is room:
+   * Writes the record. If that fails, keeps `late` to be written once the disk has space:
    * what was committed, and what the token did. @throws {Refusal} STORE_FULL
    */
   async #recordOrKeep(entry: WorkEntry, late: WorkEntry, ids: readonly string[]): Promise<void> {
@@ -171,7 +166,7 @@ export class AuditLog implements Audit {
     }
   }
 
-  /** Returns its place once the record is on the disk. @throws {Refusal} STORE_FULL */
+  /** Returns the record's place once it is on disk. @throws {Refusal} STORE_FULL */
   async record(entry: WorkEntry): Promise<FilePlace> {
     const place = await this.#writer.append(entry);
     if (this.#recordsSinceCheckpoint >= this.#options.checkpointRecords && Date.now() >= this.#notBefore) void this.#checkpoint();
@@ -183,7 +178,7 @@ export class AuditLog implements Audit {
   }
 
   useOutside(use: string): void {
-    // What one turn of the loop brings is one record.
+    // The uses of one turn of the event loop make one record.
     if (this.#usesOutside.length === 0) setImmediate(() => void this.#writeUsesOutside());
     this.#usesOutside.push(use);
   }
@@ -192,7 +187,10 @@ export class AuditLog implements Audit {
     this.#refused.add(reason, address);
   }
 
-  /** Writes what is left and a last checkpoint. After the last request, before the token stops. */
+  /**
+   * Writes the remaining records and a last checkpoint. Call it after the last request and before
+   * the token stops.
+   */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#writeRefused();
@@ -201,7 +199,8 @@ export class AuditLog implements Audit {
     await this.#checkpointing;
     await this.#checkpoint();
     await this.#sweep();
-    // Says that the state store has named the one before it: one that is restored from before it is found to be older, whatever happened since.
+    // Records that the state store holds the previous checkpoint's place: a store restored from an
+    // earlier backup is then detected, whatever happened since.
     await this.#checkpoint();
     await this.#writer.close();
     this.#lock.release();
@@ -213,7 +212,7 @@ export class AuditLog implements Audit {
 
   async #start(cutBytes: number): Promise<void> {
     const entry = { kind: 'start' as const, cutBytes: cutBytes === 0 ? undefined : cutBytes };
-    // A full disk: the group writer has said so, and tries again.
+    // If the disk is full, the group writer has logged it and tries again.
     await this.#writer.append(entry).catch(() => undefined);
     await this.#late.find(this.#options.directory, { ...this.#chain.tail, file: this.#chain.file });
     await this.#late.write();
@@ -235,25 +234,28 @@ export class AuditLog implements Audit {
 
   async #sweep(): Promise<void> {
     await this.#options.outbox?.sweep().catch((error: unknown) => {
-      this.#options.log.warn('the audit outbox keeps what is written already', { reason: reasonOf(error) });
+      this.#options.log.warn('records that are already written stay in the audit outbox', { reason: reasonOf(error) });
     });
   }
 
   async #checkpoint(): Promise<void> {
-    // One at a time; what comes in the meantime is for the next.
+    // One at a time; the next one covers what comes in the meantime.
     this.#checkpointing ??= this.#writeCheckpoint().finally(() => {
       this.#checkpointing = undefined;
     });
     await this.#checkpointing;
   }
 
-  /** Signs the chain as it is now. Records that come while the token signs stand between what is signed and the checkpoint. */
+  /**
+   * Signs the current state of the chain. Records that arrive while the token signs are written
+   * before the checkpoint.
+   */
   async #writeCheckpoint(): Promise<void> {
     const { name, signer, memory, accountHeads, log } = this.#options;
     if (!this.#writer.writable) return;
     try {
       const isIntact = await this.#writer.between(async (chain) => chain.leaveIfTouched());
-      if (!isIntact) log.error('somebody else changed the audit log; it goes on in a new file');
+      if (!isIntact) log.error('another process changed the audit log; it continues in a new file');
       const { n, hash } = this.#chain.tail;
       const account = await accountHeads?.();
       const entry = await signCheckpoint({ log: name, records: n, hash, time: new Date().toISOString() }, this.#kept, signer);
@@ -262,15 +264,15 @@ export class AuditLog implements Audit {
       this.#lastCheckpointAt = Date.now();
       await memory.keepHead(place);
       this.#kept = place.n;
-      // The log of the service is a second place for it, which an operator sends elsewhere.
+      // The service log is a second place for it, which an operator may send elsewhere.
       log.info('audit checkpoint', { log: name, record: place.n, hash: place.hash });
     } catch (error) {
       this.#notBefore = Date.now() + tickSeconds * 1000;
-      log.error('no checkpoint in the audit log', { reason: reasonOf(error) });
+      log.error('cannot write a checkpoint to the audit log', { reason: reasonOf(error) });
     }
   }
 
-  /** What cannot be written now is tried again. */
+  /** Writes the uses outside of requests; what cannot be written now is tried again. */
   async #writeUsesOutside(): Promise<void> {
     const uses = this.#usesOutside;
     if (uses.length === 0) return;
@@ -288,8 +290,4 @@ export class AuditLog implements Audit {
       });
     }
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

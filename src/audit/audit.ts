@@ -2,7 +2,7 @@ import type { Step } from '../state/step.ts';
 import { AuditedRequest, type Requester } from './audited-request.ts';
 import type { AdministrationEntry } from './record.ts';
 
-/** How a request ended: its result, or the status of an HTTP problem. */
+/** Outcome of a request: its result, or the status of an HTTP problem. */
 export interface Outcome {
   readonly requestID?: string | undefined;
   readonly major?: number;
@@ -10,31 +10,54 @@ export interface Outcome {
   readonly status?: number;
 }
 
-/** What those who answer requests see of the audit log. */
+/** State of the audit log, for the health checks and `signetctl status`. */
+export interface AuditStatus {
+  /** Whether the last record was written to disk. */
+  readonly writable: boolean;
+  /** Time for which the oldest pending record has been waiting for the disk. */
+  readonly lagSeconds: number;
+  /** Milliseconds since epoch. */
+  readonly lastCheckpointAt: number | undefined;
+  readonly recordsSinceCheckpoint: number;
+}
+
+/** The audit log as the code that answers requests uses it. */
 export interface Audit {
   begin(requester: Requester): AuditedRequest;
-  /** Runs the operation. @throws {Refusal} STORE_FULL, before anything is done, while nothing can be recorded. */
+  /**
+   * Runs the operation.
+   * @throws {Refusal} STORE_FULL, before anything is done, while nothing can be recorded
+   */
   carryOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T>;
-  /** Before the answer leaves: returns once the record is on the disk. @throws {Refusal} STORE_FULL */
+  /**
+   * Must be awaited before the answer is sent: returns once the record is on disk.
+   * @throws {Refusal} STORE_FULL
+   */
   finish(request: AuditedRequest, outcome: Outcome): Promise<void>;
   /**
-   * Runs an operator's command and records it, also where it fails. A command that changes the state store puts `settlement` into the commit.
-   * `said` is the entry with what became known of it. @throws {Refusal} STORE_FULL, before anything is done, while nothing can be recorded
+   * Runs an operator's command and records it, even if it fails. A command that changes the state
+   * store adds `settlement` to the commit. `said` adds details that the command learns.
+   * @throws {Refusal} STORE_FULL, before anything is done, while nothing can be recorded
    */
   administer<T>(entry: AdministrationEntry, work: AdministrationWork<T>): Promise<T>;
-  /** Whether no record of the request is missing that a commit of it has promised. */
+  /** Whether every commit of the request has its record in the log. */
   isRecorded(request: string): boolean;
-  /** What the token did for no request and no command: it gets a record of its own, soon. */
+  /**
+   * Records a use of the token outside of any request or command, in a separate record soon after.
+   */
   useOutside(use: string): void;
-  /** A client that reaches no operation. `reason` is one of a few texts, never what the client sent. */
+  /**
+   * Records a client that was refused before any operation. `reason` is one of a few fixed texts,
+   * never what the client sent.
+   */
   refuseClient(reason: string, address: string | undefined): void;
 }
 
 export type Administered<T> = { readonly value: T; readonly said?: Partial<AdministrationEntry> };
-/** `settlement` makes the record of what a commit does, for the same commit. */
+/** `settlement` makes the record of a commit's effect, to be part of the same commit. */
 export type AdministrationWork<T> = (settlement: (said: Partial<AdministrationEntry>) => readonly Step[]) => Promise<Administered<T>>;
 
-/** With `audit.enabled: false`. */
+/** Used with `audit.enabled: false`. */
 export const noAudit: Audit = {
   begin: (requester) => new AuditedRequest('', requester),
   carryOut: async (_request, work) => work(),

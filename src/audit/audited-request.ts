@@ -1,39 +1,42 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { step, whenCommitted, type Step } from '../state/step.ts';
 import type { Effect, StateChange } from './effect.ts';
-import { tellingUses, UseTeller } from './told-uses.ts';
+import { recordingUses, UseRecorder } from './use-recorder.ts';
 import type { AdministrationEntry, IdentityTokenDetails, RequestEntry } from './record.ts';
 
-/** Who asks for what. */
+/** The client of a request, and the operation that it asks for. */
 export type Requester = Pick<RequestEntry, 'request' | 'client' | 'tenant' | 'spki' | 'address' | 'operation'>;
 
-/** What an operation says of itself while it runs; references and digests, never content and never a secret. */
+/**
+ * Details that an operation provides while it runs: references and digests, never content or
+ * secrets.
+ */
 export interface AuditDetails {
   /** `keyReference.reference`. */
   key: string | undefined;
-  /** Of what was signed or issued, each as `<hash>:<hexadecimal>`. */
+  /** Digests of what was signed or issued, each as `<hash>:<hexadecimal>`. */
   readonly digests: string[];
-  /** Of the token of an identity provider that the request came with. */
+  /** Details of the identity provider's token in the request. */
   identityToken: IdentityTokenDetails | undefined;
-  /** Why it was refused, where rows of the state store are not as the service wrote them. */
+  /** Reason for the refusal if rows of the state store were tampered with. */
   tampered: string | undefined;
 }
 
-/** What the outbox holds until the request's own record is in the chain. */
+/** Record in the outbox until the request's own record is in the chain. */
 export interface OutboxRecord extends Requester, Effect {
   readonly requestID?: string | undefined;
   readonly key?: string | undefined;
   readonly uses?: readonly string[] | undefined;
 }
 
-/** A request on its way through an operation. */
+/** A request while an operation processes it. */
 export class AuditedRequest implements AuditDetails {
   readonly requester: Requester;
-  /** What the token does for it. */
-  readonly uses = new UseTeller();
+  /** Uses of the token for it. */
+  readonly uses = new UseRecorder();
   readonly #log: string;
   readonly #outboxIds: string[] = [];
-  /** The caller's own, where it is known by now. */
+  /** The caller's own identifier, once known. */
   requestID: string | undefined;
   key: string | undefined;
   readonly digests: string[] = [];
@@ -47,20 +50,25 @@ export class AuditedRequest implements AuditDetails {
     this.requester = requester;
   }
 
-  /** It is answered with the outcome of an earlier request, by its Idempotency-Key. */
+  /**
+   * Whether it is answered with the outcome of an earlier request with the same Idempotency-Key.
+   */
   get isRepeated(): boolean {
     return this.#isRepeated;
   }
 
-  /** Takes over what the earlier request said of itself. */
+  /** Takes over the details of the earlier request. */
   repeats({ key, digests }: { readonly key?: string | undefined; readonly digests: readonly string[] }): void {
     this.#isRepeated = true;
     this.key = key;
     this.digests.splice(0, Infinity, ...digests);
   }
 
-  /** Forgets what the record on the disk lists, so that a second record of this request does not repeat it. */
-  noteTold(): void {
+  /**
+   * Forgets everything that the record on disk lists, so that a second record of this request does
+   * not repeat it.
+   */
+  forgetRecorded(): void {
     this.uses.forget();
     this.#effects.length = 0;
     this.#outboxIds.length = 0;
@@ -71,7 +79,7 @@ export class AuditedRequest implements AuditDetails {
     return this.#outboxIds;
   }
 
-  /** What is known to be committed for it. */
+  /** Effects that are known to be committed for it. */
   get effects(): readonly Effect[] {
     return this.#effects;
   }
@@ -79,8 +87,8 @@ export class AuditedRequest implements AuditDetails {
   settlement(effect: string, change?: StateChange): Step<'addAuditRecord'> {
     const id = `${this.#log}:${this.requester.request}:${this.#outboxIds.length}`;
     this.#outboxIds.push(id);
-    const record: OutboxRecord = { ...this.requester, requestID: this.requestID, key: this.key, uses: this.uses.sofar(), effect, change };
-    // By this machine's clock, which the times of the log are of: they are compared.
+    const record: OutboxRecord = { ...this.requester, requestID: this.requestID, key: this.key, uses: this.uses.soFar(), effect, change };
+    // This machine's clock, as for the times of the log, with which they are compared.
     return whenCommitted(step('addAuditRecord', { id, created_at: Date.now(), record: JSON.stringify(record) }), () => {
       this.#effects.push({ effect, change });
     });
@@ -88,31 +96,35 @@ export class AuditedRequest implements AuditDetails {
 }
 
 /**
- * The request that is being carried out. A settlement lies deep in the rooms below; that it belongs to a request is nothing that every function on the
- * way there should have to say.
+ * The current request. Settlements happen deep in the rooms below; an async context saves passing
+ * the request through every function on the way.
  */
 const currentRequest = new AsyncLocalStorage<AuditedRequest>();
 
-export async function carriedOut<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
-  return currentRequest.run(request, async () => tellingUses(request.uses, work));
+export async function runAudited<T>(request: AuditedRequest, work: () => Promise<T>): Promise<T> {
+  return currentRequest.run(request, async () => recordingUses(request.uses, work));
 }
 
-/** Has the record of the request that is carried out say that rows of the state store are not as the service wrote them. */
+/** Notes in the current request's record that rows of the state store were tampered with. */
 export function noteTampering(fault: string): void {
   const request = currentRequest.getStore();
   if (request !== undefined) request.tampered = fault;
 }
 
 /**
- * The record of a settlement, for the same commit; none outside of a request. `effect` says what the commit does, such as `a key was made`; `change` what an
- * older state store is to be told of it.
+ * Returns the record of a settlement, for the same commit; none outside of a request. `effect`
+ * describes the commit, such as `a key was made`; `change` is what to apply again to an older state
+ * store.
  */
 export function auditSteps(effect: string, change?: StateChange): readonly Step<'addAuditRecord'>[] {
   const request = currentRequest.getStore();
   return request === undefined ? [] : [request.settlement(effect, change)];
 }
 
-/** The same for an operator's command. Its identifier is that of the log and the command, since it changes the state store once. */
+/**
+ * Returns the same record for an operator's command. Log and command suffice as its identifier,
+ * since a command changes the state store once.
+ */
 export function administrationStep(
   log: string,
   entry: AdministrationEntry,

@@ -9,23 +9,26 @@ export interface ChainOptions {
   readonly log: string;
   /** SubjectPublicKeyInfo of the checkpoints' key, DER. */
   readonly publicKey: Uint8Array;
-  /** A file that has grown to this is closed, and the next one goes on. */
+  /** A file of at least this length is closed, and the next one is started. */
   readonly rotateBytes: number;
 }
 
-/** Where the chain goes on. */
+/** Point at which the chain continues. */
 export interface ChainStart {
-  /** The last record there is. */
+  /** The last existing record. */
   readonly tail: Place;
-  /** The file that goes on, or the number of one to be made. */
+  /** Number of the file to continue or to create. */
   readonly file: number;
-  /** How much of that file is good; what follows is cut. 0: its first record is written. */
+  /**
+   * Length of the valid part of that file; the rest is cut off. 0: the file's first record must be
+   * written.
+   */
   readonly goodBytes: number;
-  /** Why the file does not continue what is there. */
+  /** Reason why the file does not continue the existing chain. */
   readonly gap?: string | undefined;
 }
 
-/** The chain of records over its files. One call at a time. */
+/** The chain of records across its files. It allows one call at a time. */
 export class Chain {
   readonly #options: ChainOptions;
   #tail: Place;
@@ -46,12 +49,15 @@ export class Chain {
     return this.#tail;
   }
 
-  /** Number of the file that is written. */
+  /** Number of the current file. */
   get file(): number {
     return this.#number;
   }
 
-  /** Appends records (as `entryBody` makes them), all or none, and answers their places once they are on the disk. */
+  /**
+   * Appends records (made by `entryBody`), all or none, and returns their places once they are on
+   * disk.
+   */
   async write(bodies: readonly string[]): Promise<FilePlace[]> {
     const file = await this.#openFile();
     const isNew = file.size === 0;
@@ -69,15 +75,18 @@ export class Chain {
     await file.append(Buffer.from(`${lines.join('\n')}\n`));
     this.#tail = place;
     if (isNew) this.#gap = undefined;
-    // What was asked for is written: if the file cannot be closed now, the next write tries again.
+    // The records are written: if the file cannot be closed now, the next write tries again.
     if (file.size >= this.#options.rotateBytes) await this.#rotate(file).catch(() => undefined);
     return isNew ? places.slice(1) : places;
   }
 
-  /** Leaves a file that somebody took away or changed, so that no record goes where nobody finds it. False where that was so. */
+  /**
+   * Abandons the current file if it was removed or changed, so that no record is lost in it.
+   * Returns whether the file was intact.
+   */
   async leaveIfTouched(): Promise<boolean> {
     if (this.#file === undefined || (await this.#file.isIntact())) return true;
-    this.#gap = `${fileName(this.#number)} was changed by somebody else while it was written`;
+    this.#gap = `${fileName(this.#number)} was changed by another process while it was written`;
     await this.#leave(this.#file);
     return false;
   }

@@ -7,11 +7,11 @@ import type { Checkpoint, CheckpointEntry } from './record.ts';
 export interface CheckpointSigner {
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Uint8Array;
-  /** Answers r‖s, 64 bytes. */
+  /** Returns r‖s, 64 bytes. */
   sign(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-/** The bytes that a checkpoint's signature is over: five lines of text, so that any tool can build them. */
+/** The signed bytes of a checkpoint: five lines of text, so that any tool can build them. */
 export function checkpointText({ log, records, hash: head, time }: Checkpoint): string {
   return `signetd audit checkpoint v1\nlog: ${log}\nrecords: ${records}\nhash: ${head}\ntime: ${time}\n`;
 }
@@ -19,7 +19,7 @@ export function checkpointText({ log, records, hash: head, time }: Checkpoint): 
 /** `kept`: as in the entry. */
 export async function signCheckpoint(checkpoint: Checkpoint, kept: number, signer: CheckpointSigner): Promise<CheckpointEntry> {
   const value = await signer.sign(Buffer.from(checkpointText(checkpoint)));
-  if (value.length !== 64) throw new RangeError('a P-256 signature value has 64 bytes');
+  if (value.length !== 64) throw new RangeError('a P-256 signature value must have 64 bytes');
   const signature = der.sequence(der.integer(value.subarray(0, 32)), der.integer(value.subarray(32)));
   return { kind: 'checkpoint', checkpoint, kept, signature: Buffer.from(signature).toString('base64') };
 }

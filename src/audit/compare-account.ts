@@ -2,43 +2,49 @@ import type { AccountHead } from '../token/account-files.ts';
 import { keyOwner, keyPurpose, parseKeyId } from '../token/key-id.ts';
 import { accountChains, BadAccount, type AccountEntry } from './account-chain.ts';
 import type { BadPlace } from './verify.ts';
-import type { Line } from './verify-line.ts';
+import type { Line } from './line.ts';
 
 export interface CompareOptions {
-  /** Uses that an operator has looked into: the line of the chain that has them, as `<chain>:<line>`. */
+  /** Uses that an operator has explained: their lines, as `<chain>:<line>`. */
   readonly explained: ReadonlySet<string>;
-  /** Uses of this moment and later may be on their way to their record: milliseconds since epoch. */
+  /** Uses since this time (milliseconds since the epoch) may not have their record yet. */
   readonly recentFrom: number;
-  /** Older files of the log are archived: uses from before its first record are not judged. */
+  /**
+   * False if older files of the log are archived: uses from before its first record are then not
+   * checked.
+   */
   readonly isFromBeginning: boolean;
 }
 
-/** A use that the account of the token host has, and the audit log has no record of. */
+/** A use in the token host's account that has no record in the audit log. */
 export interface UnrecordedUse {
   readonly use: string;
   readonly time: string;
   readonly file: string;
   readonly line: number;
-  /** Names it to an operator's `--explained`. */
+  /** Its name for the option `--explained`. */
   readonly place: string;
-  /** When the service started next. A crash may have cut the record. */
+  /** Time of the service's next start: a crash may have prevented the record. */
   readonly startedAgain?: string | undefined;
 }
 
 export interface AccountVerdict {
-  /** The first place of each chain that is not as it was written. */
+  /** First damaged place of each chain. */
   readonly bad: readonly BadPlace[];
   readonly lines: number;
-  /** Uses that have records. */
+  /** Number of uses that have records. */
   readonly recorded: number;
   readonly unrecorded: readonly UnrecordedUse[];
   readonly unrecordedCount: number;
   readonly explainedCount: number;
-  /** Too recent to be judged. */
+  /** Number of uses that are too recent to be checked. */
   readonly onTheirWay: number;
-  /** Signatures of service keys that have no record each (OCSP answers, time-stamps, checkpoints), by key. */
+  /**
+   * Number of signatures by service keys that do not have a record each (OCSP responses,
+   * time-stamps, checkpoints), by key.
+   */
   readonly services: Readonly<Record<string, number>>;
-  /** Wrong secrets that were compared, by key. */
+  /** Number of wrong secrets that were compared. */
   readonly wrongSecrets: number;
 }
 
@@ -52,22 +58,28 @@ interface ChainState {
   readonly entries: AsyncGenerator<AccountEntry, undefined>;
   ahead: AccountEntry | undefined;
   n: number;
-  /** Hashes of lines since the last that a checkpoint named. */
+  /** Hashes of the lines since the last one named by a checkpoint. */
   readonly hashes: Map<number, string>;
 }
 
 const namedMax = 1000;
-/** Clocks are set, and threads write one after the other: a record may be a little older than the use. */
+/**
+ * Clocks are adjusted and threads write one after the other, so a record may be slightly older than
+ * the use.
+ */
 const slackMs = 600_000;
-/** A request that takes longer has had its use long before the service ended. */
+/** Longest time between a use and its record: an older use is not explained by a crash. */
 const cutMs = 300_000;
 
-/** Compares the token host's account of uses with the records of the audit log, as they are read, each once. */
+/**
+ * Compares the token host's account of uses with the records of the audit log in one pass over
+ * both.
+ */
 export class AccountComparison {
   readonly #options: CompareOptions;
   readonly #chains = new Map<number, ChainState>();
   readonly #pending = new Map<string, Pending[]>();
-  /** Uses of the last records, with their times. */
+  /** Uses of the most recent records, with their times. */
   readonly #recent = new Map<string, number>();
   readonly #bad: BadPlace[] = [];
   readonly #services: Record<string, number> = {};
@@ -79,7 +91,7 @@ export class AccountComparison {
   #explainedCount = 0;
   #wrongSecrets = 0;
 
-  /** @throws the error of the file system where the directory cannot be read */
+  /** @throws the error of the file system if the directory cannot be read */
   constructor(directory: string, options: CompareOptions) {
     this.#options = options;
     this.#beginMs = options.isFromBeginning ? 0 : undefined;
@@ -88,7 +100,7 @@ export class AccountComparison {
     }
   }
 
-  /** The next record of the log. */
+  /** Takes the next record of the log. */
   async take(record: Line): Promise<void> {
     const time = Date.parse(record.time);
     this.#beginMs ??= time;
@@ -99,7 +111,7 @@ export class AccountComparison {
     this.#lastRecordMs = time;
   }
 
-  /** After the last record. */
+  /** Returns the verdict, after the last record. */
   async end(): Promise<AccountVerdict> {
     await this.#readUntil(Infinity);
     let onTheirWay = 0;
@@ -135,7 +147,10 @@ export class AccountComparison {
     for (let isThere = true; isThere && state.n < n;) isThere = await this.#readOne(state, () => true);
   }
 
-  /** Takes in the next line of a chain where it is wanted. False where it is not, or there is none. */
+  /**
+   * Takes the next line of a chain if it is wanted. Returns false if it is not, or if there is
+   * none.
+   */
   async #readOne(state: ChainState, isWanted: (entry: AccountEntry) => boolean): Promise<boolean> {
     state.ahead ??= await this.#next(state);
     const entry = state.ahead;
@@ -180,7 +195,7 @@ export class AccountComparison {
   #record(use: string, timeMs: number): void {
     this.#recorded += this.#pending.get(use)?.length ?? 0;
     this.#pending.delete(use);
-    // Written anew, so that the oldest are the first.
+    // Deleted and set again, so that the oldest come first.
     this.#recent.delete(use);
     this.#recent.set(use, timeMs);
     for (const [oldest, then] of this.#recent) {
@@ -206,7 +221,7 @@ export class AccountComparison {
         this.#bad.push({
           file: `${name}-`,
           line: 1,
-          why: `the chain ends with line ${last}; record ${record} of the audit log knows of line ${n}`,
+          why: `the chain ends at line ${last}, but record ${record} of the audit log names line ${n}`,
         });
       return;
     }
@@ -225,7 +240,10 @@ export class AccountComparison {
   }
 }
 
-/** Whether each signature of a key has a record: callers' keys, those of authorities, whether the configuration names them still or not, and what is no key. */
+/**
+ * Whether each signature of a key must have a record: keys of callers and of authorities,
+ * configured or not, and anything that is not a key identifier.
+ */
 function hasRecords(key: string): boolean {
   try {
     const id = parseKeyId(key);

@@ -6,14 +6,14 @@ import { Effect } from './effect.ts';
 import { auditFiles } from './file-names.ts';
 import { readLines } from './read-lines.ts';
 
-/** What the log says was committed, and the state store has not. */
+/** A change that was committed according to the log, but is missing in the state store. */
 export interface Lacking {
-  /** Number of the record that tells of it. */
+  /** Number of the record that reports it. */
   readonly record: number;
   readonly time: string;
   /** The operation of a request, or an operator's command. */
   readonly by: string;
-  /** Of the client that asked; of a command, the client that it was about. */
+  /** The client that made the request; for a command, the client that it concerned. */
   readonly client: string | undefined;
   readonly tenant: string | undefined;
   readonly spki: string | undefined;
@@ -24,21 +24,21 @@ export interface Lacking {
   readonly effect: Effect;
 }
 
-/** How a state store stands to its audit log. */
+/** Result of comparing a state store with its audit log. */
 export interface StateComparison {
   readonly log: string;
-  /** Something that the log tells of is not in the state store. */
+  /** Whether the state store lacks something that the log reports. */
   readonly isOlder: boolean;
-  /** Number of the record that the state store names as its place; 0: none. */
+  /** Number of the record that the state store holds as its place in the log; 0: none. */
   readonly known: number;
-  /** Number of the last record that it is known to have named. */
+  /** Number of the last record that the store is known to have held as its place. */
   readonly kept: number;
-  /** Number of the last record; 0: there is none. */
+  /** Number of the last record; 0 if there is none. */
   readonly last: number;
   readonly lacking: readonly Lacking[];
-  /** Records after `known` whose files are not there: nobody can tell what they changed. */
+  /** Records after `known` whose files are missing, so that their changes are unknown. */
   readonly absent: { readonly from: number; readonly to: number } | undefined;
-  /** Requests after `known` that a version recorded which did not say what they changed. */
+  /** Number of requests after `known` recorded by a version that did not record their changes. */
   readonly untold: number;
 }
 
@@ -69,10 +69,12 @@ interface Changes {
 }
 
 /**
- * Compares a state store with the audit log that it belongs to, from the place on that the store names: of what is behind that place it has all, and of
- * what comes after, its outbox holds what it has. So no more is read than was written since, and a crash is never taken for an older store. May be called
- * while both are written.
- * @throws {StoreUnavailable} @throws {Error} where the log cannot be read
+ * Compares a state store with its audit log, starting at the place in the log that the store holds:
+ * the store has all changes up to that place, and its outbox lists the later changes that it has.
+ * So only records written since are read, and a crash is never mistaken for an older store. It may
+ * be called while both are being written.
+ * @throws {StoreUnavailable}
+ * @throws {Error} if the log cannot be read
  */
 export async function compareState(
   store: Pick<StateStore, 'run' | 'commit'>,
@@ -81,7 +83,8 @@ export async function compareState(
   const begin = await store.run('auditHead', name);
   const log = new LogSince(name, begin?.records ?? 0);
   await log.read(directory, begin?.file ?? 0);
-  // After the log: what it tells of was committed before. Both in one commit, since a record leaves the outbox as the place goes past it.
+  // Read after the log, since its records were committed before. Both in one commit, since a record
+  // leaves the outbox when the place advances past it.
   const outbox = step('listAuditRecords', { limit: Number.MAX_SAFE_INTEGER, idPrefix: `${name}:` });
   const [head, rows] = await store.commit([step('auditHead', name), outbox]);
   const known = head?.records ?? 0;
@@ -89,7 +92,8 @@ export async function compareState(
   const lacking = log.changes
     .filter(({ record, request, lacking: told }) => record > known && (committed.get(request) ?? 0) < told.length)
     .flatMap((one) => one.lacking);
-  // Two checkpoints of a version that did not say whether the store had named the first: a store that names none is not theirs.
+  // Two checkpoints by a version that did not record whether the store held the first: a store that
+  // holds no place is not theirs.
   const isNew = head === undefined && log.untoldCheckpoints > 1;
   return {
     ...{ log: name, known, kept: log.kept, last: log.last, lacking, absent: log.absent, untold: log.untold },
@@ -97,12 +101,11 @@ export async function compareState(
   };
 }
 
-/** In a sentence, for those who ask why the service is not ready. */
+/** Explains in a sentence why the service is not ready. */
 export function ageInWords({ known, last, lacking, absent }: StateComparison): string {
-  const place = known === 0 ? 'it names no place in it' : `it is at record ${known}`;
-  const lost =
-    absent === undefined ? '' : `, and cannot be compared with records ${absent.from} to ${absent.to}, whose files are not there`;
-  const lacks = lacking.length === 0 ? 'no change is lacking' : `it lacks ${lacking.length} of the changes that the log tells of`;
+  const place = known === 0 ? 'it holds no place in the log' : `it is at record ${known}`;
+  const lost = absent === undefined ? '' : `, and cannot be compared with records ${absent.from} to ${absent.to}, whose files are missing`;
+  const lacks = lacking.length === 0 ? 'no change is missing' : `it lacks ${lacking.length} of the changes in the log`;
   return `the state store is older than the audit log: ${place}, and the log has ${last} records; ${lacks}${lost}`;
 }
 
@@ -125,9 +128,9 @@ class LogSince {
   untold = 0;
   untoldCheckpoints = 0;
   absent: { from: number; to: number } | undefined;
-  /** The log that the records are of: one that was given another name goes on in its files. */
+  /** Name of the log to which the records belong: a renamed log continues in the same files. */
   #log: string | undefined;
-  /** Requests since the last checkpoint, which says what version wrote them. */
+  /** Requests since the last checkpoint; the next one shows which version wrote them. */
   #requests = 0;
 
   constructor(name: string, known: number) {
@@ -149,7 +152,7 @@ class LogSince {
 
   #take(bytes: Buffer): void {
     const n = numberOf(bytes);
-    // A line that is none breaks the chain, which those who follow it see.
+    // A malformed line breaks the chain, which verification reports.
     if (n === undefined) return;
     if (n <= this.#known) {
       this.last = Math.max(this.last, n);
@@ -183,7 +186,7 @@ function lackingOf({ n, time, operation, command, client, tenant, spki, roles, k
   return (effect) => ({ record: n, time, by, client, tenant, spki, roles, key, usedToken: identityToken?.used, effect });
 }
 
-/** Every line begins with its number: those before the place need not be read as JSON. */
+/** Every line begins with its number, so lines before the place need not be parsed as JSON. */
 function numberOf(line: Buffer): number | undefined {
   const digits = /^\{"n":(\d{1,15}),/.exec(line.toString('latin1', 0, 24))?.[1];
   return digits === undefined ? undefined : Number(digits);

@@ -2,16 +2,19 @@ import { z } from 'zod';
 
 const Milliseconds = z.int().nonnegative();
 
-/** A change that a state store must be told of again where it is older than the log: as much of it as can be made again, and nothing secret. */
+/**
+ * A change to be applied again to a state store that is older than the log: as much as can be
+ * reconstructed, and nothing secret.
+ */
 export const StateChange = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('revocation'),
     authority: z.string(),
     /** Hexadecimal. */
     serialNumber: z.string(),
-    /** CRLReason (RFC 5280 5.3.1); null: it was released from hold. */
+    /** CRLReason (RFC 5280 5.3.1); null: released from hold. */
     reason: z.int().nonnegative().nullable(),
-    /** As CRLs tell it. */
+    /** Revocation date as in CRLs. */
     date: Milliseconds,
     notAfter: Milliseconds,
   }),
@@ -21,7 +24,7 @@ export const StateChange = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('creation'),
     authority: z.string(),
-    /** Of the certificate, hexadecimal. */
+    /** Serial number of the certificate, hexadecimal. */
     serialNumber: z.string(),
     /** CKA_ID of the private key, hexadecimal. */
     tokenKey: z.string(),
@@ -29,9 +32,9 @@ export const StateChange = z.discriminatedUnion('kind', [
 ]);
 export type StateChange = z.output<typeof StateChange>;
 
-/** What one commit to the state store did. */
+/** Effect of one commit to the state store. */
 export const Effect = z.object({
-  /** In words, such as `the key and its certificate exist`. */
+  /** Text such as `the key and its certificate exist`. */
   effect: z.string(),
   change: StateChange.optional(),
 });

@@ -18,7 +18,7 @@ export function auditFile(directory: string, number: number): AuditFile {
   return { name, path: join(directory, name), number };
 }
 
-/** The files of a log, oldest first. */
+/** Returns the files of a log, oldest first. */
 export async function auditFiles(directory: string): Promise<AuditFile[]> {
   const names = await readdir(directory);
   return names

@@ -5,7 +5,7 @@ import { readLines } from './read-lines.ts';
 import type { FilePlace, Place } from './record.ts';
 
 export interface FoundTail extends ChainStart {
-  /** Bytes of a half-written line that will be cut. */
+  /** Length of a half-written line that will be cut off. */
   readonly cutBytes: number;
 }
 
@@ -17,14 +17,15 @@ interface Scan {
   readonly isClosed: boolean;
   /** The first line that breaks the chain. */
   readonly damagedLine: number | undefined;
-  /** Hash of the record that the state store knows of, if it is in this file. */
+  /** Hash of the record that the state store holds, if it is in this file. */
   readonly hashOfKnown: string | undefined;
 }
 
 /**
- * Where the log goes on after a start; `known` is the place in it that the state store names. A half-written line at the end is what a crash
- * leaves, and is cut. What a crash cannot leave (records that the state store knows of are missing, or the newest file breaks the chain) is left as it
- * is, and a new file says so: its gap stays for all to see.
+ * Finds where the log continues after a start; `known` is the place in it that the state store
+ * holds. A half-written line at the end is the result of a crash and is cut off. Damage that a
+ * crash cannot cause (records known to the state store are missing, or the newest file breaks the
+ * chain) is left as it is, and a new file begins with a permanent note of the gap.
  */
 export async function findTail(directory: string, known: FilePlace | undefined): Promise<FoundTail> {
   const files = await auditFiles(directory);
@@ -47,18 +48,17 @@ export async function findTail(directory: string, known: FilePlace | undefined):
   }
   if (newest === undefined) return { tail: beginning, file: files[0]?.number ?? 1, goodBytes: 0, cutBytes: emptyCutBytes };
   const { file, scan } = newest;
-  // A crash between two files leaves the old one closed and the new one empty, or not there.
+  // A crash between two files leaves the old one closed and the new one empty or missing.
   if (scan.isClosed || highest > file.number) return { tail: scan.tail, file: file.number + 1, goodBytes: 0, cutBytes: emptyCutBytes };
   return { tail: scan.tail, file: file.number, goodBytes: scan.goodBytes, cutBytes: scan.cutBytes };
 }
 
 function gapOf(scan: Scan | undefined, known: FilePlace | undefined): string | undefined {
-  if (scan === undefined) return known === undefined ? undefined : `the log is gone; the state store knows it up to record ${known.n}`;
+  if (scan === undefined) return known === undefined ? undefined : `the log is missing; the state store knows it up to record ${known.n}`;
   if (scan.damagedLine !== undefined) return `line ${scan.damagedLine} of the newest file breaks the chain`;
   if (known === undefined) return undefined;
   if (known.n > scan.tail.n) return `the log ended at record ${scan.tail.n}; the state store knows it up to record ${known.n}`;
-  if (scan.hashOfKnown !== undefined && scan.hashOfKnown !== known.hash)
-    return `record ${known.n} is not the one that the state store knows`;
+  if (scan.hashOfKnown !== undefined && scan.hashOfKnown !== known.hash) return `record ${known.n} is not the one known to the state store`;
   return undefined;
 }
 

@@ -1,5 +1,6 @@
 import { Refusal } from '../result-codes.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import type { Chain } from './chain.ts';
 import { entryBody } from './line.ts';
 import type { Entry, FilePlace } from './record.ts';
@@ -8,7 +9,7 @@ const retryMs = 500;
 
 interface Waiting {
   readonly body: string;
-  /** Of the monotonic clock, milliseconds. */
+  /** Time of the request (monotonic clock). */
   readonly sinceMs: number;
   resolve(place: FilePlace): void;
   reject(error: Error): void;
@@ -18,20 +19,21 @@ interface Outage {
   /** ISO 8601. */
   readonly since: string;
   readonly reason: string;
-  /** Requests, and operators' commands, so far. */
+  /** Number of requests and operators' commands refused so far. */
   refused: number;
 }
 
 /**
- * Writes records in groups: while one group is on its way to the disk the next one gathers, and each group is synced once. After a failure nothing
- * is taken until the disk takes a record again, which is tried twice a second.
+ * Writes records in groups: while one group is written the next one accumulates, and each group is
+ * synced once. After a failure it accepts nothing until a record can be written again, which it
+ * tries twice a second.
  */
 export class GroupWriter {
   readonly #chain: Chain;
   readonly #log: Logger;
   readonly #recovered: () => void;
   #waiting: Waiting[] = [];
-  /** The group on its way, and all after it. */
+  /** Writing of the current group and all later ones. */
   #work: Promise<void> | undefined;
   #outage: Outage | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -48,20 +50,20 @@ export class GroupWriter {
     return this.#outage === undefined;
   }
 
-  /** How long the oldest record has been waiting for the disk. */
+  /** Time for which the oldest pending record has been waiting for the disk. */
   get lagSeconds(): number {
     const oldest = this.#inWork[0] ?? this.#waiting[0];
     return oldest === undefined ? 0 : (performance.now() - oldest.sinceMs) / 1000;
   }
 
-  /** @throws {Refusal} STORE_FULL where the disk took no record the last time. */
+  /** @throws {Refusal} STORE_FULL if the last write failed */
   checkWritable(): void {
     if (this.#outage === undefined) return;
     this.#outage.refused += 1;
     throw unwritable(this.#outage.reason);
   }
 
-  /** Answers once the record is on the disk. @throws {Refusal} STORE_FULL */
+  /** Returns once the record is on disk. @throws {Refusal} STORE_FULL */
   async append(entry: Entry): Promise<FilePlace> {
     if (this.#outage !== undefined) throw unwritable(this.#outage.reason);
     if (this.#isClosed) throw unwritable('it is closed');
@@ -71,7 +73,7 @@ export class GroupWriter {
     });
   }
 
-  /** Work on the chain itself, between two groups. */
+  /** Runs work on the chain itself, between two groups. */
   async between<T>(use: (chain: Chain) => Promise<T>): Promise<T> {
     while (this.#work !== undefined) await this.#work;
     const turn = Promise.withResolvers<void>();
@@ -85,7 +87,7 @@ export class GroupWriter {
     }
   }
 
-  /** Waits for the last group, then lets go of the file. */
+  /** Waits for the last group, then closes the file. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
@@ -94,7 +96,7 @@ export class GroupWriter {
 
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Requests that end in the same turn of the loop share a sync.
+      // Requests that end in the same turn of the event loop share a sync.
       await new Promise(setImmediate);
       const group = this.#waiting;
       this.#waiting = [];
@@ -112,10 +114,10 @@ export class GroupWriter {
   }
 
   #fail(group: readonly Waiting[], error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const requests = group.filter(({ body }) => body.startsWith('"kind":"request"')).length;
     this.#outage = { since: new Date().toISOString(), reason, refused: requests };
-    this.#log.error('the audit log cannot be written; what must be audited is refused', { reason });
+    this.#log.error('the audit log cannot be written; refusing everything that must be audited', { reason });
     for (const one of group) one.reject(unwritable(reason));
     this.#tryAgainLater();
   }
@@ -131,7 +133,8 @@ export class GroupWriter {
     if (outage === undefined) return;
     try {
       await this.between(async (chain) => {
-        // What is refused while this record is written is not in its count, which is the least that was refused.
+        // Requests refused while this record is written are not in its count, which is therefore a
+        // lower bound.
         await chain.write([entryBody({ kind: 'outage', since: outage.since, reason: outage.reason, refused: outage.refused })]);
         this.#outage = undefined;
       });
@@ -139,7 +142,7 @@ export class GroupWriter {
       this.#tryAgainLater();
       return;
     }
-    this.#log.warn('the audit log is written again', { since: outage.since, refused: outage.refused });
+    this.#log.warn('the audit log can be written again', { since: outage.since, refused: outage.refused });
     this.#recovered();
   }
 }

@@ -1,9 +1,10 @@
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import type { GroupWriter } from './group-writer.ts';
 import { onlyUses, requestsInChain, type Outbox } from './outbox.ts';
 import type { AdministrationEntry, FilePlace, RequestEntry } from './record.ts';
 
-/** A record of work: of a request, or of an operator's command. */
+/** Record of a request or of an operator's command. */
 export type WorkEntry = RequestEntry | AdministrationEntry;
 
 /**
@@ -15,8 +16,8 @@ export class LateRecords {
   readonly #writer: Pick<GroupWriter, 'writable' | 'append'>;
   readonly #log: Logger;
   /**
-   * By request. Whether an entry was committed may be unknown, and its row may appear later: an entry
-   * without a row is kept until the process ends.
+   * By request. Whether an entry was committed may be unknown, and its row may appear later: an
+   * entry without a row is kept until the process ends.
    */
   readonly #committed = new Map<string, WorkEntry>();
   #inMemory: WorkEntry[] = [];
@@ -33,13 +34,16 @@ export class LateRecords {
     return this.#committed.has(request);
   }
 
-  /** Keeps a record that the disk did not take. `mayBeCommitted`: the outbox may hold it too. */
+  /** Keeps a record that could not be written. `mayBeCommitted`: the outbox may hold it too. */
   keep(entry: WorkEntry, mayBeCommitted: boolean): void {
     if (mayBeCommitted) this.#committed.set(entry.request, entry);
     else this.#keepUses(entry);
   }
 
-  /** Finds, at the start, the commits whose record a crash or a full disk prevented: no request is running yet. */
+  /**
+   * Finds, at the start and before any request runs, the commits whose record a crash or a full
+   * disk prevented.
+   */
   async find(directory: string, place: FilePlace): Promise<void> {
     const settled = (await this.#outbox?.settled()) ?? [];
     if (settled.length === 0) return;
@@ -63,7 +67,7 @@ export class LateRecords {
     await this.#writing;
     await this.write();
     for (const { request, uses } of this.#inMemory)
-      this.#log.error('an audit record is lost: the service stops before it could be written', { request, uses });
+      this.#log.error('an audit record is lost: the service is shutting down before it could be written', { request, uses });
   }
 
   async #writeAll(): Promise<void> {
@@ -74,7 +78,7 @@ export class LateRecords {
       await this.#writeFromMemory();
     } catch (error) {
       const requests = this.#inMemory.length + this.#committed.size;
-      this.#log.error('audit records cannot be written yet', { requests, reason: error instanceof Error ? error.message : String(error) });
+      this.#log.error('audit records cannot be written yet', { requests, reason: reasonOf(error) });
     }
   }
 

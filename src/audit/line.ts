@@ -1,20 +1,80 @@
 import { hash } from 'node:crypto';
 import type { Entry, Place } from './record.ts';
+import { isUtf8 } from 'node:buffer';
+import { z } from 'zod';
 
-/** Before the first record. */
+/** The place before the first record. */
 export const beginning: Place = { n: 0, hash: '0'.repeat(64) };
 
-/** SHA-256 of the exact bytes of a line, without its line feed; hexadecimal. */
+/** Returns the SHA-256 of the exact bytes of a line, without its line feed, in hexadecimal. */
 export function lineHash(line: string | Uint8Array): string {
   return hash('sha256', line, 'hex');
 }
 
-/** The line of the record after `previous`, without its line feed. `body` is what `entryBody` made. */
+/**
+ * Returns the line of the record after `previous`, without its line feed. `body`: from `entryBody`.
+ */
 export function chainedLine(previous: Place, time: string, body: string): string {
   return `{"n":${previous.n + 1},"time":"${time}","previous":"${previous.hash}",${body}`;
 }
 
-/** What an entry adds to its line. */
+/** Returns an entry's part of its line. */
 export function entryBody(entry: Entry): string {
   return JSON.stringify(entry).slice(1);
+}
+
+const Hash = z.string().regex(/^[0-9a-f]{64}$/);
+const Time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const Count = z.int().nonnegative();
+
+const place = { n: z.int().positive(), time: Time, previous: Hash };
+
+const Line = z.discriminatedUnion('kind', [
+  z.looseObject({ ...place, kind: z.literal('request'), uses: z.array(z.string()).optional() }),
+  z.looseObject({ ...place, kind: z.literal('administration'), uses: z.array(z.string()).optional() }),
+  z.looseObject({ ...place, kind: z.literal('refused-clients') }),
+  z.looseObject({ ...place, kind: z.literal('start') }),
+  z.looseObject({ ...place, kind: z.literal('outage') }),
+  z.strictObject({ ...place, kind: z.literal('close'), next: z.string() }),
+  z.strictObject({
+    ...place,
+    kind: z.literal('open'),
+    log: z.string(),
+    file: Count,
+    publicKey: z.base64(),
+    gap: z.string().optional(),
+  }),
+  z.strictObject({
+    ...place,
+    kind: z.literal('checkpoint'),
+    checkpoint: z.strictObject({ log: z.string(), records: Count, hash: Hash, time: Time }),
+    /** Absent in logs of earlier versions. */
+    kept: Count.optional(),
+    signature: z.base64(),
+    account: z.array(z.strictObject({ chain: Count, n: Count, hash: Hash })).optional(),
+  }),
+]);
+export type Line = z.output<typeof Line>;
+
+/** Parses a line of the log. Returns a string that says what is wrong if it is malformed. */
+export function parseLine(bytes: Buffer): Line | string {
+  if (!isUtf8(bytes)) return 'it is not UTF-8';
+  const text = bytes.toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'it is not JSON';
+  }
+  const parsed = Line.safeParse(value);
+  if (!parsed.success)
+    return `it is not a record: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? ''}`;
+  // Only one way to write a line is accepted: the last line has no successor with its hash, so any
+  // freedom of JSON would allow changes.
+  return JSON.stringify(value) === text ? parsed.data : 'it does not have the form that this service writes';
+}
+
+/** Whether base64 has its canonical form, the only one that the service writes. */
+export function isCanonicalBase64(text: string): boolean {
+  return Buffer.from(text, 'base64').toString('base64') === text;
 }

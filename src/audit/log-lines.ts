@@ -1,23 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditFile } from './file-names.ts';
-import { lineHash } from './line.ts';
+import { lineHash, parseLine, type Line } from './line.ts';
 import { readLines, type ReadLine } from './read-lines.ts';
-import { parseLine, type Line } from './verify-line.ts';
 
 const settleMs = 100;
 const settleTries = 20;
 
-/** A line of a log, read. */
+/** A line read from a log. */
 export interface LogLine {
   readonly file: AuditFile;
   /** From 1. */
   readonly line: number;
   readonly hash: string;
-  /** What it says, or what is wrong with it. */
+  /** The record, or what is wrong with the line. */
   readonly record: Line | string;
 }
 
-/** The lines of all the files, one after the other; ends with the first that is wrong in itself. */
+/** Yields the lines of all files in order, up to and including the first malformed one. */
 export async function* logLines(files: readonly AuditFile[]): AsyncGenerator<LogLine> {
   for (const file of files) {
     let line = 0;
@@ -30,7 +29,10 @@ export async function* logLines(files: readonly AuditFile[]): AsyncGenerator<Log
   }
 }
 
-/** A running service may be in the middle of a line: it is given time to finish it. */
+/**
+ * Yields the lines of a file. A running service may still be writing a line: it is given time to
+ * finish.
+ */
 async function* settledLines(path: string, isNewest: boolean): AsyncGenerator<ReadLine> {
   let given = 0;
   for (let attempt = 0; ; attempt += 1) {

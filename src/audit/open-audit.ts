@@ -3,23 +3,27 @@ import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AccountHead } from '../token/account-files.ts';
 import type { Token } from '../token/token.ts';
-import { noAudit, type Audit } from './audit.ts';
-import { tokenCheckpointSigner } from './audit-key.ts';
-import { AuditLog, type AuditMemory, type AuditStatus } from './audit-log.ts';
+import { noAudit, type Audit, type AuditStatus } from './audit.ts';
+import { AuditLog, type AuditMemory } from './audit-log.ts';
 import { Outbox } from './outbox.ts';
+import { keyForPurpose } from '../token/key-for-purpose.ts';
+import { keyTrial, type KeyId } from '../token/key-id.ts';
+import type { CheckpointSigner } from './checkpoint.ts';
 
-/** The token as the log needs it: what signs checkpoints, and where the account of uses ends. */
+/**
+ * The token as the log uses it: to sign checkpoints and to read the ends of the account of uses.
+ */
 export interface AuditToken extends Token {
   accountHeads(): Promise<readonly AccountHead[]>;
 }
 
 export interface RunningAudit extends Audit {
   readonly status: AuditStatus;
-  /** After the last request, before the token stops. */
+  /** Call it after the last request and before the token stops. */
   stop(): Promise<void>;
 }
 
-/** Opens the audit log that the configuration describes, with its key on the token and its memory in the state store. */
+/** Opens the configured audit log, with its key on the token and its memory in the state store. */
 export async function openAudit(
   { enabled, ...config }: Config['audit'],
   { store, token, log }: { readonly store: StateStore; readonly token: AuditToken; readonly log: Logger },
@@ -39,7 +43,7 @@ export async function openAudit(
   });
 }
 
-/** The last checkpoint, in the state store. */
+/** Stores the last checkpoint's place in the state store. */
 function storedMemory(store: StateStore, log: string): AuditMemory {
   return {
     async head() {
@@ -48,4 +52,32 @@ function storedMemory(store: StateStore, log: string): AuditMemory {
     },
     keepHead: async ({ n, hash, file }) => store.run('keepAuditHead', { log, records: n, hash, file }),
   };
+}
+
+/**
+ * Returns the signer of checkpoints: a P-256 service key on the token, made at the first start. The
+ * state store keeps its public key, and those of earlier keys.
+ */
+export async function tokenCheckpointSigner(store: StateStore, token: Token, log: Logger): Promise<CheckpointSigner> {
+  let made: Uint8Array | undefined;
+  const id = await keyForPurpose(store, token, {
+    keyPurpose: 'audit',
+    find: async () => store.run('findAuditKey'),
+    try: async (known) => signed(token, known, keyTrial),
+    async make(next) {
+      made = await token.createKey(next, 'P-256');
+    },
+    take: async (next, replaces) =>
+      store.run('takeAuditKey', { key_id: next, public_key: made ?? new Uint8Array(), created_at: store.now(), replaces }),
+    lost(known) {
+      log.error('the key for audit checkpoints is not on the token, or has no purpose; making a new one', { keyId: known });
+    },
+  });
+  const row = (await store.run('auditKeys')).find(({ key_id: keyId }) => keyId === id);
+  if (row === undefined) throw new Error(`the state store has no public key of ${id}, which signs audit checkpoints`);
+  return { publicKey: row.public_key, sign: async (bytes) => signed(token, id, bytes) };
+}
+
+async function signed(token: Token, id: KeyId, bytes: Uint8Array): Promise<Uint8Array> {
+  return token.signAsService(id, { scheme: 'ECDSA', hash: 'sha256' }, bytes);
 }

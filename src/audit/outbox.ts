@@ -9,10 +9,10 @@ import type { AdministrationEntry, FilePlace, RequestEntry } from './record.ts';
 /** Value of `replayed` in a record of uses of the token without a commit. */
 export const onlyUses = 'no commit; the token was used';
 
-/** Far more than can be on their way at once. */
+/** Far more than can be pending at once. */
 const maxRows = 100_000;
 const deletedAtOnce = 500;
-/** Clocks may have been set between a commit and a record. */
+/** Clocks may be adjusted between a commit and its record. */
 const clockSlackMs = 3_600_000;
 
 /** A request, or an operator's command, whose settlement is in the state store. */
@@ -23,12 +23,12 @@ export interface Settled {
   readonly since: number;
 }
 
-/** The audit records that the state store holds until they are in the chain. */
+/** Audit records that the state store holds until they are in the chain. */
 export class Outbox {
   readonly #store: StateStore;
   readonly #log: string;
   #done: string[] = [];
-  /** No record that is done is after it. */
+  /** Place of the last record that is done. */
   #upTo: FilePlace | undefined;
   #sweeping: Promise<void> | undefined;
 
@@ -37,12 +37,13 @@ export class Outbox {
     this.#log = log;
   }
 
-  /** The settlements of requests whose own record may be missing. */
+  /** Returns the settlements of requests whose own record may be missing. */
   async settled(): Promise<Settled[]> {
     const rows = await this.#store.run('listAuditRecords', { limit: maxRows, idPrefix: `${this.#log}:` });
     const requests = Map.groupBy(rows, ({ id }) => id.split(':')[1] ?? '');
     return [...requests.values()].map((group) => {
-      // Written by `AuditedRequest.settlement`, or by `administrationStep`, which gives the kind too.
+      // Written by `AuditedRequest.settlement`, or by `administrationStep`, which gives the kind
+      // too.
       const records = group.map(({ record }) => JSON.parse(record) as OutboxRecord);
       const { effect: _effect, change: _change, ...last } = records.at(-1) ?? {};
       const effects = records.map(({ effect, change }) => ({ effect, change }));
@@ -55,14 +56,17 @@ export class Outbox {
     });
   }
 
-  /** Their records are in the chain, none after `place`: they go with the next `sweep`. */
+  /** Marks records as written to the chain, at `place` or before: the next `sweep` deletes them. */
   done(ids: readonly string[], place: FilePlace): void {
     if (ids.length === 0) return;
     this.#done.push(...ids);
     if (place.n > (this.#upTo?.n ?? 0)) this.#upTo = place;
   }
 
-  /** One at a time: two would take the same records, and forget others. */
+  /**
+   * Deletes the records that are done. One sweep at a time: two would delete the same records and
+   * forget others.
+   */
   async sweep(): Promise<void> {
     this.#sweeping ??= this.#deleteDone().finally(() => {
       this.#sweeping = undefined;
@@ -71,8 +75,10 @@ export class Outbox {
   }
 
   /**
-   * The store names its place in the log in the commit that forgets what it has told the log: of any record behind that place it has the changes, of any
-   * after it the outbox has what was committed. So a store that is older than the log is known by a record that it has nothing of.
+   * The commit that deletes outbox records also updates the store's place in the log: the store has
+   * the changes of all records up to that place, and for later ones the outbox lists what was
+   * committed. So a store that is older than the log is recognised by a record of which it has
+   * nothing.
    */
   async #deleteDone(): Promise<void> {
     while (this.#done.length > 0 && this.#upTo !== undefined) {
@@ -84,7 +90,10 @@ export class Outbox {
   }
 }
 
-/** Which of the requests have a record in the chain. Reads the newest files, back to when the first of them can have been written. */
+/**
+ * Returns the requests that have a record in the chain. Reads the newest files, back to the time of
+ * the oldest request.
+ */
 export async function requestsInChain(directory: string, settled: readonly Settled[]): Promise<Set<string>> {
   const wanted = new Set(settled.map(({ entry }) => entry.request));
   const since = Math.min(...settled.map((one) => one.since)) - clockSlackMs;

@@ -1,19 +1,19 @@
 import { open } from 'node:fs/promises';
 
 const chunkBytes = 1 << 20;
-/** No record is near it: a hundred digests have 10 kB. */
+/** Far longer than any record: a hundred digests take 10 kB. */
 const maxLineBytes = 1 << 20;
 
 export interface ReadLine {
   /** Without its line feed. */
   readonly bytes: Buffer;
-  /** False for what stands after the last line feed, and for a line that is too long to be read on. */
+  /** False for bytes after the last line feed, and for a line that is too long to be read. */
   readonly isWhole: boolean;
-  /** Where the line ends in the file, its line feed included. */
+  /** Offset of the line's end in the file, including its line feed. */
   readonly end: number;
 }
 
-/** The lines of a file of any size, one after the other; `from` is where a line begins. */
+/** Yields the lines of a file of any size; `from` is the offset of a line's start. */
 export async function* readLines(path: string, from = 0): AsyncGenerator<ReadLine> {
   const handle = await open(path, 'r');
   try {

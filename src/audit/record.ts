@@ -1,13 +1,16 @@
 import type { AccountHead } from '../token/account-files.ts';
 import type { Effect } from './effect.ts';
 
-/** What a record of the audit log says, apart from its place in the chain. Never content, never a secret. */
+/**
+ * Content of an audit record, apart from its place in the chain. Never document content, never a
+ * secret.
+ */
 export type Entry = RequestEntry | AdministrationEntry | RefusedEntry | CheckpointEntry | OpenEntry | CloseEntry | StartEntry | OutageEntry;
 
 /** A request that reached a client and a role, with its outcome. */
 export interface RequestEntry {
   readonly kind: 'request';
-  /** The service's own identifier of the request; the log has the same. */
+  /** The service's own identifier of the request, as in the service log. */
   readonly request: string;
   readonly client: string;
   readonly tenant: string;
@@ -20,52 +23,72 @@ export interface RequestEntry {
   readonly requestID?: string | undefined;
   /** `keyReference.reference`. */
   readonly key?: string | undefined;
-  /** Of what was signed or issued, each as `<hash>:<hexadecimal>`. */
+  /** Digests of what was signed or issued, each as `<hash>:<hexadecimal>`. */
   readonly digests?: readonly string[] | undefined;
-  /** What the token did for it, as `token/uses.ts` writes it: what the token host's own account is compared with. */
+  /**
+   * Uses of the token for it, in the form of `token/uses.ts`; they are compared with the token
+   * host's own account.
+   */
   readonly uses?: readonly string[] | undefined;
-  /** The token of an identity provider that the subject of a certificate came from. */
+  /** The identity provider's token from which a certificate's subject was taken. */
   readonly identityToken?: IdentityTokenDetails | undefined;
-  /** Why it was refused, where rows of the state store are not as the service wrote them. */
+  /** Reason for the refusal if rows of the state store were tampered with. */
   readonly tampered?: string | undefined;
-  /** True where the outcome is that of an earlier request, which the caller repeated with the same Idempotency-Key; absent otherwise. */
+  /**
+   * True if the outcome is that of an earlier request, repeated with the same Idempotency-Key;
+   * otherwise absent.
+   */
   readonly repeated?: boolean | undefined;
-  /** The result; absent where the answer was an HTTP problem. */
+  /** The result; absent if the answer was an HTTP problem. */
   readonly major?: number | undefined;
   readonly minor?: number | undefined;
   /** Status of the HTTP problem that was answered. */
   readonly status?: number | undefined;
-  /** What the state store has committed for it: one that lacks it is older than the log. */
+  /** Changes committed for it to the state store: a store that lacks them is older than the log. */
   readonly effects?: readonly Effect[] | undefined;
   /**
-   * What the state store had committed for a request whose own record a crash or a full disk prevented.
-   * Such a record has no outcome: the caller was not told one.
+   * Changes committed to the state store for a request whose own record a crash or a full disk
+   * prevented. Such a record has no outcome, since the caller received none.
    */
   readonly replayed?: string | undefined;
 }
 
-/** Never the token itself. Issuer and identifier are there once it is verified. */
+/**
+ * Details of an identity provider's token, never the token itself. Issuer and identifier are
+ * present once it is verified.
+ */
 export interface IdentityTokenDetails {
-  /** Of its text, as `sha256:<hexadecimal>`. */
+  /** Digest of its text, as `sha256:<hexadecimal>`. */
   readonly digest: string;
   /** `iss`. */
   readonly issuer?: string;
   /** `jti`, cut to 128 characters. */
   readonly id?: string;
-  /** Where it makes one certificate alone: what the state store knows it by from then on, and until when, milliseconds since epoch. */
+  /**
+   * If it is valid for one certificate only: its identifier in the state store, and until when that
+   * is kept (milliseconds since the epoch).
+   */
   readonly used?: { readonly id: string; readonly until: number };
 }
 
-/** What an operator did, by signetctl or by a signal, or the service for its authorities by itself. */
+/**
+ * Record of an operator's action, by signetctl or a signal, or of the service's own work for its
+ * authorities.
+ */
 export interface AdministrationEntry {
   readonly kind: 'administration';
-  /** The service's own identifier of it. */
+  /** The service's own identifier of the action. */
   readonly request: string;
-  /** Number of the local user who asked over the admin socket; absent for a signal, and where nobody asked. */
+  /**
+   * Uid of the local user of the admin socket; absent for a signal and for the service's own work.
+   */
   readonly uid?: number | undefined;
-  /** As signetctl has it, such as `client revoke`; of a signal, its name; `issue OCSP responder`; `sign for an authority`. */
+  /**
+   * The command of signetctl, such as `client revoke`, or the name of a signal; `issue OCSP
+   * responder`; `sign for an authority`.
+   */
   readonly command: string;
-  /** The client that it is about, as it is registered from then on, or was until then. */
+  /** The client concerned, as it is registered afterwards, or was before. */
   readonly client?: string | undefined;
   readonly tenant?: string | undefined;
   readonly roles?: readonly string[] | undefined;
@@ -73,46 +96,55 @@ export interface AdministrationEntry {
   readonly spki?: string | undefined;
   /** `keyReference.reference`. */
   readonly key?: string | undefined;
-  /** The certificate authority that the service did it for, by its name in the configuration. */
+  /** The certificate authority concerned, by its name in the configuration. */
   readonly authority?: string | undefined;
-  /** Of what was issued, each as `<hash>:<hexadecimal>`. */
+  /** Digests of what was issued, each as `<hash>:<hexadecimal>`. */
   readonly digests?: readonly string[] | undefined;
-  /** What the token did for it, as of requests. */
+  /** Uses of the token for it, as for requests. */
   readonly uses?: readonly string[] | undefined;
-  /** Members of the configuration that have other values now. */
+  /** Configuration members whose values changed. */
   readonly changed?: readonly string[] | undefined;
-  /** Of `state confirm`: the records that the state store had not known, and how many of their changes were made again, or are lost. */
+  /**
+   * For `state confirm`: the records unknown to the state store, and how many of their changes were
+   * applied again or are lost.
+   */
   readonly confirmed?: { readonly from: number; readonly to: number; readonly applied: number; readonly lost: number } | undefined;
-  /** As of a request. */
+  /** As for a request. */
   readonly effects?: readonly Effect[] | undefined;
-  /** Why it was not done, or how it failed. */
+  /** Reason for a refusal or a failure. */
   readonly fault?: string | undefined;
-  /** What the state store had committed for it, where a crash or a full disk prevented its own record. */
+  /** Changes committed to the state store if a crash or a full disk prevented its own record. */
   readonly replayed?: string | undefined;
 }
 
-/** Clients that were refused before any operation, added up. */
+/** Number of clients that were refused before any operation. */
 export interface RefusedEntry {
   readonly kind: 'refused-clients';
   readonly reason: string;
   readonly count: number;
   readonly since: string;
-  /** The address of the first of them. */
+  /** Address of the first of them. */
   readonly address: string | undefined;
 }
 
 export interface CheckpointEntry {
   readonly kind: 'checkpoint';
   readonly checkpoint: Checkpoint;
-  /** Number of the last record that the state store is known to name as its own place in the log; 0: none. */
+  /**
+   * Number of the last record that the state store is known to hold as its place in the log; 0:
+   * none.
+   */
   readonly kept: number;
   /** ECDSA-Sig-Value (RFC 3279 §2.2.3), base64. */
   readonly signature: string;
-  /** Where the chains of the token host's account of uses ended, or were later. The next checkpoint covers it. */
+  /**
+   * Ends of the chains of the token host's account of uses, at this point or later. The next
+   * checkpoint covers them.
+   */
   readonly account?: readonly AccountHead[] | undefined;
 }
 
-/** What a checkpoint's signature is over: the log up to and with one record. */
+/** Content of a checkpoint's signature: the log up to and including one record. */
 export interface Checkpoint {
   /** Name of the log. */
   readonly log: string;
@@ -131,14 +163,14 @@ export interface OpenEntry {
   readonly file: number;
   /** SubjectPublicKeyInfo of the key that signs the checkpoints of this file, DER, base64. */
   readonly publicKey: string;
-  /** Why this file does not continue the one before it. */
+  /** Reason why this file does not continue the one before it. */
   readonly gap?: string | undefined;
 }
 
-/** The last record of each file but the newest. */
+/** The last record of each file except the newest. */
 export interface CloseEntry {
   readonly kind: 'close';
-  /** Name of the file that goes on. */
+  /** Name of the next file. */
   readonly next: string;
 }
 
@@ -148,12 +180,12 @@ export interface StartEntry {
   readonly cutBytes?: number | undefined;
 }
 
-/** Written when the disk takes records again. */
+/** Written when records can be written again after a failure. */
 export interface OutageEntry {
   readonly kind: 'outage';
   readonly since: string;
   readonly reason: string;
-  /** Requests that were answered 2/243 in the meantime. */
+  /** Number of requests answered with 2/243 in the meantime. */
   readonly refused: number;
 }
 

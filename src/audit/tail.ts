@@ -6,12 +6,12 @@ const pollMs = 200;
 
 export interface Tail {
   readonly lines: readonly string[];
-  /** Where the lines after them begin. */
+  /** Place at which the following lines begin. */
   readonly file: AuditFile;
   readonly offset: number;
 }
 
-/** The last lines of the log; undefined where there is none. */
+/** Returns the last lines of the log; undefined if there is none. */
 export async function tailOf(directory: string, count: number): Promise<Tail | undefined> {
   const files = await auditFiles(directory);
   const file = files.at(-1);
@@ -32,7 +32,7 @@ export async function tailOf(directory: string, count: number): Promise<Tail | u
   return { lines: lines.slice(Math.max(0, lines.length - count)), file, offset };
 }
 
-/** The lines that come after, from file to file, for as long as they are asked for. */
+/** Yields the following lines as they are written, from file to file, without end. */
 export async function* linesAfter(directory: string, tail: Tail): AsyncGenerator<string> {
   let { file, offset } = tail;
   for (;;) {

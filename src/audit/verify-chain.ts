@@ -1,21 +1,23 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { checkpointVerifies } from './checkpoint.ts';
 import { fileName } from './file-names.ts';
-import { beginning } from './line.ts';
+import { beginning, isCanonicalBase64, type Line } from './line.ts';
 import type { LogLine } from './log-lines.ts';
 import type { Checkpoint, Place } from './record.ts';
-import { isCanonicalBase64, type Line } from './verify-line.ts';
 
 export interface Expected {
-  /** Keys whose checkpoints count: SubjectPublicKeyInfo, DER. */
+  /** Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. */
   readonly publicKeys: readonly Uint8Array[];
-  /** Places that the log must have: the last checkpoint as the state store keeps it, and any that were kept elsewhere. */
+  /**
+   * Places that the log must contain: the last checkpoint in the state store, and any that were
+   * kept elsewhere.
+   */
   readonly heads: readonly Place[];
-  /** False where older files are archived: what was before the first line is not asked for. */
+  /** False if older files are archived: nothing before the first line is checked. */
   readonly fromBeginning: boolean;
 }
 
-/** Follows a chain, line by line. */
+/** Verifies a chain line by line. */
 export class ChainCheck {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   readonly #heads: ReadonlyMap<number, string>;
@@ -23,7 +25,7 @@ export class ChainCheck {
   #last: Place | undefined;
   #log: string | undefined;
   #key: KeyObject | undefined;
-  /** Hashes of the records from the last covered one on. */
+  /** Hashes of the records since the last covered one, inclusive. */
   readonly #uncovered = new Map<number, string>();
   checkpoints = 0;
   covered: Checkpoint | undefined;
@@ -39,27 +41,27 @@ export class ChainCheck {
     return this.#last;
   }
 
-  /** The last record that the log is known to have had. */
+  /** Number of the last record that the log is known to have had. */
   get lastKnown(): number {
     return Math.max(0, ...this.#heads.keys());
   }
 
   /**
-   * Takes a line in, in sight of the two after it, and answers what is wrong with it. What stands in a line only its successor confirms, so where the
-   * two disagree, the one after decides which of them was changed.
+   * Checks a line, given the two after it, and returns what is wrong with it. Only its successor
+   * confirms a line's content, so if the two disagree, the second successor decides which of them
+   * was changed.
    */
   take(here: LogLine, next: LogLine | undefined, afterNext: LogLine | undefined): string | undefined {
     const { record, hash } = here;
     if (typeof record === 'string') return record;
     const expected = this.#last === undefined ? record.n : this.#last.n + 1;
     if (record.n !== expected) return `it is record ${record.n}; record ${expected} belongs here`;
-    if (this.#last !== undefined && record.previous !== this.#last.hash)
-      return 'it names another record before it than the one that is there';
-    if ((here.line === 1) !== (record.kind === 'open')) return 'every file begins with its first record, and has no other such';
+    if (this.#last !== undefined && record.previous !== this.#last.hash) return 'its hash of the previous record is wrong';
+    if ((here.line === 1) !== (record.kind === 'open')) return 'a file must begin with an opening record and have no other';
     const head = this.#heads.get(record.n);
     if (head !== undefined && head !== hash) return 'it is not the record that was here';
     if (head === undefined && this.#isContradicted(here, next, afterNext))
-      return 'it was changed: the record after it has another hash of it';
+      return 'it was changed: the next record has a different hash of it';
     const isFirst = this.#last === undefined;
     this.#last = { n: record.n, hash };
     this.#uncovered.set(record.n, hash);
@@ -74,14 +76,14 @@ export class ChainCheck {
     return next.record.kind === 'checkpoint' && next.record.checkpoint.hash === next.record.previous && this.#isSigned(next.record);
   }
 
-  /** Who begins with a file does not ask what is before it: its gap is known. */
+  /** Checks an opening record. A gap before the first file that is read does not matter. */
   #open(record: Extract<Line, { kind: 'open' }>, { file }: LogLine, isFirst: boolean): string | undefined {
     if (record.gap !== undefined && !isFirst) return `the service found a gap here: ${record.gap}`;
     if (record.file !== file.number) return `it is the first record of ${fileName(record.file)}`;
-    if (this.#log !== undefined && record.log !== this.#log) return `it is of another log, ${record.log}`;
+    if (this.#log !== undefined && record.log !== this.#log) return `it belongs to another log, ${record.log}`;
     this.#log = record.log;
     this.#key = this.#keys.get(record.publicKey);
-    return this.#key === undefined ? 'it names a key for checkpoints that is not trusted' : undefined;
+    return this.#key === undefined ? 'its checkpoint key is not trusted' : undefined;
   }
 
   #checkpoint(record: Extract<Line, { kind: 'checkpoint' }>): string | undefined {
@@ -89,9 +91,9 @@ export class ChainCheck {
     if (checkpoint.log !== this.#log) return `it is a checkpoint of another log, ${checkpoint.log}`;
     if (!this.#isSigned(record)) return 'its signature is wrong';
     const covered = this.#uncovered.get(checkpoint.records);
-    // Where older files are archived, the first checkpoint may cover a record of theirs.
+    // If older files are archived, the first checkpoint may cover one of their records.
     const isOlder = !this.#fromBeginning && this.covered === undefined && checkpoint.records < (this.#uncovered.keys().next().value ?? 0);
-    if (covered !== checkpoint.hash && !isOlder) return `it covers another record ${checkpoint.records} than the one that is there`;
+    if (covered !== checkpoint.hash && !isOlder) return `the record ${checkpoint.records} that it covers is not the one in the log`;
     this.checkpoints += 1;
     this.covered = checkpoint;
     for (const n of this.#uncovered.keys()) {

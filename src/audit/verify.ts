@@ -2,16 +2,19 @@ import { auditFiles, fileName, type AuditFile } from './file-names.ts';
 import { logLines, type LogLine } from './log-lines.ts';
 import type { Checkpoint, Place } from './record.ts';
 import { ChainCheck } from './verify-chain.ts';
-import type { Line } from './verify-line.ts';
+import type { Line } from './line.ts';
 
 export interface VerifyOptions {
-  /** Keys whose checkpoints count: SubjectPublicKeyInfo, DER. */
+  /** Trusted keys of checkpoints: SubjectPublicKeyInfo, DER. */
   readonly publicKeys: readonly Uint8Array[];
-  /** Places that the log must have: the last checkpoint as the state store keeps it, and any that were kept elsewhere. */
+  /**
+   * Places that the log must contain: the last checkpoint in the state store, and any that were
+   * kept elsewhere.
+   */
   readonly heads?: readonly Place[];
-  /** Name of the file to begin with, where older ones are archived. */
+  /** Name of the file to begin with, if older ones are archived. */
   readonly from?: string | undefined;
-  /** Given each record in its order. */
+  /** Receives each record in order. */
   readonly observe?: ((record: Line) => Promise<void>) | undefined;
 }
 
@@ -23,19 +26,22 @@ export interface BadPlace {
 }
 
 export interface VerifyResult {
-  /** The first place that is not as it was written; undefined where all is well. */
+  /** The first damaged place; undefined if the log is intact. */
   readonly bad: BadPlace | undefined;
   readonly files: number;
   /** Lines read, up to the bad place. */
   readonly records: number;
   readonly checkpoints: number;
-  /** What the last checkpoint's signature covers. */
+  /** Content of the last checkpoint's signature. */
   readonly covered: Checkpoint | undefined;
   /** The last record. */
   readonly last: Place | undefined;
 }
 
-/** Reads a whole log, of any size, and names the first place that is not as it was written. docs/audit.md says what that proves. */
+/**
+ * Reads a whole log, of any size, and returns the first damaged place. docs/audit.md says what that
+ * proves.
+ */
 export async function verifyAuditLog(directory: string, { publicKeys, heads = [], from, observe }: VerifyOptions): Promise<VerifyResult> {
   const found = await auditFiles(directory);
   const first = from === undefined ? 0 : found.findIndex(({ name }) => name === from);
@@ -61,12 +67,15 @@ export async function verifyAuditLog(directory: string, { publicKeys, heads = []
   return { bad, files: files.length, records, checkpoints: chain.checkpoints, covered: chain.covered, last: chain.last };
 }
 
-/** From one file to the next: the last record of the one, the first line of the next. */
+/**
+ * Checks the transition from one file to the next: the last record of one, the first line of the
+ * next.
+ */
 function badChangeOfFile(here: LogLine, next: LogLine | undefined): BadPlace | undefined {
   const isClosed = typeof here.record !== 'string' && here.record.kind === 'close';
   if (next === undefined) return undefined;
-  if (next.file === here.file) return isClosed ? { ...placeOf(next), why: 'it stands after the last record of the file' } : undefined;
-  if (!isClosed) return { ...afterIt(here), why: 'the file ends without its last record' };
+  if (next.file === here.file) return isClosed ? { ...placeOf(next), why: 'it follows the closing record of the file' } : undefined;
+  if (!isClosed) return { ...afterIt(here), why: 'the file ends without its closing record' };
   return next.file.number === here.file.number + 1 ? undefined : emptyFile(here.file.number + 1);
 }
 
@@ -77,22 +86,24 @@ interface End {
   readonly missing: string | undefined;
 }
 
-/** All lines are well: whether they are all that there should be. */
+/** Checks that no lines are missing at the end, once all lines are valid. */
 function badEnd({ chain, files, last, missing }: End): BadPlace | undefined {
   const isClosed = last !== undefined && typeof last.record !== 'string' && last.record.kind === 'close';
   const newest = files.at(-1);
   const lastNumber = last?.file.number ?? (files[0]?.number ?? 1) - 1;
   if (newest !== undefined && newest.number > lastNumber && !(isClosed && newest.number === lastNumber + 1)) {
-    return isClosed || last === undefined ? emptyFile(lastNumber + 1) : { ...afterIt(last), why: 'the file ends without its last record' };
+    return isClosed || last === undefined
+      ? emptyFile(lastNumber + 1)
+      : { ...afterIt(last), why: 'the file ends without its closing record' };
   }
   const at = last === undefined ? { file: fileName(1), line: 1 } : isClosed ? { file: fileName(lastNumber + 1), line: 1 } : afterIt(last);
   if (missing !== undefined)
     return isClosed || last === undefined
       ? { file: missing, line: 1, why: 'the file is missing' }
-      : { ...at, why: 'the file ends without its last record' };
+      : { ...at, why: 'the file ends without its closing record' };
   const { lastKnown } = chain;
-  if (lastKnown > (chain.last?.n ?? 0)) return { ...at, why: `the log ends here, and is known to have gone to record ${lastKnown}` };
-  return chain.checkpoints === 0 ? { ...at, why: 'the log has no checkpoint: nothing in it is proved' } : undefined;
+  if (lastKnown > (chain.last?.n ?? 0)) return { ...at, why: `the log ends here, but is known to have reached record ${lastKnown}` };
+  return chain.checkpoints === 0 ? { ...at, why: 'the log has no checkpoint: it proves nothing' } : undefined;
 }
 
 function placeOf({ file, line }: LogLine): { file: string; line: number } {
@@ -107,7 +118,7 @@ function emptyFile(number: number): BadPlace {
   return { file: fileName(number), line: 1, why: 'the file is empty' };
 }
 
-/** Each line with the two that follow it. */
+/** Yields each line with the two that follow it. */
 async function* inSightOfTwo(lines: AsyncIterable<LogLine>): AsyncGenerator<[LogLine, LogLine | undefined, LogLine | undefined]> {
   const window: LogLine[] = [];
   for await (const line of lines) {

@@ -1,22 +1,22 @@
-/** How signetctl ends (docs/signetctl.md has the same table). */
+/** Exit codes of signetctl (the same table is in docs/signetctl.md). */
 export const exitCodes = {
-  good: 0,
+  ok: 0,
   /** The command ran and found something wrong. */
   faultFound: 1,
   usage: 2,
-  /** No PKCS#11 module, no token, or a token host that does not answer. */
+  /** There is no PKCS#11 module or no token, or the token host does not answer. */
   tokenUnreachable: 3,
   pinRefused: 4,
-  /** What was asked must not be done as things are. */
+  /** The current state forbids the request. */
   refused: 5,
-  /** The command has to ask signetd, and it does not run or does not answer. */
+  /** The command needs signetd, which is not running or does not answer. */
   serviceUnreachable: 6,
-  defect: 70,
-  /** The configuration cannot be used; the same code as the daemon's. */
+  internalError: 70,
+  /** The configuration cannot be used; the daemon uses the same code. */
   configuration: 78,
 } as const;
 
-/** A command that ends early: one sentence for the operator, and how the program ends. */
+/** Ends a command early, with one sentence for the operator and an exit code. */
 export class CommandError extends Error {
   readonly exitCode: number;
 

@@ -2,26 +2,20 @@ import { Command, CommanderError, Option } from 'commander';
 import { z } from 'zod';
 import { roles } from '../clients/caller.ts';
 import { ConfigError } from '../config/config.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
 import { assignablePurposes } from '../token/wire/messages.ts';
 import { auditTail, TailOptions } from './audit/tail.ts';
 import { auditVerify, VerifyOptions } from './audit/verify.ts';
 import { addCaCommands } from './ca/commands.ts';
-import { AddOptions, clientAdd } from './client/add.ts';
-import { clientList } from './client/list.ts';
-import { clientReload } from './client/reload.ts';
-import { clientRevoke } from './client/revoke.ts';
+import { AddOptions, clientAdd, clientList, clientReload, clientRevoke } from './client.ts';
 import { configCheck } from './config/check.ts';
 import { doctor } from './doctor/doctor.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
-import { KeyListOptions, keyList } from './key/list.ts';
-import { keyShow } from './key/show.ts';
-import { keyRemove, keyUnlock } from './key/unlock-remove.ts';
-import { complain, tell, type Outcome } from './outcome.ts';
-import { reload } from './reload.ts';
-import { stateCompare } from './state/compare.ts';
-import { stateConfirm } from './state/confirm.ts';
-import { status } from './status.ts';
+import { KeyListOptions, keyList, keyShow, keyRemove, keyUnlock } from './key.ts';
+import { complain, printOutcome, type Outcome } from './outcome.ts';
+import { reload, status } from './status.ts';
+import { stateCompare, stateConfirm } from './state.ts';
 import { InitOptions, tokenInit } from './token/init.ts';
 import { tokenInventory } from './token/inventory.ts';
 import { MechanismsOptions, tokenMechanisms } from './token/mechanisms.ts';
@@ -37,9 +31,9 @@ interface GlobalOptions {
 
 const NoOptions = z.object({});
 
-/** Runs one command line (without the program's own name) and answers the exit code. */
+/** Runs one command line (without the program's own name) and returns the exit code. */
 export async function signetctl(args: readonly string[]): Promise<number> {
-  let exitCode: number = exitCodes.good;
+  let exitCode: number = exitCodes.ok;
   const program = programOf((code) => {
     exitCode = code;
   });
@@ -53,13 +47,16 @@ export async function signetctl(args: readonly string[]): Promise<number> {
 
 function programOf(end: (exitCode: number) => void): Command {
   const program = new Command('signetctl')
-    .description('Looks after signetd and its token.')
-    .option('--config <file>', 'the configuration of signetd', '/etc/signetd/signetd.yaml')
+    .description('Administers signetd and its token.')
+    .option('--config <file>', 'configuration file of signetd', '/etc/signetd/signetd.yaml')
     .option('--json', 'print JSON', false)
     .exitOverride()
     .configureOutput({ outputError: (text) => complain(text.trim()) });
 
-  /** Adds what a command runs: its own options go to it, parsed; the global ones are seen to here. */
+  /**
+   * Sets the action of a command: it receives its own options, parsed; the global ones are handled
+   * here.
+   */
   const runs = <S extends z.ZodType>(
     command: Command,
     options: S,
@@ -67,7 +64,7 @@ function programOf(end: (exitCode: number) => void): Command {
   ): void => {
     command.action(async (given: unknown) => {
       const { config, json } = command.optsWithGlobals<GlobalOptions>();
-      end(tell(await run(config, options.parse(given)), json));
+      end(printOutcome(await run(config, options.parse(given)), json));
     });
   };
 
@@ -75,82 +72,86 @@ function programOf(end: (exitCode: number) => void): Command {
   const runsOn = (command: Command, run: (configPath: string, argument: string) => Promise<Outcome>): void => {
     command.action(async (argument: unknown) => {
       const { config, json } = command.optsWithGlobals<GlobalOptions>();
-      end(tell(await run(config, z.string().parse(argument)), json));
+      end(printOutcome(await run(config, z.string().parse(argument)), json));
     });
   };
 
-  runs(program.command('status').description('how signetd is'), NoOptions, status);
-  runs(program.command('doctor').description('what is ill, and what to do about it'), NoOptions, doctor);
-  runs(program.command('reload').description('take over the configuration: all of the new one, or all of the old'), NoOptions, reload);
+  runs(program.command('status').description('show the state of signetd'), NoOptions, status);
+  runs(program.command('doctor').description('diagnose problems and suggest fixes'), NoOptions, doctor);
+  runs(program.command('reload').description('reload the configuration, entirely or not at all'), NoOptions, reload);
 
-  const client = program.command('client').description('who may call');
+  const client = program.command('client').description('manage the clients of the API');
   runs(
     client
       .command('add')
       .description('register the public key of a client certificate')
       .requiredOption('--certificate <file>', 'the certificate, PEM or DER')
-      .requiredOption('--name <name>', 'what the audit log calls the client')
-      .requiredOption('--tenant <tenant>', 'the tenant whose keys it uses')
-      .requiredOption('--roles <roles>', `separated by commas: ${roles.join(', ')}`)
-      .option('--replace', 'change what is registered under this public key'),
+      .requiredOption('--name <name>', 'name of the client in the audit log')
+      .requiredOption('--tenant <tenant>', 'tenant whose keys it uses')
+      .requiredOption('--roles <roles>', `comma-separated: ${roles.join(', ')}`)
+      .option('--replace', 'replace the registration of this public key'),
     AddOptions,
     clientAdd,
   );
-  runs(client.command('list').description('the registered clients'), NoOptions, clientList);
+  runs(client.command('list').description('list the registered clients'), NoOptions, clientList);
   runsOn(
     client
       .command('revoke')
-      .description('end a registration; when the command returns, nothing more is signed for the client')
-      .argument('<client>', 'its name, or the SHA-256 of its public key'),
+      .description('revoke a registration; once the command returns, nothing more is signed for the client')
+      .argument('<client>', 'name, or SHA-256 of the public key'),
     clientRevoke,
   );
-  runs(client.command('reload').description('read the registered clients anew'), NoOptions, clientReload);
+  runs(client.command('reload').description('reload the registered clients from the state store'), NoOptions, clientReload);
 
-  const key = program.command('key').description("the callers' keys");
+  const key = program.command('key').description("manage the callers' keys");
   runs(
-    key.command('list').description('all keys, with their states').option('--tenant <tenant>', 'those of one tenant'),
+    key.command('list').description('list all keys with their states').option('--tenant <tenant>', 'only keys of this tenant'),
     KeyListOptions,
     keyList,
   );
-  runsOn(key.command('show').description('what is known of a key').argument('<reference>', 'its keyReference.reference'), keyShow);
+  runsOn(key.command('show').description('show a key').argument('<reference>', 'its keyReference.reference'), keyShow);
   runsOn(
-    key.command('unlock').description('give a locked key all its attempts again').argument('<reference>', 'its keyReference.reference'),
+    key.command('unlock').description('unlock a key and reset its attempts').argument('<reference>', 'its keyReference.reference'),
     keyUnlock,
   );
   runsOn(
     key
       .command('remove')
-      .description('destroy a private key for good, without its secret')
+      .description('permanently destroy a private key, without its secret')
       .argument('<reference>', 'its keyReference.reference'),
     keyRemove,
   );
 
-  const state = program.command('state').description('the state store and the audit log');
-  runs(state.command('compare').description('whether the state store has all that the audit log tells of'), NoOptions, stateCompare);
+  const state = program.command('state').description('compare the state store with the audit log');
+  runs(state.command('compare').description('check whether the state store has every change in the audit log'), NoOptions, stateCompare);
   runs(
     state
       .command('confirm')
-      .description('go on with a state store that is older than the audit log: what was revoked and removed since is so again'),
+      .description('accept a state store that is older than the audit log; later revocations and removals are applied again'),
     NoOptions,
     stateConfirm,
   );
 
-  const token = program.command('token').description('the PKCS#11 token');
-  runs(token.command('slots').description('slots and their tokens'), NoOptions, tokenSlots);
+  const token = program.command('token').description('manage the PKCS#11 token');
+  runs(token.command('slots').description('list slots and their tokens'), NoOptions, tokenSlots);
   runs(
     token
       .command('mechanisms')
-      .description('what the token can do, and what of it signetd needs')
-      .addOption(slotOption('of this slot, instead of the configured token')),
+      .description('list the mechanisms of the token and which of them signetd needs')
+      .addOption(slotOption('use this slot instead of the configured token')),
     MechanismsOptions,
     tokenMechanisms,
   );
-  runs(token.command('inventory').description("signetd's keys on the token; objects of others are counted"), NoOptions, tokenInventory);
+  runs(
+    token.command('inventory').description("list signetd's keys on the token; other objects are only counted"),
+    NoOptions,
+    tokenInventory,
+  );
   runs(
     token
       .command('purpose')
-      .description('say what a key is for that an earlier version made: a CA or the time-stamp authority')
-      .requiredOption('--key-id <id>', 'its CKA_ID, which begins with 53')
+      .description('assign a purpose to a key of an earlier version: a CA or the time-stamp authority')
+      .requiredOption('--key-id <id>', 'CKA_ID of the key, which begins with 53')
       .requiredOption('--purpose <purpose>', assignablePurposes.join(', ')),
     PurposeOptions,
     tokenPurpose,
@@ -158,7 +159,7 @@ function programOf(end: (exitCode: number) => void): Command {
   runs(
     token
       .command('probe')
-      .description('whether module and token have what signetd needs')
+      .description('check that module and token support what signetd needs')
       .option('--full', 'make and try keys of every type; only while signetd is stopped'),
     ProbeOptions,
     tokenProbe,
@@ -167,12 +168,12 @@ function programOf(end: (exitCode: number) => void): Command {
     token
       .command('init')
       .description('initialise a token and set its user PIN; only while signetd is stopped')
-      .requiredOption('--label <label>', 'the label of the token')
-      .requiredOption('--so-pin <reference>', "the security officer's PIN: file:<path> or credential:<name>")
-      .requiredOption('--pin <reference>', "signetd's PIN: file:<path> or credential:<name>")
-      .addOption(slotOption('the token in this slot'))
-      .option('--reinitialise', 'erase a token that is initialised, with all its keys')
-      .option('--confirm <label>', 'with --reinitialise: the label of the token that is erased'),
+      .requiredOption('--label <label>', 'label of the token')
+      .requiredOption('--so-pin <reference>', 'PIN of the security officer: file:<path> or credential:<name>')
+      .requiredOption('--pin <reference>', 'PIN of signetd: file:<path> or credential:<name>')
+      .addOption(slotOption('initialise the token in this slot'))
+      .option('--reinitialise', 'erase an initialised token with all its keys')
+      .option('--confirm <label>', 'with --reinitialise: label of the token to erase'),
     InitOptions,
     tokenInit,
   );
@@ -180,32 +181,32 @@ function programOf(end: (exitCode: number) => void): Command {
   addCaCommands(program, runs);
   addTsaCommands(program, runs);
 
-  const config = program.command('config').description('the configuration');
-  runs(config.command('check').description('every fault of the configuration, a line each'), NoOptions, configCheck);
+  const config = program.command('config').description('check the configuration');
+  runs(config.command('check').description('report every fault of the configuration'), NoOptions, configCheck);
 
-  const audit = program.command('audit').description('the audit log');
+  const audit = program.command('audit').description('verify and read the audit log');
   runs(
     audit
       .command('verify')
-      .description('whether the log is as it was written; names the first place that is not')
-      .option('--directory <directory>', 'the log in this directory, instead of the configured one')
-      .option('--public-key <file...>', 'keys of the checkpoints (PEM), instead of those in the state store, which is then not read')
-      .option('--known <record:hash...>', 'records that the log must have, as a checkpoint that was kept elsewhere says')
-      .option('--from <file>', 'begin with this file, where older ones are archived')
-      .option('--account <directory>', "compare with the token host's account of uses in this directory, instead of the configured one")
-      .option('--no-account', 'do not compare with it')
-      .option('--explained <chain:line...>', 'uses without a record that have been looked into, as an earlier run named them')
-      .option('--recent-seconds <seconds>', 'uses of the last seconds may be on their way to their record: they are counted', '30'),
+      .description('verify the integrity of the log; report the first damaged place')
+      .option('--directory <directory>', 'directory of the log, instead of the configured one')
+      .option('--public-key <file...>', 'keys of checkpoints (PEM), instead of those in the state store, which is then not read')
+      .option('--known <record:hash...>', 'records that the log must contain, from a checkpoint kept elsewhere')
+      .option('--from <file>', 'begin with this file, if older ones are archived')
+      .option('--account <directory>', "directory of the token host's account of uses, instead of the configured one")
+      .option('--no-account', 'do not compare with the account of uses')
+      .option('--explained <chain:line...>', 'uses without a record that have been explained, as named by an earlier run')
+      .option('--recent-seconds <seconds>', 'only count uses of the last seconds, whose records may still be missing', '30'),
     VerifyOptions,
     auditVerify,
   );
   runs(
     audit
       .command('tail')
-      .description('the last records')
-      .option('--directory <directory>', 'the log in this directory, instead of the configured one')
-      .option('--lines <count>', 'how many', '20')
-      .option('--follow', 'go on with those that come, until interrupted'),
+      .description('print the last records')
+      .option('--directory <directory>', 'directory of the log, instead of the configured one')
+      .option('--lines <count>', 'number of records', '20')
+      .option('--follow', 'keep printing new records until interrupted'),
     TailOptions,
     auditTail,
   );
@@ -220,10 +221,10 @@ function slotOption(description: string): Option {
   });
 }
 
-/** Says what went wrong in words, and answers the exit code. */
+/** Prints an error and returns the exit code. */
 function failed(error: unknown): number {
-  // commander has said it already.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.good : exitCodes.usage;
+  // commander has already printed it.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   const [exitCode, message] = explain(error);
   complain(message);
   return exitCode;
@@ -241,5 +242,5 @@ function explain(error: unknown): readonly [number, string] {
     } as const;
     return [codes[error.kind], error.message];
   }
-  return [exitCodes.defect, `this is a defect: ${error instanceof Error ? error.message : String(error)}`];
+  return [exitCodes.internalError, `internal error: ${reasonOf(error)}`];
 }

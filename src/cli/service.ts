@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { AdminFailure, askService, NotRunning } from '../admin/ask.ts';
-import type { AdminRequest } from '../admin/protocol.ts';
-import { CommandRefused } from '../admin/refused.ts';
+import { type AdminRequest, CommandRefused } from '../admin/protocol.ts';
 import { loadAdminConfig, loadConfig, type Config } from '../config/config.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { readStateStore } from '../state/threaded-store.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 
 export interface Answered<T> {
@@ -16,7 +16,10 @@ interface Schema<T> {
   parse(value: unknown): T;
 }
 
-/** Asks the service that runs. @throws {CommandError} where it does not run, or refuses */
+/**
+ * Sends a request to the running service.
+ * @throws {CommandError} if it is not running, or refuses
+ */
 export async function ask<T>(configPath: string, request: AdminRequest, schema: Schema<T>): Promise<Answered<T>> {
   try {
     return await answerOf(configPath, request, schema);
@@ -27,8 +30,9 @@ export async function ask<T>(configPath: string, request: AdminRequest, schema: 
 }
 
 /**
- * The same for a look: while no service runs, the state store is read beside it. @param read what the service would have answered
- * @throws {CommandError} where it cannot be asked, nor its state store read
+ * The same for a read-only request: if no service is running, the state store is read directly.
+ * @param read produces the service's answer from the store
+ * @throws {CommandError} if the service does not answer and its state store cannot be read
  */
 export async function look<T>(
   configPath: string,
@@ -39,7 +43,10 @@ export async function look<T>(
     return await answerOf(configPath, request, schema);
   } catch (error) {
     if (!(error instanceof NotRunning)) throw error;
-    return { result: await withStore(loadConfig(configPath), read), notes: ['signetd does not run: this is what its state store holds'] };
+    return {
+      result: await withStore(loadConfig(configPath), read),
+      notes: ['signetd is not running: this is the content of its state store'],
+    };
   }
 }
 
@@ -57,14 +64,14 @@ async function answerOf<T>(configPath: string, request: AdminRequest, schema: Sc
 
 async function withStore<T>({ state }: Config, read: (store: StateStore) => Promise<T>): Promise<T> {
   if (state.kind === 'sqlite' && !existsSync(state.path)) {
-    throw new CommandError(exitCodes.serviceUnreachable, `signetd does not run, and there is no state store ${state.path}`);
+    throw new CommandError(exitCodes.serviceUnreachable, `signetd is not running, and there is no state store ${state.path}`);
   }
   let store: StateStore;
   try {
     store = await readStateStore(state);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(exitCodes.serviceUnreachable, `signetd does not run, and its state store cannot be read: ${reason}`);
+    const reason = reasonOf(error);
+    throw new CommandError(exitCodes.serviceUnreachable, `signetd is not running, and its state store cannot be read: ${reason}`);
   }
   try {
     return await read(store);

@@ -2,8 +2,9 @@ import { StatusView } from '../admin/views.ts';
 import type { Outcome } from './outcome.ts';
 import { ask } from './service.ts';
 import { fields } from './table.ts';
+import { z } from 'zod';
 
-/** `status`: how the service that runs is. */
+/** `status`: the state of the running service. */
 export async function status(configPath: string): Promise<Outcome> {
   const { result, notes } = await ask(configPath, { command: 'status' }, StatusView);
   const { audit, lastReload, notLoaded } = result;
@@ -12,7 +13,7 @@ export async function status(configPath: string): Promise<Outcome> {
     ['ready', Object.keys(result.faults).length === 0 ? 'yes' : 'no'],
     ['API', result.api],
     ['configuration', `${result.configuration}${notLoaded.length === 0 ? '' : ' (changed since it was loaded)'}`],
-    ['last reload', lastReload === null ? 'none' : `${lastReload.at}, ${lastReload.faults.length === 0 ? 'good' : 'refused'}`],
+    ['last reload', lastReload === null ? 'none' : `${lastReload.at}, ${lastReload.faults.length === 0 ? 'successful' : 'refused'}`],
     ['tenants', result.tenants.join(', ')],
     ['clients', String(result.clients)],
     ['state', result.state],
@@ -20,7 +21,9 @@ export async function status(configPath: string): Promise<Outcome> {
     ['waiting for the token', `${result.tokenWaitingRequests} requests`],
   ]);
   const reloadFaults = (lastReload?.faults ?? []).map((fault) => `the last reload was refused: ${fault}`);
-  const left = result.keysLeft.map(({ tokenId, reason }) => `key ${tokenId} should be gone and is still on the token: ${reason}`);
+  const left = result.keysLeft.map(
+    ({ tokenId, reason }) => `key ${tokenId} should have been destroyed but is still on the token: ${reason}`,
+  );
   const warnings = Object.values(result.warnings);
   const unloaded = notLoaded.length === 0 ? [] : [`not loaded yet: ${notLoaded.join(', ')}; run signetctl reload`];
   return {
@@ -33,6 +36,13 @@ export async function status(configPath: string): Promise<Outcome> {
 
 function auditWords({ enabled, writable, lastCheckpoint, recordsSinceCheckpoint }: StatusView['audit']): string {
   if (!enabled) return 'switched off';
-  if (!writable) return 'it takes no records';
+  if (!writable) return 'not writable';
   return `last checkpoint ${lastCheckpoint ?? 'none yet'}, ${recordsSinceCheckpoint} records since`;
+}
+
+/** `reload`: does the same as SIGHUP and reports the result. */
+export async function reload(configPath: string): Promise<Outcome> {
+  const { result, notes } = await ask(configPath, { command: 'reload' }, z.strictObject({ changed: z.array(z.string()) }));
+  const changed = result.changed.length === 0 ? 'No setting changed; files were read again.' : `Changed: ${result.changed.join(', ')}`;
+  return { json: result, text: `Configuration reloaded. ${changed}\n`, notes };
 }

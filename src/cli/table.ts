@@ -2,7 +2,10 @@ import { printable } from './printable.ts';
 
 const gap = '  ';
 
-/** Columns under their headings, as wide as their widest cell; the last one is not padded. Cells are made printable. */
+/**
+ * Formats columns under their headings, as wide as their widest cell; the last one is not padded.
+ * Cells are made printable.
+ */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings, ...rows.map((row) => row.map(printable))];
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => lengthOf(line[column] ?? ''))));
@@ -12,7 +15,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     .join('');
 }
 
-/** `name: value` lines with the values in one column. */
+/** Formats `name: value` lines with the values in one column. */
 export function fields(entries: readonly (readonly [string, string])[]): string {
   const width = Math.max(...entries.map(([name]) => lengthOf(name))) + 1;
   return entries.map(([name, value]) => `${pad(`${name}:`, width)} ${printable(value)}\n`).join('');
@@ -22,7 +25,7 @@ function pad(cell: string, width: number): string {
   return cell + ' '.repeat(Math.max(0, width - lengthOf(cell)));
 }
 
-/** In code points: near enough to columns for the names that people give. */
+/** Length in code points: close enough to columns for names. */
 function lengthOf(text: string): number {
   return Array.from(text).length;
 }

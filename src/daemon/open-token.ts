@@ -1,11 +1,12 @@
 import type { Audit } from '../audit/audit.ts';
-import { tellingToken } from '../audit/told-uses.ts';
+import { recordingToken } from '../audit/use-recorder.ts';
 import type { Config } from '../config/config.ts';
 import { establishMacKey } from '../keys/mac-key.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { outcomeOf, TokenClient } from '../token/client/token-client.ts';
+import { outcomeOf } from '../token/client/answers.ts';
+import { TokenClient } from '../token/client/token-client.ts';
 import type { Token } from '../token/token.ts';
 import { checkKeyTypes, macKeyOptions } from './key-options.ts';
 import type { Parts } from './parts.ts';
@@ -29,8 +30,8 @@ export class OutsideUses {
 
 export interface OpenedToken {
   readonly token: TokenClient;
-  /** The same token, with its uses told to the request or command that they are made for. */
-  readonly toldToken: Token;
+  /** The same token; each use is recorded with the request or command that it is for. */
+  readonly recordedToken: Token;
   readonly outsideUses: OutsideUses;
 }
 
@@ -50,8 +51,8 @@ export async function openToken(
   await establishMacKey(store, token, macKeyOptions(config, log));
   checkKeyTypes(config, token);
   const outsideUses = new OutsideUses();
-  const toldToken = tellingToken(token, (use) => {
+  const recordedToken = recordingToken(token, (use) => {
     outsideUses.tell(use);
   });
-  return { token, toldToken, outsideUses };
+  return { token, recordedToken, outsideUses };
 }

@@ -32,7 +32,7 @@ interface LastingServices
   readonly store: StateStore;
   readonly token: TokenClient;
   /** The same token, with its uses told to the requests that they are made for. */
-  readonly toldToken: Token;
+  readonly recordedToken: Token;
   readonly clients: ClientRegistry;
   readonly published: PublishedServices;
   readonly messageMetrics: MessengerSurroundings['metrics'];
@@ -65,8 +65,8 @@ export class ServicesInForce implements Participant {
   }
 
   async prepare(next: Config): Promise<Switch> {
-    const { toldToken, keys, published, guard } = this.#lasting;
-    const authorities = await openAuthorities(toldToken, next.certificateAuthorities);
+    const { recordedToken, keys, published, guard } = this.#lasting;
+    const authorities = await openAuthorities(recordedToken, next.certificateAuthorities);
     checkProfiles(next.tenants, authorities);
     const prepared = configuredServices(this.#lasting, next, authorities, this.#current.identityProviders);
     return () => {

@@ -108,13 +108,13 @@ export async function startService(start: Start): Promise<void> {
 async function openServices({ config, configPath, log, parts, store, metrics, reloader, draining }: Base): Promise<OpenedServices> {
   const { registry } = metrics;
   const inForce = (): Config => reloader.config;
-  const { token, toldToken, outsideUses } = await openToken(config, configPath, { parts, store, metrics, log });
-  const authorities = await openAuthorities(toldToken, config.certificateAuthorities);
+  const { token, recordedToken, outsideUses } = await openToken(config, configPath, { parts, store, metrics, log });
+  const authorities = await openAuthorities(recordedToken, config.certificateAuthorities);
   checkProfiles(config.tenants, authorities);
   const clients = new ClientRegistry(store);
   await clients.load();
   const threads = parts.opened('work threads', new WorkThreads(), async (opened) => opened.stop());
-  const keys = await openKeys({ store, token: toldToken, isTokenBusy: () => token.waiting > 0, threads, metrics, log }, inForce);
+  const keys = await openKeys({ store, token: recordedToken, isTokenBusy: () => token.waiting > 0, threads, metrics, log }, inForce);
   const audit = parts.opened('audit log', await openAudit(config.audit, { store, token, log }), async (opened) => opened.stop());
   outsideUses.recordIn(audit);
   startKeyUpkeep(keys, { parts, log });
@@ -139,7 +139,7 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
   const guard = new Guard(config.limits, threads, clientOf);
   const documents = await openDocuments({ parts, store, threads, audit, metrics, log }, config, inForce);
   const lasting = {
-    ...{ store, token, toldToken, clients, keys, sessions, threads, guard, log, audit, keptAnswers, published },
+    ...{ store, token, recordedToken, clients, keys, sessions, threads, guard, log, audit, keptAnswers, published },
     ...documents,
     metrics: requestMetrics(registry),
     messageMetrics: messageMetrics(registry),

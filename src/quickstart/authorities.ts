@@ -21,7 +21,10 @@ function urlsOf(publicUrl: string, authority: string): PublicationUrls {
   };
 }
 
-/** Makes a root and an issuing CA whose keys are on the token, and writes their certificates. They publish below the URL. */
+/**
+ * Creates a root and an issuing CA with keys on the token, and writes their certificates. They
+ * publish below `publicUrl`.
+ */
 export async function makeAuthorities(publicUrl: string): Promise<AuthorityEntries> {
   mkdirSync(layout.pki, { recursive: true, mode: 0o700 });
   return withNewKeys(layout.config, ['root', 'authority'], async (token, [rootId, issuingId]) => {
@@ -50,7 +53,10 @@ export async function makeAuthorities(publicUrl: string): Promise<AuthorityEntri
   });
 }
 
-/** Makes the key of the time-stamp authority on the token, and has the root certify it; the service must not run. */
+/**
+ * Creates the key of the time-stamp authority on the token and has the root certify it. The service
+ * must not be running.
+ */
 export async function makeTimeStampAuthority(
   publicUrl: string,
   root: Pick<AuthorityEntry, 'certificate' | 'keyId'>,

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** Runs a program and answers what it printed. @throws {Error} with what it said to its standard error. */
+/** Runs a program and returns its output. @throws {Error} with its standard error */
 export async function command(
   program: string,
   args: readonly string[],

@@ -20,7 +20,7 @@ export interface Ports {
   readonly public: number;
 }
 
-/** A certificate authority as the configuration names it. */
+/** A certificate authority's section of the configuration. */
 export interface AuthorityEntry {
   readonly certificate: string;
   readonly chain: readonly string[];
@@ -28,23 +28,26 @@ export interface AuthorityEntry {
   readonly urls: PublicationUrls;
 }
 
-/** The root and the issuing CA, by their names. */
+/** The root and the issuing CA, by name. */
 export type AuthorityEntries = Readonly<Record<'issuing' | 'root', AuthorityEntry>>;
 
 const gibibyte = 1024 ** 3;
 
 const keyTypes = { demo: 'RSA-2048', other: 'P-256', p384: 'P-384' } as const;
 
-/** Of subjects whose token names none. */
+/** Country of subjects whose token names none. */
 const country = 'FR';
 
-/** The own authorities: what they are made of is on the token and in files. */
+/** Sections of the quickstart's own authorities. */
 export interface OwnAuthorities {
   readonly certificateAuthorities: AuthorityEntries;
   readonly timeStampAuthority: TimeStampAuthorityEntry;
 }
 
-/** Writes the service's configuration; before the authorities exist, what the token host needs of it is there already. */
+/**
+ * Writes the service's configuration; before the authorities exist, it has what the token host
+ * needs.
+ */
 export function writeConfig(ports: Ports, authorities: OwnAuthorities | undefined, gateways?: GatewayPorts): void {
   const config = {
     listeners: {
@@ -92,12 +95,12 @@ export function writeConfig(ports: Ports, authorities: OwnAuthorities | undefine
     limits: { ...highLimits, requestsMaxPerClient: 1024 },
     log: { level: 'info' },
   };
-  writeFileSync(layout.config, `# Written by the quickstart; read again at each start of the service.\n${stringify(config)}`, {
+  writeFileSync(layout.config, `# Written by the quickstart; read at each start of the service.\n${stringify(config)}`, {
     mode: 0o600,
   });
 }
 
-/** Files of callers: directories that they may name, and the transfer store. */
+/** Sections for callers' files: permitted directories, and the transfer store. */
 function documentSections(): Readonly<Record<'documents' | 'transferStore', object>> {
   return {
     documents: { readDirectories: [layout.read], writeDirectories: [layout.write] },
@@ -105,7 +108,7 @@ function documentSections(): Readonly<Record<'documents' | 'transferStore', obje
   };
 }
 
-/** So high that the quickstart can be loaded. */
+/** High enough for load tests of the quickstart. */
 const highLimits = {
   requestsPerSecond: 1_000_000,
   requestsBurst: 1_000_000,
@@ -141,7 +144,10 @@ function addHighLimits(): void {
   if (changed) writeFileSync(layout.config, String(document));
 }
 
-/** Adds what the configuration of a quickstart lacks that an earlier version made. `publicUrl`: undefined where it had no such listener. */
+/**
+ * Completes the configuration of a quickstart that an earlier version made. `publicUrl`: undefined
+ * if it had no public listener.
+ */
 export function completeConfig(gateways: GatewayPorts, publicUrl: string | undefined): void {
   const known: unknown = parse(readFileSync(layout.config, 'utf8'));
   if (typeof known !== 'object' || known === null) return;
@@ -170,7 +176,7 @@ function addIdentityProvider(): void {
   writeFileSync(layout.config, config.toString(), { mode: 0o600 });
 }
 
-/** The same for the time-stamp authority, which takes more than text to make. */
+/** Adds the time-stamp authority, which needs more than text. */
 export function addTimeStampAuthority(timeStampAuthority: TimeStampAuthorityEntry): void {
   appendFileSync(layout.config, stringify({ timeStampAuthority }));
 }
@@ -206,14 +212,17 @@ export interface Description {
   readonly readDirectory?: string;
   /** For outputDirectory. */
   readonly writeDirectory?: string;
-  /** What the SMTP receiver and the SMS gateway got, one JSON file a message. An environment of an earlier version has none. */
+  /**
+   * Messages received by the SMTP receiver and the SMS gateway, one JSON file each. An environment
+   * of an earlier version has none.
+   */
   readonly outboxDirectory?: string;
   /** Signs tokens that createCertificate accepts. An environment of an earlier version has none. */
   readonly identityProvider?: IdentityProviderDescription;
   readonly configFile: string;
 }
 
-/** What a description says of files. */
+/** Returns the description's members that concern files. */
 export function fileEntries(): Required<Pick<Description, 'ftmRoot' | 'readDirectory' | 'writeDirectory'>> {
   return { ftmRoot: '/ftm', readDirectory: layout.read, writeDirectory: layout.write };
 }

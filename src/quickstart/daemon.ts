@@ -7,7 +7,10 @@ import { layout, projectDirectory } from './layout.ts';
 const startSeconds = 30;
 const stopSeconds = 40;
 
-/** Process id of the service that this quickstart started, if it runs. A number that another process has by now does not count. */
+/**
+ * Process id of the service that this quickstart started, if it is running. An id that another
+ * process has by now does not count.
+ */
 export function runningPid(): number | undefined {
   if (!existsSync(layout.pid)) return undefined;
   const pid = Number(readFileSync(layout.pid, 'utf8'));
@@ -18,7 +21,10 @@ export function runningPid(): number | undefined {
   }
 }
 
-/** Starts the service in the background, its output in a file, and waits until it is ready. @throws {Error} with the end of that file. */
+/**
+ * Starts the service in the background with its output in a file, and waits until it is ready.
+ * @throws {Error} with the end of that file
+ */
 export async function startDaemon(opsUrl: string): Promise<number> {
   const log = openSync(layout.log, 'a', 0o600);
   const logStart = statSync(layout.log).size;
@@ -50,7 +56,7 @@ export async function startDaemon(opsUrl: string): Promise<number> {
   return pid;
 }
 
-/** Asks the service to end and waits until it has. False where none runs. */
+/** Stops the service and waits until it has ended. Returns false if none is running. */
 export async function stopDaemon(): Promise<boolean> {
   const pid = runningPid();
   if (pid === undefined) return false;
@@ -64,7 +70,7 @@ export async function stopDaemon(): Promise<boolean> {
   return true;
 }
 
-/** Whether it is this process that answers ready: another service may have the port. */
+/** Whether this process reports that it is ready: another service may have the port. */
 export async function isReady(opsUrl: string, pid: number): Promise<boolean> {
   try {
     const response = await fetch(`${opsUrl}/health/ready`);

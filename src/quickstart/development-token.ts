@@ -6,7 +6,9 @@ import { layout, projectDirectory } from './layout.ts';
 
 export const tokenLabel = 'signetd';
 
-/** Makes a SoftHSM token of its own for this quickstart. Its PIN is random and only in a file of mode 0600. */
+/**
+ * Creates a SoftHSM token for this quickstart. Its PIN is random and only in a file with mode 0600.
+ */
 export async function makeDevelopmentToken(): Promise<void> {
   mkdirSync(layout.token.directory, { recursive: true, mode: 0o700 });
   writeFileSync(layout.token.pin, `${randomBytes(12).toString('hex')}\n`, { mode: 0o600 });

@@ -5,7 +5,7 @@ import { command } from './command.ts';
 import type { Description } from './configuration.ts';
 import { layout, projectDirectory } from './layout.ts';
 
-/** What was done, for the account at the end. */
+/** Results for the summary at the end. */
 export interface FirstSignature {
   readonly reference: string;
   readonly document: string;
@@ -27,7 +27,10 @@ const Signed = z.object({
   evidenceObject: z.object({ document: z.object({ base64Data: z.object({ base64Value: z.string() }) }) }),
 });
 
-/** Creates a key, signs a document with it in two ways, and lets OpenSSL judge both: everything over mTLS with curl, as a caller would. */
+/**
+ * Creates a key, signs a document with it in two ways, and verifies both with OpenSSL; all requests
+ * go over mTLS with curl, as a caller's would.
+ */
 export async function signFirstDocument(description: Description): Promise<FirstSignature> {
   mkdirSync(layout.first, { recursive: true, mode: 0o700 });
   const document = file('document.md');
@@ -83,7 +86,11 @@ function writeEvidence(path: string, answer: z.output<typeof Signed>): void {
   writeFileSync(path, Buffer.from(answer.evidenceObject.document.base64Data.base64Value, 'base64'));
 }
 
-/** The request lies in a file: it holds the key's password, which has no place on a command line. @throws {Error} with what was answered instead */
+/**
+ * Sends a request from a file, since it has the key's password, which must not be on a command
+ * line.
+ * @throws {Error} with any other answer
+ */
 async function call<T>(schema: z.ZodType<T>, description: Description, path: string, requestFile: string, body: object): Promise<T> {
   writeFileSync(file(requestFile), JSON.stringify(body), { mode: 0o600 });
   const said = await command('curl', ['--write-out', '\n%{http_code}', ...curlArguments(description, path, requestFile)]);

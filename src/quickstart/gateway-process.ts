@@ -11,7 +11,10 @@ const stopSeconds = 5;
 const portAttempts = 10;
 const portsTaken = 'EADDRINUSE';
 
-/** Starts the stand-ins where they do not run. The ports of the first start are kept: the service's configuration names them. */
+/**
+ * Starts the stand-ins unless they are running. The ports of the first start are kept, since the
+ * service's configuration names them.
+ */
 export async function ensureGateways(): Promise<GatewayPorts> {
   makeGatewaySecrets();
   if (!hasGateways()) return startOnFreePorts();
@@ -20,7 +23,7 @@ export async function ensureGateways(): Promise<GatewayPorts> {
   for (const port of [ports.smtp, ports.sms]) {
     if (!(await isFree(port))) {
       throw new Error(
-        `port ${port} of this quickstart is taken by another program; end that program, or remove ${layout.directory} to start afresh`,
+        `port ${port} of this quickstart is used by another program; stop that program, or remove ${layout.directory} to start afresh`,
       );
     }
   }
@@ -44,7 +47,7 @@ async function startOnFreePorts(): Promise<GatewayPorts> {
   }
 }
 
-/** Ends the stand-ins, where they run. */
+/** Stops the stand-ins if they are running. */
 export async function stopGateways(): Promise<void> {
   const pid = runningGateways();
   if (pid === undefined) return;
@@ -57,7 +60,7 @@ export async function stopGateways(): Promise<void> {
   rmSync(layout.gateways.pid, { force: true });
 }
 
-/** Their process id. A number that another process has by now does not count. */
+/** Process id of the stand-ins. An id that another process has by now does not count. */
 function runningGateways(): number | undefined {
   if (!existsSync(layout.gateways.pid)) return undefined;
   const pid = Number(readFileSync(layout.gateways.pid, 'utf8'));
@@ -72,7 +75,7 @@ async function startGateways(): Promise<void> {
   rmSync(layout.gateways.pid, { force: true });
   const log = openSync(layout.gateways.log, 'a', 0o600);
   const logStart = statSync(layout.gateways.log).size;
-  // The argument tells this process from others, and is read by nobody else.
+  // The argument only identifies this process; nothing reads it.
   const child = spawn(process.execPath, [join(projectDirectory, 'dist', 'quickstart', 'gateways.js'), layout.gateways.ports], {
     cwd: layout.directory,
     env: { ...process.env, SIGNETD_QUICKSTART_DIRECTORY: layout.directory },

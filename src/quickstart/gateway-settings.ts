@@ -10,17 +10,17 @@ export type GatewayPorts = z.output<typeof GatewayPorts>;
 
 export const smtpUser = 'signetd';
 
-/** The ports of the stand-ins, as the first start chose them. */
+/** Returns the ports of the stand-ins, chosen at the first start. */
 export function readGatewayPorts(): GatewayPorts {
   return GatewayPorts.parse(JSON.parse(readFileSync(layout.gateways.ports, 'utf8')));
 }
 
-/** Whether the stand-ins were started before. */
+/** Whether the stand-ins have been started before. */
 export function hasGateways(): boolean {
   return existsSync(layout.gateways.ports);
 }
 
-/** What the stand-ins and the service know of each other; random, in files of mode 0600. */
+/** Makes the random secrets shared by the stand-ins and the service, in files with mode 0600. */
 export function makeGatewaySecrets(): void {
   for (const directory of [layout.gateways.directory, layout.outbox]) mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (const file of [layout.gateways.smtpPassword, layout.gateways.smsToken]) {
@@ -35,7 +35,7 @@ export function gatewaySecrets(): { smtpPassword: string; smsToken: string } {
   return { smtpPassword, smsToken };
 }
 
-/** The section `messages` of the service's configuration. */
+/** Returns the section `messages` of the service's configuration. */
 export function messagesSection({ smtp, sms }: GatewayPorts): object {
   return {
     sms: {

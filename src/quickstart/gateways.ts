@@ -1,11 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { gatewaySecrets, readGatewayPorts, smtpUser } from './gateway-settings.ts';
 import { layout } from './layout.ts';
 import { startSmsGateway } from './sms-gateway.ts';
 import { startSmtpReceiver } from './smtp-receiver.ts';
 import { tlsFiles } from './tls-material.ts';
 
-/** The quickstart's stand-ins for gateways, in a process of their own. It says that both serve by writing its process id. */
+/**
+ * The quickstart's stand-ins for gateways, in a separate process. It writes its process id once
+ * both serve.
+ */
 async function run(): Promise<void> {
   process.umask(0o077);
   const { smtp, sms } = readGatewayPorts();
@@ -19,6 +23,6 @@ async function run(): Promise<void> {
 try {
   await run();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${reasonOf(error)}\n`);
   process.exit(1);
 }

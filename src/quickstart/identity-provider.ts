@@ -6,7 +6,7 @@ const issuer = 'https://idp.quickstart.example';
 const audience = 'signetd';
 const algorithm = 'RS256';
 
-/** What whoever signs tokens in its place needs. */
+/** Data needed to sign tokens in its place. */
 export interface IdentityProviderDescription {
   readonly issuer: string;
   readonly audience: string;
@@ -16,10 +16,10 @@ export interface IdentityProviderDescription {
   readonly algorithm: string;
 }
 
-/** The name that tenants have for it. */
+/** Its name in the tenants' configuration. */
 export const identityProviderName = 'quickstart';
 
-/** The stand-in is a key and the key set that a provider would publish; made once. */
+/** Makes the stand-in once: a key, and the key set that a provider would publish. */
 export function makeIdentityProvider(): IdentityProviderDescription {
   const { directory, signingKey, keySet } = layout.identityProvider;
   if (!existsSync(keySet)) {
@@ -32,7 +32,7 @@ export function makeIdentityProvider(): IdentityProviderDescription {
   return { issuer, audience, signingKey, keyId: keyId(), algorithm };
 }
 
-/** Its section of the service's configuration. */
+/** Returns its section of the service's configuration. */
 export function identityProviderSection(): object {
   return {
     [identityProviderName]: {

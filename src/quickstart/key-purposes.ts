@@ -5,7 +5,7 @@ import { lacksPurpose, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { AssignablePurpose } from '../token/wire/messages.ts';
 import { layout } from './layout.ts';
 
-/** Where the configuration names keys of the token, and what each is for. */
+/** Members of the configuration that name keys on the token, with their purposes. */
 const places: readonly { readonly at: readonly string[]; readonly purpose: AssignablePurpose }[] = [
   { at: ['certificateAuthorities', 'root', 'keyId'], purpose: 'root' },
   { at: ['certificateAuthorities', 'issuing', 'keyId'], purpose: 'authority' },
@@ -13,8 +13,8 @@ const places: readonly { readonly at: readonly string[]; readonly purpose: Assig
 ];
 
 /**
- * Gives the keys of a quickstart from before keys had purposes their own, as `signetctl token purpose` does. The service does not run. One that was cut short
- * is finished by the next.
+ * Assigns purposes to the keys of a quickstart from before keys had purposes, as `signetctl token
+ * purpose` does. The service must not be running. An interrupted run is completed by the next.
  */
 export async function giveKeysTheirPurposes(): Promise<void> {
   const config = parseDocument(readFileSync(layout.config, 'utf8'));

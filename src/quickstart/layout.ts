@@ -4,22 +4,25 @@ import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A Unix socket's path has at most 107 bytes; the threads' sockets add a suffix. */
+/** The path of a Unix socket has at most 107 bytes; the sockets of threads add a suffix. */
 const maxSocketPathBytes = 100;
 
-/** The clone that this code runs from. */
+/** The clone from which this code runs. */
 export const projectDirectory = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Elsewhere by SIGNETD_QUICKSTART_DIRECTORY: several environments of one clone, as the tests have. Empty is as if it were not set. */
+/**
+ * SIGNETD_QUICKSTART_DIRECTORY names another directory, for several environments of one clone, as
+ * in the tests. Empty means unset.
+ */
 const named = process.env['SIGNETD_QUICKSTART_DIRECTORY'] ?? '';
 const directory = named === '' ? join(projectDirectory, 'var', 'quickstart') : resolve(named);
 const inside = (...parts: string[]): string => join(directory, ...parts);
 
-/** Where everything of the quickstart lies. */
+/** Paths of all files of the quickstart. */
 export const layout = {
   directory,
   description: inside('quickstart.json'),
-  /** Says that everything here is the quickstart's, and may be removed by it. */
+  /** Marks the directory as the quickstart's, which may therefore remove everything in it. */
   mark: inside('.signetd-quickstart'),
   config: inside('signetd.yaml'),
   log: inside('daemon.log'),
@@ -56,13 +59,13 @@ export const clientFiles = (name: string): { certificate: string; key: string } 
 });
 
 /**
- * Makes the directory anew, without the rest of a set-up that was cut short. @throws {Error} where somebody else's files lie there: a directory that is
- * named by mistake loses nothing
+ * Creates the directory, removing the rest of an interrupted set-up.
+ * @throws {Error} if it has other files, so that a directory named by mistake loses nothing
  */
 export function makeDirectory(): void {
   if (named !== '' && !existsSync(layout.mark) && existsSync(directory) && readdirSync(directory).length > 0) {
     throw new Error(
-      `${directory} has files that are not of a quickstart: SIGNETD_QUICKSTART_DIRECTORY names a directory that is empty, or is to be made`,
+      `${directory} has files that do not belong to a quickstart: SIGNETD_QUICKSTART_DIRECTORY must name an empty or new directory`,
     );
   }
   rmSync(directory, { recursive: true, force: true });
@@ -80,13 +83,16 @@ export function adminSocketPath(): string {
   return socketPath('admin.sock');
 }
 
-/** Beside the rest, or, where that path would be too long, in a directory of this user's. */
+/**
+ * Returns a path beside the other files or, if that would be too long, in a private directory of
+ * this user.
+ */
 function socketPath(name: string): string {
   const path = inside(name);
   if (Buffer.byteLength(path) <= maxSocketPathBytes) return path;
   const short = join(tmpdir(), `signetd-${createHash('sha256').update(directory).digest('hex').slice(0, 16)}`);
   if (!existsSync(short)) mkdirSync(short, { mode: 0o700 });
   const { uid, mode } = statSync(short);
-  if (uid !== userInfo().uid || (mode & 0o077) !== 0) throw new Error(`${short} belongs to somebody else`);
+  if (uid !== userInfo().uid || (mode & 0o077) !== 0) throw new Error(`${short} belongs to another user, or others can use it`);
   return join(short, name);
 }

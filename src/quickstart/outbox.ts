@@ -2,14 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a stand-in got (contract §11). */
+/** A message received by a stand-in (contract §11). */
 export interface OutboxMessage {
   readonly channel: 'email' | 'sms';
   readonly to: string;
   readonly text: string;
 }
 
-/** Writes one message as a file of its own, whose name sorts by time. Who reads the directory never finds half of one. Answers the file's name. */
+/**
+ * Writes one message to a new file, whose name sorts by time and which appears only when complete.
+ * Returns the file's name.
+ */
 export function putIntoOutbox(directory: string, { channel, to, text }: OutboxMessage): string {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const name = `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${randomUUID()}.json`;

@@ -3,19 +3,19 @@ import { createServer } from 'node:net';
 export const loopback = '127.0.0.1';
 
 /**
- * Where the search for free ports begins, and, by SIGNETD_QUICKSTART_PORT, elsewhere: environments that are made, stopped and started beside others, as
- * the tests have, begin far from them.
+ * First ports to try. SIGNETD_QUICKSTART_PORT sets others, for environments that are stopped and
+ * started beside others, as in the tests.
  */
 export const firstPorts = portsFrom(process.env['SIGNETD_QUICKSTART_PORT']);
 
 function portsFrom(text: string | undefined): Readonly<Record<'api' | 'operations' | 'public' | 'smtp' | 'sms', number>> {
   if (text === undefined) return { api: 8443, operations: 9443, public: 8080, smtp: 2525, sms: 9080 };
   const first = Number(text);
-  if (!Number.isInteger(first) || first < 1 || first > 64_000) throw new Error('SIGNETD_QUICKSTART_PORT is a port from 1 to 64000');
+  if (!Number.isInteger(first) || first < 1 || first > 64_000) throw new Error('SIGNETD_QUICKSTART_PORT must be a port from 1 to 64000');
   return { api: first, operations: first + 2, public: first + 4, smtp: first + 6, sms: first + 8 };
 }
 
-/** Whether nobody listens on a port of the loopback address. */
+/** Whether a port of the loopback address is free. */
 export async function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -30,7 +30,7 @@ export async function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** The wanted port, or the next one upwards that is free and not among those taken already. */
+/** Returns the wanted port or the next higher one that is free and not already taken. */
 export async function freePort(wanted: number, taken: readonly number[] = []): Promise<number> {
   for (let port = wanted; port < wanted + 1000; port += 1) {
     if (!taken.includes(port) && (await isFree(port))) return port;

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerClient } from '../clients/registry.ts';
 import { loadConfig } from '../config/config.ts';
 import { openSqliteStore } from '../state/threaded-store.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { makeAuthorities, makeTimeStampAuthority, rootCertificate } from './authorities.ts';
 import {
   addTimeStampAuthority,
@@ -29,11 +30,13 @@ import { clients, makeTlsMaterial } from './tls-material.ts';
 
 const portAttempts = 10;
 
-/** `npm run quickstart`: a running service with a first signature, everything under var/quickstart/. */
+/**
+ * `npm run quickstart`: a running service with a first signature, everything under var/quickstart/.
+ */
 async function quickstart(): Promise<void> {
   let pid: number;
   if (existsSync(layout.description)) {
-    say(`Using what an earlier quickstart made in ${layout.directory}`);
+    say(`Using the existing quickstart in ${layout.directory}`);
     pid = await ensureRunning(readDescription());
   } else {
     pid = await setUp();
@@ -43,7 +46,9 @@ async function quickstart(): Promise<void> {
   account(description, pid, first);
 }
 
-/** The description is written last: without it, what lies there is the rest of a set-up that was cut short. */
+/**
+ * The description is written last: a directory without one is the rest of an interrupted set-up.
+ */
 async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<number> {
   await stopDaemon();
   await stopGateways();
@@ -74,7 +79,10 @@ async function setUp(publicFrom = firstPorts.public, attempt = 1): Promise<numbe
   }
 }
 
-/** A port that was free a moment ago may be another program's by the time the service wants it: then the next ones are tried. */
+/**
+ * Starts the service. A port that was free a moment ago may be taken by then: in that case the next
+ * ones are tried.
+ */
 async function startOnFreePorts(
   authorities: OwnAuthorities,
   publicPort: number,
@@ -96,7 +104,7 @@ async function startOnFreePorts(
   }
 }
 
-/** Where callers may have files read and written. */
+/** Makes the directories in which callers may have files read and written. */
 function makeFileDirectories(): void {
   for (const directory of [layout.read, layout.write]) mkdirSync(directory, { recursive: true, mode: 0o700 });
 }
@@ -119,11 +127,14 @@ function readDescription(): Description {
   return JSON.parse(readFileSync(layout.description, 'utf8')) as Description;
 }
 
-/** Starts the service where it does not run. The ports of the first start are kept: callers know them. */
+/**
+ * Starts the service unless it is running. The ports of the first start are kept, since callers
+ * know them.
+ */
 async function ensureRunning(description: Description): Promise<number> {
   const running = runningPid();
   if (running !== undefined && (await isReady(description.opsUrl, running))) {
-    say(`signetd runs already (process ${running})`);
+    say(`signetd is already running (process ${running})`);
     if (hasGateways()) await ensureGateways();
     return running;
   }
@@ -132,7 +143,7 @@ async function ensureRunning(description: Description): Promise<number> {
     const port = Number(new URL(url).port);
     if (!(await isFree(port))) {
       throw new Error(
-        `port ${port} of this quickstart is taken by another program; end that program, or remove ${layout.directory} to start afresh`,
+        `port ${port} of this quickstart is used by another program; stop that program, or remove ${layout.directory} to start afresh`,
       );
     }
   }
@@ -142,7 +153,8 @@ async function ensureRunning(description: Description): Promise<number> {
   await giveKeysTheirPurposes();
   completeConfig(await ensureGateways(), publicUrl);
   await ensureTimeStampAuthority(publicUrl);
-  // All of these can have changed since: a later version writes more, and the configuration is the user's to edit.
+  // Any of these may have changed: a later version writes more, and the user may edit the
+  // configuration.
   const { signRoot, ftmRoot } = loadConfig(layout.config).paths;
   const pid = await step('starting the service', async () => startDaemon(description.opsUrl));
   const timestampUrl = publicUrl === undefined ? {} : { timestampUrl: timestampUrlOf(publicUrl) };
@@ -151,7 +163,10 @@ async function ensureRunning(description: Description): Promise<number> {
   return pid;
 }
 
-/** An environment of an earlier version gets its time-stamp authority now: the service does not run. */
+/**
+ * Adds the time-stamp authority to an environment of an earlier version, while the service is not
+ * running.
+ */
 async function ensureTimeStampAuthority(publicUrl: string | undefined): Promise<void> {
   const { timeStampAuthority, certificateAuthorities } = loadConfig(layout.config);
   const { root } = certificateAuthorities;
@@ -172,21 +187,21 @@ function account(description: Description, pid: number, first: FirstSignature): 
   say(`
 signetd is running at ${description.baseUrl} (process ${pid}, log ${layout.log})
 
-  It made a key on the token, with the certificate ${first.reference},
-  and signed ${first.document}
-  into ${first.signature} (CAdES, detached).
+  It created a key on the token, with the certificate ${first.reference},
+  and signed ${first.document};
+  the signature is ${first.signature} (CAdES, detached).
 
-  The request that signed, as curl sent it:
+  The signing request, as sent by curl:
     ${first.curl}
 
-  What OpenSSL says of the signatures:
+  Verification of the signatures by OpenSSL:
     CAdES: ${first.cmsVerdict}
     raw:   ${first.rawVerdict}
 
-  Messages that it sends, by SMS and e-mail, arrive as files in ${description.outboxDirectory ?? layout.outbox}.
-  What a caller needs is in ${layout.description}.
+  The SMS and e-mail messages that it sends arrive as files in ${description.outboxDirectory ?? layout.outbox}.
+  Everything that a caller needs is in ${layout.description}.
 
-  Next: read docs/api.md, change the request and send it again, look at ${description.opsUrl}/health/ready,
+  Next: read docs/api.md, change the request and send it again, see ${description.opsUrl}/health/ready,
   stop with "npm run quickstart:stop"; "npm run quickstart" starts it again with the same data.`);
 }
 
@@ -197,6 +212,6 @@ function say(text: string): void {
 try {
   await quickstart();
 } catch (error) {
-  process.stderr.write(`\nquickstart: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`\nquickstart: ${reasonOf(error)}\n`);
   process.exitCode = 1;
 }

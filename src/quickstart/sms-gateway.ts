@@ -10,16 +10,19 @@ export interface SmsGatewayOptions {
   /** PEM. */
   readonly certificate: string;
   readonly key: string;
-  /** Bearer token that callers have. */
+  /** Bearer token of the callers. */
   readonly token: string;
-  /** Where messages are put. */
+  /** Directory for received messages. */
   readonly directory: string;
 }
 
 const maxBodyBytes = 64 * 1024;
 const Sms = z.strictObject({ to: z.string().regex(/^\+[1-9]\d{6,14}$/), text: z.string().min(1).max(6400), reference: z.string() });
 
-/** An HTTPS gateway for SMS that puts what it gets into the outbox: `POST /messages` with a bearer token. */
+/**
+ * Starts an HTTPS gateway for SMS that writes messages to the outbox: `POST /messages` with a
+ * bearer token.
+ */
 export async function startSmsGateway({ port, certificate, key, token, directory }: SmsGatewayOptions): Promise<void> {
   const server = createServer({ cert: certificate, key }, (request, response) => {
     answer(request, token, directory).then(
@@ -46,11 +49,11 @@ interface Answer {
 }
 
 async function answer(request: IncomingMessage, token: string, directory: string): Promise<Answer> {
-  if (request.url !== '/messages') return { status: 404, body: { status: 'refused', detail: 'messages are sent to /messages' } };
-  if (request.method !== 'POST') return { status: 405, body: { status: 'refused', detail: 'messages are sent with POST' } };
-  if (!isBearer(request.headers.authorization ?? '', token)) return { status: 401, body: { status: 'refused', detail: 'another token' } };
+  if (request.url !== '/messages') return { status: 404, body: { status: 'refused', detail: 'messages must be sent to /messages' } };
+  if (request.method !== 'POST') return { status: 405, body: { status: 'refused', detail: 'messages must be sent with POST' } };
+  if (!isBearer(request.headers.authorization ?? '', token)) return { status: 401, body: { status: 'refused', detail: 'wrong token' } };
   const sms = Sms.safeParse(await readJson(request));
-  if (!sms.success) return { status: 400, body: { status: 'refused', detail: 'a message has to, text and reference' } };
+  if (!sms.success) return { status: 400, body: { status: 'refused', detail: 'a message must have to, text and reference' } };
   const { to, text } = sms.data;
   const name = putIntoOutbox(directory, { channel: 'sms', to, text });
   return { status: 202, body: { status: 'queued', id: name.replace(/\.json$/, '') } };

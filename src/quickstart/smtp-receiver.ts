@@ -11,13 +11,16 @@ export interface ReceiverOptions {
   readonly key: string;
   readonly user: string;
   readonly password: string;
-  /** Where messages are put. */
+  /** Directory for received messages. */
   readonly directory: string;
 }
 
 const maxMessageBytes = 1024 * 1024;
 
-/** An SMTP server that puts what it gets into the outbox. It takes mail after STARTTLS and authentication alone. */
+/**
+ * Starts an SMTP server that writes messages to the outbox. It accepts mail only after STARTTLS and
+ * authentication.
+ */
 export async function startSmtpReceiver({ port, certificate, key, user, password, directory }: ReceiverOptions): Promise<void> {
   const server = new SMTPServer({
     cert: certificate,
@@ -28,7 +31,7 @@ export async function startSmtpReceiver({ port, certificate, key, user, password
     size: maxMessageBytes,
     onAuth(given, _session, callback) {
       if (given.username === user && isSame(given.password ?? '', password)) callback(null, { user });
-      else callback(new Error('the user or the password is wrong'));
+      else callback(new Error('wrong user or password'));
     },
     onData(stream, session, callback) {
       const chunks: Buffer[] = [];
@@ -50,14 +53,14 @@ export async function startSmtpReceiver({ port, certificate, key, user, password
     server.once('error', reject);
     server.listen(port, loopback, () => {
       server.off('error', reject);
-      // A client that breaks off is no reason to end.
+      // A client that disconnects must not end the process.
       server.on('error', () => undefined);
       resolve();
     });
   });
 }
 
-/** The plain text of a message, its lines ended by LF. MIME ends the last line too, which is no part of the text. */
+/** Returns the plain text of a message with LF line ends, without the last one, which MIME adds. */
 async function textIn(message: Buffer): Promise<string> {
   const { text } = await PostalMime.parse(message);
   return (text ?? '').replaceAll('\r\n', '\n').replace(/\n$/, '');

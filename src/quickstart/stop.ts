@@ -1,3 +1,4 @@
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { stopDaemon } from './daemon.ts';
 import { stopGateways } from './gateway-process.ts';
 
@@ -5,8 +6,8 @@ import { stopGateways } from './gateway-process.ts';
 try {
   const hasStopped = await stopDaemon();
   await stopGateways();
-  process.stdout.write(hasStopped ? 'signetd has stopped; its data is kept.\n' : 'signetd does not run.\n');
+  process.stdout.write(hasStopped ? 'signetd has stopped; its data is kept.\n' : 'signetd is not running.\n');
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${reasonOf(error)}\n`);
   process.exitCode = 1;
 }

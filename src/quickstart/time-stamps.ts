@@ -7,18 +7,21 @@ interface TimeStampSigner {
   readonly keyId: string;
 }
 
-/** The time-stamp authority as the configuration names it. */
+/** The time-stamp authority's section of the configuration. */
 export interface TimeStampAuthorityEntry extends TimeStampSigner {
   readonly policy: string;
   readonly otherPolicies: readonly string[];
 }
 
-/** Policies for tests, which nobody stands behind. */
+/** Returns the section, with policies that are for tests only. */
 export function timeStampAuthoritySection(signer: TimeStampSigner): TimeStampAuthorityEntry {
   return { ...signer, policy: '1.2.3.4.1', otherPolicies: ['1.2.3.4.2'] };
 }
 
-/** Sections for what signatures ask of other servers: those of this machine may be named by anybody; SERVER is the own CA and the own authority. */
+/**
+ * Returns the sections for outgoing requests: callers may name servers of this machine; SERVER is
+ * our own CA and our own authority.
+ */
 export function outgoingSections(publicUrl: string): Readonly<Record<'outgoing' | 'revocation', object>> {
   return {
     outgoing: { clientHosts: [loopback, 'localhost', '[::1]'], privateNetworks: ['127.0.0.0/8', '::1/128'] },

@@ -4,7 +4,7 @@ import { command } from './command.ts';
 import { clientFiles, layout } from './layout.ts';
 import { loopback } from './ports.ts';
 
-/** Clients of contract §11. `unregistered` has a good certificate and is never registered. */
+/** Clients of contract §11. `unregistered` has a valid certificate but is never registered. */
 export const clients = {
   app: { tenant: 'demo', roles: ['signature', 'keys', 'revocation', 'messages', 'doc2d', 'files'] },
   other: { tenant: 'other', roles: ['signature', 'keys', 'revocation', 'messages', 'doc2d', 'files'] },
@@ -24,7 +24,7 @@ export const tlsFiles = {
 const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 const days = ['-days', '825'];
 
-/** Makes the CA of the TLS connections, the server's certificate and the clients', all with OpenSSL. */
+/** Creates the CA for TLS and the certificates of server and clients, all with OpenSSL. */
 export async function makeTlsMaterial(): Promise<void> {
   mkdirSync(layout.tls, { recursive: true, mode: 0o700 });
   await command('openssl', [
@@ -50,7 +50,7 @@ export async function makeTlsMaterial(): Promise<void> {
   await Promise.all(Object.keys(clients).map(async (name) => certificate(name, clientFiles(name), ['extendedKeyUsage=clientAuth'])));
 }
 
-/** An empty CRL, as long-lived as the CA: nobody renews it. */
+/** Creates an empty CRL that is valid as long as the CA, since it is never renewed. */
 async function makeRevocationList(): Promise<void> {
   const database = `${tlsFiles.revocationList}.index`;
   const settings = `${tlsFiles.revocationList}.cnf`;

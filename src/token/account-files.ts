@@ -3,8 +3,9 @@ import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readdirSync, 
 import { join } from 'node:path';
 
 /**
- * The account of uses: one chain of files for each thread of the token host, one JSON object a line. Each line has its number, the time, and the SHA-256 of
- * the line before it, and then either `uses` or `start`, which each start of the host writes.
+ * The account of uses: one chain of files for each thread of the token host, one JSON object a
+ * line. Each line has its number, the time, and the SHA-256 of the line before it, and then either
+ * `uses` or `start`, which each start of the host writes.
  */
 export interface AccountFile {
   readonly name: string;
@@ -15,7 +16,7 @@ export interface AccountFile {
   readonly number: number;
 }
 
-/** What the first line of a start says. */
+/** Content of the first line that a start writes. */
 export interface AccountStart {
   /** Length of the half-written line that the start removed. */
   readonly cutBytes?: number | undefined;
@@ -31,7 +32,7 @@ export interface AccountHead {
 }
 
 export const noLine = '0'.repeat(64);
-/** Far more than a line has. */
+/** Far longer than any line. */
 const tailBytes = 1 << 20;
 
 export function accountFile(directory: string, chain: number, number: number): AccountFile {
@@ -39,7 +40,10 @@ export function accountFile(directory: string, chain: number, number: number): A
   return { name, path: join(directory, name), chain, number };
 }
 
-/** The files of each chain, oldest first. @throws the error of the file system where the directory cannot be read */
+/**
+ * The files of each chain, oldest first.
+ * @throws the error of the file system where the directory cannot be read
+ */
 export function accountFiles(directory: string): ReadonlyMap<number, readonly AccountFile[]> {
   const files = readdirSync(directory).flatMap((name) => {
     const [, chain, number] = /^account-(\d{1,3})-(\d{8})\.jsonl$/.exec(name) ?? [];
@@ -66,22 +70,22 @@ export interface AccountTail {
   readonly file: number;
   readonly n: number;
   readonly hash: string;
-  /** Length of the newest file up to its last line feed, and of what stands after that. */
+  /** Length of the newest file up to its last line feed, and of what follows it. */
   readonly goodBytes: number;
   readonly cutBytes: number;
   /** Whether the last line is one that this service writes. */
   readonly isSound: boolean;
 }
 
-/** Where a chain ends. @throws the error of the file system */
+/** Returns the end of a chain. @throws the error of the file system */
 export function accountTail(files: readonly AccountFile[]): AccountTail {
   const newest = files.at(-1);
   if (newest === undefined) return { file: 0, n: 0, hash: noLine, goodBytes: 0, cutBytes: 0, isSound: true };
   const own = endOf(newest.path);
-  // A file that a crash left without a line goes on where the one before it ended.
+  // A file that a crash left without a line continues where the one before it ended.
   const found: Buffer[] = [];
   let numbered = -1;
-  // No more files are read than that takes: there may be thousands.
+  // Reads no more files than necessary: there may be thousands.
   for (const { path } of files.toReversed()) {
     found.push(...(path === newest.path ? own : endOf(path)).lines.toReversed());
     numbered = found.findIndex((line) => numberOf(line) !== undefined);
@@ -100,7 +104,7 @@ export function accountTail(files: readonly AccountFile[]): AccountTail {
   };
 }
 
-/** Where each chain ends, all of it on the disk. @throws the error of the file system */
+/** Returns the end of each chain, synced to disk. @throws the error of the file system */
 export function accountHeads(directory: string): AccountHead[] {
   return [...accountFiles(directory)].map(([chain, files]) => {
     const newest = files.at(-1);
@@ -110,7 +114,7 @@ export function accountHeads(directory: string): AccountHead[] {
   });
 }
 
-/** The last lines of a file, as far as they are near its end. */
+/** The last complete lines of a file, within `tailBytes` of its end. */
 function endOf(path: string): { lines: Buffer[]; goodBytes: number; cutBytes: number } {
   const fd = openSync(path, constants.O_RDONLY);
   try {

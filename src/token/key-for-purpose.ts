@@ -2,25 +2,34 @@ import type { StateStore } from '../state/state-store.ts';
 import { lacksPurpose, newKeyId, parseKeyId, type KeyId, type KeyPurpose } from './key-id.ts';
 import { KeyGone, type Token } from './token.ts';
 
-/** A service key that the service needs one of, for all instances that share a store. */
+/** A service key of which there is one for all instances that share a store. */
 export interface Purpose {
   readonly keyPurpose: KeyPurpose;
-  /** The key that the store names; undefined before the first. */
+  /** The key that the store names; undefined before the first one is made. */
   find(): Promise<string | undefined>;
-  /** Uses a key for nothing, to see whether the token has it: what a host has listed at its start is no answer. */
+  /**
+   * Makes a trial use of a key to check that the token has it: the host's list from its start may
+   * be out of date.
+   */
   try(id: KeyId): Promise<unknown>;
   make(id: KeyId): Promise<void>;
-  /** Names a key that was made as the one, in place of `replaces`, and answers the one that is named then: another instance may have been faster. */
+  /**
+   * Records a new key in place of `replaces`, and returns the key that the store names afterwards:
+   * another instance may have been faster.
+   */
   take(id: KeyId, replaces: string | undefined): Promise<string>;
-  /** Told of a key that is replaced: the token says that it does not have it, or it has no purpose and signs nothing. */
+  /**
+   * Reports a key that is replaced: it is not on the token, or it has no purpose and signs nothing.
+   */
   lost(id: KeyId): void;
 }
 
 /**
- * The service key for a purpose: the one that the store names, or a new one where there is none yet, where the token says that it does not have it, or
- * where it was made before keys had purposes, unless it is for HMAC, which such a key does still.
- * A key is announced in the journal before it is made, and one that is replaced is announced for its destruction, so that no crash leaves a stray key.
- * @throws {TokenUnavailable} where the token cannot say
+ * Returns the service key for a purpose: the one that the store names, or a new one if there is
+ * none yet, if the token does not have it, or if it was made before keys had purposes. (Such an old
+ * key still works for HMAC.) A key is announced in the journal before it is made, and a replaced
+ * key is announced for destruction, so that no crash leaves a stray key.
+ * @throws {TokenUnavailable} if the token gives no answer
  */
 export async function keyForPurpose(store: StateStore, token: Pick<Token, 'destroyKey'>, purpose: Purpose): Promise<KeyId> {
   const known = await purpose.find();
@@ -30,7 +39,7 @@ export async function keyForPurpose(store: StateStore, token: Pick<Token, 'destr
   await purpose.make(id);
   const taken = await purpose.take(id, known);
   const unused = taken === id ? known : id;
-  // Where this fails the journal keeps it, for the next start.
+  // If this fails, the journal keeps the entry for the next start.
   if (unused !== undefined) await destroy(store, token, parseKeyId(unused)).catch(() => undefined);
   return parseKeyId(taken);
 }

@@ -3,37 +3,50 @@ import { randomBytes } from 'node:crypto';
 declare const brand: unique symbol;
 
 /**
- * CKA_ID of a key as hexadecimal text: one byte that says whose key it is and what it is for, then 16 random bytes.
- * The first byte is what the host goes by when it decides what a key may sign. It is written when the key is made, and no request changes it.
+ * CKA_ID of a key as hexadecimal text: one byte for its owner and purpose, then 16 random bytes.
+ * The host uses the first byte to decide what a key may sign. It is set when the key is made, and
+ * no request changes it.
  */
 export type KeyId = string & { readonly [brand]: 'KeyId' };
 
-/** `service`: keys of signetd itself (CA, OCSP, audit, secrets). `caller`: a key that signs only with its owner's secret. */
+/**
+ * `service`: a key of signetd itself (CA, OCSP, audit, secrets). `caller`: a key that signs only
+ * with its owner's secret.
+ */
 export type KeyOwner = 'service' | 'caller';
 
-/** The first byte of each kind of key. Those of the service have a purpose, which the host enforces (`host/purposes`). */
+/**
+ * The first byte of each kind of key. Service keys have a purpose, which the host enforces
+ * (`host/purposes`).
+ */
 const kindBytes = {
   caller: 0x43,
   /** The audit log's checkpoints. */
   audit: 0x41,
-  /** A root: for the service its CRLs and the certificates of its OCSP responders, for an operator's command also certificates. */
+  /**
+   * A root CA. The service signs its CRLs and OCSP responder certificates with it; an operator's
+   * command also signs certificates.
+   */
   root: 0x52,
-  /** An issuing CA: for the service CRLs and certificates that are no CA's, for an operator's command also those. */
+  /**
+   * An issuing CA. The service signs CRLs and end-entity certificates with it; an operator's
+   * command also signs CA certificates.
+   */
   authority: 0x49,
-  /** OCSP answers. */
+  /** OCSP responses. */
   ocsp: 0x4f,
   /** Time-stamps. */
   timeStamps: 0x54,
-  /** HMAC alone. */
+  /** HMAC only. */
   mac: 0x4d,
-  /** Whatever who uses it wants signed: keys of the WebCrypto provider. None of those above. */
+  /** General use: keys of the WebCrypto provider, which sign anything. */
   general: 0x47,
 } as const;
 
-/** What a key of the service is for. */
+/** Purpose of a service key. */
 export type KeyPurpose = Exclude<keyof typeof kindBytes, 'caller'>;
 
-/** Keys of the service that have no purpose: the MAC key, and what versions before purposes made. */
+/** Service keys without a purpose: the MAC key, and keys made by versions that had no purposes. */
 const withoutPurpose = 0x53;
 
 const kinds = new Map<number, keyof typeof kindBytes>(
@@ -42,21 +55,21 @@ const kinds = new Map<number, keyof typeof kindBytes>(
 );
 
 /**
- * What every key of the service signs, whatever its purpose: text that is nothing else, by which its holder sees whether the key is there, and whether it
- * is that of a certificate.
+ * A message that every service key signs, whatever its purpose, and that means nothing else: it
+ * shows whether the key is present and whether it belongs to a given certificate.
  */
 export const keyTrial = Buffer.from('signetd: is the key there?\n');
 
 export const keyIdLength = 17;
 
-/** The MAC key of the token has a fixed identifier, so that it is found without any state. */
+/** The token's MAC key has a fixed identifier, so that it is found without any state. */
 export const macKeyId = `53${'00'.repeat(16)}` as KeyId;
 
 export function newKeyId(kind: KeyPurpose | 'caller'): KeyId {
   return Buffer.concat([Buffer.of(kindBytes[kind]), randomBytes(keyIdLength - 1)]).toString('hex') as KeyId;
 }
 
-/** @throws {RangeError} where the bytes are no identifier of ours. */
+/** @throws {RangeError} if the bytes are not a signetd key identifier */
 export function keyIdOf(bytes: Uint8Array): KeyId {
   const [first = 0] = bytes;
   if (bytes.length !== keyIdLength || (first !== withoutPurpose && !kinds.has(first))) {
@@ -78,18 +91,21 @@ export function keyOwner(id: KeyId): KeyOwner {
   return id.startsWith('43') ? 'caller' : 'service';
 }
 
-/** What a key of the service is for; undefined for a caller's, for the MAC key, and for one that was made before keys had purposes. */
+/**
+ * Purpose of a service key; undefined for a caller's key, the MAC key, and a key made before keys
+ * had purposes.
+ */
 export function keyPurpose(id: KeyId): KeyPurpose | undefined {
   const kind = kinds.get(Number.parseInt(id.slice(0, 2), 16));
   return kind === 'caller' ? undefined : kind;
 }
 
-/** Whether this is a key of the service from before keys had purposes. */
+/** Whether this is a service key from before keys had purposes. */
 export function lacksPurpose(id: KeyId): boolean {
   return id.startsWith('53') && id !== macKeyId;
 }
 
-/** The identifier that such a key gets with its purpose: the random bytes stay. */
+/** The identifier that such a key gets with its purpose: the random bytes stay the same. */
 export function withPurpose(id: KeyId, purpose: KeyPurpose): KeyId {
   return keyIdOf(Buffer.concat([Buffer.of(kindBytes[purpose]), keyIdBytes(id).subarray(1)]));
 }

@@ -1,4 +1,4 @@
-/** Codes of PKCS#11 (v2.40 §5.1, values of pkcs11t.h) that the token layer decides by. */
+/** PKCS#11 return codes (v2.40 §5.1, values from pkcs11t.h) on which the token layer decides. */
 export const ckr = {
   HOST_MEMORY: 0x02,
   GENERAL_ERROR: 0x05,
@@ -27,7 +27,10 @@ export const ckr = {
   CRYPTOKI_ALREADY_INITIALIZED: 0x191,
 } as const;
 
-/** The module, its sessions or its login are gone, or may be: only a new process gets them back. */
+/**
+ * Codes after which the module, its sessions or its login are lost, or may be: only a new process
+ * recovers them.
+ */
 const faultsOfTheHost: ReadonlySet<number> = new Set([
   ckr.HOST_MEMORY,
   ckr.GENERAL_ERROR,
@@ -47,26 +50,32 @@ export function hostIsFaultyAfter(code: number): boolean {
   return faultsOfTheHost.has(code);
 }
 
-/** The handle of a key is no longer good: the key is looked for once more. */
+/** Whether a key's handle is no longer valid and the key must be looked up again. */
 export function handleIsStale(code: number | undefined): boolean {
   return code === ckr.KEY_HANDLE_INVALID || code === ckr.OBJECT_HANDLE_INVALID;
 }
 
-/** ATTRIBUTE_READ_ONLY, ACTION_PROHIBITED, FUNCTION_NOT_SUPPORTED, TEMPLATE_INCONSISTENT: tokens say in different words that a key stays as it is. */
+/**
+ * ATTRIBUTE_READ_ONLY, ACTION_PROHIBITED, FUNCTION_NOT_SUPPORTED, TEMPLATE_INCONSISTENT: tokens use
+ * different codes to refuse a change to a key.
+ */
 const refusalsOfChange: ReadonlySet<number> = new Set([0x10, 0x1b, 0x54, 0xd1]);
 
 export function changeIsRefused(code: number | undefined): boolean {
   return code !== undefined && refusalsOfChange.has(code);
 }
 
-/** ARGUMENTS_BAD, MECHANISM_INVALID, MECHANISM_PARAM_INVALID: what tokens say of a mechanism, or of parameters, that they do not have. */
+/**
+ * ARGUMENTS_BAD, MECHANISM_INVALID, MECHANISM_PARAM_INVALID: codes for a mechanism, or parameters,
+ * that the token does not support.
+ */
 const refusalsOfMechanism: ReadonlySet<number> = new Set([0x07, ckr.MECHANISM_INVALID, 0x71]);
 
 export function mechanismIsRefused(code: number): boolean {
   return refusalsOfMechanism.has(code);
 }
 
-/** Another try would bring the token nearer to its lock. */
+/** Whether the token refused the PIN: another attempt would bring it closer to being locked. */
 export function pinIsRefused(code: number | undefined): boolean {
   return code !== undefined && code >= ckr.PIN_INCORRECT && code <= ckr.PIN_LOCKED;
 }

@@ -2,7 +2,7 @@ import type { KeyType } from '../config/profile.ts';
 import type { KeyId } from './key-id.ts';
 import type { SignatureAlgorithm } from './signature-algorithm.ts';
 
-/** What a secret is for. It is part of what its MAC covers, so a MAC of one kind never passes as another. */
+/** Kinds of secrets. The MAC covers the kind, so a MAC of one kind is never valid for another. */
 export const secretKinds = {
   PASSWORD: 1,
   AUTH_TOKEN: 2,
@@ -10,7 +10,7 @@ export const secretKinds = {
   OTP_CHANGE_PASSWORD: 4,
   OTP_REVOKE: 5,
   TRANSACTION: 6,
-  /** No secret: the seal of a row of the state store. It authorises nothing. */
+  /** Not a secret: the seal of a row of the state store. It authorises nothing. */
   RECORD: 7,
 } as const;
 export type SecretKind = keyof typeof secretKinds;
@@ -18,19 +18,19 @@ export type SecretKind = keyof typeof secretKinds;
 /** Secrets that let a key sign. */
 export const signingKinds: ReadonlySet<SecretKind> = new Set<SecretKind>(['PASSWORD', 'AUTH_TOKEN', 'OTP_SIGN']);
 
-/** A secret and the MAC that it is checked against. The token compares (C_Verify). */
+/** A secret and the MAC to check it against. The token compares (C_Verify). */
 export interface Proof {
   readonly kind: SecretKind;
   /** 16 bytes. */
   readonly salt: Uint8Array;
   readonly secret: Uint8Array;
-  /** What the secret is good for: a SHA-256 of what the records say of it, which the MAC covers too. */
+  /** SHA-256 of what the records say the secret is valid for; the MAC covers it too. */
   readonly scope: Uint8Array;
   /** HMAC-SHA256, 32 bytes. */
   readonly mac: Uint8Array;
 }
 
-/** What a secret is checked against. */
+/** Salt and MAC against which a secret is checked. */
 export interface MadeMac {
   /** 16 bytes. */
   readonly salt: Uint8Array;
@@ -38,28 +38,40 @@ export interface MadeMac {
   readonly mac: Uint8Array;
 }
 
-/** One of the secrets that a given one may be. `signs`: with it the key signs; else it is verified alone. */
+/**
+ * One of the stored secrets that the given one may match. `signs`: it lets the key sign; otherwise
+ * it is only verified.
+ */
 export interface Candidate extends Proof {
   readonly signs: boolean;
 }
 
-/** What has to verify, in one message. All of it is compared, whatever fails, so that the time tells nothing. */
+/**
+ * The proofs that must verify, in one message. All are compared even after one fails, so that
+ * timing reveals nothing.
+ */
 export interface Proofs {
-  /** At least one; the first that verifies decides. */
+  /** At least one. The first that verifies decides. */
   readonly anyOf: readonly Candidate[];
-  /** And this one as well. */
+  /** Must verify in addition. */
   readonly also?: Proof | undefined;
 }
 
-/** Which candidate was right, by its place in the list; or that the proofs do not verify. */
+/** The index of the candidate that verified, or that the proofs do not verify. */
 export type ProofOutcome = { readonly verified: true; readonly by: number } | { readonly verified: false };
 
-/** What the token answers to a caller's signature. No values where the candidate that was right does not sign. */
+/**
+ * Result of signing with a caller's key. There are no values if the candidate that verified does
+ * not sign.
+ */
 export type SignOutcome =
   | { readonly verified: true; readonly by: number; readonly values: readonly Uint8Array[] }
   | { readonly verified: false };
 
-/** `taken`: somebody else has it. `gone`: it is not on the token. `unmarkable`: the token lets no key be marked. */
+/**
+ * `taken`: another taker has it. `gone`: it is not on the token. `unmarkable`: the token does not
+ * allow keys to be marked.
+ */
 export const claimOutcomes = ['claimed', 'taken', 'gone', 'unmarkable'] as const;
 export type ClaimOutcome = (typeof claimOutcomes)[number];
 
@@ -69,48 +81,66 @@ export interface TokenKey {
 }
 
 /**
- * The port to the token. Every method rejects with TokenUnavailable where the token is down, too busy, or does not answer in time, and with KeyGone where
- * it was searched for a key to sign with and does not have it.
- * Values of ECDSA are r‖s of fixed width (PKCS#11 §2.3.1), those of RSA as long as the modulus.
+ * The port to the token. Every method rejects with TokenUnavailable if the token is down, too busy,
+ * or does not answer in time, and with KeyGone if the token does not have the signing key. ECDSA
+ * values are r‖s of fixed width (PKCS#11 §2.3.1); RSA values have the length of the modulus.
  */
 export interface Token {
-  /** Makes a sensitive, non-extractable, sign-only key pair and returns its public key (SubjectPublicKeyInfo, DER). */
+  /**
+   * Makes a sensitive, non-extractable, sign-only key pair and returns its public key
+   * (SubjectPublicKeyInfo, DER).
+   */
   createKey(id: KeyId, type: KeyType): Promise<Uint8Array>;
-  /** Destroys the private key. A key that is not there is no error. */
+  /** Destroys the private key. A missing key is not an error. */
   destroyKey(id: KeyId): Promise<void>;
   /**
-   * Signs a message with one of the service's own keys, which has a purpose that the message must fit: the host looks at it, and hashes it.
-   * Rejects where it does not fit.
+   * Signs a message with one of the service's own keys. The host parses and hashes the message, and
+   * rejects one that does not fit the key's purpose.
    */
   signAsService(id: KeyId, algorithm: SignatureAlgorithm, message: Uint8Array): Promise<Uint8Array>;
-  /** Signs digests with a key of the service for general use; no other key signs what the host has not seen. */
+  /**
+   * Signs digests with a service key for general use; no other service key signs content that the
+   * host has not seen.
+   */
   signDigests(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
   /** Verifies the proofs and then signs, in one message. @throws {KeyHeldBack} */
   signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome>;
-  /** Verifies proofs alone. @throws {KeyHeldBack} */
+  /** Verifies proofs without signing. @throws {KeyHeldBack} */
   verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome>;
-  /** The MAC of a new secret of a key, with a salt that the token host draws: no MAC is made with one that exists. `scope`: as in `Proof`. */
+  /**
+   * Makes the MAC of a new secret of a key, with a salt that the token host draws: a caller cannot
+   * reuse an existing salt. `scope`: as in `Proof`.
+   */
   makeMac(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): Promise<MadeMac>;
   /**
-   * Marks a key on the token itself as handed out, to a taker whom `claim` names. Once: however old the copy of the records is that somebody goes
-   * by, nobody else gets it.
+   * Marks a key on the token itself as handed out to the taker named by `claim`. This works once:
+   * even an instance that uses an old copy of the records cannot take the key again.
    */
   claimKey(id: KeyId, claim: string): Promise<ClaimOutcome>;
   random(bytes: number): Promise<Uint8Array>;
   listKeys(): Promise<readonly TokenKey[]>;
 }
 
-/** The key that all secrets are checked with. It has one identifier for ever, so nothing but its MACs tells it from another one. */
+/**
+ * The key that all secrets are checked with. Its identifier never changes, so only its MACs
+ * distinguish it from another key.
+ */
 export interface TokenMacKey {
-  /** What it is known by: its MAC of a constant, 32 bytes, which tells nothing of it. Undefined where the token has none. */
+  /**
+   * Returns its check value: its MAC of a constant, 32 bytes, which reveals nothing about it.
+   * Undefined if the token has no such key.
+   */
   check(): Promise<Uint8Array | undefined>;
-  /** Makes it, unless there is one, and answers what it is known by. The caller sees to it that nobody else does so meanwhile. */
+  /**
+   * Makes the key unless it exists, and returns its check value. The caller must prevent concurrent
+   * calls.
+   */
   make(): Promise<Uint8Array>;
 }
 
 /** The token is down, overloaded, or did not answer in time (2/291). */
 export class TokenUnavailable extends Error {
-  /** Whether the request never left: nothing can come of it. */
+  /** Whether the request was never sent, so that it cannot have had an effect. */
   readonly nothingDone: boolean;
 
   constructor(message: string, { nothingDone = false, ...options }: ErrorOptions & { readonly nothingDone?: boolean } = {}) {
@@ -120,7 +150,7 @@ export class TokenUnavailable extends Error {
   }
 }
 
-/** The token was searched for the key, and does not have it. */
+/** The token does not have the key. */
 export class KeyGone extends TokenUnavailable {
   constructor(message: string) {
     super(message);
@@ -128,7 +158,10 @@ export class KeyGone extends TokenUnavailable {
   }
 }
 
-/** The key has had so many wrong secrets that the token host compares none for it until then. Nothing was compared. */
+/**
+ * The key has had so many wrong secrets that the token host compares none for it until `until`.
+ * Nothing was compared.
+ */
 export class KeyHeldBack extends Error {
   readonly until: Date;
 
@@ -139,7 +172,9 @@ export class KeyHeldBack extends Error {
   }
 }
 
-/** The token is there, and cannot do what it was asked for: another try would end alike. */
+/**
+ * The token is available but does not support the request: another attempt would fail the same way.
+ */
 export class TokenCannot extends TokenUnavailable {
   constructor(message: string) {
     super(message);
@@ -147,7 +182,9 @@ export class TokenCannot extends TokenUnavailable {
   }
 }
 
-/** More requests wait for the token than it can serve in time: nothing was done (HTTP 503). */
+/**
+ * More requests are waiting for the token than it can serve in time: nothing was done (HTTP 503).
+ */
 export class TokenBusy extends TokenUnavailable {
   readonly retryAfterSeconds: number;
 
@@ -158,9 +195,12 @@ export class TokenBusy extends TokenUnavailable {
   }
 }
 
-/** The token host ended and said what is wrong with token or configuration: another start would end alike. */
+/**
+ * The token host ended and reported what is wrong with the token or the configuration: another
+ * start would fail the same way.
+ */
 export class HostRefusedError extends TokenUnavailable {
-  /** Of the host's process. */
+  /** Exit code of the host process. */
   readonly exitCode: number;
 
   constructor(message: string, exitCode: number) {
@@ -170,7 +210,10 @@ export class HostRefusedError extends TokenUnavailable {
   }
 }
 
-/** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
+/**
+ * The token refuses the PIN. It is not tried again until an operator intervenes: each attempt
+ * brings the token closer to being locked.
+ */
 export class PinRefusedError extends HostRefusedError {
   constructor(exitCode: number) {
     super('the token refuses the PIN', exitCode);

@@ -5,8 +5,9 @@ import type { SignatureAlgorithm } from './signature-algorithm.ts';
 import type { SecretKind } from './token.ts';
 
 /**
- * Uses of keys as the account of the token host names them, and the records of the audit log too, so that the two can be compared: words with a space
- * between them, the first the kind of use, the second the key (CKA_ID, hexadecimal).
+ * Uses of keys as text, in the same form in the token host's account and in the audit log, so that
+ * the two can be compared: words separated by a space, first the kind of use, then the key (CKA_ID,
+ * hexadecimal).
  */
 
 /** `sign <key> <scheme> <hash>:<digest>`: a signature over a digest. */
@@ -14,12 +15,15 @@ export function signUse(id: KeyId, { scheme, hash }: SignatureAlgorithm, digest:
   return `sign ${id} ${scheme} ${hash}:${hex(digest)}`;
 }
 
-/** `mac <key> <kind of secret> <salt>`: the MAC of a new secret of the key. */
+/** `mac <key> <kind of secret> <salt>`: the MAC of a new secret for the key. */
 export function macUse(id: KeyId, kind: SecretKind, salt: Uint8Array): string {
   return `mac ${id} ${kind} ${hex(salt)}`;
 }
 
-/** `message <key> <scheme>[:<hash>] sha256:<digest of the message>`: a key that signs messages whole. */
+/**
+ * `message <key> <scheme>[:<hash>] sha256:<digest of the message>`: a signature over a whole
+ * message.
+ */
 export function messageUse(id: KeyId, algorithm: MessageAlgorithm, digest: Uint8Array): string {
   return `message ${id} ${algorithm.scheme === 'HMAC' ? `HMAC:${algorithm.hash}` : algorithm.scheme} sha256:${hex(digest)}`;
 }
@@ -34,7 +38,7 @@ export function destroyUse(id: KeyId): string {
   return `destroy ${id}`;
 }
 
-/** `wrong <key> <count>`: secrets that were compared and wrong. */
+/** `wrong <key> <count>`: number of wrong secrets that were compared. */
 export function wrongUse(id: KeyId, count: number): string {
   return `wrong ${id} ${count}`;
 }

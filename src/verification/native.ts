@@ -8,11 +8,14 @@ export interface NativeKey {
   readonly [nativeKey]: true;
 }
 
-/** What `native/verify-value.c` exports. Arguments of a wrong type are a TypeError. */
+/** Exports of `native/verify-value.c`. Arguments of a wrong type cause a TypeError. */
 interface Native {
-  /** The key of a SubjectPublicKeyInfo in DER; undefined where OpenSSL takes it for none, and for exponents of RSA that nobody has: even ones, more than 256 bits. */
+  /**
+   * Reads the key of a SubjectPublicKeyInfo in DER; undefined if OpenSSL rejects it, and for absurd
+   * RSA exponents: even ones, or more than 256 bits.
+   */
   readKey(subjectPublicKeyInfo: Uint8Array): NativeKey | undefined;
-  /** `saltBytes` and `mgfHash` count for RSASSA-PSS alone. */
+  /** `saltBytes` and `mgfHash` are used for RSASSA-PSS only. */
   verifyDigest(
     key: NativeKey,
     scheme: number,
@@ -22,11 +25,11 @@ interface Native {
     digest: Uint8Array,
     value: Uint8Array,
   ): boolean;
-  /** By a key that signs messages whole: Ed25519, Ed448. */
+  /** For keys that sign whole messages: Ed25519, Ed448. */
   verifyMessage(key: NativeKey, message: Uint8Array, value: Uint8Array): boolean;
 }
 
-/** The numbers that the native module has for them. */
+/** Numbers of schemes and hashes in the native module. */
 export const schemeNumbers = { RSA_PKCS1: 0, RSA_PSS: 1, ECDSA: 2, DSA: 3 } as const;
 export const hashNumbers = { sha1: 0, sha224: 1, sha256: 2, sha384: 3, sha512: 4 } as const;
 
@@ -34,9 +37,9 @@ export const hashNumbers = { sha1: 0, sha224: 1, sha256: 2, sha384: 3, sha512: 4
 const file = fileURLToPath(new URL('../../dist/verify-value.node', import.meta.url));
 let loaded: Native | undefined;
 
-/** Loaded when first needed. @throws {Error} where it is not built */
+/** Loads the module on first use. @throws {Error} if it is not built */
 export function native(): Native {
-  // A native module has no types of its own: the C source is what this interface says.
+  // A native module has no types; this interface describes the C source.
   loaded ??= createRequire(import.meta.url)(file) as Native;
   return loaded;
 }

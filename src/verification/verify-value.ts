@@ -2,20 +2,24 @@ import { createHash, type KeyObject } from 'node:crypto';
 import { hashNumbers, native, schemeNumbers } from './native.ts';
 import { nativeKeyOf } from './public-key.ts';
 
-/** Hashes by the names that node:crypto knows. */
+/** Hashes, as named in node:crypto. */
 type Hash = keyof typeof hashNumbers;
 
-/** How a value is made from a digest: RFC 8017 §8.2 (PKCS1), §8.1 (PSS), FIPS 186-5 §6 (ECDSA), FIPS 186-4 §4 (DSA). */
+/**
+ * Algorithms that sign a digest: RFC 8017 §8.2 (PKCS1), §8.1 (PSS), FIPS 186-5 §6 (ECDSA), FIPS
+ * 186-4 §4 (DSA).
+ */
 export type DigestAlgorithm =
   | { readonly scheme: 'RSA_PKCS1' | 'ECDSA' | 'DSA'; readonly hash: Hash }
   | { readonly scheme: 'RSA_PSS'; readonly hash: Hash; readonly mgfHash: Hash; readonly saltBytes: number };
 
-/** How a value is made from data. Ed25519 and Ed448 sign it whole (RFC 8032). */
+/** Algorithms that sign data. Ed25519 and Ed448 sign it as a whole (RFC 8032). */
 export type DataAlgorithm = DigestAlgorithm | { readonly scheme: 'EDDSA' };
 
 /**
- * Whether a value is the key's signature of a digest. DigestInfo and ECDSA-Sig-Value have one encoding, compared octet by octet; a value of another length, a number
- * out of range, a key of another kind: false.
+ * Whether a value is the key's signature of a digest. DigestInfo and ECDSA-Sig-Value have one valid
+ * encoding, compared octet by octet. A value of the wrong length, a number out of range or a key of
+ * another kind is false.
  */
 export function valueVerifies(key: KeyObject, algorithm: DigestAlgorithm, digest: Uint8Array, value: Uint8Array): boolean {
   const known = nativeKeyOf(key);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccountComparison, type AccountVerdict } from '../../src/audit/compare-account.ts';
-import type { Line } from '../../src/audit/verify-line.ts';
+import type { Line } from '../../src/audit/line.ts';
 import { accountHash, accountHeads, type AccountHead } from '../../src/token/account-files.ts';
 import { UseAccount } from '../../src/token/host/use-account.ts';
 import { newKeyId, type KeyPurpose } from '../../src/token/key-id.ts';

@@ -179,9 +179,9 @@ describe('the account of the token host beside the audit log', { timeout: longMs
     const lines = before.toString().trimEnd().split('\n');
     const changed = lines.findIndex((line) => line.includes('sha256:'));
     writeFileSync(path, `${lines.map((line, index) => (index === changed ? line.replace('sha256:', 'sha512:') : line)).join('\n')}\n`);
-    expect((await verify()).faults).toContain(`${name}, line ${changed + 2}: it names another line before it`);
+    expect((await verify()).faults).toContain(`${name}, line ${changed + 2}: its hash of the previous line is wrong`);
     writeFileSync(path, `${lines.slice(0, -3).join('\n')}\n`);
-    expect((await verify()).faults).toMatch(/account-0: the chain ends with line \d+; record \d+ of the audit log knows of line \d+/);
+    expect((await verify()).faults).toMatch(/account-0: the chain ends at line \d+, but record \d+ of the audit log names line \d+/);
     writeFileSync(path, before);
     // What a kill leaves is cut, and said.
     appendFileSync(path, '{"n":17,"ti');
@@ -202,7 +202,7 @@ describe('the account of the token host beside the audit log', { timeout: longMs
     await service.daemon.kill();
     await service.daemon.start();
     const named = (await verify()).faults.split('\n').find((line) => line.includes(digest.toString('hex')));
-    expect(named).toMatch(/ \(signetd started again at \S+: a crash may have cut its record\); \d+:\d+$/);
+    expect(named).toMatch(/ \(signetd started again at \S+: a crash may have prevented its record\); \d+:\d+$/);
     const { account: before } = await verify();
     service.daemon.killHost();
     expect(await service.post('signature/sign', signing({ reference, password }))).toContain('"resultMajor":0');

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync } from '
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AuditLog } from '../../src/audit/audit-log.ts';
-import { tellingToken } from '../../src/audit/told-uses.ts';
+import { recordingToken } from '../../src/audit/use-recorder.ts';
 import { tellCommitted } from '../../src/state/step.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { openssl } from '../support/openssl.ts';
@@ -174,7 +174,7 @@ describe('an audit log that is opened again', () => {
     expect((await scratch.verify()).bad).toEqual({
       file: firstFile,
       line: 16,
-      why: 'the file ends without its last record',
+      why: 'the file ends without its closing record',
     });
   });
 
@@ -207,7 +207,7 @@ describe('an audit log that is opened again', () => {
     const before = scratch.memory.kept?.n ?? 0;
     damage();
     audit = await scratch.open();
-    expect(scratch.log.lines.some((line) => line.includes('the audit log is not what it was'))).toBe(true);
+    expect(scratch.log.lines.some((line) => line.includes('the audit log is damaged or incomplete'))).toBe(true);
     await audit.record(requestEntry(1));
     const opened = ofKind('open').at(-1);
     expect(opened).toEqual(expect.objectContaining({ file: 2, n: before + 1, gap: expect.any(String) as string }));
@@ -220,7 +220,7 @@ describe('an audit log that is opened again', () => {
     renameSync(pathOf(firstFile), pathOf('elsewhere'));
     for (let number = 0; number < 10; number += 1) await audit.record(requestEntry(number));
     await stopped(audit);
-    expect(scratch.log.lines.some((line) => line.includes('somebody else changed'))).toBe(true);
+    expect(scratch.log.lines.some((line) => line.includes('another process changed'))).toBe(true);
     expect((await scratch.verify()).bad).toEqual({ file: firstFile, line: 1, why: 'the file is missing' });
   });
 });
@@ -276,7 +276,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a full disk${skipNote(noSmallDisk)}`
       const idle = log.begin({ request: 'idle', client, tenant, spki, address, operation });
       used.uses.take('sign 43 ECDSA sha256:00');
       const command = log.administer({ kind: 'administration', request: 'command', command: 'client add' }, async () => {
-        const token = tellingToken(
+        const token = recordingToken(
           { makeMac: async () => Promise.resolve({ salt: Buffer.alloc(16), mac: Buffer.alloc(32) }) } as never,
           () => {
             throw new Error('it belongs to the command');

@@ -99,7 +99,7 @@ describe('a checkpoint', () => {
     log.requests(3);
     await log.checkpoint({ records });
     log.requests(1);
-    const why = `it covers another record ${records} than the one that is there`;
+    const why = `the record ${records} that it covers is not the one in the log`;
     expect(await bad()).toEqual({ file: first, line: 5, why });
   });
 
@@ -109,7 +109,7 @@ describe('a checkpoint', () => {
     await log.checkpoint();
     log.requests(1);
     await log.checkpoint({ records: 2, hash: log.places[2]?.hash ?? '' });
-    expect(await bad()).toEqual({ file: first, line: 7, why: 'it covers another record 2 than the one that is there' });
+    expect(await bad()).toEqual({ file: first, line: 7, why: 'the record 2 that it covers is not the one in the log' });
   });
 
   it('may name the record that the one before it has named', async () => {
@@ -123,7 +123,7 @@ describe('a checkpoint', () => {
 
   it('is wrong where it names another hash, another log, or is signed by another key', async () => {
     for (const [more, signer, why] of [
-      [{ hash: 'a'.repeat(64) }, log.signer, 'it covers another record 2 than the one that is there'],
+      [{ hash: 'a'.repeat(64) }, log.signer, 'the record 2 that it covers is not the one in the log'],
       [{ log: 'other' }, log.signer, 'it is a checkpoint of another log, other'],
       [{}, softwareSigner(), 'its signature is wrong'],
     ] as const) {
@@ -176,14 +176,14 @@ describe('a checkpoint', () => {
     expect(await bad({ from: second }, later)).toEqual({
       file: second,
       line: 3,
-      why: `it covers another record ${records} than the one that is there`,
+      why: `the record ${records} that it covers is not the one in the log`,
     });
   });
 
   it('is needed: a log without one proves nothing', async () => {
     log.open();
     log.requests(2);
-    expect(await bad()).toEqual({ file: first, line: 4, why: 'the log has no checkpoint: nothing in it is proved' });
+    expect(await bad()).toEqual({ file: first, line: 4, why: 'the log has no checkpoint: it proves nothing' });
   });
 });
 
@@ -191,7 +191,7 @@ describe('a file of a log', () => {
   it('begins with its first record, and has no other such', async () => {
     log.requests(1);
     log.open();
-    const why = 'every file begins with its first record, and has no other such';
+    const why = 'a file must begin with an opening record and have no other';
     expect(await bad()).toEqual({ file: first, line: 1, why });
     const two = new WrittenLog();
     two.open({}, log.signer);
@@ -203,8 +203,8 @@ describe('a file of a log', () => {
     log.open({ file: 2 });
     expect(await bad()).toEqual({ file: first, line: 1, why: 'it is the first record of audit-00000002.jsonl' });
     for (const [more, signer, why] of [
-      [{ log: 'other' }, log.signer, 'it is of another log, other'],
-      [{}, softwareSigner(), 'it names a key for checkpoints that is not trusted'],
+      [{ log: 'other' }, log.signer, 'it belongs to another log, other'],
+      [{}, softwareSigner(), 'its checkpoint key is not trusted'],
       [{ gap: 'a file was missing' }, log.signer, 'the service found a gap here: a file was missing'],
     ] as const) {
       const one = new WrittenLog();
@@ -255,7 +255,7 @@ describe('a place that is known', () => {
     expect(await bad({ heads: [known, { n: 5, hash: 'b'.repeat(64) }] })).toEqual({
       file: first,
       line: 5,
-      why: 'the log ends here, and is known to have gone to record 5',
+      why: 'the log ends here, but is known to have reached record 5',
     });
   });
 });

@@ -76,9 +76,9 @@ describe('a log', () => {
   });
 
   it.each([
-    ['that is gone', (): void => undefined, 2, 1, 'the log is gone; the state store knows it up to record 2'],
+    ['that is gone', (): void => undefined, 2, 1, 'the log is missing; the state store knows it up to record 2'],
     ['that ends before its last checkpoint', () => write(1, 2), 3, 1, 'the log ended at record 2; the state store knows it up to record 3'],
-    ['whose last checkpoint is another record', () => write(1, 3), 2, 1, 'record 2 is not the one that the state store knows'],
+    ['whose last checkpoint is another record', () => write(1, 3), 2, 1, 'record 2 is not the one known to the state store'],
   ])('%s has a gap, and goes on in a file that nobody has had', async (_name, make, n, file, gap) => {
     make();
     const end = places.at(-1) ?? beginning;

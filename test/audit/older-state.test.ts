@@ -229,7 +229,7 @@ describe('a state store that is restored from before', () => {
     await service.daemon.stop();
     StateCopy.removeStore(service.environment.directory);
     const said = await service.daemon.startAndAsk();
-    expect([said.status, said.text]).toEqual([503, expect.stringContaining('it names no place in it')]);
+    expect([said.status, said.text]).toEqual([503, expect.stringContaining('it holds no place in the log')]);
     const confirmed = await ctl('state', 'confirm');
     expect([confirmed.status, confirmed.stderr]).toEqual([0, expect.stringContaining(key.keyReference.reference)]);
     await service.daemon.ended();

@@ -199,7 +199,7 @@ describe('verification of an audit log', () => {
 
   it('trusts no other key', async () => {
     const { bad } = await sample.verify({ publicKeys: [softwareSigner().publicKey] });
-    expect(bad).toEqual({ file: 'audit-00000001.jsonl', line: 1, why: 'it names a key for checkpoints that is not trusted' });
+    expect(bad).toEqual({ file: 'audit-00000001.jsonl', line: 1, why: 'its checkpoint key is not trusted' });
   });
 
   it('starts with a later file where older ones are archived', async () => {

@@ -129,7 +129,7 @@ describe('config check', () => {
     expect(answer.status).toBe(1);
     const { faults } = jsonOf(answer) as { faults: string[] };
     const expected = [
-      `listeners.api.key: ${openKey}: others may read this file (mode 0644)`,
+      `listeners.api.key: ${openKey}: other users can read this file (mode 0644)`,
       `listeners.api.clientCertificateAuthority: ${other('none.pem')}: there is no such file`,
       `token.pin: file:${other('none')}: there is no such file`,
       'yaml: token.modulePath: there is no file /nowhere.so',
@@ -163,7 +163,7 @@ describe('config check', () => {
     ['a key of another certificate', 'key', 'other.key', 'this is not the key of'],
     ['a certificate where the key should be', 'key', 'other.pem', 'this is no private key in PEM'],
     ['a certificate that has expired', 'certificate', 'old.pem', 'the certificate expired on'],
-    ['a key where the certificate should be', 'certificate', 'other.key', 'there is no certificate in PEM in this file'],
+    ['a key where the certificate should be', 'certificate', 'other.key', 'this file has no PEM certificate'],
   ])('finds %s', async (_name, member, file, text) => {
     const { status, stderr } = await check((settings) => {
       settings.listeners.api[member] = other(file);

@@ -22,7 +22,7 @@ describe('signetctl key', () => {
     for (let attempt = 0; attempt < 5; attempt += 1) await sign({ reference: key.reference, password: 'wrong' });
     expect(await sign(secretOf(key))).toBe('2/203');
     const { status, stdout } = await signetctl('key', 'unlock', key.reference.toUpperCase());
-    expect([status, stdout]).toEqual([0, 'The key has all its attempts again; its state is ACTIVE.']);
+    expect([status, stdout]).toEqual([0, "The key's attempts are reset; its state is ACTIVE."]);
     expect(await sign(secretOf(key))).toBe('0/0');
     expect(auditLog()).toMatch(new RegExp(`"command":"key unlock".*${key.reference}`));
   });

@@ -88,7 +88,7 @@ describe('signetctl client', () => {
     ]);
     expect(await add(file, 'constructor', 'keys')).toEqual([5, expect.stringContaining('no tenant "constructor"')]);
     expect(await add(file, 'demo', 'keys,root')).toEqual([2, expect.stringContaining('--roles: the roles are signature, keys,')]);
-    expect(await add(file, 'demo', 'keys,keys')).toEqual([2, expect.stringContaining('--roles: each role once')]);
+    expect(await add(file, 'demo', 'keys,keys')).toEqual([2, expect.stringContaining('--roles: duplicate role')]);
     expect(await add(description.configFile, 'demo', 'keys')).toEqual([2, expect.stringContaining('this is no X.509 certificate')]);
     expect(await add(inside('nothing.pem'), 'demo', 'keys')).toEqual([2, expect.stringContaining('nothing.pem')]);
     const registered = description.clients['app']?.certificate ?? '';
@@ -136,7 +136,7 @@ describe('signetctl status and doctor', () => {
     const status = await signetctl('status');
     expect([status.status, status.stdout, status.stderr]).toEqual([0, expect.stringMatching(/^ready: +yes$/m), '']);
     const doctor = await signetctl('doctor');
-    expect([doctor.status, doctor.stdout]).toEqual([0, expect.stringContaining('module and token have what signetd needs')]);
+    expect([doctor.status, doctor.stdout]).toEqual([0, expect.stringContaining('module and token support what signetd needs')]);
     for (const part of ['configuration', 'service', 'signing', 'state store', 'audit log', 'clients', 'token', 'certificates', 'clock']) {
       expect(doctor.stdout).toMatch(new RegExp(`^(good|warning) +${part} `, 'm'));
     }
@@ -205,7 +205,7 @@ describe('while signetd is stopped', () => {
       expect([ended.status, ended.stderr]).toEqual([6, expect.stringMatching(/signetd does not run: .*; start it first/)]);
     }
     const doctor = await signetctl('doctor');
-    expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('4 clients are registered')]);
+    expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('4 clients registered')]);
   });
 
   it('a daemon that was killed leaves a socket that the next one replaces', async () => {

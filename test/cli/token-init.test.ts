@@ -103,7 +103,7 @@ it('erases a token only where its label is typed again, and only with its SO PIN
   expect((await init('prod', '--reinitialise', '--confirm', 'Prod')).status).toBe(5);
   const wrong = await initWith('wrong', 'pin', '--label', 'prod', '--reinitialise', '--confirm', 'prod');
   expect(wrong.status).toBe(4);
-  expect(wrong.stderr).toBe('signetctl: the token refuses the SO PIN; it was tried once, and nothing has been changed\n');
+  expect(wrong.stderr).toBe('signetctl: the token refuses the SO PIN; it was tried once, and nothing was changed\n');
   expect(pkcs11Tool('--login', '--pin', '123456', '--list-objects')).toContain('Private Key Object');
   expect((await init('prod', '--reinitialise', '--confirm', 'prod')).status).toBe(0);
   expect(pkcs11Tool('--login', '--pin', '123456', '--list-objects')).toBe('');
@@ -112,7 +112,7 @@ it('erases a token only where its label is typed again, and only with its SO PIN
 it('finds what is wrong with the PINs before it changes anything', async () => {
   const short = await initWith('so-pin', 'short', '--label', 'prod');
   expect(short.status).toBe(5);
-  expect(short.stderr).toMatch(/the user PIN has 2 characters; the token takes \d+ to \d+/);
+  expect(short.stderr).toMatch(/the user PIN has 2 characters; the token accepts \d+ to \d+/);
   const missing = await initWith('so-pin', 'none', '--label', 'prod');
   expect(missing.status).toBe(78);
   expect(missing.stderr).toContain('there is no such file');

@@ -12,7 +12,7 @@ import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 
 const softhsm =
   ['/usr/lib/softhsm/libsofthsm2.so', '/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so'].find((path) => existsSync(path)) ?? '';
-const viaModule = 'the token host does not run; the PKCS#11 module was asked';
+const viaModule = 'the token host is not running; the PKCS#11 module was used directly';
 const service = newKeyId('general');
 const caller = newKeyId('caller');
 let scratch: ScratchToken;
@@ -112,7 +112,7 @@ describe.each([
     expect(line(service)).toMatch(/^service\s+private key\s+RSA-2048\s+47[0-9a-f]{32} \(general\)\s+yes\s+no\s+yes\s+signetd$/);
     expect(line(caller)).toMatch(/^caller\s+private key\s+P-384\s+43[0-9a-f]{32}\s+yes\s+no\s+yes\s+signetd$/);
     expect(line(macKeyId)).toContain('(checks passwords)');
-    expect(answer.stdout).toContain('2 of the service, 1 of callers; of others: ');
+    expect(answer.stdout).toContain('2 of the service, 1 of callers; other objects: ');
     expect(answer.stdout).toContain('1 × private key');
     const { objects, foreign } = jsonOf(await run('inventory', '--json')) as { objects: { id: string }[]; foreign: object };
     expect(objects.map(({ id }) => id).toSorted()).toEqual([service, caller, macKeyId].toSorted());
@@ -214,7 +214,7 @@ describe('a token that cannot be used', () => {
     expect(answer).toEqual({
       status: 4,
       stdout: '',
-      stderr: 'signetctl: the token refuses the PIN; it was tried once and is not tried again\n',
+      stderr: 'signetctl: the token refuses the PIN; it was tried once and will not be tried again\n',
     });
   });
 
@@ -248,7 +248,7 @@ describe('a token that cannot be used', () => {
   it.each([
     ['there is no module', { modulePath: '/nowhere/module.so' }, 'there is no file /nowhere/module.so'],
     ['the module is no library', { modulePath: '/etc/hostname' }, 'cannot be loaded'],
-    ['no token has the label', { label: 'elsewhere' }, 'no token with the label "elsewhere" is there'],
+    ['no token has the label', { label: 'elsewhere' }, 'no token with the label "elsewhere" found'],
   ])('is not reached: %s', async (_name, changes, text) => {
     const answer = await inventoryOf(changes);
     expect(answer.status).toBe(3);

@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tellingToken } from '../../src/audit/told-uses.ts';
+import { recordingToken } from '../../src/audit/use-recorder.ts';
 import { tenantId } from '../../src/clients/caller.ts';
 import { Activation } from '../../src/keys/activation.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
@@ -197,7 +197,7 @@ function listening(): { readonly keys: Keyring; readonly asked: string[] } {
   const asked: string[] = [];
   const told = (name: string, { anyOf }: Proofs): void => void asked.push([name, ...anyOf.map(({ kind }) => kind === 'RECORD')].join(' '));
   const whole: Token = {
-    ...tellingToken(token, () => undefined),
+    ...recordingToken(token, () => undefined),
     async signWithProof(id, algorithm, digests, proofs) {
       told('sign', proofs);
       return token.signWithProof(id, algorithm, digests, proofs);

@@ -125,7 +125,7 @@ describe('the key for secrets', () => {
     const scratch = emptyToken();
     const token = await started(scratch);
     expect(await token.macKey.check()).toBeUndefined();
-    await expect(secretMadeBy(token, newKeyId('caller'))).rejects.toThrow(new TokenUnavailable('the token has no key for secrets'));
+    await expect(secretMadeBy(token, newKeyId('caller'))).rejects.toThrow(new TokenUnavailable('the token has no MAC key'));
     expect(macKeysOn(scratch)).toBe(0);
   });
 
@@ -198,7 +198,7 @@ describe('the key for secrets', () => {
     await expect(started(scratch)).rejects.toMatchObject({
       name: 'HostRefusedError',
       exitCode: 69,
-      message: expect.stringContaining('it has 2 keys for secrets') as unknown,
+      message: expect.stringContaining('it has 2 MAC keys') as unknown,
     });
   });
 
@@ -218,7 +218,7 @@ describe('the key for secrets', () => {
     process.kill(token.hostPid ?? 0, 'SIGKILL');
     const asked = verifiedBy(token, id, proof).catch((error: unknown) => error);
     await vi.waitUntil(() => token.hostFault !== undefined, { timeout: 30_000 });
-    expect(token.hostFault).toBe('the token has another key for secrets (MAC key) than the one that the state store was used with');
+    expect(token.hostFault).toBe("the token's MAC key is not the one with which the state store was used");
     expect(token.ready).toBe(false);
     expect(lines.lines.some((line) => line.includes('the token host is not used'))).toBe(true);
     rmSync(tokens, { recursive: true });

@@ -106,7 +106,7 @@ describe('the watchdog', () => {
       },
     };
     watch(sign);
-    expect(faults).toEqual(['token client: nobody connects to the token host any more']);
+    expect(faults).toEqual(['token client: the supervisor of the token host has ended']);
     expect(pings.count).toBe(0);
     await token.start();
     await pings.next();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Dispatcher, type DispatcherLimits } from '../../src/token/client/dispatcher.ts';
 import { HostLink } from '../../src/token/client/host-link.ts';
-import type { TokenRequest } from '../../src/token/client/token-request.ts';
+import type { TokenRequest } from '../../src/token/client/request-lane.ts';
 import { TokenBusy, TokenUnavailable } from '../../src/token/token.ts';
 import { FieldWriter } from '../../src/token/wire/fields.ts';
 import { encodeAnswer, operations, statuses, type Answer } from '../../src/token/wire/frames.ts';
@@ -273,7 +273,7 @@ describe('a host that is away', () => {
     const [other] = add(1);
     expect([one?.failed, other?.failed]).toEqual([[], []]);
     vi.advanceTimersByTime(sweepMs);
-    for (const each of [one, other]) expect(each?.failed).toEqual([new TokenUnavailable('the token host has been away for too long')]);
+    for (const each of [one, other]) expect(each?.failed).toEqual([new TokenUnavailable('the token host has been down for too long')]);
     expect(dispatcher.waiting).toBe(0);
     const refused = (): unknown => add(1);
     expect(refused).toThrow(TokenUnavailable);
@@ -340,7 +340,7 @@ describe('requests that no answer comes to', () => {
     dispatcher.close();
     expect(dispatcher.waiting).toBe(0);
     expect(all.filter(({ failed }) => failed.length === 1).map(({ id }) => id)).toEqual([5, 7]);
-    expect(all[4]?.failed).toEqual([new TokenUnavailable('the service stops')]);
+    expect(all[4]?.failed).toEqual([new TokenUnavailable('the service is shutting down')]);
     expect(vi.getTimerCount()).toBe(0);
   });
 

@@ -157,7 +157,7 @@ describe('a key pair', () => {
     const thread = new Thread();
     expect(thread.ask(operations.createKey, messages.writeCreateKey(id, 'P-256'))).toMatchObject({
       status: statuses.forbidden,
-      text: "a key pair is a caller's, or has a purpose by which it signs",
+      text: "a key pair must be a caller's, or have a signing purpose",
     });
     expect(thread.uses).toEqual([]);
   });
@@ -204,8 +204,8 @@ describe('what a thread is asked', () => {
       return text;
     };
     expect(asked(caller)).toBe("a caller's key signs only with a proof");
-    expect(asked(root)).toBe(`the key ${root} signs no digests: only messages, which its purpose has`);
-    expect(asked(general, { anyOf: [own] })).toBe('a key of the service has no secret');
+    expect(asked(root)).toBe(`the key ${root} signs no digests, only messages that fit its purpose`);
+    expect(asked(general, { anyOf: [own] })).toBe('a service key has no secret');
     expect(thread.status(operations.signAsService, writeServiceSign(root, ecdsa, Buffer.from('anything')))).toBe(statuses.forbidden);
     expect(thread.uses.filter((use) => use.startsWith('sign'))).toEqual([]);
     const { status, body } = thread.ask(operations.signAsService, writeServiceSign(root, ecdsa, keyTrial));
@@ -219,7 +219,7 @@ describe('what a thread is asked', () => {
     const body = messages.writeAssignPurpose(legacy, 'root');
     expect(new Thread().ask(operations.assignPurpose, body)).toMatchObject({
       status: statuses.forbidden,
-      text: "a key gets a purpose by an operator's command alone",
+      text: "only an operator's command assigns a purpose to a key",
     });
     expect(new Thread('operator').status(operations.assignPurpose, body)).toBe(statuses.noSuchKey);
   });
@@ -244,14 +244,14 @@ describe('what a thread is asked', () => {
       ...probed.report,
       token: { ...probed.report.token, sessions: expect.anything() as unknown },
     });
-    expect(thread.ask(99, Buffer.alloc(0))).toMatchObject({ status: statuses.malformed, text: 'an unknown operation 99' });
+    expect(thread.ask(99, Buffer.alloc(0))).toMatchObject({ status: statuses.malformed, text: 'unknown operation 99' });
     expect(thread.ask(operations.reportProbe, Buffer.from('{"full":true}'))).toMatchObject({
       status: statuses.malformed,
-      text: 'a host that serves makes no full probe',
+      text: 'a serving host makes no full probe',
     });
     expect(thread.ask(operations.reportSlots, Buffer.from('slots?'))).toMatchObject({
       status: statuses.malformed,
-      text: 'a question that is no JSON',
+      text: 'the question is not JSON',
     });
     expect(thread.status(operations.reportMechanisms, Buffer.from('{"slot":"x"}'))).toBe(statuses.malformed);
     expect(thread.ask(operations.reportMechanisms, Buffer.from('{"slot":"99"}'))).toMatchObject({
@@ -408,7 +408,7 @@ describe('a secret', () => {
     const thread = new Thread();
     expect(thread.ask(operations.checkMacKey, Buffer.alloc(0))).toMatchObject({
       status: statuses.noMacKey,
-      text: 'the token has no key for secrets',
+      text: 'the token has no MAC key',
     });
     const [secret, scope] = [randomBytes(8), Buffer.alloc(32)];
     expect(thread.status(operations.makeMac, messages.writeMakeMac(newKeyId('caller'), 'PASSWORD', secret, scope))).toBe(statuses.noMacKey);

@@ -64,7 +64,7 @@ it.skipIf(notRoot !== undefined)(`is no place for root where it is another user'
   expect(readdirSync(parent)).toEqual([]);
   chownSync(parent, 0, 0);
   chmodSync(parent, 0o777);
-  expect(() => takeHostDirectory(config)).toThrow(`${parent} may be written by other users`);
+  expect(() => takeHostDirectory(config)).toThrow(`${parent} is writable by other users`);
   chmodSync(parent, 0o755);
   mkdirSync(directory);
   symlinkSync(join(scratch.directory, 'elsewhere'), join(directory, 'lock'));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HostLink, type LinkEvents } from '../../src/token/client/host-link.ts';
-import type { TokenRequest } from '../../src/token/client/token-request.ts';
+import type { TokenRequest } from '../../src/token/client/request-lane.ts';
 import { encodeAnswer, operations, statuses, type Frame } from '../../src/token/wire/frames.ts';
 import { PlayedHost } from './played-host.ts';
 

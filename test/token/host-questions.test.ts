@@ -74,7 +74,7 @@ describe('the connection of a command to the token host that runs', () => {
 
   it('waits for the end of the line as long as a greeting may be, and no longer', async () => {
     host.greet = (socket) => void socket.end('{'.padEnd(maxGreeting));
-    await expect(connect()).rejects.toThrow('closes the connection');
+    await expect(connect()).rejects.toThrow('closed the connection');
     host.greet = (socket) => void socket.write('{'.padEnd(maxGreeting + 1));
     await expect(connect()).rejects.toEqual(unreachable('the token host speaks another version of its protocol; restart it'));
   });
@@ -100,13 +100,13 @@ describe('the connection of a command to the token host that runs', () => {
 
   it('is refused where the host greets and its thread no longer listens', async () => {
     host.greet = (socket) => void socket.write(host.greeting({ threads: [`${host.socketPath}.0`, `${host.socketPath}.gone`] }));
-    await expect(connect()).rejects.toEqual(unreachable('the token host is about to end; try again'));
+    await expect(connect()).rejects.toEqual(unreachable('the token host is shutting down; try again'));
   });
 
   it('is refused where the host does not greet within five seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     host.greet = () => undefined;
-    const refused = expect(connect()).rejects.toEqual(unreachable('the token host does not greet within 5 s'));
+    const refused = expect(connect()).rejects.toEqual(unreachable('the token host sent no greeting within 5 s'));
     while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
     vi.advanceTimersByTime(5000);
     await refused;
@@ -114,7 +114,7 @@ describe('the connection of a command to the token host that runs', () => {
 
   it('is refused where the host closes its socket without a word', async () => {
     host.greet = (socket) => socket.destroy();
-    await expect(connect()).rejects.toThrow('it serves token.clientUser and root alone');
+    await expect(connect()).rejects.toThrow('it serves only token.clientUser and root');
   });
 });
 
@@ -137,9 +137,9 @@ describe('the answer of the token host to a question', () => {
       message: expect.stringContaining('no user PIN yet') as unknown,
     });
     fault(0x54, 'CKR_FUNCTION_NOT_SUPPORTED:84');
-    await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the PKCS#11 module answers CKR_FUNCTION_NOT_SUPPORTED, 0x54'));
+    await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the PKCS#11 module returned CKR_FUNCTION_NOT_SUPPORTED, 0x54'));
     fault(0x8000_0001, 'a code of the vendor');
-    await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the PKCS#11 module answers 0x80000001'));
+    await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the PKCS#11 module returned 0x80000001'));
     fault(0xffff_ffff, 'the file cannot be opened');
     await expect(ask('reportSlots', {})).rejects.toEqual(unreachable('the file cannot be opened'));
   });
@@ -150,7 +150,7 @@ describe('the answer of the token host to a question', () => {
   });
 
   it('does not come where the host ends, or sends what is no frame, while it is asked', async () => {
-    const ended = unreachable('the token host ended while it was asked; try again');
+    const ended = unreachable('the token host ended before it answered; try again');
     host.asked = (_, thread) => thread.destroy();
     const { ask } = await connect();
     await expect(ask('reportSlots', {})).rejects.toEqual(ended);
@@ -181,6 +181,6 @@ describe('the answer of the token host to a question', () => {
     await connection.ask('reportSlots', {});
     connection.close();
     expect((await Promise.all(left)).length).toBe(2);
-    await expect(connection.ask('reportSlots', {})).rejects.toThrow('ended while it was asked');
+    await expect(connection.ask('reportSlots', {})).rejects.toThrow('ended before it answered');
   });
 });

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tokenCheckpointSigner } from '../../src/audit/audit-key.ts';
+import { tokenCheckpointSigner } from '../../src/audit/open-audit.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
 import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
 import type { StateStore } from '../../src/state/state-store.ts';

@@ -81,7 +81,7 @@ describe('a key pair', () => {
 
   it('is refused where the token has no value for the public half', () => {
     vi.spyOn(token.module, 'C_GetAttributeValue').mockReturnValueOnce([]);
-    expect(() => make({ id: newKeyId('general') })).toThrow('the token gives no public key');
+    expect(() => make({ id: newKeyId('general') })).toThrow('the token returned no public key');
   });
 
   it.each([

@@ -243,6 +243,6 @@ describe('keys of earlier versions, which have no purpose', () => {
 
   it('are given one by the host of an operator: a key that is not there has none', async () => {
     await expect(operator.assignPurpose(legacy(), 'root')).rejects.toThrow(KeyGone);
-    await expect(token.assignPurpose(legacy(), 'root')).rejects.toThrow("by an operator's command alone");
+    await expect(token.assignPurpose(legacy(), 'root')).rejects.toThrow("only an operator's command assigns a purpose");
   });
 });

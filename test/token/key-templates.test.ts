@@ -145,5 +145,5 @@ describe('the label of a key', () => {
 it('a type of key has bits or a curve', () => {
   expect((['RSA-2048', 'RSA-3072', 'RSA-4096', 'P-256'] as const).map(templates.rsaBitsOf)).toEqual([2048, 3072, 4096, undefined]);
   expect((['P-256', 'P-384', 'P-521'] as const).map(templates.curveOf)).toEqual(['P-256', 'P-384', 'P-521']);
-  expect(() => templates.curveOf('RSA-2048')).toThrow('RSA-2048 is no elliptic curve');
+  expect(() => templates.curveOf('RSA-2048')).toThrow('RSA-2048 is not an elliptic curve');
 });

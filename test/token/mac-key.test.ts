@@ -65,7 +65,7 @@ describe('the key for secrets', () => {
 
   it('is missing where the token has none', () => {
     expect(() => keyOf().check()).toThrow(MacKeyMissing);
-    expect(() => keyOf().use(() => 'used')).toThrow('the token has no key for secrets');
+    expect(() => keyOf().use(() => 'used')).toThrow('the token has no MAC key');
   });
 
   it('is looked for once, and its handle kept', () => {
@@ -107,7 +107,7 @@ describe('the key for secrets', () => {
         used(each);
       });
     });
-    expect([String(error), pkcs11Code(error)]).toEqual([expect.stringContaining('is another one than before'), ckr.DEVICE_REMOVED]);
+    expect([String(error), pkcs11Code(error)]).toEqual([expect.stringContaining('the MAC key has changed'), ckr.DEVICE_REMOVED]);
     expect(used).not.toHaveBeenCalled();
   });
 
@@ -115,7 +115,7 @@ describe('the key for secrets', () => {
     make();
     make();
     expect(findMacKeys(token.session)).toHaveLength(2);
-    expect(() => keyOf().check()).toThrow(`the token cannot be used: it has 2 keys for secrets (CKA_ID ${macKeyId})`);
+    expect(() => keyOf().check()).toThrow(`the token cannot be used: it has 2 MAC keys (CKA_ID ${macKeyId})`);
     expect([severalMacKeysFault(0), severalMacKeysFault(1)]).toEqual([undefined, undefined]);
   });
 });
@@ -159,7 +159,7 @@ describe('the making of the key for secrets', () => {
       others.push(real(session, mechanism, template));
       return real(session, mechanism, template);
     });
-    expect(() => keyOf().make()).toThrow('somebody else made a key for secrets at the same time; ask again');
+    expect(() => keyOf().make()).toThrow('another host made a MAC key at the same time; try again');
     expect(findMacKeys(token.session)).toEqual(others);
   });
 });

@@ -102,7 +102,7 @@ describe('what follows from the mechanisms of a token', () => {
     [
       'RSA keys do not sign with PSS',
       changed(rsaPss, { flags: verify }),
-      { limits: ['the token cannot sign with RSASSA-PSS (CKM_RSA_PKCS_PSS): RSA keys sign with PKCS #1 v1.5 alone'] },
+      { limits: ['the token cannot sign with RSASSA-PSS (CKM_RSA_PKCS_PSS): RSA keys sign with PKCS #1 v1.5 only'] },
     ],
     [
       'there is no MAC',
@@ -242,7 +242,7 @@ describe('the report of mechanisms', () => {
         code: '0x00000350',
         name: 'CKM_GENERIC_SECRET_KEY_GEN',
         abilities: ['generate'],
-        neededFor: 'making the key that passwords are checked with',
+        neededFor: 'making the MAC key',
       },
       { ...bare, code: '0x00001040', name: 'CKM_EC_KEY_PAIR_GEN', abilities: ['generateKeyPair'], neededFor: 'making EC keys' },
       { ...bare, code: '0x00001041', name: 'CKM_ECDSA', abilities: ['sign'], neededFor: 'EC signatures' },
@@ -267,7 +267,7 @@ describe('the report of mechanisms', () => {
       ['0x00000000', null],
       ['0x80000142', 'making RSA keys'],
       ['0x80000143', 'making RSA keys'],
-      ['0xde436997', 'making the key that passwords are checked with'],
+      ['0xde436997', 'making the MAC key'],
     ]);
   });
 

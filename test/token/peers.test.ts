@@ -114,7 +114,7 @@ describe.skipIf(notRoot !== undefined)(`the sockets of a token host${skipNote(no
     await as(stranger, [hostGroup], sockets[greeting] ?? '');
     await expect.poll(() => said).toContain('is refused');
     const lines = said.split('\n').filter((line) => line.includes('is refused'));
-    expect(lines).toEqual([expect.stringContaining(`a connection of user ${stranger} is refused`)]);
+    expect(lines).toEqual([expect.stringContaining(`refused a connection from user ${stranger}`)]);
   });
 
   it('cannot be opened by the group that may administrate', async () => {

@@ -102,12 +102,12 @@ describe('a MAC that is tried', () => {
 
   it('is refused where it is short', () => {
     forge('C_Sign', (mac) => (mac as Buffer).subarray(1));
-    expect(against()).toBe('a MAC of 31 bytes');
+    expect(against()).toBe('the MAC has 31 bytes');
   });
 
   it('is refused where the token does not verify what it made', () => {
     forge('C_Sign', flipped);
-    expect(against()).toBe('the token does not recognise its own MAC');
+    expect(against()).toBe('the token refuses its own MAC');
   });
 
   it('is refused where the token verifies anything', () => {
@@ -196,7 +196,7 @@ describe('the probe of a token', () => {
       expect(report).toMatchObject({
         full,
         missing: [],
-        limits: ['Test makes no keys for a session alone: what the token offers was not tried'],
+        limits: ["Test makes no session keys: the token's mechanisms were not tried"],
       });
     }
     expect([generate.mock.calls, secret.mock.calls]).toEqual([[], []]);
@@ -208,13 +208,13 @@ describe('the probe of a token', () => {
     expect(stateOf(report)[keyTypes.indexOf('P-256')]).toBe('P-256 missing');
     expect(report).toMatchObject({
       missing: [],
-      limits: ['P-256 keys cannot be used: the token offers them, and answers a try with the signature does not verify'],
+      limits: ['P-256 keys cannot be used: the token offers them, but a trial failed with the signature does not verify'],
     });
   });
 
   it('finds a type missing that is offered and cannot be made', () => {
     token.failNext('C_GenerateKeyPair', 0x70);
-    expect(probe().limits).toEqual(['P-256 keys cannot be used: the token offers them, and answers a try with CKR_SOMETHING:112']);
+    expect(probe().limits).toEqual(['P-256 keys cannot be used: the token offers them, but a trial failed with CKR_SOMETHING:112']);
   });
 
   it('ends where the token fails at the moment', () => {
@@ -227,9 +227,9 @@ describe('the probe of a token', () => {
     forge('C_Verify', () => true);
     vi.spyOn(token.module, 'C_GenerateRandom').mockReturnValue(Buffer.alloc(16));
     expect(probe().missing).toEqual([
-      'the token offers HMAC-SHA256 (CKM_SHA256_HMAC) and fails at it, the token accepts a wrong MAC: passwords cannot be checked',
-      expect.stringContaining('it has 2 keys for secrets'),
-      'the token gives no random bytes (C_GenerateRandom), the random bytes are all the same: no password can be made',
+      'the token offers HMAC-SHA256 (CKM_SHA256_HMAC) but it fails, the token accepts a wrong MAC: passwords cannot be checked',
+      expect.stringContaining('it has 2 MAC keys'),
+      'the token returns no random bytes (C_GenerateRandom), the random bytes are all the same: passwords cannot be generated',
     ]);
     token.module.C_DestroyObject(token.session.handle, another);
   });
@@ -263,7 +263,7 @@ describe('the probe of a token', () => {
     code = 0x71;
     const report = probe({}, true);
     expect(report.limits.slice(1)).toEqual(
-      ['P-256', 'P-384', 'P-521'].map((type) => `${type} keys cannot sign ECDSA by sha384: CKR_SOMETHING:113`),
+      ['P-256', 'P-384', 'P-521'].map((type) => `${type} keys cannot sign ECDSA with sha384: CKR_SOMETHING:113`),
     );
     expect(stateOf(report).filter((line) => line.startsWith('P-'))).toEqual(['P-256 works', 'P-384 works', 'P-521 works']);
   });

@@ -49,7 +49,7 @@ describe('the probe at the start', () => {
     await client.start();
     const [noEcdsa, noPss] = [
       'the token cannot sign with ECDSA on a digest (CKM_ECDSA): P-256, P-384 and P-521 keys cannot be used',
-      'the token cannot sign with RSASSA-PSS (CKM_RSA_PKCS_PSS): RSA keys sign with PKCS #1 v1.5 alone',
+      'the token cannot sign with RSASSA-PSS (CKM_RSA_PKCS_PSS): RSA keys sign with PKCS #1 v1.5 only',
     ];
     expect(client.probe?.limits).toEqual([noEcdsa, noPss]);
     for (const limit of [noEcdsa, noPss]) expect(lines.some((line) => line.includes(limit))).toBe(true);
@@ -122,7 +122,7 @@ describe('the full probe', () => {
     expect(report.full).toBe(true);
     expect(report.keyTypes).toEqual(keyTypes.map((type) => ({ type, state: 'works' })));
     expect(report.limits).toEqual([
-      'RSASSA-PSS works only where MGF1 uses the hash of the digest: another is answered with CKR_ARGUMENTS_BAD',
+      'RSASSA-PSS works only if MGF1 uses the same hash as the digest: another hash fails with CKR_ARGUMENTS_BAD',
     ]);
   });
 

@@ -3,7 +3,7 @@ import type { Handle } from 'pkcs11js';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { destroyKeys } from '../../src/token/host/key-objects.ts';
 import { hmacTemplate } from '../../src/token/host/key-templates.ts';
-import { NoSuchKey } from '../../src/token/host/no-such-key.ts';
+import { NoSuchKey } from '../../src/token/host/find-objects.ts';
 import { ProviderKeys } from '../../src/token/host/provider-keys.ts';
 import { pkcs11Code, pkcs11js } from '../../src/token/host/session.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
@@ -170,7 +170,7 @@ describe('an Ed25519 key of the service', () => {
     const { create, made } = provider();
     const id = newKeyId('general');
     vi.spyOn(token.module, 'C_GetAttributeValue').mockReturnValueOnce([]);
-    expect(() => create(id, { scheme: 'Ed25519' })).toThrow('the token gives no public key');
+    expect(() => create(id, { scheme: 'Ed25519' })).toThrow('the token returned no public key');
     expect(made).toEqual([]);
     expect(token.count(pkcs11js.CKO_PRIVATE_KEY, id)).toBe(0);
   });

@@ -169,10 +169,10 @@ describe('the look of the host at what it signs', () => {
     ])
       expect(() => {
         checkCertificateList(listOf(...good, bad));
-      }).toThrow('an entry that is none');
+      }).toThrow('an entry is malformed');
     expect(() => {
       checkCertificateList(listOf());
-    }).toThrow('an empty list');
+    }).toThrow('the list of revoked certificates is empty');
   });
 
   it('counts the days of a period from date to date', () => {

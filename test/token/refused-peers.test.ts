@@ -50,7 +50,7 @@ describe('a user who is refused', () => {
   });
 
   const of = (who: string, more = ''): string =>
-    `a connection of ${who} is refused: the token is for the user of the daemon (token.clientUser) and root${more}`;
+    `refused a connection from ${who}: only the daemon's user (token.clientUser) and root may use the token${more}`;
   const times = (count: number, user: number | undefined): void => {
     for (let n = 0; n < count; n += 1) peers.refused(user);
   };
@@ -62,10 +62,10 @@ describe('a user who is refused', () => {
     expect(said).toEqual([of('user 997')]);
     vi.advanceTimersByTime(1);
     times(2, 997);
-    expect(said).toEqual([of('user 997'), of('user 997', '; 3 more since it was last said')]);
+    expect(said).toEqual([of('user 997'), of('user 997', '; 3 more since the last message')]);
     vi.advanceTimersByTime(60_000);
     times(1, 997);
-    expect(said.at(-1)).toBe(of('user 997', '; 1 more since it was last said'));
+    expect(said.at(-1)).toBe(of('user 997', '; 1 more since the last message'));
     vi.advanceTimersByTime(60_000);
     times(1, 997);
     expect(said.at(-1)).toBe(of('user 997'));

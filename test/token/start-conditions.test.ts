@@ -6,8 +6,13 @@ import { ConfigError } from '../../src/config/config.ts';
 import { TokenConfig } from '../../src/config/token-config.ts';
 import { loadProfile, modulePath } from '../../src/token/host/module-profile.ts';
 import { prepare } from '../../src/token/host/prepare.ts';
-import { tokenSessionFault } from '../../src/token/host/session-limit.ts';
-import { checkStartConditions, environmentFaults, pinFaults, sessionFaults } from '../../src/token/host/start-conditions.ts';
+import {
+  tokenSessionFault,
+  checkStartConditions,
+  environmentFaults,
+  pinFaults,
+  sessionFaults,
+} from '../../src/token/host/start-conditions.ts';
 import { profileWith } from './direct-token.ts';
 
 const config = (threads: number): TokenConfig => TokenConfig.parse({ label: 'hsm', pin: 'credential:pin', threads });
@@ -90,7 +95,7 @@ describe('each condition by itself', () => {
     const profile = profileWith({ pin: { pattern: '^[0-9]{4}$', form: 'four digits' } });
     expect(pinFaults(profile, Buffer.from('1234'))).toEqual([]);
     expect(pinFaults(profile, Buffer.from('12345'))).toEqual([
-      'token.pin: Test wants four digits; what the reference points to has another form, and is not tried',
+      'token.pin: Test requires four digits; the PIN at the reference has another form and is not tried',
     ]);
   });
 });

@@ -162,7 +162,7 @@ describe('the host', () => {
     expect(token.hostPid).not.toBe(hostPid);
   });
 
-  it('closes the connection of a peer that sends what is no frame, and serves the others', async () => {
+  it('closed the connection of a peer that sends what is no frame, and serves the others', async () => {
     const socket = createConnection(`${scratch.config.socketPath}.0`);
     await new Promise<void>((resolve) => {
       socket.once('close', () => {

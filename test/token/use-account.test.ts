@@ -119,7 +119,7 @@ describe('the account of a thread', () => {
     appendFileSync(path(1), 'something else\nand half a line');
     use(opened(), 'second');
     expect(lines(2).map(({ start, uses }) => start ?? uses)).toEqual([
-      { gap: 'the last line of file 1 is none that this service writes' },
+      { gap: 'the last line of file 1 was not written by this service' },
       ['second'],
     ]);
     expect(readFileSync(path(1), 'utf8')).toMatch(/something else\nand half a line$/);

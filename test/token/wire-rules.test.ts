@@ -129,7 +129,7 @@ describe('proofs', () => {
     expect(readProofs(writeProofs({ anyOf: candidates(8) }), 0).anyOf).toHaveLength(8);
     expect(readProofs(writeProofs({ anyOf: candidates(8), also: proof('TRANSACTION') }), 0).anyOf).toHaveLength(8);
     const nine = Buffer.concat([writeProofs({ anyOf: candidates(8) }), writeProofs({ anyOf: candidates(1) })]);
-    expect(() => readProofs(nine, 0)).toThrow('more proofs than there may be');
+    expect(() => readProofs(nine, 0)).toThrow('too many proofs');
     expect(() => readProofs(Buffer.alloc(0), 0)).toThrow(WireError);
     expect(() => readProofs(Buffer.concat([writeProofs({ anyOf: candidates(8) }), writeProofs({ anyOf: candidates(8) })]), 0)).toThrow(
       WireError,
@@ -221,7 +221,7 @@ describe('the body of a request', () => {
     expect(messages.readMakeMac(messages.writeMakeMac(caller, mac.kind, mac.secret, mac.scope))).toEqual(mac);
     expect(() => messages.readCreateKey(changed(messages.writeCreateKey(id, 'P-256'), 4 + keyIdLength, 99))).toThrow(WireError);
     expect(() => messages.readClaimOutcome(Buffer.of(99))).toThrow(WireError);
-    expect(() => secretKindOf(0xff)).toThrow('an unknown kind of secret');
+    expect(() => secretKindOf(0xff)).toThrow('unknown kind of secret');
   });
 
   it('for a purpose names a key that has none, and one of the purposes that may be given', () => {
@@ -229,7 +229,7 @@ describe('the body of a request', () => {
     for (const purpose of ['root', 'authority', 'timeStamps'] as const)
       expect(messages.readAssignPurpose(messages.writeAssignPurpose(legacy, purpose))).toEqual({ id: legacy, purpose });
     for (const other of [id, caller, macKeyId])
-      expect(() => messages.readAssignPurpose(messages.writeAssignPurpose(other, 'root'))).toThrow('keeps the purpose');
+      expect(() => messages.readAssignPurpose(messages.writeAssignPurpose(other, 'root'))).toThrow('already has a purpose');
     expect(() => messages.readAssignPurpose(changed(messages.writeAssignPurpose(legacy, 'root'), 4 + keyIdLength, 3))).toThrow(WireError);
   });
 
@@ -241,9 +241,9 @@ describe('the body of a request', () => {
     }
     const body = writeSign(id, pss, [Buffer.alloc(64)]);
     for (const [at, text] of [
-      [keyIdLength, 'an unknown scheme'],
-      [keyIdLength + 1, 'an unknown hash'],
-      [keyIdLength + 2, 'an unknown hash'],
+      [keyIdLength, 'unknown scheme'],
+      [keyIdLength + 1, 'unknown hash'],
+      [keyIdLength + 2, 'unknown hash'],
     ] as const)
       for (const value of [4, 0xff]) expect(() => readSign(changed(body, at, value)), `${at}: ${value}`).toThrow(text);
     for (const length of [31, 33]) expect(() => writeSign(id, ecdsa, [Buffer.alloc(length)])).toThrow(RangeError);
@@ -258,7 +258,7 @@ describe('the body of a request', () => {
     expect(readSign(none).digests).toEqual([]);
     expect(() => readSign(none.subarray(0, -1))).toThrow('ends early');
     for (const count of [0, 1, 3])
-      expect(() => readSign(changed(two, keyIdLength + 5 + 2, count))).toThrow('another length than its digests');
+      expect(() => readSign(changed(two, keyIdLength + 5 + 2, count))).toThrow('does not have the length of its digests');
     const empty = writeServiceSign(id, ecdsa, new Uint8Array());
     expect(readServiceSign(empty).message.length).toBe(0);
     expect(() => readServiceSign(empty.subarray(0, -1))).toThrow('ends early');
@@ -278,11 +278,11 @@ describe('the body of a request', () => {
     for (const key of [newKeyId('audit'), caller, macKeyId])
       expect(() => provider.readVerifyMac(provider.writeVerifyMac(key, 'sha256', one, one)), key).toThrow(WireError);
     expect(() => provider.readVerifyMac(changed(provider.writeVerifyMac(id, 'sha256', one, one), 4 + keyIdLength, 0))).toThrow(
-      'an algorithm that makes none',
+      'the algorithm makes no MAC',
     );
     for (const code of [4, 0xff])
       expect(() => provider.readSignMessage(changed(provider.writeSignMessage(id, hmac, one), 4 + keyIdLength, code))).toThrow(
-        'a value outside its list',
+        'a value is outside its list',
       );
   });
 

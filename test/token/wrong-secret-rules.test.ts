@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { answeredCandidate, KeyHeldBack, prepareWrongSecrets, toldWrong, WrongSecrets } from '../../src/token/host/wrong-secrets.ts';
+import {
+  answeredCandidate,
+  KeyHeldBack,
+  prepareWrongSecrets,
+  wrongSecretsRevealed,
+  WrongSecrets,
+} from '../../src/token/host/wrong-secrets.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import type { Candidate, SecretKind } from '../../src/token/token.ts';
 
@@ -199,6 +205,6 @@ describe('of several candidates', () => {
     [[otp, revoke, otp], 2, 1],
     [[otp, otp, revoke], 2, 2],
   ])('%j with the right one at %s, %i were told to be wrong', (kinds, by, wrong) => {
-    expect(toldWrong(of(...kinds), by)).toBe(wrong);
+    expect(wrongSecretsRevealed(of(...kinds), by)).toBe(wrong);
   });
 });

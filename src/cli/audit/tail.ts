@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { linesAfter, tailOf } from '../../audit/tail.ts';
 import { loadConfig } from '../../config/config.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { printable } from '../printable.ts';
@@ -12,7 +13,7 @@ export const TailOptions = z.object({
 });
 export type TailOptions = z.output<typeof TailOptions>;
 
-/** Of any kind of record: what a line of it for people is made of. */
+/** Members of all kinds of records from which a line for people is made. */
 const Record = z.object({
   n: z.number(),
   time: z.string(),
@@ -36,12 +37,12 @@ const Record = z.object({
   gap: z.string().optional(),
 });
 
-/** `audit tail`: the last records, a line each. It checks nothing. */
+/** `audit tail`: the last records, one line each. It verifies nothing. */
 export async function auditTail(configPath: string, { directory: given, lines, follow }: TailOptions): Promise<Outcome> {
   if (!/^[1-9]\d{0,5}$/.test(lines)) throw new CommandError(exitCodes.usage, '--lines takes a number from 1 to 999999');
   const directory = given ?? loadConfig(configPath).audit.directory;
   const tail = await tailOf(directory, Number(lines)).catch((error: unknown) => {
-    throw new CommandError(exitCodes.refused, error instanceof Error ? error.message : String(error));
+    throw new CommandError(exitCodes.refused, reasonOf(error));
   });
   const text = (tail?.lines ?? []).map(lineForPeople).join('');
   if (follow !== true || tail === undefined) return { json: (tail?.lines ?? []).map(parsed), text };
@@ -77,7 +78,7 @@ function lineForPeople(line: string): string {
     data.fault === undefined ? undefined : `not done: ${data.fault}`,
     data.count === undefined ? undefined : `${data.count} times`,
     data.refused === undefined ? undefined : `${data.refused} requests refused`,
-    data.repeated === true ? '(a repetition)' : undefined,
+    data.repeated === true ? '(repeated)' : undefined,
     data.replayed === undefined ? undefined : `(recorded later: ${data.replayed})`,
     data.gap,
   ];

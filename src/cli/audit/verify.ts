@@ -3,15 +3,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ageInWords, compareState } from '../../audit/compare-state.ts';
 import type { Place } from '../../audit/record.ts';
-import { AccountComparison } from '../../audit/compare-account.ts';
+import { AccountComparison, type AccountVerdict, type UnrecordedUse } from '../../audit/compare-account.ts';
 import { verifyAuditLog } from '../../audit/verify.ts';
 import { loadConfig } from '../../config/config.ts';
 import { accountDirectoryOf } from '../../config/token-config.ts';
 import { readStateStore } from '../../state/threaded-store.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 import { fields } from '../table.ts';
-import { accountFaults, accountFields } from './account-words.ts';
 
 export const VerifyOptions = z.object({
   directory: z.string().optional(),
@@ -31,11 +31,11 @@ interface Expected {
   readonly directory: string;
   readonly publicKeys: readonly Uint8Array[];
   readonly heads: readonly Place[];
-  /** Why the state store is no judge of the log's end: it is older than the log. */
+  /** Set if the state store is older than the log, so that it cannot confirm the log's end. */
   readonly olderState?: string | undefined;
 }
 
-/** `audit verify`: reads the whole log. It may be written meanwhile. */
+/** `audit verify`: verifies the whole log, which may be written meanwhile. */
 export async function auditVerify(configPath: string, options: VerifyOptions): Promise<Outcome> {
   const { directory, publicKeys, heads, olderState } = await expectedOf(configPath, options);
   if (!existsSync(directory)) throw new CommandError(exitCodes.refused, `there is no directory ${directory}`);
@@ -56,18 +56,18 @@ export async function auditVerify(configPath: string, options: VerifyOptions): P
       ['read', `${records} records in ${files} files, ${checkpoints} checkpoints`],
       ['proved', covered === undefined ? 'nothing' : `up to record ${covered.records}, by the checkpoint of ${covered.time}`],
       ['last', last === undefined ? 'none' : `record ${last.n}, ${last.hash}`],
-      ['verdict', bad === undefined ? 'the log is as it was written' : 'NOT as it was written'],
+      ['verdict', bad === undefined ? 'the log is intact' : 'the log is DAMAGED'],
       ...(account === undefined ? [] : accountFields(account)),
     ]),
     faults: [
       ...(bad === undefined ? [] : [`${bad.file}, line ${bad.line}: ${bad.why}`]),
       ...(olderState === undefined ? [] : [olderState]),
-      // Where the log was not read to its end, records are missing for that alone.
+      // If the log was not read to its end, uses without a record prove nothing.
       ...(account === undefined ? [] : accountFaults(account, bad === undefined)),
     ],
     notes: [
-      // The last checkpoint covers what is before it, not itself.
-      ...(since > 1 && bad === undefined ? [`the last ${since} records have no checkpoint after them yet`] : []),
+      // The last checkpoint covers the records before it, not itself.
+      ...(since > 1 && bad === undefined ? [`the last ${since} records are not covered by a checkpoint yet`] : []),
       ...(account === undefined || account.onTheirWay === 0
         ? []
         : [`${account.onTheirWay} uses are so recent that their records may still be written`]),
@@ -75,7 +75,10 @@ export async function auditVerify(configPath: string, options: VerifyOptions): P
   };
 }
 
-/** Undefined where nothing is to be compared: a log elsewhere is not that of this host. @throws {CommandError} where the account cannot be read */
+/**
+ * Undefined if there is nothing to compare: a log elsewhere does not belong to this host.
+ * @throws {CommandError} if the account cannot be read
+ */
 function comparisonOf(configPath: string, options: VerifyOptions): AccountComparison | undefined {
   const isElsewhere = options.directory !== undefined || options.publicKey !== undefined;
   if (options.account === false || (options.account === true && isElsewhere)) return undefined;
@@ -89,10 +92,10 @@ function comparisonOf(configPath: string, options: VerifyOptions): AccountCompar
       isFromBeginning: options.from === undefined,
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new CommandError(
       exitCodes.refused,
-      `the token host's account of uses cannot be read: ${reason}; run this as root, name it by --account, or leave it out by --no-account`,
+      `the token host's account of uses cannot be read: ${reason}; run this as root, name another with --account, or skip it with --no-account`,
     );
   }
 }
@@ -104,7 +107,7 @@ async function expectedOf(configPath: string, { directory, publicKey }: VerifyOp
   }
   const { audit, state } = loadConfig(configPath);
   if (state.kind === 'sqlite' && !existsSync(state.path)) {
-    throw new CommandError(exitCodes.refused, `there is no state store ${state.path}; name the key of the checkpoints by --public-key`);
+    throw new CommandError(exitCodes.refused, `there is no state store ${state.path}; name the checkpoint key with --public-key`);
   }
   const store = await readStateStore(state);
   try {
@@ -123,17 +126,48 @@ function readPublicKey(file: string): Uint8Array {
   try {
     return createPublicKey(readFileSync(file)).export({ type: 'spki', format: 'der' });
   } catch (error) {
-    throw new CommandError(exitCodes.usage, `${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(exitCodes.usage, `${file}: ${reasonOf(error)}`);
   }
 }
 
 function knownPlace(text: string): Place {
   const [, n, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
   if (n === undefined || hash === undefined) {
-    throw new CommandError(
-      exitCodes.usage,
-      '--known takes a record number and its hash, such as 1200:5f3c…, as a checkpoint in the log has them',
-    );
+    throw new CommandError(exitCodes.usage, '--known takes a record number and its hash from a checkpoint, such as 1200:5f3c…');
   }
   return { n: Number(n), hash };
+}
+
+/** Describes the result of the comparison with the token host's account. */
+export function accountFields(account: AccountVerdict): [string, string][] {
+  const { lines, recorded, unrecordedCount, explainedCount, services, wrongSecrets, bad } = account;
+  const others = Object.values(services).reduce((sum, count) => sum + count, 0);
+  const explained = explainedCount === 0 ? '' : `, ${explainedCount} explained`;
+  return [
+    ['account', bad.length > 0 ? 'DAMAGED' : `${lines} lines, intact`],
+    ['uses', `${recorded} with a record, ${unrecordedCount} ${unrecordedCount === 0 ? 'without' : 'WITHOUT'}${explained}`],
+    [
+      'other uses',
+      `${others} by ${Object.keys(services).length} service keys, which have no single records (OCSP, time-stamps, checkpoints)`,
+    ],
+    ['wrong secrets', `${wrongSecrets} compared by the token host`],
+  ];
+}
+
+/**
+ * @param isWhole whether the log was read to its end; if not, uses without a record prove nothing
+ */
+export function accountFaults({ bad, unrecorded, unrecordedCount }: AccountVerdict, isWhole: boolean): string[] {
+  const changed = bad.map(({ file, line, why }) => (file.endsWith('-') ? `${file.slice(0, -1)}: ${why}` : `${file}, line ${line}: ${why}`));
+  if (!isWhole) return changed;
+  const more = unrecordedCount - unrecorded.length;
+  return [...changed, ...unrecorded.map(useWords), ...(more === 0 ? [] : [`and ${more} more uses without a record`])];
+}
+
+function useWords({ use, time, file, line, place, startedAgain }: UnrecordedUse): string {
+  const [kind, key, how, what] = use.split(' ');
+  const did =
+    kind === 'mac' ? `a MAC was made for a new secret of the key ${key} (${how}) at ${time}` : `the key ${key} signed ${what} at ${time}`;
+  const after = startedAgain === undefined ? '' : ` (signetd started again at ${startedAgain}: a crash may have prevented its record)`;
+  return `${file}, line ${line}: ${did}; the audit log has no record of it${after}; ${place}`;
 }

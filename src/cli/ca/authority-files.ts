@@ -3,10 +3,11 @@ import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { pem } from '../../x509/pem.ts';
 import type { PublicationUrls } from '../../config/profile.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
 
-/** An authority as the configuration names it. */
+/** An authority's section of the configuration. */
 export interface AuthorityEntry {
   readonly certificate: string;
   readonly chain: readonly string[];
@@ -14,7 +15,10 @@ export interface AuthorityEntry {
   readonly urls?: PublicationUrls;
 }
 
-/** Writes a PEM file that was not there. Answers its path. @throws {CommandError} */
+/**
+ * Writes a new PEM file and returns its path.
+ * @throws {CommandError} if it exists or cannot be written
+ */
 export function writeNew(directory: string, file: string, label: 'CERTIFICATE' | 'CERTIFICATE REQUEST', der: Uint8Array): string {
   const path = join(resolve(directory), file);
   try {
@@ -23,25 +27,25 @@ export function writeNew(directory: string, file: string, label: 'CERTIFICATE' |
     return path;
   } catch (error) {
     const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new CommandError(
       exitCodes.refused,
-      isThere ? `${path} exists already, and nothing is overwritten: name another file or directory` : why,
+      isThere ? `${path} already exists and will not be overwritten: choose another file or directory` : why,
     );
   }
 }
 
-/** Where an authority publishes, below the address of the public listener. */
+/** Returns the URLs at which an authority publishes, below the address of the public listener. */
 export function publishedUrls(publicUrl: string | undefined, name: string): { urls?: PublicationUrls } {
   if (publicUrl === undefined) return {};
   const base = publicUrl.replace(/\/$/, '');
   return { urls: { crl: [`${base}/pki/${name}.crl`], ocsp: [`${base}/ocsp/${name}`], caIssuers: [`${base}/pki/${name}.cer`] } };
 }
 
-/** What the operator is to put into the configuration. */
+/** Outcome with the section to add to the configuration. */
 export function configurationOutcome(authorities: Readonly<Record<string, AuthorityEntry>>, done: string): Outcome {
   return {
     json: { certificateAuthorities: authorities },
-    text: `${done}\nFor the configuration:\n\n${stringify({ certificateAuthorities: authorities })}`,
+    text: `${done}\nAdd this to the configuration:\n\n${stringify({ certificateAuthorities: authorities })}`,
   };
 }

@@ -17,7 +17,10 @@ export const CertifyOptions = z.object({
   publicUrl: z.string().optional(),
 });
 
-/** `ca certify`: another certificate for a configured CA with the key that it has: a renewal by its own root, a cross-certificate by another. */
+/**
+ * `ca certify`: issues another certificate for the existing key of a configured CA: a renewal by
+ * its own root, or a cross-certificate by another.
+ */
 export async function caCertify(configPath: string, options: z.output<typeof CertifyOptions>): Promise<Outcome> {
   const authority = configuredAuthority(configPath, authorityNameOf(options.authority, '--authority'));
   const by = configuredAuthority(configPath, authorityNameOf(options.by, '--by'));
@@ -31,7 +34,7 @@ export async function caCertify(configPath: string, options: z.output<typeof Cer
       json,
       text: fields(Object.entries(json)),
       notes: [
-        'for a renewal, name it as certificate and the old one among crossCertificates; a cross-certificate goes among crossCertificates',
+        'for a renewal, set certificate to the new file and add the old one to crossCertificates; add a cross-certificate to crossCertificates',
       ],
     };
   });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { checkAuthorityKey, loadAuthority, readChain } from '../../certificates/configured-authority.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { keyPurpose, parseKeyId } from '../../token/key-id.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
@@ -19,7 +20,10 @@ export const ImportOptions = z.object({
   publicUrl: z.string().optional(),
 });
 
-/** `ca import`: takes the certificate that a root elsewhere gave to a key on the token, after a look at whether it can be used. */
+/**
+ * `ca import`: imports a certificate that an external root issued for a key on the token, after
+ * checking that it can be used.
+ */
 export async function caImport(configPath: string, options: z.output<typeof ImportOptions>): Promise<Outcome> {
   const entry = authorityNameOf(options.name, '--name');
   const files = { certificate: resolve(options.certificate), chain: options.chain.map((file) => resolve(file)) };
@@ -27,14 +31,14 @@ export async function caImport(configPath: string, options: z.output<typeof Impo
   const certificates = orRefused(() => readChain(files));
   const [own] = certificates;
   if (own === undefined) throw new Error('a chain begins with the certificate');
-  if (!certificates.every(({ ca }) => ca)) throw refused('one of the certificates is not that of a certificate authority');
-  if (new Date(own.validTo) <= new Date()) throw refused('the certificate has ended');
+  if (!certificates.every(({ ca }) => ca)) throw refused('one of the certificates is not a CA certificate');
+  if (new Date(own.validTo) <= new Date()) throw refused('the certificate has expired');
   const last = certificates.at(-1);
   if (last !== undefined && !last.checkIssued(last)) throw refused('the chain does not end with a self-signed certificate');
   await withOperatorToken(configPath, async (token) => {
     const issuer = loadAuthority(token, { ...files, keyId });
     await checkAuthorityKey(entry, issuer).catch(() => {
-      throw refused('the key on the token is not that of the certificate, or is not there');
+      throw refused('the key on the token is missing or does not match the certificate');
     });
   });
   const written = writeNew(options.directory, `${entry}.pem`, 'CERTIFICATE', own.raw);
@@ -43,13 +47,13 @@ export async function caImport(configPath: string, options: z.output<typeof Impo
     .map(({ raw }, index) => writeNew(options.directory, `${entry}-above-${index + 1}.pem`, 'CERTIFICATE', raw));
   return configurationOutcome(
     { [entry]: { certificate: written, chain, keyId, ...publishedUrls(options.publicUrl, entry) } },
-    `The certificate ${new X509Certificate(readFileSync(written)).fingerprint} is that of the key on the token.`,
+    `The certificate ${new X509Certificate(readFileSync(written)).fingerprint} matches the key on the token.`,
   );
 }
 
 function keyIdOf(text: string): string {
   const keyId = orRefused(() => parseKeyId(text));
-  if (keyPurpose(keyId) !== 'authority') throw refused('--key-id takes the CKA_ID of a CA, as signetctl ca request printed it');
+  if (keyPurpose(keyId) !== 'authority') throw refused('--key-id takes the CKA_ID of a CA, as printed by signetctl ca request');
   return keyId;
 }
 
@@ -57,7 +61,7 @@ function orRefused<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw refused(error instanceof Error ? error.message : String(error));
+    throw refused(reasonOf(error));
   }
 }
 

@@ -20,7 +20,7 @@ export const InitOptions = z.object({
   publicUrl: z.string().optional(),
 });
 
-/** `ca init`: a root and an issuing CA, their keys on the token. */
+/** `ca init`: creates a root and an issuing CA, with their keys on the token. */
 export async function caInit(configPath: string, options: z.output<typeof InitOptions>): Promise<Outcome> {
   const rootEntry = authorityNameOf(options.root, '--root');
   const issuingEntry = authorityNameOf(options.issuing, '--issuing');
@@ -52,7 +52,7 @@ export async function caInit(configPath: string, options: z.output<typeof InitOp
         },
         [rootEntry]: { certificate: rootFile, chain: [], keyId: rootId },
       },
-      'The root and the issuing CA are made; their keys are on the token.',
+      'Created the root and the issuing CA; their keys are on the token.',
     );
   });
 }

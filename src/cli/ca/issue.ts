@@ -18,7 +18,10 @@ export const IssueOptions = z.object({
   publicUrl: z.string().optional(),
 });
 
-/** `ca issue`: a further issuing CA with a key of its own under a configured root, such as the successor of one that ends. */
+/**
+ * `ca issue`: creates another issuing CA with its own key under a configured root, such as the
+ * successor of one that expires.
+ */
 export async function caIssue(configPath: string, options: z.output<typeof IssueOptions>): Promise<Outcome> {
   const entry = authorityNameOf(options.name, '--name');
   const by = configuredAuthority(configPath, options.by);
@@ -34,7 +37,7 @@ export async function caIssue(configPath: string, options: z.output<typeof Issue
     const certificate = writeNew(options.directory, `${entry}.pem`, 'CERTIFICATE', issuing.certificate.der);
     return configurationOutcome(
       { [entry]: { certificate, chain: [by.certificate, ...by.chain], keyId, ...publishedUrls(options.publicUrl, entry) } },
-      'The issuing CA is made; its key is on the token.',
+      'Created the issuing CA; its key is on the token.',
     );
   });
 }

@@ -17,7 +17,7 @@ export function yearsOf(text: string, option: string): number {
   return Number(text);
 }
 
-/** A name that stands in the configuration and in URLs. @throws {CommandError} */
+/** Checks a name that is used in the configuration and in URLs. @throws {CommandError} */
 export function authorityNameOf(text: string, option: string): string {
   if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(text)) {
     throw new CommandError(exitCodes.usage, `${option} takes a name of lower-case letters, digits and hyphens`);
@@ -25,7 +25,7 @@ export function authorityNameOf(text: string, option: string): string {
   return text;
 }
 
-/** DER of an authority's Name. @throws {CommandError} */
+/** Returns the DER of an authority's Name. @throws {CommandError} */
 export function distinguishedNameOf(country: string, organizationName: string, commonName: string): Uint8Array {
   const parsed = SubjectFields.safeParse({ country, organizationName, commonName });
   if (parsed.success) return subjectName(parsed.data);
@@ -35,7 +35,7 @@ export function distinguishedNameOf(country: string, organizationName: string, c
 
 type ConfiguredAuthority = Config['certificateAuthorities'][string];
 
-/** @throws {CommandError} where the configuration has none of that name */
+/** @throws {CommandError} if the configuration has none of this name */
 export function configuredAuthority(configPath: string, name: string): ConfiguredAuthority {
   const found = loadConfig(configPath).certificateAuthorities[name];
   if (found === undefined) throw new CommandError(exitCodes.usage, `the configuration has no certificate authority "${name}"`);

@@ -19,7 +19,10 @@ export const RequestOptions = z.object({
 });
 type RequestOptions = z.output<typeof RequestOptions>;
 
-/** `ca request`: a PKCS #10 request for an issuing CA under a root elsewhere; with a new key, or with that of a configured CA for its renewal. */
+/**
+ * `ca request`: creates a PKCS #10 request for an issuing CA under an external root, with a new
+ * key, or with that of a configured CA for a renewal.
+ */
 export async function caRequest(configPath: string, options: RequestOptions): Promise<Outcome> {
   const entry = authorityNameOf(options.name, '--name');
   if (options.authority !== undefined) return renewalRequest(configPath, entry, options.authority, options.directory);
@@ -27,7 +30,7 @@ export async function caRequest(configPath: string, options: RequestOptions): Pr
   if (country === undefined || organization === undefined || commonName === undefined) {
     throw new CommandError(
       exitCodes.usage,
-      'a new CA has --country, --organization and --common-name; one that exists is named by --authority',
+      'a new CA needs --country, --organization and --common-name; name an existing one with --authority',
     );
   }
   const name = distinguishedNameOf(country, organization, commonName);
@@ -57,6 +60,6 @@ function outcome(request: string, keyId: string): Outcome {
       ['request', request],
       ['keyId', keyId],
     ]),
-    notes: ['when the root has answered: signetctl ca import --key-id with this keyId'],
+    notes: ['once the root has issued the certificate, run signetctl ca import --key-id with this keyId'],
   };
 }

@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { administrationStep } from '../../audit/audited-request.ts';
-import { tellingToken } from '../../audit/told-uses.ts';
+import { recordingToken } from '../../audit/use-recorder.ts';
 import { loadFoundations, loadTokenConfig } from '../../config/config.ts';
 import { openStateStore } from '../../state/threaded-store.ts';
 import type { Step } from '../../state/step.ts';
 import { storeKeyJournal } from '../../keys/store-key-journal.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
 import { newKeyId, type KeyId, type KeyPurpose } from '../../token/key-id.ts';
 import { TokenUnavailable, type Token } from '../../token/token.ts';
@@ -25,13 +26,14 @@ const log = {
   debug: () => undefined,
 };
 
-/** The token, as an operator has it. */
+/** The token as used by an operator's command. */
 export type OperatorToken = Token & Pick<TokenClient, 'assignPurpose'>;
 
 /**
- * Works with the token by a host of its own, which serves an operator: it signs certificates of CAs, which the host of the service does not. Its socket is in
- * a directory that nobody else may enter. It ends with the command, and needs the PIN; the host of the service may run beside it. What it did gets its record
- * in the audit log when signetd starts next; where signetd has the state store open, there is none, and that is said.
+ * Uses the token through a separate host that serves an operator: it signs CA certificates, which
+ * the service's host does not. Its socket is in a private directory. It ends with the command and
+ * needs the PIN; the service's host may run beside it. Its uses are recorded in the audit log when
+ * signetd starts next; if signetd has the state store open, there is no record, and a note says so.
  */
 export async function withOperatorToken<T>(configPath: string, work: (token: OperatorToken) => Promise<T>): Promise<T> {
   return withHostOfOwn(configPath, work, async (entry) => {
@@ -44,7 +46,7 @@ export async function withOperatorToken<T>(configPath: string, work: (token: Ope
         await store.close();
       }
     } catch {
-      complain('note: signetd runs, so the audit log has no record of this command');
+      complain('note: signetd is running, so the audit log has no record of this command');
     }
   });
 }
@@ -57,21 +59,21 @@ async function withHostOfOwn<T>(
   const configured = loadTokenConfig(configPath);
   const { audit } = loadFoundations(configPath);
   const directory = mkdtempSync(join(tmpdir(), 'signetd-operator-'));
-  // The account of the service's host is that host's alone; what an operator does is in the audit log.
+  // The service's host owns its account; an operator's uses are recorded in the audit log.
   const ownFiles = { socketPath: join(directory, 'token.sock'), accountDirectory: join(directory, 'account') };
-  // It serves its own user: not that of the daemon, which the configuration may name.
+  // It serves its own user, not that of the daemon, which the configuration may name.
   const own = { ...ownFiles, clientUser: undefined };
   const config = { ...configured, host: 'spawn', ...own } as const;
   const ownConfigPath = join(directory, 'token.json');
-  // It holds references to secrets, and no secret.
+  // The file has references to secrets, but no secret.
   writeFileSync(ownConfigPath, JSON.stringify({ token: config }), { mode: 0o600 });
   const token = new TokenClient(config, ownConfigPath, log, () => undefined, { servesOperator: true });
   try {
     await token.start();
     const uses: string[] = [];
     try {
-      const telling = tellingToken(token, (use) => uses.push(use));
-      return await work({ ...telling, assignPurpose: async (id, purpose) => token.assignPurpose(id, purpose) });
+      const recording = recordingToken(token, (use) => uses.push(use));
+      return await work({ ...recording, assignPurpose: async (id, purpose) => token.assignPurpose(id, purpose) });
     } finally {
       const entry = { kind: 'administration' as const, request: randomUUID(), uid: process.getuid?.(), command: 'signetctl', uses };
       if (uses.length > 0 && audit.enabled) await keep(administrationStep(audit.name, entry).step);
@@ -85,8 +87,9 @@ async function withHostOfOwn<T>(
 }
 
 /**
- * The same with new keys of these purposes. They are in the journal until all is done, so that a command that is cut short leaves none: the next start of
- * signetd destroys what is there. @throws {CommandError} where signetd has the state store open.
+ * The same with new keys for these purposes. They are in the journal until everything is done, so
+ * that an interrupted command leaves none: the next start of signetd destroys them.
+ * @throws {CommandError} if signetd has the state store open
  */
 export async function withNewKeys<T>(
   configPath: string,
@@ -95,8 +98,8 @@ export async function withNewKeys<T>(
 ): Promise<T> {
   const { state } = loadFoundations(configPath);
   const store = await openStateStore(state, log).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(exitCodes.refused, `stop signetd first, for new keys are announced in its state store: ${reason}`);
+    const reason = reasonOf(error);
+    throw new CommandError(exitCodes.refused, `stop signetd first, since new keys are announced in its state store: ${reason}`);
   });
   try {
     const keep = async (entry: Step<'addAuditRecord'>): Promise<void> => {

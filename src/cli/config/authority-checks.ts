@@ -4,7 +4,7 @@ import type { RehearsingIssuer } from '../../certificates/issue.ts';
 import { checkProfiles } from '../../certificates/profile-check.ts';
 import { readCertificateText } from '../../x509/certificate.ts';
 import { ConfigError, type Config } from '../../config/config.ts';
-import { loadTimeStampSigner } from '../../timestamp/load-signer.ts';
+import { loadTimeStampSigner, readTimeStampChain } from '../../timestamp/load-signer.ts';
 import { connectToHost } from '../../token/operator/host-questions.ts';
 import { TokenClient } from '../../token/client/token-client.ts';
 import { answerMs } from '../token/token-access.ts';
@@ -13,14 +13,16 @@ import { checkValidity, readCertificates } from './tls-checks.ts';
 
 type Authorities = Config['certificateAuthorities'];
 
-/** The files of each certificate authority parse, are valid now, and are a chain. */
+/**
+ * Checks that the files of each certificate authority parse, are currently valid, and form a chain.
+ */
 export function checkAuthorities(findings: Findings, authorities: Authorities): void {
   for (const [name, { certificate, chain, crossCertificates }] of Object.entries(authorities)) {
     const place = findings.at(`certificateAuthorities.${name}`);
     const found = [certificate, ...chain].map((file) => {
       const [first] = place.tryTo(() => readCertificates(file)) ?? [];
       if (first === undefined) return undefined;
-      if (!first.ca) place.fault(`${file}: this is not the certificate of a certificate authority`);
+      if (!first.ca) place.fault(`${file}: this is not a CA certificate`);
       checkValidity(place, file, first);
       return first;
     });
@@ -29,15 +31,18 @@ export function checkAuthorities(findings: Findings, authorities: Authorities): 
   }
 }
 
-/** Each tenant's profile gives certificates that pass the lint; where the authority's certificate can be read. */
+/**
+ * Checks that each tenant's profile produces certificates that pass the lint rules, if the
+ * authority's certificate can be read.
+ */
 export function checkTenantProfiles(findings: Findings, { tenants, certificateAuthorities }: Config): void {
   const authorities = new Map<string, RehearsingIssuer>();
   for (const [name, { certificate, urls }] of Object.entries(certificateAuthorities)) {
     try {
-      // Which algorithm it signs with changes nothing that the lint looks at.
+      // The signature algorithm does not matter to the lint rules.
       authorities.set(name, { certificate: readCertificateText(readFileSync(certificate)), signatureAlgorithm: 'ecdsaWithSHA256', urls });
     } catch {
-      // Said of the authority already.
+      // Already reported for the authority.
     }
   }
   try {
@@ -48,7 +53,10 @@ export function checkTenantProfiles(findings: Findings, { tenants, certificateAu
   }
 }
 
-/** The keys of the certificate authorities and of the time-stamp authority are on the token; only where the token host runs. */
+/**
+ * Checks that the keys of the certificate authorities and of the time-stamp authority are on the
+ * token, if the token host is running.
+ */
 export async function checkAuthorityKeys(findings: Findings, config: Config): Promise<void> {
   const { certificateAuthorities, timeStampAuthority } = config;
   if (findings.faults.length > 0 || (Object.keys(certificateAuthorities).length === 0 && timeStampAuthority === undefined)) return;
@@ -61,7 +69,7 @@ export async function checkAuthorityKeys(findings: Findings, config: Config): Pr
     return;
   }
   if (host === undefined) {
-    place.note('the keys on the token are not checked: the token host does not run');
+    place.note('the keys on the token are not checked: the token host is not running');
     return;
   }
   host.close();
@@ -86,4 +94,22 @@ export async function checkAuthorityKeys(findings: Findings, config: Config): Pr
   } finally {
     await token.stop();
   }
+}
+
+/**
+ * Checks that the certificates of our own time-stamp authority parse, are currently valid, form a
+ * chain, and that its certificate is for time-stamping.
+ */
+export function checkTimeStampAuthority(findings: Findings, { timeStampAuthority, listeners }: Config): void {
+  if (timeStampAuthority === undefined) return;
+  const place = findings.at('timeStampAuthority');
+  const { certificate, chain, formerCertificates } = timeStampAuthority;
+  const found = [certificate, ...chain].map((file) => {
+    const [first] = place.tryTo(() => readCertificates(file)) ?? [];
+    if (first !== undefined) checkValidity(place, file, first);
+    return first;
+  });
+  for (const file of formerCertificates) place.tryTo(() => readCertificates(file));
+  if (!found.includes(undefined)) place.tryTo(() => readTimeStampChain({ certificate, chain }));
+  if (listeners.public === undefined) place.note('it serves only the signatures of signetd: listeners.public is not configured');
 }

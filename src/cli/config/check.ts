@@ -4,16 +4,18 @@ import { readableFiles } from '../../config/readable-files.ts';
 import { groupNumber } from '../../service/accounts.ts';
 import { printable } from '../printable.ts';
 import type { Outcome } from '../outcome.ts';
-import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles } from './authority-checks.ts';
-import { checkDocumentDirectories } from './document-checks.ts';
-import { checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
-import { Findings } from './findings.ts';
-import { checkIdentityProviders } from './identity-provider-checks.ts';
+import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles, checkTimeStampAuthority } from './authority-checks.ts';
+import { checkDocumentDirectories, checkDirectory, checkNotWritable, checkPrivate } from './file-checks.ts';
+import { Findings, faultText } from './findings.ts';
 import { checkSocketPath, checkToken } from './token-checks.ts';
-import { checkTimeStampAuthority } from './time-stamp-checks.ts';
 import { checkClientAuthority, checkRevocationLists, checkServerCertificate } from './tls-checks.ts';
+import { readProvider } from '../../certificates/jwt/configured-providers.ts';
+import { parseTokenJson } from '../../http/json/strict-json.ts';
 
-/** `config check`: everything that would keep the daemon from starting, as far as it can be seen from here. */
+/**
+ * `config check`: reports everything that would prevent the daemon from starting, as far as it can
+ * be checked here.
+ */
 export async function configCheck(configPath: string): Promise<Outcome> {
   const findings = new Findings(configPath);
   try {
@@ -25,7 +27,7 @@ export async function configCheck(configPath: string): Promise<Outcome> {
   const { faults, notes } = findings;
   return {
     json: { faults, notes },
-    text: faults.length === 0 ? `${printable(configPath)} is good\n` : '',
+    text: faults.length === 0 ? `${printable(configPath)} is valid\n` : '',
     faults,
     notes,
   };
@@ -56,4 +58,18 @@ function checkOperationsSocket({ listeners: { operations } }: Config, findings: 
   const { socketPath, socketGroup } = operations;
   if (socketPath !== undefined) checkSocketPath(findings.at('listeners.operations.socketPath'), socketPath);
   if (socketGroup !== undefined) findings.at('listeners.operations.socketGroup').tryTo(() => groupNumber(socketGroup));
+}
+
+/** Checks the files of each identity provider. Keys at a URL are fetched only by the service. */
+export function checkIdentityProviders(findings: Findings, providers: Config['identityProviders']): void {
+  const silent = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
+  for (const [name, config] of Object.entries(providers)) {
+    // Only the service may be able to read its secrets (credentials of systemd).
+    const visible = { ...config, decryptionKeys: [] };
+    try {
+      readProvider(name, visible, { log: silent, parseJson: parseTokenJson });
+    } catch (error) {
+      findings.faults.push(`${findings.configPath}: ${faultText(error)}`);
+    }
+  }
 }

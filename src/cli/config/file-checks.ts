@@ -1,32 +1,36 @@
-import { statSync } from 'node:fs';
-import type { Place } from './findings.ts';
+import { statSync, existsSync } from 'node:fs';
+import type { Place, Findings } from './findings.ts';
+import { dirname } from 'node:path';
+import type { Config } from '../../config/config.ts';
 
-/** Nobody but its owner may read the file. */
+/** Checks that only the owner can read the file. */
 export function checkPrivate(place: Place, path: string): void {
   const mode = modeOf(path);
-  if (mode !== undefined && (mode & 0o077) !== 0) place.fault(`${path}: others may read this file (mode ${octal(mode)}); chmod 0600 it`);
+  if (mode !== undefined && (mode & 0o077) !== 0)
+    place.fault(`${path}: other users can read this file (mode ${octal(mode)}); run chmod 0600`);
 }
 
-/** Nobody but its owner may change the file. */
+/** Checks that only the owner can change the file. */
 export function checkNotWritable(place: Place, path: string): void {
   const mode = modeOf(path);
-  if (mode !== undefined && (mode & 0o022) !== 0) place.fault(`${path}: others may change this file (mode ${octal(mode)}); chmod go-w it`);
+  if (mode !== undefined && (mode & 0o022) !== 0)
+    place.fault(`${path}: other users can change this file (mode ${octal(mode)}); run chmod go-w`);
 }
 
 export function checkDirectory(place: Place, path: string): void {
   const isDirectory = place.tryTo(() => statSync(path).isDirectory());
-  if (isDirectory === false) place.fault(`${path}: this is no directory`);
+  if (isDirectory === false) place.fault(`${path}: this is not a directory`);
 }
 
-/** A directory that nobody but its owner may look into. */
+/** Checks that only the owner can use the directory. */
 export function checkPrivateDirectory(place: Place, path: string): void {
   checkDirectory(place, path);
   const mode = modeOf(path);
   if (mode !== undefined && (mode & 0o077) !== 0)
-    place.fault(`${path}: others may use this directory (mode ${octal(mode)}); chmod 0700 it`);
+    place.fault(`${path}: other users can use this directory (mode ${octal(mode)}); run chmod 0700`);
 }
 
-/** Permission bits; undefined where there is no such file, which other checks say. */
+/** Returns the permission bits; undefined if the file does not exist, which other checks report. */
 function modeOf(path: string): number | undefined {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   return mode === undefined ? undefined : mode & 0o777;
@@ -34,4 +38,20 @@ function modeOf(path: string): number | undefined {
 
 function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
+}
+
+/**
+ * Checks that the callers' directories exist. The directory of the transfer store is created at the
+ * start and must be private to the service's user.
+ */
+export function checkDocumentDirectories(findings: Findings, { documents, tenants, transferStore }: Config): void {
+  const lists = { documents, ...Object.fromEntries(Object.entries(tenants).map(([name, tenant]) => [`tenants.${name}`, tenant])) };
+  for (const [member, { readDirectories, writeDirectories }] of Object.entries(lists)) {
+    for (const directory of readDirectories ?? []) checkDirectory(findings.at(`${member}.readDirectories`), directory);
+    for (const directory of writeDirectories ?? []) checkDirectory(findings.at(`${member}.writeDirectories`), directory);
+  }
+  if (transferStore === undefined) return;
+  const place = findings.at('transferStore.directory');
+  if (existsSync(transferStore.directory)) checkPrivateDirectory(place, transferStore.directory);
+  else checkDirectory(place, dirname(transferStore.directory));
 }

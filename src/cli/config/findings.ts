@@ -1,4 +1,4 @@
-/** What the checks find, each line with the file and the member that it is about. */
+/** Findings of the checks, each line with the file and the member concerned. */
 export class Findings {
   readonly configPath: string;
   readonly faults: string[] = [];
@@ -17,7 +17,7 @@ export class Findings {
           return work();
         } catch (error) {
           const text = faultText(error);
-          // Some errors name the member themselves.
+          // Some messages already name the member.
           this.faults.push(`${this.configPath}: ${text.startsWith(`${member}: `) ? text : `${member}: ${text}`}`);
           return undefined;
         }
@@ -30,11 +30,11 @@ export class Findings {
 export interface Place {
   fault(text: string): void;
   note(text: string): void;
-  /** What the work gives; undefined where it throws, which is a fault. */
+  /** Returns the result of the work; undefined if it throws, which is reported as a fault. */
   tryTo<T>(work: () => T): T | undefined;
 }
 
-/** The errors of the file system in words. */
+/** Describes an error; common errors of the file system in words. */
 export function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';

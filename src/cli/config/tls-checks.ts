@@ -6,7 +6,9 @@ import type { Findings, Place } from './findings.ts';
 const dayMs = 24 * 60 * 60 * 1000;
 const warnDays = 30;
 
-/** The server's certificate parses, is valid now, and its key is the one that is configured. */
+/**
+ * Checks that the server's certificate parses, is currently valid, and matches the configured key.
+ */
 export function checkServerCertificate(findings: Findings, files: { readonly certificate: string; readonly key: string }): void {
   const place = findings.at('listeners.api.certificate');
   const [certificate] = place.tryTo(() => readCertificates(files.certificate)) ?? [];
@@ -18,20 +20,23 @@ export function checkServerCertificate(findings: Findings, files: { readonly cer
     const key = createPrivateKey(pem);
     if (certificate?.checkPrivateKey(key) === false) keyPlace.fault(`${files.key}: this is not the key of ${files.certificate}`);
   } catch {
-    keyPlace.fault(`${files.key}: this is no private key in PEM without a passphrase`);
+    keyPlace.fault(`${files.key}: this is not a PEM private key without a passphrase`);
   }
 }
 
-/** Every certificate of the file is that of a certificate authority, and valid now. */
+/** Checks that every certificate in the file is a CA certificate and currently valid. */
 export function checkClientAuthority(findings: Findings, file: string): void {
   const place = findings.at('listeners.api.clientCertificateAuthority');
   for (const certificate of place.tryTo(() => readCertificates(file)) ?? []) {
-    if (!certificate.ca) place.fault(`${file}: ${subjectOf(certificate)} is no certificate authority`);
+    if (!certificate.ca) place.fault(`${file}: ${subjectOf(certificate)} is not a certificate authority`);
     checkValidity(place, file, certificate);
   }
 }
 
-/** The CRLs are read as the daemon reads them, each CA has one, and they are valid now; once nothing else is wrong with the files. */
+/**
+ * Checks that the CRLs can be read as by the daemon, that each CA has one, and that they are
+ * current, if nothing else is wrong with the files.
+ */
 export function checkRevocationLists(findings: Findings, api: TlsFiles): void {
   const place = findings.at('listeners.api.clientRevocationLists');
   if (api.clientRevocationLists.length === 0) place.note('it is empty: client certificates are not checked for revocation');
@@ -43,16 +48,19 @@ export function checkRevocationLists(findings: Findings, api: TlsFiles): void {
   }
 }
 
-/** The certificates of a PEM file. @throws {Error} where there are none, or one does not parse. */
+/**
+ * Returns the certificates of a PEM file.
+ * @throws {Error} if there are none, or one does not parse
+ */
 export function readCertificates(file: string): X509Certificate[] {
   const text = readFileSync(file, 'latin1');
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-  if (blocks === null) throw new Error(`${file}: there is no certificate in PEM in this file`);
+  if (blocks === null) throw new Error(`${file}: this file has no PEM certificate`);
   return blocks.map((block, index) => {
     try {
       return new X509Certificate(block);
     } catch {
-      throw new Error(`${file}: certificate ${index + 1} does not parse`);
+      throw new Error(`${file}: certificate ${index + 1} cannot be parsed`);
     }
   });
 }

@@ -2,13 +2,16 @@ import type { Config } from '../../config/config.ts';
 import { userNumber } from '../../service/accounts.ts';
 import { loadProfile, modulePath } from '../../token/host/module-profile.ts';
 import { environmentFaults, pinFaults, sessionFaults } from '../../token/host/start-conditions.ts';
-import { pinFrom } from '../../token/operator/pin.ts';
+import { pinFrom } from '../../token/operator/token-failure.ts';
 import type { Findings, Place } from './findings.ts';
 
-/** A Unix socket's path has at most 107 bytes; the threads' sockets add a dot and a number of up to two digits. */
+/**
+ * The path of a Unix socket has at most 107 bytes; the sockets of threads add a dot and up to two
+ * digits.
+ */
 const maxSocketPathBytes = 104;
 
-/** What the token host would refuse before it loads the module. */
+/** Checks everything that the token host checks before it loads the module. */
 export function checkToken({ token }: Config, findings: Findings): void {
   checkSocketPath(findings.at('token.socketPath'), token.socketPath);
   const { clientUser } = token;
@@ -23,7 +26,7 @@ export function checkToken({ token }: Config, findings: Findings): void {
   say(findings.faults, sessionFaults(token.threads, profile));
   if (pin !== undefined) say(findings.faults, pinFaults(profile, pin));
   pin?.fill(0);
-  // The unit of a host that somebody else starts may set what is missing here.
+  // The unit of an external host may set variables that are missing here.
   say(token.host === 'external' ? findings.notes : findings.faults, environmentFaults(profile, token.environment));
 }
 
@@ -31,11 +34,11 @@ function pinOf(reference: string, findings: Findings): Buffer | undefined {
   const place = findings.at('token.pin');
   if (!reference.startsWith('credential:') || process.env['CREDENTIALS_DIRECTORY'] !== undefined)
     return place.tryTo(() => pinFrom(reference));
-  place.note(`${reference} is not checked: systemd gives credentials to its services alone`);
+  place.note(`${reference} is not checked: systemd gives credentials only to its services`);
   return undefined;
 }
 
 export function checkSocketPath(place: Place, path: string): void {
   if (Buffer.byteLength(path) > maxSocketPathBytes)
-    place.fault(`${path}: the path of a socket has at most ${maxSocketPathBytes} bytes here`);
+    place.fault(`${path}: the path of this socket must have at most ${maxSocketPathBytes} bytes`);
 }

@@ -12,7 +12,10 @@ interface End {
   readonly at: Date;
 }
 
-/** When the certificates of the configuration end: the first of each member, and what to do about those that end soon. */
+/**
+ * Diagnoses the expiry of the configured certificates: the first to expire, or those that expire
+ * soon and what to do about them.
+ */
 export function certificateEnds(config: Config, now = Date.now()): Diagnosis[] {
   const { api } = config.listeners;
   const { timeStampAuthority } = config;
@@ -29,16 +32,19 @@ export function certificateEnds(config: Config, now = Date.now()): Diagnosis[] {
   const soon = ends.filter(({ at }) => at.getTime() - now < warnDays * dayMs);
   const [first] = ends;
   if (soon.length === 0) {
-    return [good('certificates', first === undefined ? 'none can be read' : `the first to end is ${first.file}, on ${dayOf(first.at)}`)];
+    return [good('certificates', first === undefined ? 'none can be read' : `the first to expire is ${first.file}, on ${dayOf(first.at)}`)];
   }
   return soon.map(({ member, file, at }) =>
     at.getTime() <= now
-      ? fault('certificates', `${member}: ${file} ended on ${dayOf(at)}: put a new one there, then signetctl reload`)
-      : warning('certificates', `${member}: ${file} ends on ${dayOf(at)}: put a new one there before, then signetctl reload`),
+      ? fault('certificates', `${member}: ${file} expired on ${dayOf(at)}: replace it, then run signetctl reload`)
+      : warning('certificates', `${member}: ${file} expires on ${dayOf(at)}: replace it before then, and run signetctl reload`),
   );
 }
 
-/** What cannot be read is told by the check of the configuration. */
+/**
+ * Returns the ends of a file's certificates; the configuration check reports files that cannot be
+ * read.
+ */
 function endsOf(member: string, file: string): End[] {
   if (!existsSync(file)) return [];
   try {

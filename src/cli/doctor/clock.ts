@@ -8,18 +8,24 @@ const execute = promisify(execFile);
 const slackMs = 5000;
 const timedatectlMs = 5000;
 
-/** Locks, certificates and time-stamps go by the machine's clock: whether it went back, and whether anybody sets it. */
+/**
+ * Diagnoses the machine's clock, which locks, certificates and time-stamps use: whether it went
+ * back, and whether it is synchronised.
+ */
 export async function clock({ audit }: Config): Promise<Diagnosis> {
   const newest = await newestRecord(audit.directory);
   if (newest !== undefined && newest.getTime() > Date.now() + slackMs) {
-    return fault('clock', `it went back: the newest audit record is of ${newest.toISOString()}; set the clock, then look why it went back`);
+    return fault(
+      'clock',
+      `it went back: the newest audit record is from ${newest.toISOString()}; set the clock, then find out why it went back`,
+    );
   }
   const isSet = await isSynchronised();
   const now = new Date().toISOString();
-  if (isSet === undefined) return warning('clock', `it says ${now}; timedatectl does not tell whether anybody sets it: see to NTP`);
+  if (isSet === undefined) return warning('clock', `it shows ${now}; timedatectl does not report whether it is synchronised: check NTP`);
   return isSet
-    ? good('clock', `it says ${now} and is set by NTP`)
-    : warning('clock', `it says ${now} and nobody sets it: timedatectl set-ntp true`);
+    ? good('clock', `it shows ${now} and is synchronised by NTP`)
+    : warning('clock', `it shows ${now} and is not synchronised: run timedatectl set-ntp true`);
 }
 
 async function newestRecord(directory: string): Promise<Date | undefined> {

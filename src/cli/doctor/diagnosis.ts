@@ -1,4 +1,4 @@
-/** One thing that was looked at. `text` says what was found and, where it is not good, what to do. */
+/** Result of one check. `text` says what was found and, if there is a problem, what to do. */
 export interface Diagnosis {
   readonly part: string;
   readonly state: 'good' | 'warning' | 'fault';

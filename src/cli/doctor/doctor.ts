@@ -5,6 +5,7 @@ import { ClientView, StatusView } from '../../admin/views.ts';
 import { ageInWords, compareState } from '../../audit/compare-state.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { readStateStore } from '../../state/threaded-store.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { configCheck } from '../config/check.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { Outcome } from '../outcome.ts';
@@ -16,12 +17,12 @@ import { clock } from './clock.ts';
 import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
 import { runningService } from './running-service.ts';
 
-/** `doctor`: looks at every part, and says of each what to do. It goes on where a part is ill. */
+/** `doctor`: checks every part and says how to fix problems. It continues after a fault. */
 export async function doctor(configPath: string): Promise<Outcome> {
   const { faults = [], notes = [] } = await configCheck(configPath);
   const lines: Diagnosis[] = [
     ...faults.map((text) => fault('configuration', text)),
-    // Ends of certificates have lines of their own.
+    // The expiry of certificates is reported separately.
     ...notes.filter((text) => !text.includes('the certificate expires on')).map((text) => warning('configuration', text)),
   ];
   if (lines.length === 0) lines.push(good('configuration', configPath));
@@ -29,14 +30,14 @@ export async function doctor(configPath: string): Promise<Outcome> {
   if (config !== undefined) {
     lines.push(...(await serviceOrStore(configPath, config)), await token(configPath), ...certificateEnds(config), await clock(config));
   }
-  const ill = lines.filter(({ state }) => state === 'fault');
+  const faulty = lines.filter(({ state }) => state === 'fault');
   return {
     json: lines,
     text: table(
       ['', 'PART', 'FOUND'],
       lines.map(({ part, state, text }) => [state, part, text]),
     ),
-    faults: ill.map(({ part, text }) => `${part}: ${text}`),
+    faults: faulty.map(({ part, text }) => `${part}: ${text}`),
   };
 }
 
@@ -56,7 +57,7 @@ async function serviceOrStore(configPath: string, config: Config): Promise<Diagn
   } catch (error) {
     if (!(error instanceof CommandError) || error.exitCode !== exitCodes.serviceUnreachable) throw error;
     return [
-      fault('service', `${error.message} (systemctl start signetd; its log says why where it does not start)`),
+      fault('service', `${error.message} (run systemctl start signetd; if it does not start, its log says why)`),
       await store(config),
       auditDirectory(config),
     ];
@@ -70,30 +71,26 @@ async function store({ state, audit }: Config): Promise<Diagnosis> {
       const { length } = await opened.run('listClients');
       const comparison = audit.enabled ? await compareState(opened, audit) : undefined;
       if (comparison?.isOlder === true) return fault('state store', `${ageInWords(comparison)}; ${whatToDo}`);
-      return good('state store', `it can be read; ${length} clients are registered`);
+      return good('state store', `readable; ${length} clients registered`);
     } finally {
       await opened.close();
     }
   } catch (error) {
-    return fault('state store', `it cannot be read: ${textOf(error)}; a new one is made at the first start of signetd`);
+    return fault('state store', `it cannot be read: ${reasonOf(error)}; the first start of signetd creates a new one`);
   }
 }
 
 function auditDirectory({ audit }: Config): Diagnosis {
-  if (!audit.enabled) return warning('audit log', 'it is switched off: set audit.enabled to true');
-  if (existsSync(audit.directory)) return good('audit log', `it is in ${audit.directory}; signetctl audit verify reads all of it`);
-  return warning('audit log', `there is no ${audit.directory} yet: the first start of signetd makes it`);
+  if (!audit.enabled) return warning('audit log', 'disabled: set audit.enabled to true');
+  if (existsSync(audit.directory)) return good('audit log', `in ${audit.directory}; signetctl audit verify checks it completely`);
+  return warning('audit log', `${audit.directory} does not exist yet: the first start of signetd creates it`);
 }
 
 async function token(configPath: string): Promise<Diagnosis> {
   try {
     const { faults = [] } = await tokenProbe(configPath, { full: false });
-    return faults.length === 0 ? good('token', 'module and token have what signetd needs') : fault('token', faults.join('; '));
+    return faults.length === 0 ? good('token', 'module and token support what signetd needs') : fault('token', faults.join('; '));
   } catch (error) {
-    return fault('token', `${textOf(error)}; see signetctl token slots`);
+    return fault('token', `${reasonOf(error)}; see signetctl token slots`);
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

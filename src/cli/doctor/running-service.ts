@@ -3,9 +3,12 @@ import { fault, good, warning, type Diagnosis } from './diagnosis.ts';
 
 const lateCheckpointMs = 10 * 60 * 1000;
 
-/** What the service says of itself: it has asked its token for a signature and its state store for a write. */
+/**
+ * Diagnoses the running service from its status: it has tested its token with a signature and its
+ * state store with a write.
+ */
 export function runningService(status: StatusView, clients: readonly ClientView[]): Diagnosis[] {
-  // It waits for the operator, and has asked nobody anything.
+  // It waits for the operator and has not tested anything.
   const { stateAge: age } = status.faults;
   if (age !== undefined) return [service(status), fault('state store', age)];
   return [
@@ -21,64 +24,65 @@ export function runningService(status: StatusView, clients: readonly ClientView[
 
 function service({ pid, version, started, notLoaded, lastReload }: StatusView): Diagnosis {
   const refused = lastReload === null ? [] : lastReload.faults;
-  if (refused.length > 0) return fault('service', `the last reload was refused: ${refused.join('; ')}; mend it, then signetctl reload`);
+  if (refused.length > 0)
+    return fault('service', `the last reload was refused: ${refused.join('; ')}; fix the configuration, then run signetctl reload`);
   if (notLoaded.length > 0) {
-    return warning(
-      'service',
-      `it runs with another configuration than the file's (${notLoaded.join(', ')}): signetctl reload, or restart it`,
-    );
+    return warning('service', `its configuration differs from the file (${notLoaded.join(', ')}): run signetctl reload, or restart it`);
   }
   return good('service', `${version}, process ${pid}, since ${started}`);
 }
 
 function token({ faults, tokenWaitingRequests }: StatusView): Diagnosis {
   if (faults['token'] !== undefined) return fault('signing', `${faults['token']}: see the log of signetd, and signetctl token probe`);
-  return good('signing', `the token signs; ${tokenWaitingRequests} requests wait for it`);
+  return good('signing', `the token signs; ${tokenWaitingRequests} requests are waiting for it`);
 }
 
 function keysLeft({ keysLeft: left }: StatusView): Diagnosis[] {
   return left.map(({ tokenId, reason }) =>
     warning(
       'signing',
-      `key ${tokenId} should be gone and is still on the token (${reason}): see that the token lets keys be destroyed; signetd tries again`,
+      `key ${tokenId} should have been destroyed but is still on the token (${reason}): make sure that the token allows keys to be destroyed; signetd tries again`,
     ),
   );
 }
 
-/** The other warnings are those of certificates and CRLs, which have lines of their own. */
+/**
+ * Diagnoses time-stamps. The other warnings concern certificates and CRLs, which are reported
+ * separately.
+ */
 function timeStamps({ warnings: { timeStampAuthority } }: StatusView): Diagnosis[] {
   if (timeStampAuthority === undefined) return [];
-  return [
-    warning('time-stamps', `${timeStampAuthority}: see to NTP, to timeStampAuthority.clockErrorMaxMilliseconds and to its certificate`),
-  ];
+  return [warning('time-stamps', `${timeStampAuthority}: check NTP, timeStampAuthority.clockErrorMaxMilliseconds and its certificate`)];
 }
 
 function state({ faults, state: where }: StatusView): Diagnosis {
-  if (faults['state'] !== undefined) return fault('state store', `${where}: ${faults['state']}: look for a full disk, or for its server`);
-  return good('state store', `${where} takes writes`);
+  if (faults['state'] !== undefined)
+    return fault('state store', `${where}: ${faults['state']}: check for a full disk, or check its server`);
+  return good('state store', `${where} is writable`);
 }
 
 function auditLog({ audit, faults }: StatusView): Diagnosis {
-  if (!audit.enabled) return warning('audit log', 'it is switched off: set audit.enabled to true, and restart signetd');
-  if (faults['audit'] !== undefined) return fault('audit log', `${faults['audit']}: make room on its disk; signetd goes on by itself`);
+  if (!audit.enabled) return warning('audit log', 'disabled: set audit.enabled to true and restart signetd');
+  if (faults['audit'] !== undefined)
+    return fault('audit log', `${faults['audit']}: free space on its disk; signetd then continues by itself`);
   const last = audit.lastCheckpoint === null ? undefined : Date.parse(audit.lastCheckpoint);
   if (audit.recordsSinceCheckpoint > 1 && (last === undefined || Date.now() - last > lateCheckpointMs)) {
     return fault(
       'audit log',
-      `no checkpoint since ${audit.lastCheckpoint ?? 'the start'}: the token has to sign them; see the log of signetd`,
+      `no checkpoint since ${audit.lastCheckpoint ?? 'the start'}: the token must sign them; see the log of signetd`,
     );
   }
-  return good('audit log', `it takes records; last checkpoint ${audit.lastCheckpoint ?? 'none yet'}`);
+  return good('audit log', `writable; last checkpoint ${audit.lastCheckpoint ?? 'none yet'}`);
 }
 
 function registrations({ tenants }: StatusView, clients: readonly ClientView[]): Diagnosis[] {
-  if (clients.length === 0) return [warning('clients', 'nobody is registered: signetctl client add')];
+  if (clients.length === 0) return [warning('clients', 'no client is registered: run signetctl client add')];
   const homeless = clients.filter(({ tenant }) => !tenants.includes(tenant));
-  if (homeless.length === 0) return [good('clients', `${clients.length} are registered`)];
+  if (homeless.length === 0) return [good('clients', `${clients.length} registered`)];
   return homeless.map(({ name, tenant, publicKey }) =>
     warning(
       'clients',
-      `${name} is refused, since no tenant "${tenant}" is configured: configure it, or signetctl client revoke ${publicKey}`,
+      `${name} is refused, since no tenant "${tenant}" is configured: configure it, or run signetctl client revoke ${publicKey}`,
     ),
   );
 }

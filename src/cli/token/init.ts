@@ -17,13 +17,16 @@ export const InitOptions = z.strictObject({
   confirm: z.string().optional(),
 });
 
-/** `token init`: initialises a token and sets its user PIN. Never while a token host has it open. */
+/**
+ * `token init`: initialises a token and sets its user PIN, but never while a token host has it
+ * open.
+ */
 export async function tokenInit(configPath: string, options: z.output<typeof InitOptions>): Promise<Outcome> {
   const config = loadTokenConfig(configPath);
   const host = await connectToHost(config.socketPath, answerMs(config));
   if (host !== undefined) {
     host.close();
-    throw new CommandError(exitCodes.refused, 'the token host runs; stop signetd and signetd-token first');
+    throw new CommandError(exitCodes.refused, 'the token host is running; stop signetd and signetd-token first');
   }
   const module = openModule(config, configPath, answerMs(config));
   try {
@@ -37,7 +40,7 @@ export async function tokenInit(configPath: string, options: z.output<typeof Ini
     });
     return {
       json: made,
-      text: `The token is initialised and has its user PIN; there are no keys on it.\n${fields(Object.entries(made))}`,
+      text: `Token initialised and user PIN set; it has no keys.\n${fields(Object.entries(made))}`,
       notes:
         made.label === config.label
           ? []
@@ -48,7 +51,10 @@ export async function tokenInit(configPath: string, options: z.output<typeof Ini
   }
 }
 
-/** A PIN on a command line is read by everybody on the machine. @throws {CommandError} */
+/**
+ * Refuses a PIN on the command line, where every user of the machine could read it.
+ * @throws {CommandError}
+ */
 function secretReference(text: string, option: string): string {
   if (text.startsWith('file:') && text.length > 'file:'.length) return `file:${resolve(text.slice('file:'.length))}`;
   if (/^credential:.+$/.test(text)) return text;

@@ -4,7 +4,7 @@ import type { Outcome } from '../outcome.ts';
 import { table } from '../table.ts';
 import { withToken } from './token-access.ts';
 
-/** `token inventory`: every object of signetd's on the token; those of others are counted. */
+/** `token inventory`: lists signetd's objects on the token; others are only counted. */
 export async function tokenInventory(configPath: string): Promise<Outcome> {
   return withToken(configPath, async (reports) => {
     const { objects, foreign } = await reports.inventory();
@@ -27,14 +27,14 @@ export async function tokenInventory(configPath: string): Promise<Outcome> {
       json: { objects: sorted, foreign },
       text: [
         rows.length === 0 ? '' : table(['OWNER', 'KIND', 'TYPE', 'CKA_ID', 'SENSITIVE', 'EXTRACTABLE', 'SIGNS', 'LABEL'], rows),
-        `${owners('service')} of the service, ${owners('caller')} of callers; of others: ${others === '' ? 'none' : others}\n`,
+        `${owners('service')} of the service, ${owners('caller')} of callers; other objects: ${others === '' ? 'none' : others}\n`,
       ].join(''),
       faults: objects.flatMap(faultsOf),
     };
   });
 }
 
-/** CKA_ID, and what it says the key is for. */
+/** Formats the CKA_ID and the purpose that it encodes. */
 function idWords({ id, kind }: ObjectReport): string {
   const known = parseKeyId(id);
   if (known === macKeyId) return `${id} (checks passwords)`;
@@ -42,7 +42,7 @@ function idWords({ id, kind }: ObjectReport): string {
   return purpose === undefined ? id : `${id} (${purpose})`;
 }
 
-/** Private and secret keys of ours never leave the token (docs/operating.md, Token). */
+/** Reports keys that could leave the token (docs/operating.md, Token). */
 function faultsOf({ kind, id, sensitive, extractable }: ObjectReport): string[] {
   if (kind !== 'private key' && kind !== 'secret key') return [];
   return [

@@ -13,7 +13,7 @@ const words: Readonly<Partial<Record<MechanismAbility, string>>> = {
 
 export const MechanismsOptions = z.strictObject({ slot: z.string().optional() });
 
-/** `token mechanisms`: what the token can do, and which of it signetd needs. */
+/** `token mechanisms`: the token's mechanisms, and which of them signetd needs. */
 export async function tokenMechanisms(configPath: string, { slot }: z.output<typeof MechanismsOptions>): Promise<Outcome> {
   return withToken(configPath, async (reports) => {
     const { mechanisms, missing } = await reports.mechanisms(slot);

@@ -11,7 +11,7 @@ import { tokenFaults, tokenWords } from './token-words.ts';
 
 export const ProbeOptions = z.strictObject({ full: z.boolean().default(false) });
 
-/** Six key types, RSA up to 4096 bits: a slow HSM takes its time. */
+/** Six key types, with RSA up to 4096 bits, are slow on some HSMs. */
 const fullProbeMs = 120_000;
 
 const stateWords: Readonly<Record<ProbeReport['keyTypes'][number]['state'], string>> = {
@@ -20,7 +20,10 @@ const stateWords: Readonly<Record<ProbeReport['keyTypes'][number]['state'], stri
   missing: 'MISSING  ',
 };
 
-/** `token probe`: module, token, and whether they have what signetd needs: what the host found at its start, or, without a host, finds now. */
+/**
+ * `token probe`: reports whether module and token support what signetd needs, as found at the
+ * host's start or, without a host, by a new probe.
+ */
 export async function tokenProbe(configPath: string, { full }: z.output<typeof ProbeOptions>): Promise<Outcome> {
   if (full) await refuseWhileHostRuns(configPath);
   return withToken(configPath, async (reports) => outcomeOf(await reports.probe(full)), full ? fullProbeMs : 0);
@@ -37,7 +40,10 @@ function outcomeOf(report: ProbeReport): Outcome {
         ['token', `${token.label}, serial ${token.serial}, ${token.model}, ${token.manufacturer}`],
         ['versions', `hardware ${token.hardwareVersion}, firmware ${token.firmwareVersion}`],
         ['state', tokenWords(token)],
-        ['sessions', `${token.sessions.open ?? 'unknown'} open, at most ${token.sessions.max ?? 'as many as wanted'}`],
+        [
+          'sessions',
+          `${token.sessions.open ?? 'unknown'} open, ${token.sessions.max === null ? 'no limit' : `at most ${token.sessions.max}`}`,
+        ],
       ]),
       '\n',
       ...keyTypes.map(({ type, state }) => `${stateWords[state]}${type} keys\n`),
@@ -48,7 +54,7 @@ function outcomeOf(report: ProbeReport): Outcome {
   };
 }
 
-/** Requests would wait for the keys that it makes. @throws {CommandError} */
+/** Refuses a full probe while requests would have to wait for it. @throws {CommandError} */
 async function refuseWhileHostRuns(configPath: string): Promise<void> {
   const config = loadTokenConfig(configPath);
   const host = await connectToHost(config.socketPath, answerMs(config));
@@ -56,6 +62,6 @@ async function refuseWhileHostRuns(configPath: string): Promise<void> {
   host.close();
   throw new CommandError(
     exitCodes.refused,
-    'the token host runs, and requests would wait for a full probe; stop signetd and signetd-token first',
+    'the token host is running, and requests would have to wait for a full probe; stop signetd and signetd-token first',
   );
 }

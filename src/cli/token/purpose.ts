@@ -9,7 +9,10 @@ import { fields } from '../table.ts';
 
 export const PurposeOptions = z.strictObject({ keyId: z.string(), purpose: z.string() });
 
-/** `token purpose`: gives a key from before keys had purposes one, and tells its new CKA_ID. */
+/**
+ * `token purpose`: assigns a purpose to a key from before keys had purposes, and prints its new
+ * CKA_ID.
+ */
 export async function tokenPurpose(configPath: string, options: z.output<typeof PurposeOptions>): Promise<Outcome> {
   const before = keyIdOf(options.keyId);
   const purpose = purposeOf(options.purpose);
@@ -20,7 +23,7 @@ export async function tokenPurpose(configPath: string, options: z.output<typeof 
     }),
   );
   const json = { keyId, purpose };
-  return { json, text: fields(Object.entries(json)), notes: [`write this keyId into the configuration, in place of ${before}`] };
+  return { json, text: fields(Object.entries(json)), notes: [`replace ${before} with this keyId in the configuration`] };
 }
 
 function keyIdOf(text: string): KeyId {
@@ -28,9 +31,9 @@ function keyIdOf(text: string): KeyId {
     const id = parseKeyId(text);
     if (lacksPurpose(id)) return id;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new CommandError(exitCodes.usage, '--key-id takes the CKA_ID of a key of an earlier version, which begins with 53');
+  throw new CommandError(exitCodes.usage, '--key-id takes the CKA_ID of a key made by an earlier version, which begins with 53');
 }
 
 function purposeOf(text: string): AssignablePurpose {

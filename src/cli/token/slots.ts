@@ -3,7 +3,7 @@ import { table } from '../table.ts';
 import { withToken } from './token-access.ts';
 import { tokenFaults, tokenWords } from './token-words.ts';
 
-/** `token slots`: every slot, its token, and which one is configured. */
+/** `token slots`: lists the slots with their tokens and marks the configured one. */
 export async function tokenSlots(configPath: string): Promise<Outcome> {
   return withToken(configPath, async (reports, { label }) => {
     const slots = await reports.slots();
@@ -18,10 +18,10 @@ export async function tokenSlots(configPath: string): Promise<Outcome> {
       json: { slots, configured: configured.map(({ slot }) => slot) },
       text: table(['', 'SLOT', 'LABEL', 'SERIAL', 'MODEL', 'STATE'], rows),
       faults: [
-        ...(configured.length > 1 ? [`${configured.length} tokens have the label "${label}": signetd cannot tell which one is meant`] : []),
+        ...(configured.length > 1 ? [`${configured.length} tokens have the label "${label}": signetd cannot tell which one to use`] : []),
         ...configured.flatMap(({ token }) => (token === null ? [] : tokenFaults(token))),
       ],
-      notes: configured.length === 0 ? [`no token has the label "${label}" of the configuration (token.label)`] : [],
+      notes: configured.length === 0 ? [`no token has the configured label "${label}" (token.label)`] : [],
     };
   });
 }

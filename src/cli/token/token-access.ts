@@ -5,17 +5,19 @@ import { openModule } from '../../token/operator/module-questions.ts';
 import { TokenReports } from '../../token/operator/token-reports.ts';
 import type { Outcome } from '../outcome.ts';
 
-/** The host or the module ends a call at its own time-out; this much later nothing comes any more. */
+/**
+ * The host or the module ends a call at its own time-out; after this margin no answer can arrive.
+ */
 const marginMs = 5000;
 
-/** How long an answer may take. */
+/** Returns the maximum time for an answer. */
 export function answerMs({ callTimeoutSeconds }: TokenConfig): number {
   return callTimeoutSeconds * 1000 + marginMs;
 }
 
 /**
- * Asks the token host where it runs, and the module itself only where it does not.
- * @param extraMs how much longer than a call an answer of the module may take
+ * Uses the token host if it is running, otherwise the module itself.
+ * @param extraMs additional time for an answer of the module
  */
 export async function withToken(
   configPath: string,
@@ -34,7 +36,7 @@ export async function withToken(
   const module = openModule(config, configPath, answerMs(config) + extraMs);
   try {
     const outcome = await use(new TokenReports(module.ask), config);
-    return { ...outcome, notes: ['the token host does not run; the PKCS#11 module was asked', ...(outcome.notes ?? [])] };
+    return { ...outcome, notes: ['the token host is not running; the PKCS#11 module was used directly', ...(outcome.notes ?? [])] };
   } finally {
     module.close();
   }

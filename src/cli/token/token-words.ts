@@ -16,21 +16,21 @@ const words: Readonly<Partial<Record<TokenFlag, string>>> = {
 };
 
 const faults: Readonly<Partial<Record<TokenFlag, string>>> = {
-  userPinLow: 'wrong PINs have been tried since the last right one',
+  userPinLow: 'wrong PINs have been tried since the last correct one',
   userPinFinalTry: 'one more wrong PIN locks the token',
   userPinLocked: 'the PIN is locked; the security officer must set a new one',
-  userPinToBeChanged: 'the token wants a new PIN before anything else',
+  userPinToBeChanged: 'the token requires a new PIN first',
   errorState: 'the token failed its self-test',
-  writeProtected: 'the token is write protected: no keys can be made',
+  writeProtected: 'the token is write-protected: it cannot make keys',
 };
 
-/** The state of a token in words. */
+/** Describes the state of a token. */
 export function tokenWords({ flags }: TokenReport): string {
   if (!flags.includes('initialised')) return 'not initialised';
   return ['initialised', flags.includes('userPinSet') ? 'PIN set' : 'no PIN', ...flags.flatMap((flag) => words[flag] ?? [])].join(', ');
 }
 
-/** What must be seen to on the token that signetd uses. */
+/** Returns the faults of the configured token. */
 export function tokenFaults({ flags }: TokenReport): string[] {
   const found = flags.flatMap((flag) => faults[flag] ?? []);
   if (!flags.includes('initialised')) return ['the token is not initialised; signetctl token init does that'];

@@ -6,7 +6,7 @@ import { publishedUrls } from '../ca/authority-files.ts';
 import type { configuredAuthority } from '../ca/options.ts';
 import type { Outcome } from '../outcome.ts';
 
-/** What the operator is to put into the configuration. */
+/** Outcome with the section to add to the configuration. */
 export function sectionOutcome(
   timeStampAuthority: z.input<typeof TimeStampAuthorityConfig>,
   done: string,
@@ -14,17 +14,17 @@ export function sectionOutcome(
 ): Outcome {
   return {
     json: { timeStampAuthority },
-    text: `${done}\nFor the configuration:\n\n${stringify({ timeStampAuthority })}`,
+    text: `${done}\nAdd this to the configuration:\n\n${stringify({ timeStampAuthority })}`,
     notes,
   };
 }
 
-/** What is to be said of a certificate whose status nobody can ask for. */
+/** Notes on a certificate whose revocation status cannot be checked. */
 export function statusNotes({ crl = [], ocsp = [] }: PublicationUrls): string[] {
   return crl.length + ocsp.length > 0 ? [] : ['the certificate names no CRL and no OCSP responder: see --public-url'];
 }
 
-/** Where the CA publishes. */
+/** Returns the URLs at which the CA publishes. */
 export function urlsOf(publicUrl: string | undefined, name: string, by: ReturnType<typeof configuredAuthority>): PublicationUrls {
   return publishedUrls(publicUrl, name).urls ?? by.urls;
 }

@@ -18,7 +18,10 @@ export const CertifyOptions = z.object({
   publicUrl: z.string().optional(),
 });
 
-/** `tsa certify`: another certificate for the configured time-stamp authority, of the same name and key. */
+/**
+ * `tsa certify`: issues another certificate for the configured time-stamp authority, with the same
+ * name and key.
+ */
 export async function tsaCertify(configPath: string, options: z.output<typeof CertifyOptions>): Promise<Outcome> {
   const by = configuredAuthority(configPath, authorityNameOf(options.by, '--by'));
   const section = loadConfig(configPath).timeStampAuthority;
@@ -31,8 +34,8 @@ export async function tsaCertify(configPath: string, options: z.output<typeof Ce
     const formerCertificates = [section.certificate, ...section.formerCertificates];
     return sectionOutcome(
       { ...section, certificate, chain: [by.certificate, ...by.chain], formerCertificates },
-      'The time-stamp authority has another certificate.',
-      ['signetctl reload has signetd use it, once it is in the configuration', ...statusNotes(settings.urls)],
+      'Issued another certificate for the time-stamp authority.',
+      ['add it to the configuration, then run signetctl reload', ...statusNotes(settings.urls)],
     );
   });
 }

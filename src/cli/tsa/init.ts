@@ -22,7 +22,7 @@ export const InitOptions = z.object({
   publicUrl: z.string().optional(),
 });
 
-/** `tsa init`: a time-stamp authority under a configured CA, its key on the token. */
+/** `tsa init`: creates a time-stamp authority under a configured CA, with its key on the token. */
 export async function tsaInit(configPath: string, options: z.output<typeof InitOptions>): Promise<Outcome> {
   const by = configuredAuthority(configPath, authorityNameOf(options.by, '--by'));
   if (!TimeStampAuthorityConfig.shape.policy.safeParse(options.policy).success)
@@ -41,7 +41,7 @@ export async function tsaInit(configPath: string, options: z.output<typeof InitO
     const certificate = writeNew(directory, file, 'CERTIFICATE', made);
     return sectionOutcome(
       { certificate, chain: [by.certificate, ...by.chain], keyId, policy },
-      'The time-stamp authority is made; its key is on the token.',
+      'Created the time-stamp authority; its key is on the token.',
       statusNotes(settings.urls),
     );
   });

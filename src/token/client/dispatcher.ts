@@ -3,20 +3,28 @@ import { FieldReader } from '../wire/fields.ts';
 import { statuses, type Answer } from '../wire/frames.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
 import type { HostLink } from './host-link.ts';
-import { RequestLane } from './request-lane.ts';
+import { RequestLane, type TokenRequest } from './request-lane.ts';
 import type { ThreadLink } from './thread-link.ts';
-import type { TokenRequest } from './token-request.ts';
 
-/** What a thread is given ahead: enough work to bridge the way of an answer, and little enough to be fair. */
+/**
+ * Work that a thread is given ahead: enough to cover an answer's round trip, and little enough to
+ * be fair.
+ */
 const workAheadMs = 3;
-/** As much goes to one thread before another is woken: waking costs more than such little work. */
+/**
+ * Work that one thread is given before another is woken: waking a thread costs more than this much
+ * work.
+ */
 const packedMs = 0.15;
 const minRequestsAtThread = 4;
 const maxRequestsAtThread = 32;
 const sweepMs = 100;
-/** A queue is full when waiting would take this share of the deadline: what is let in is served in time. */
+/**
+ * A queue is full when waiting would take this share of the deadline, so that every accepted
+ * request is served in time.
+ */
 const fullShare = 0.8;
-/** Longer than the margin of a request: the host's own deadline comes first. */
+/** Longer than the margin of a request, so that the host's own deadline comes first. */
 const silenceMarginMs = 3000;
 const quickGuessMs = 1;
 const slowGuessMs = 500;
@@ -24,14 +32,16 @@ const slowGuessMs = 500;
 export interface DispatcherLimits {
   readonly queueMaxRequests: number;
   readonly deadlineMs: number;
-  /** How long requests wait for a host that is away. */
+  /** How long requests wait while the host is down. */
   readonly outageMs: number;
 }
 
-/** Told of each answer: how long the request waited, and how long the token worked on it. */
+/** Receives, for each answer, how long the request waited and how long the token worked on it. */
 export type Observe = (operation: TokenRequest['operation'], status: number, waitedMs: number, tokenMs: number) => void;
 
-/** Hands requests to the threads of the host, and decides what becomes of those that no answer comes to. */
+/**
+ * Distributes requests to the threads of the host, and repeats or fails those that get no answer.
+ */
 export class Dispatcher {
   readonly #limits: DispatcherLimits;
   readonly #observe: Observe;
@@ -58,7 +68,10 @@ export class Dispatcher {
     return this.#quick.length + this.#slow.length;
   }
 
-  /** Seconds after which another try is worth while, where a quick request would now be refused for the length of the queue. */
+  /**
+   * Seconds to wait before another attempt, if a quick request would now be refused because the
+   * queue is full; otherwise undefined.
+   */
   get busySeconds(): number | undefined {
     return this.#busySeconds(this.#quick, this.#link?.threads.length ?? 1);
   }
@@ -66,7 +79,7 @@ export class Dispatcher {
   /** @throws {TokenUnavailable | TokenBusy} */
   add(request: TokenRequest): void {
     if (this.#link === undefined && performance.now() - this.#awaySinceMs > this.#limits.outageMs) {
-      throw new TokenUnavailable('the token host has been away for too long', { nothingDone: true });
+      throw new TokenUnavailable('the token host has been down for too long', { nothingDone: true });
     }
     const threads = this.#link?.threads.length ?? 1;
     const busy = this.#busySeconds(this.#laneOf(request), request.slow ? slowAtOnce(threads) : threads);
@@ -80,14 +93,20 @@ export class Dispatcher {
     this.#dispatch();
   }
 
-  /** The host is gone: what was on its way is sent once more to the next one, where that is lawful. */
+  /**
+   * The host is gone: requests in flight are sent once more to the next host if they are
+   * repeatable.
+   */
   disconnect(unanswered: readonly TokenRequest[]): void {
     this.#link = undefined;
     this.#awaySinceMs = performance.now();
     for (const request of unanswered.toReversed()) this.#again(request, 'the token host ended while it worked on the request');
   }
 
-  /** Nothing new goes to a host that ends; it is let go when it has answered what it has. */
+  /**
+   * Sends nothing new to a host that is shutting down, and closes the link when the host has
+   * answered all pending requests.
+   */
   drain(link: HostLink): void {
     link.draining = true;
     if (link.idle) link.close();
@@ -99,7 +118,7 @@ export class Dispatcher {
     this.#observe(request.operation, answer.status, Math.max(0, performance.now() - request.queuedAtMs - tokenMs), tokenMs);
     const fault = answer.status === statuses.fault ? new FieldReader(answer.body).u32() : undefined;
     if (fault !== undefined && hostIsFaultyAfter(fault)) {
-      // The host says farewell by itself, on another socket: this answer may be here before it.
+      // The host's farewell comes on another socket: this answer may arrive before it.
       link.draining = true;
       this.#again(request, `PKCS#11 0x${fault.toString(16)}`);
     } else {
@@ -115,7 +134,7 @@ export class Dispatcher {
 
   close(): void {
     clearInterval(this.#sweep);
-    this.failAll(new TokenUnavailable('the service stops'));
+    this.failAll(new TokenUnavailable('the service is shutting down'));
   }
 
   #again(request: TokenRequest, reason: string): void {
@@ -130,7 +149,7 @@ export class Dispatcher {
   #dispatch(): void {
     const link = this.#link;
     if (link === undefined || link.draining) return;
-    // Never all threads at once make keys: signatures would wait for them.
+    // All threads never make keys at once: signatures would have to wait.
     while (this.#slow.length > 0 && link.threads.filter(({ slow }) => slow).length < slowAtOnce(link.threads.length)) {
       const thread = leastBusy(link.threads, Infinity);
       const request = thread === undefined ? undefined : this.#slow.take();
@@ -156,17 +175,18 @@ export class Dispatcher {
         if (request.deadlineMs <= now) request.fail(new TokenUnavailable(`the token did not answer ${request.operation} in time`));
       }
     }
-    // The host ends itself at its own deadline. One that does not, since it is stopped or its answers get lost, is let go.
+    // The host ends itself at its own deadline. If it does not, because it is stopped or its
+    // answers get lost, the link is closed.
     if (this.#link?.threads.some((thread) => thread.silentMs(now) > this.#limits.deadlineMs + silenceMarginMs) === true) this.#link.close();
     if (this.#link === undefined && now - this.#awaySinceMs > this.#limits.outageMs) {
-      this.failAll(new TokenUnavailable('the token host has been away for too long'));
+      this.failAll(new TokenUnavailable('the token host has been down for too long'));
     }
   }
 
   #busySeconds(lane: RequestLane, threads: number): number | undefined {
     const waitMs = lane.expectedWaitMs(threads);
     const full = lane.length >= this.#limits.queueMaxRequests || waitMs > this.#limits.deadlineMs * fullShare;
-    // By then half of those that wait now have been served.
+    // By then half of the requests that wait now have been served.
     return full ? Math.max(1, Math.ceil(waitMs / 2000)) : undefined;
   }
 
@@ -175,17 +195,17 @@ export class Dispatcher {
   }
 }
 
-/** How many threads may make keys at the same moment. */
+/** Maximum number of threads that make keys at the same time. */
 function slowAtOnce(threads: number): number {
   return Math.max(1, threads - 1);
 }
 
-/** A thread that is at work, with fewer requests than `most`. */
+/** Returns a busy thread with fewer than `most` requests. */
 function busyBelow(threads: readonly ThreadLink[], most: number): ThreadLink | undefined {
   return threads.find(({ slow, pending }) => !slow && pending.size > 0 && pending.size < most);
 }
 
-/** The thread with the fewest requests, below `most`, that makes no key. */
+/** Returns the thread with the fewest requests, fewer than `most`, that is not making a key. */
 function leastBusy(threads: readonly ThreadLink[], most: number): ThreadLink | undefined {
   let best: ThreadLink | undefined;
   for (const thread of threads) {

@@ -3,25 +3,25 @@ import { Farewell, Greeting } from '../host/greeting.ts';
 import { operations, type Answer, type OperationName } from '../wire/frames.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { ThreadLink } from './thread-link.ts';
-import type { TokenRequest } from './token-request.ts';
+import type { TokenRequest } from './request-lane.ts';
 
 const greetingTimeoutMs = 5000;
 
 export interface LinkEvents {
   answered(link: HostLink, request: TokenRequest, answer: Answer): void;
-  /** The host serves what it has and then ends: nothing more is to be sent. */
+  /** The host answers its pending requests and then ends: nothing more may be sent. */
   draining(link: HostLink, reason: string): void;
 }
 
-/** The connections to one run of the host. */
+/** The connections to one host process. */
 export class HostLink {
-  /** What the token can do. */
+  /** The token's capabilities. */
   readonly probe: ProbeReport;
   readonly threads: ThreadLink[] = [];
-  /** Nothing new is sent over this link. */
+  /** No new requests are sent over this link. */
   draining = false;
   #closed = false;
-  /** Resolves with the requests that were not answered, once the connection has ended for whatever reason. */
+  /** Resolves with the unanswered requests once the connection has ended, for whatever reason. */
   readonly ended: Promise<readonly TokenRequest[]>;
   readonly #sockets: Socket[];
   #end: (unanswered: readonly TokenRequest[]) => void = () => undefined;
@@ -34,10 +34,13 @@ export class HostLink {
     });
   }
 
-  /** Connects to the host's socket, reads where its threads listen, and connects to each. Rejects where nobody listens. */
+  /**
+   * Connects to the host's socket, reads the addresses of its threads, and connects to each.
+   * Rejects if no host is listening.
+   */
   static async connect(socketPath: string, events: LinkEvents): Promise<HostLink> {
     const control = await connected(socketPath);
-    // A host that is stopped accepts connections and says nothing.
+    // A stopped (SIGSTOP) host accepts connections but sends nothing.
     const timer = setTimeout(() => {
       control.destroy();
     }, greetingTimeoutMs);
@@ -78,7 +81,7 @@ export class HostLink {
     }
   }
 
-  /** Whether nothing is on its way. */
+  /** Whether no request is in flight. */
   get idle(): boolean {
     return this.threads.every(({ pending }) => pending.size === 0);
   }
@@ -87,7 +90,10 @@ export class HostLink {
     return this.#closed;
   }
 
-  /** Asks the host something before it is given requests. Undefined where it does not answer, or ends. */
+  /**
+   * Sends the host a question before it is given requests. Returns undefined if it does not answer,
+   * or ends.
+   */
   async askFirst(operation: OperationName, withinMs: number): Promise<Answer | undefined> {
     const { promise, resolve } = Promise.withResolvers<Answer | undefined>();
     const none = (): void => {
@@ -125,7 +131,7 @@ export class HostLink {
   }
 }
 
-/** The lines of the control socket: the first one is the greeting, later ones are told. */
+/** The lines of the control socket: the first is the greeting, later ones are passed to `later`. */
 class Lines {
   readonly first: Promise<string>;
   later: (line: string) => void = () => undefined;

@@ -8,23 +8,26 @@ import { HostRefusedError, PinRefusedError } from '../token.ts';
 
 const stopMs = 2000;
 
-/** Told about the end of the host that the daemon started. */
+/** Events of the host that the daemon started. */
 export interface HostProcessEvents {
   exited(reason: string, cause: 'recycled' | 'failed' | HostRefusedError): void;
   /** A line that the host wrote to its standard error. */
   said(line: string): void;
 }
 
-/** `servesOperator`: it is started for a command of an operator, and for that alone. */
+/** `servesOperator`: the host is started only for an operator's command. */
 export type HostSettings = TokenConfig & { readonly servesOperator: boolean };
 
-/** The token host as a child of the daemon: it ends with the daemon, whatever ends that (its standard input closes). */
+/**
+ * The token host as a child of the daemon. It ends when the daemon ends, for whatever reason,
+ * because its standard input closes.
+ */
 export class HostProcess {
   #child: ChildProcess | undefined;
 
   start(config: HostSettings, configPath: string, events: HostProcessEvents): void {
     const script = fileURLToPath(moduleFile('../../token-host', import.meta.url));
-    // Without JIT no memory is both written and executed. Node reads TypeScript only with it.
+    // Without JIT, no memory is both writable and executable. Node needs JIT to load TypeScript.
     const flags = runsFromSources ? [] : ['--jitless'];
     const purpose = config.servesOperator ? ['--for-operator'] : [];
     const child = spawn(process.execPath, [...flags, '--no-warnings', script, '--with-parent', ...purpose, '--config', configPath], {
@@ -54,7 +57,7 @@ export class HostProcess {
     return this.#child !== undefined;
   }
 
-  /** Process id, for the tests of faults and for the log. */
+  /** Process id, for fault tests and for the log. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -63,7 +66,7 @@ export class HostProcess {
     this.#child?.kill('SIGKILL');
   }
 
-  /** Lets the host end by itself, as its standard input closes; one that hangs is killed. */
+  /** Closes the host's standard input so that it ends by itself; kills it if it hangs. */
   async stop(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
@@ -80,7 +83,7 @@ export class HostProcess {
   }
 }
 
-/** An operator may run the command with the PIN as a credential, as systemd-run hands it over. */
+/** An operator may pass the PIN to the command as a credential, with systemd-run. */
 function credentials(): NodeJS.ProcessEnv {
   const directory = process.env['CREDENTIALS_DIRECTORY'];
   return directory === undefined ? {} : { CREDENTIALS_DIRECTORY: directory };
@@ -93,7 +96,7 @@ function refusalOf(code: number | null, message: string): HostRefusedError | und
 
 const HostLine = z.object({ level: z.string(), message: z.string() });
 
-/** The message in a line that the host wrote itself; modules print what they like. */
+/** Returns the message in a line that the host itself wrote; modules may print anything. */
 function messageIn(line: string): string | undefined {
   try {
     return HostLine.parse(JSON.parse(line)).message;

@@ -3,27 +3,28 @@ import { HostLink, type LinkEvents } from './host-link.ts';
 import { HostProcess, type HostSettings } from './host-process.ts';
 import { PinRefusedError, type HostRefusedError } from '../token.ts';
 import { RepeatedMessages, type TokenClientLog } from './repeated-messages.ts';
-import type { TokenRequest } from './token-request.ts';
+import type { TokenRequest } from './request-lane.ts';
 
 const connectRetryMs = 20;
 const restartPauseMs = 500;
-/** After a host that was not to be used. */
+/** Pause after a host that was rejected. */
 const judgePauseMs = 1000;
 const startMaxMs = 30_000;
 
 export interface SupervisorEvents extends LinkEvents {
-  /** Why a host that has been connected to is not to be used; undefined where it is. */
+  /** Returns why a connected host must not be used; undefined if it may be used. */
   judge(link: HostLink): Promise<string | undefined>;
   connected(link: HostLink): void;
   lost(unanswered: readonly TokenRequest[]): void;
-  /** No other host is started. */
+  /** The host refused to start, and no other is started. */
   refused(refusal: HostRefusedError): void;
 }
 
 /**
- * Keeps one host alive and connected: the first restart at once, later ones every 500 ms. A host that somebody else starts (`external`) is
- * connected to as soon as it listens. After a refused PIN there is no other start, nor where the first host says that token or configuration will not do;
- * one that served before is tried again, as they may be mended.
+ * Keeps one host alive and connected: the first restart is immediate, later ones follow every 500
+ * ms. It connects to a host that is started elsewhere (`external`) as soon as that listens. It
+ * starts no other host after a refused PIN, or if the first host rejects the token or the
+ * configuration; once a host has served, it keeps trying, since the fault may be repaired.
  */
 export class HostSupervisor {
   readonly #config: HostSettings;
@@ -46,22 +47,22 @@ export class HostSupervisor {
     this.#repeated = new RepeatedMessages(log);
   }
 
-  /** Process id of the host, where it is this process's child. */
+  /** Process id of the host, if it is a child of this process. */
   get hostPid(): number | undefined {
     return this.#host.pid;
   }
 
-  /** What the host said last, for whoever waits for it in vain. */
+  /** The host's last message, for error messages when it does not come up. */
   get lastReason(): string {
     return this.#lastReason;
   }
 
-  /** Why the last host that was connected to is not used. */
+  /** Reason why the last connected host is not used. */
   get hostFault(): string | undefined {
     return this.#hostFault;
   }
 
-  /** Returns when it is stopped, or when a host has said that no other is to be started. */
+  /** Runs until it is stopped, or until a host refuses to start. */
   async run(): Promise<void> {
     let lastStartMs = -Infinity;
     while (!this.#over) {
@@ -74,7 +75,8 @@ export class HostSupervisor {
       }
       const link = await this.#connect();
       if (link === undefined) {
-        // A host that is stopped, or that hangs before it listens, has no deadline of its own.
+        // A host that is stopped (SIGSTOP), or that hangs before it listens, does not end at a
+        // deadline of its own.
         if (performance.now() - lastStartMs > startMaxMs) this.#host.kill();
         await delay(connectRetryMs);
         continue;
@@ -91,14 +93,17 @@ export class HostSupervisor {
       const unanswered = await link.ended;
       this.#link = undefined;
       if (!this.#isOver() && !link.draining) {
-        this.#log.error(`the connection to the token host is lost; ${unanswered.length} requests were on their way`);
+        this.#log.error(`lost the connection to the token host; ${unanswered.length} requests were in flight`);
       }
       this.#events.lost(unanswered);
       await this.#host.stop();
     }
   }
 
-  /** One that is not to be used: the same token may be another, or complete, in a while. */
+  /**
+   * Leaves a host that must not be used; the token may be replaced or completed later, so others
+   * are tried.
+   */
   async #leave(link: HostLink): Promise<void> {
     if (this.#hostFault !== undefined && !this.#isOver()) {
       this.#lastReason = this.#hostFault;
@@ -117,7 +122,7 @@ export class HostSupervisor {
     await this.#host.stop();
   }
 
-  // A call, since the compiler takes a field that it has seen false once for false for ever.
+  // A method, since the compiler assumes that a field once seen as false stays false.
   #isOver(): boolean {
     return this.#over;
   }
@@ -130,10 +135,10 @@ export class HostSupervisor {
       return link;
     } catch (error) {
       if (isDenied(error)) {
-        this.#lastReason = `${this.#config.socketPath}: permission denied; token.clientUser is the user of the daemon, which has to be in the group of the socket`;
+        this.#lastReason = `${this.#config.socketPath}: permission denied; token.clientUser must be the daemon's user, which must be in the group of the socket`;
         this.#repeated.error(this.#lastReason);
       }
-      // Otherwise nobody listens yet.
+      // Otherwise no host is listening yet.
       return undefined;
     }
   }

@@ -6,10 +6,13 @@ export interface TokenClientLog {
 const silenceMs = 60_000;
 const maxKept = 100;
 
-/** Says the same thing once a minute at most: a token that is away for a night is tried twice a second. */
+/**
+ * Logs the same message at most once a minute: while the token is down, connecting is tried twice a
+ * second.
+ */
 export class RepeatedMessages {
   readonly #log: TokenClientLog;
-  /** Of the monotonic clock, milliseconds. */
+  /** Time of the last log entry for each message (monotonic clock). */
   readonly #saidAtMs = new Map<string, number>();
 
   constructor(log: TokenClientLog) {
@@ -25,7 +28,7 @@ export class RepeatedMessages {
     this.#log.error(message);
   }
 
-  /** After a success everything is news again. */
+  /** Forgets all messages, after a success. */
   forget(): void {
     this.#saidAtMs.clear();
   }

@@ -1,14 +1,36 @@
-import type { TokenRequest } from './token-request.ts';
+import type { OperationName, Answer } from '../wire/frames.ts';
 
-/** How much of the past counts in the mean: each request a sixteenth. */
+/**
+ * A request on its way: what is sent, and who waits. Times are milliseconds of the monotonic clock.
+ */
+export interface TokenRequest {
+  readonly id: number;
+  readonly operation: OperationName;
+  readonly code: number;
+  readonly body: Uint8Array;
+  readonly queuedAtMs: number;
+  readonly deadlineMs: number;
+  /** May be sent again after the host died: everything but the creation of a key. */
+  readonly repeatable: boolean;
+  repeated: boolean;
+  /** Keeps its thread busy for long (the generation of a key). */
+  readonly slow: boolean;
+  settle(answer: Answer): void;
+  fail(error: Error): void;
+}
+
+/** Weight of each new request in the moving average. */
 const meanWeight = 1 / 16;
 
-/** Requests of one kind that wait for a thread of the host, oldest first, and what the token takes for one. */
+/**
+ * Requests of one kind that wait for a thread of the host, oldest first, and the mean time that the
+ * token takes for one.
+ */
 export class RequestLane {
   #waiting: TokenRequest[] = [];
   #meanMs: number;
 
-  /** @param firstGuessMs what one takes, until the first answers say it */
+  /** @param firstGuessMs assumed time for one request, until the first answers arrive */
   constructor(firstGuessMs: number) {
     this.#meanMs = firstGuessMs;
   }
@@ -17,7 +39,7 @@ export class RequestLane {
     return this.#waiting.length;
   }
 
-  /** Milliseconds that the token worked on a request, in the mean of the last ones. */
+  /** Moving average of the time that the token works on a request, in milliseconds. */
   get meanMs(): number {
     return this.#meanMs;
   }
@@ -30,7 +52,7 @@ export class RequestLane {
     this.#waiting.push(request);
   }
 
-  /** For a request that was on its way already when its host ended. */
+  /** Queues a request that was in flight when its host ended. */
   pushFront(request: TokenRequest): void {
     this.#waiting.unshift(request);
   }
@@ -43,14 +65,14 @@ export class RequestLane {
     return this.#waiting.splice(0);
   }
 
-  /** Takes out those whose deadline has passed. */
+  /** Removes and returns the requests whose deadline has passed. */
   takeExpired(nowMs: number): TokenRequest[] {
     const expired = this.#waiting.filter(({ deadlineMs }) => deadlineMs <= nowMs);
     if (expired.length > 0) this.#waiting = this.#waiting.filter(({ deadlineMs }) => deadlineMs > nowMs);
     return expired;
   }
 
-  /** How long one that comes now is likely to wait for one of `threads`. */
+  /** Expected time that a new request waits for one of `threads`. */
   expectedWaitMs(threads: number): number {
     return (this.#waiting.length * this.#meanMs) / Math.max(1, threads);
   }

@@ -1,17 +1,20 @@
 import type { Socket } from 'node:net';
 import { answerOf, encodeFrame, FrameSplitter, type Answer } from '../wire/frames.ts';
-import type { TokenRequest } from './token-request.ts';
+import type { TokenRequest } from './request-lane.ts';
 
 /** One connection to one thread of the host. */
 export class ThreadLink {
-  /** Requests sent and not answered. */
+  /** Requests that were sent and not yet answered. */
   readonly pending = new Map<number, TokenRequest>();
   readonly #socket: Socket;
   #unsent: Buffer[] = [];
   #slow = 0;
   #heardMs = performance.now();
 
-  /** @param answered is told each answer with its request; `lost`: the connection is of no more use. */
+  /**
+   * @param answered receives each answer with its request
+   * @param lost called when the connection is no longer usable
+   */
   constructor(socket: Socket, answered: (request: TokenRequest, answer: Answer) => void, lost: () => void) {
     this.#socket = socket;
     const splitter = new FrameSplitter();
@@ -32,12 +35,12 @@ export class ThreadLink {
     });
   }
 
-  /** Whether a request that takes long (the generation of a key) is in work: nothing is queued behind it. */
+  /** Whether a slow request (key generation) is in progress: nothing is queued behind it. */
   get slow(): boolean {
     return this.#slow > 0;
   }
 
-  /** Milliseconds for which requests have waited here without any answer. */
+  /** Milliseconds for which pending requests have been waiting without any answer. */
   silentMs(nowMs: number): number {
     return this.pending.size === 0 ? 0 : nowMs - this.#heardMs;
   }
@@ -46,7 +49,8 @@ export class ThreadLink {
     if (this.pending.size === 0) this.#heardMs = performance.now();
     this.pending.set(request.id, request);
     if (request.slow) this.#slow += 1;
-    // What one turn of the loop brings goes out in one write, after the turn has read all that came in.
+    // All frames of one turn of the event loop go out in one write, after that turn has read all
+    // input.
     if (this.#unsent.length === 0) setImmediate(() => this.#flush());
     this.#unsent.push(encodeFrame(request.id, request.code, request.body));
   }

@@ -7,9 +7,6 @@ import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import {
-  TokenCannot,
-  KeyGone,
-  KeyHeldBack,
   TokenUnavailable,
   type ClaimOutcome,
   type HostRefusedError,
@@ -22,8 +19,7 @@ import {
   type TokenKey,
   type TokenMacKey,
 } from '../token.ts';
-import { mechanismIsRefused } from '../pkcs11-faults.ts';
-import { FieldReader, FieldWriter } from '../wire/fields.ts';
+import { FieldWriter } from '../wire/fields.ts';
 import { maxLongRequestBytes, maxRequestBytes, operations, statuses, type Answer, type OperationName } from '../wire/frames.ts';
 import {
   keysInAnswerMax,
@@ -39,19 +35,19 @@ import {
 } from '../wire/messages.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { writeServiceSign, writeSign } from '../wire/sign-message.ts';
+import { bodyOf, listIn } from './answers.ts';
 import { Dispatcher, type Observe } from './dispatcher.ts';
 import type { HostLink } from './host-link.ts';
 import { HostSupervisor, type SupervisorEvents } from './host-supervisor.ts';
-import { macKeyFault, macKeyRequests } from './mac-key-requests.ts';
-import { messageRequests } from './message-requests.ts';
+import { macKeyFault, macKeyRequests, messageRequests } from './service-requests.ts';
 import type { TokenClientLog } from './repeated-messages.ts';
 
 const AccountHeads = z.array(z.strictObject({ chain: z.int(), n: z.int(), hash: z.string() }));
-/** Not sent again: the first of two could have made a key already. */
+/** Operations that are never repeated: the first attempt may already have made a key. */
 const creations: ReadonlySet<OperationName> = new Set(['createKey', 'createMessageKey']);
 const marginMs = 2000;
 const connectPollMs = 10;
-/** A start is more than one call: the process, the module, the login, the walk over the keys. */
+/** A start takes longer than one call: process, module, login, listing of the keys. */
 const startTimeoutMs = 30_000;
 
 /** The daemon's side of the token host: the port `Token` over the host's socket. */
@@ -67,13 +63,13 @@ export class TokenClient implements Token {
   #probe: ProbeReport | undefined;
   #expectedMacKey: Uint8Array | undefined;
 
-  /** Service keys that sign messages whole. */
-  readonly messages: MessageToken = messageRequests(async (operation, body) => ok(await this.#request(operation, body)));
+  /** Service keys that sign whole messages. */
+  readonly messages: MessageToken = messageRequests(async (operation, body) => this.#request(operation, body));
 
   /** The key that secrets are checked with. */
-  readonly macKey: TokenMacKey = macKeyRequests(async (operation, body) => this.#request(operation, body), ok);
+  readonly macKey: TokenMacKey = macKeyRequests(async (operation, body) => this.#request(operation, body));
 
-  /** @param servesOperator has the host that it starts serve a command of an operator */
+  /** @param servesOperator starts the host for an operator's command */
   constructor(
     config: TokenConfig,
     configPath: string,
@@ -102,7 +98,7 @@ export class TokenClient implements Token {
         dispatcher.answered(link, request, answer);
       },
       draining(link, reason) {
-        log.info(`the token host ends: ${reason}`);
+        log.info(`the token host is shutting down: ${reason}`);
         dispatcher.drain(link);
       },
       refused: (refusal) => {
@@ -113,7 +109,10 @@ export class TokenClient implements Token {
     this.#supervisor = new HostSupervisor({ ...config, servesOperator }, configPath, events, log);
   }
 
-  /** Starts the host (or waits for it) and returns once it serves. @throws {TokenUnavailable} after 30 s, or at once where the host says that no start will do. */
+  /**
+   * Starts the host (or waits for it) and returns once it serves.
+   * @throws {TokenUnavailable} after 30 s, or at once if the host refuses to start
+   */
   async start(): Promise<void> {
     this.#supervised = true;
     void this.#supervise();
@@ -131,22 +130,31 @@ export class TokenClient implements Token {
     await this.#supervisor.stop();
   }
 
-  /** @throws {Error} where nobody looks after the host any more, and not because another start would do no good */
+  /**
+   * @throws {Error} if the supervisor has ended although it was not stopped and no host refused to
+   * start
+   */
   checkSupervised(): void {
-    if (!this.#supervised && this.#refusal === undefined && !this.#stopped) throw new Error('nobody connects to the token host any more');
+    if (!this.#supervised && this.#refusal === undefined && !this.#stopped) throw new Error('the supervisor of the token host has ended');
   }
 
-  /** From now on no host is given a request before it has shown that it has the key for secrets that is known by this. */
+  /**
+   * From now on, gives requests to a host only after it has shown that its MAC key has this check
+   * value.
+   */
   expectMacKey(check: Uint8Array): void {
     this.#expectedMacKey = check;
   }
 
-  /** Why the host that is there is not given any requests; undefined where it is, or where none is there. */
+  /**
+   * Reason why the running host is given no requests; undefined if it is used, or if none is
+   * running.
+   */
   get hostFault(): string | undefined {
     return this.#supervisor.hostFault;
   }
 
-  /** What the token can do, as its last host found out at its start. */
+  /** The token's capabilities, as probed when the last host started. */
   get probe(): ProbeReport | undefined {
     return this.#probe;
   }
@@ -155,78 +163,82 @@ export class TokenClient implements Token {
     return this.#dispatcher.connected;
   }
 
-  /** Requests that wait for the token. */
+  /** Number of requests that wait for the token. */
   get waiting(): number {
     return this.#dispatcher.waiting;
   }
 
-  /** Seconds after which another try is worth while; undefined where the token serves what comes now in time. */
+  /**
+   * Seconds to wait before another attempt; undefined if the token would serve a new request in
+   * time.
+   */
   get busySeconds(): number | undefined {
     return this.#dispatcher.busySeconds;
   }
 
-  /** Process id of the host, where this client started it. */
+  /** Process id of the host, if this client started it. */
   get hostPid(): number | undefined {
     return this.#supervisor.hostPid;
   }
 
   async createKey(id: KeyId, type: KeyType): Promise<Uint8Array> {
-    return ok(await this.#request('createKey', writeCreateKey(id, type)));
+    return bodyOf(await this.#request('createKey', writeCreateKey(id, type)));
   }
 
   async destroyKey(id: KeyId): Promise<void> {
-    ok(await this.#request('destroyKey', new FieldWriter().bytes(keyIdBytes(id)).finish()));
+    bodyOf(await this.#request('destroyKey', new FieldWriter().bytes(keyIdBytes(id)).finish()));
   }
 
   async signAsService(id: KeyId, algorithm: SignatureAlgorithm, message: Uint8Array): Promise<Uint8Array> {
-    return ok(await this.#request('signAsService', writeServiceSign(id, algorithm, message)));
+    return bodyOf(await this.#request('signAsService', writeServiceSign(id, algorithm, message)));
   }
 
   /**
-   * Gives a key from before keys had purposes one, and answers its new CKA_ID. A host that serves an operator's command does that, and no other.
+   * Assigns a purpose to a key from before keys had purposes, and returns its new CKA_ID. Only a
+   * host that serves an operator's command does this.
    */
   async assignPurpose(id: KeyId, purpose: AssignablePurpose): Promise<KeyId> {
-    return keyIdOf(ok(await this.#request('assignPurpose', writeAssignPurpose(id, purpose))));
+    return keyIdOf(bodyOf(await this.#request('assignPurpose', writeAssignPurpose(id, purpose))));
   }
 
   async signDigests(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[]): Promise<readonly Uint8Array[]> {
-    return values(ok(await this.#request('sign', writeSign(id, algorithm, digests))));
+    return listIn(bodyOf(await this.#request('sign', writeSign(id, algorithm, digests))));
   }
 
   async signWithProof(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs: Proofs): Promise<SignOutcome> {
     const answer = await this.#request('sign', writeSign(id, algorithm, digests, proofs));
     if (answer.status === statuses.wrongSecret) return { verified: false };
-    const body = ok(answer);
-    return { verified: true, by: body.readUInt8(0), values: values(body.subarray(1)) };
+    const body = bodyOf(answer);
+    return { verified: true, by: body.readUInt8(0), values: listIn(body.subarray(1)) };
   }
 
   async verifyProof(id: KeyId, proofs: Proofs): Promise<ProofOutcome> {
     const answer = await this.#request('verifyProof', writeVerifyProof(id, proofs));
-    return answer.status === statuses.wrongSecret ? { verified: false } : { verified: true, by: ok(answer).readUInt8(0) };
+    return answer.status === statuses.wrongSecret ? { verified: false } : { verified: true, by: bodyOf(answer).readUInt8(0) };
   }
 
   async makeMac(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): Promise<MadeMac> {
-    return readMadeMac(ok(await this.#request('makeMac', writeMakeMac(id, kind, secret, scope))));
+    return readMadeMac(bodyOf(await this.#request('makeMac', writeMakeMac(id, kind, secret, scope))));
   }
 
   async claimKey(id: KeyId, claim: string): Promise<ClaimOutcome> {
-    return readClaimOutcome(ok(await this.#request('claimKey', writeClaimKey(id, claim))));
+    return readClaimOutcome(bodyOf(await this.#request('claimKey', writeClaimKey(id, claim))));
   }
 
-  /** Where the host's account of uses ends, all of it on the disk. */
+  /** Returns the ends of the host's account of uses, synced to disk. */
   async accountHeads(): Promise<readonly AccountHead[]> {
-    return AccountHeads.parse(JSON.parse(ok(await this.#request('accountHeads', new Uint8Array())).toString('utf8')));
+    return AccountHeads.parse(JSON.parse(bodyOf(await this.#request('accountHeads', new Uint8Array())).toString('utf8')));
   }
 
   async random(bytes: number): Promise<Uint8Array> {
-    return ok(await this.#request('random', new FieldWriter().u32(bytes).finish()));
+    return bodyOf(await this.#request('random', new FieldWriter().u32(bytes).finish()));
   }
 
-  /** @param pageKeys how many the host is asked for at a time */
+  /** @param pageKeys number of keys in each request to the host */
   async listKeys(pageKeys = keysInAnswerMax): Promise<readonly TokenKey[]> {
     const keys: TokenKey[] = [];
     for (;;) {
-      const page = values(ok(await this.#request('listKeys', writeListKeys({ after: keys.at(-1)?.id, limit: pageKeys }))));
+      const page = listIn(bodyOf(await this.#request('listKeys', writeListKeys({ after: keys.at(-1)?.id, limit: pageKeys }))));
       keys.push(...page.map((id) => ({ id: keyIdOf(id) })));
       if (page.length < pageKeys) return keys;
     }
@@ -240,19 +252,22 @@ export class TokenClient implements Token {
     }
   }
 
-  /** A token that was swapped, or a copy of it that is behind, would answer every right secret with no. */
+  /**
+   * Checks the host's MAC key: a swapped token, or an outdated copy, would reject every correct
+   * secret.
+   */
   async #judge(link: HostLink): Promise<string | undefined> {
     if (this.#expectedMacKey === undefined) return undefined;
     const answer = await link.askFirst('checkMacKey', this.#config.callTimeoutSeconds * 1000 + marginMs);
-    return answer === undefined ? 'the token host does not answer' : macKeyFault(answer, this.#expectedMacKey, ok);
+    return answer === undefined ? 'the token host does not answer' : macKeyFault(answer, this.#expectedMacKey);
   }
 
   async #request(operation: OperationName, body: Uint8Array): Promise<Answer> {
     if (this.#refusal !== undefined) throw this.#refusal;
-    if (this.#stopped) throw new TokenUnavailable('the service stops');
-    // The host would end the connection, and other requests with it.
+    if (this.#stopped) throw new TokenUnavailable('the service is shutting down');
+    // The host would close the connection, and other requests would fail with it.
     const maxBytes = operation === 'signAsService' ? maxLongRequestBytes : maxRequestBytes;
-    if (body.length > maxBytes) throw new RangeError(`a request to the token of ${body.length} bytes, more than ${maxBytes}`);
+    if (body.length > maxBytes) throw new RangeError(`the request to the token has ${body.length} bytes, more than ${maxBytes}`);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const id = this.#nextId;
     this.#nextId = (id % 0xffffffff) + 1;
@@ -263,7 +278,7 @@ export class TokenClient implements Token {
       code: operations[operation],
       body,
       queuedAtMs: now,
-      // The host ends itself at the same time-out; the margin lets a repeated request still come through.
+      // The host ends itself at the same time-out; the margin leaves time for a repeated request.
       deadlineMs: now + this.#config.callTimeoutSeconds * 1000 + marginMs,
       repeatable: !creations.has(operation),
       repeated: false,
@@ -273,31 +288,4 @@ export class TokenClient implements Token {
     });
     return promise;
   }
-}
-
-/** How an answer's status counts. */
-export function outcomeOf(status: number): 'ok' | 'refused' | 'fault' {
-  return status === statuses.ok ? 'ok' : status === statuses.fault ? 'fault' : 'refused';
-}
-
-function ok({ status, body }: Answer): Buffer {
-  if (status === statuses.ok) return body;
-  if (status === statuses.fault) {
-    const reader = new FieldReader(body);
-    const code = reader.u32();
-    const message = `PKCS#11 0x${code.toString(16)}: ${reader.bytes().toString('utf8')}`;
-    throw mechanismIsRefused(code) ? new TokenCannot(message) : new TokenUnavailable(message);
-  }
-  const text = body.toString('utf8');
-  if (status === statuses.heldBack) throw new KeyHeldBack(new Date(Number(text)));
-  if (status === statuses.noSuchKey) throw new KeyGone(text);
-  if (status === statuses.noMacKey) throw new TokenUnavailable(text);
-  throw new Error(`the token host refuses a request: ${text}`);
-}
-
-function values(body: Buffer): readonly Buffer[] {
-  const reader = new FieldReader(body);
-  const list = reader.list();
-  reader.end();
-  return list;
 }

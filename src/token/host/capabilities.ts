@@ -8,13 +8,18 @@ const curveBits = { 'P-256': 256, 'P-384': 384, 'P-521': 521 } as const;
 
 export const withoutMac = 'passwords cannot be checked';
 
-/** What follows from the mechanisms that a token offers. Faults are sentences for an operator. */
+/**
+ * Capabilities derived from the mechanisms that a token offers. Faults are sentences for an
+ * operator.
+ */
 export interface Capabilities {
-  /** How RSA keys are made; undefined where the token offers none of the profile's ways. */
+  /**
+   * Mechanism for making RSA keys; undefined if the token offers none of the profile's mechanisms.
+   */
   readonly rsaKeyPairMechanism: RsaKeyPairMechanism | undefined;
   readonly keyTypes: readonly KeyType[];
   readonly macFault: string | undefined;
-  /** Why a family of keys cannot be used. */
+  /** Reasons why a family of keys cannot be used. */
   readonly familyFaults: readonly string[];
   readonly limits: readonly string[];
 }
@@ -28,13 +33,15 @@ export function capabilitiesOf(offered: OfferedMechanisms, profile: ModuleProfil
     keyTypes: usable,
     macFault: macFault(offered, profile),
     familyFaults: [ecFault(offered), rsaFault(offered, profile)].filter((line) => line !== undefined),
-    limits: withoutPss ? ['the token cannot sign with RSASSA-PSS (CKM_RSA_PKCS_PSS): RSA keys sign with PKCS #1 v1.5 alone'] : [],
+    limits: withoutPss ? ['the token cannot sign with RSASSA-PSS (CKM_RSA_PKCS_PSS): RSA keys sign with PKCS #1 v1.5 only'] : [],
   };
 }
 
 /**
- * What the service cannot do without, and what it can: with one type of key it works, and what the other family lacks is a limit.
- * @param faults what else is missing; @param usable whether there is a type of key that can be used
+ * Sorts faults into those that prevent a start and mere limits: one usable type of key is enough,
+ * and what the other family lacks is a limit.
+ * @param faults other missing features
+ * @param usable whether any type of key can be used
  */
 export function verdict(
   { familyFaults, limits }: Capabilities,

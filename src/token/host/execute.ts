@@ -1,30 +1,30 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import type { AccountHead } from '../account-files.ts';
 import { keyIdBytes, keyIdOf, keyOwner, keyPurpose, type KeyId } from '../key-id.ts';
-import type { ClaimOutcome, Proof, Proofs } from '../token.ts';
+import type { ClaimOutcome } from '../token.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { FieldReader, FieldWriter, WireError, writeList } from '../wire/fields.ts';
 import { operations, statuses, type Frame } from '../wire/frames.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import { readCreateMessageKey, readSignMessage } from '../wire/provider-messages.ts';
-import { macInput, readClaimKey, readCreateKey, readListKeys, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
-import { createUse, destroyUse, macUse, messageUse, signUse, wrongUse } from '../uses.ts';
+import { readClaimKey, readCreateKey, readListKeys, readMakeMac, readVerifyProof, writeClaimOutcome } from '../wire/messages.ts';
+import { createUse, destroyUse, messageUse, signUse } from '../uses.ts';
 import { readServiceSign, readSign } from '../wire/sign-message.ts';
-import { claimKey } from './claim-key.ts';
+import { claimKey, createKeyPair, destroyKeys } from './key-objects.ts';
 import type { KeyDirectory } from './key-directory.ts';
-import { findById } from './find-objects.ts';
-import { createKeyPair, destroyKeys } from './key-objects.ts';
+import { findById, NoSuchKey } from './find-objects.ts';
 import { MacKey, MacKeyMissing } from './mac-key.ts';
 import { signing } from './mechanisms.ts';
 import type { Probed } from './probe.ts';
-import { NoSuchKey } from './no-such-key.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import { assignPurpose } from './purposes/assign-purpose.ts';
 import { purposeFault, type ServedBy } from './purposes/purposes.ts';
 import { answerReport } from './reports.ts';
+import { SecretChecks, type SecretMemory } from './secret-checks.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
-import { answeredCandidate, KeyHeldBack, toldWrong, type WrongSecrets } from './wrong-secrets.ts';
+import { KeyHeldBack } from './wrong-secrets.ts';
 
 export interface Answer {
   readonly status: number;
@@ -35,21 +35,16 @@ const maxSignatureBytes = 1024;
 const maxRandomBytes = 1024;
 const nothing = Buffer.alloc(0);
 const wrongSecret: Answer = { status: statuses.wrongSecret, body: nothing };
-const saltBytes = 16;
-const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
 
-/** What the host itself remembers. */
-export interface HostMemory {
-  /** Takes in each use of a key, once it was made. */
-  use(use: string): void;
-  readonly wrongSecrets: Pick<WrongSecrets, 'check' | 'count'>;
-  /** Where the account ends, on the disk. */
+/** State that the host itself keeps. */
+export interface HostMemory extends SecretMemory {
+  /** Returns the ends of the account, synced to disk. */
   accountHeads(): readonly AccountHead[];
 }
 
 /**
- * Carries out requests on one session. Its rules: a caller's key signs only after the token has verified a proof for that very key; a key of the service
- * signs only what its purpose has.
+ * Executes requests in one session. Its rules: a caller's key signs only after the token has
+ * verified a proof for that very key; a service key signs only what its purpose allows.
  */
 export class Executor {
   readonly #openSession: () => Session;
@@ -60,10 +55,14 @@ export class Executor {
   readonly #servedBy: ServedBy;
   #session: Session;
   readonly #macKey: MacKey;
-  /** What a C_Sign writes into; it copies the value out. */
+  readonly #secrets: SecretChecks;
+  /** Buffer that C_Sign writes to; values are copied out of it. */
   readonly #value = Buffer.alloc(maxSignatureBytes);
 
-  /** @param openSession opens the session of this thread, and again where one cannot be used any more; @param macKey, probed, servedBy of the host's start */
+  /**
+   * @param openSession opens the session of this thread, and again when one is no longer usable
+   * @param macKey, probed, servedBy as found at the host's start
+   */
   constructor(
     openSession: () => Session,
     keys: KeyDirectory,
@@ -77,6 +76,7 @@ export class Executor {
     this.#session = openSession();
     this.#keys = keys;
     this.#macKey = new MacKey(() => this.#session, probed.rules.profile, macKey);
+    this.#secrets = new SecretChecks(() => this.#session, this.#macKey, memory);
     this.#probed = probed;
     this.#providerKeys = new ProviderKeys(() => this.#session, keys, probed.rules.profile);
   }
@@ -85,7 +85,8 @@ export class Executor {
     try {
       return this.#run(frame);
     } catch (error) {
-      // An operation that was begun and never ended holds the session: a new one is free of it, and nothing has been done yet.
+      // An operation that was started and never finished blocks the session. Nothing has been done
+      // yet, so the request is repeated in a new session.
       if (pkcs11Code(error) !== ckr.OPERATION_ACTIVE || frame.code === operations.createKey) return this.#failed(error);
     }
     try {
@@ -97,7 +98,7 @@ export class Executor {
   }
 
   #renewSession(): void {
-    // In this order, since a token may have no session to spare.
+    // Closed before the new one is opened, since a token may have no spare session.
     this.#session.module.C_CloseSession(this.#session.handle);
     this.#session = this.#openSession();
   }
@@ -106,7 +107,7 @@ export class Executor {
     if (error instanceof WireError || error instanceof RangeError) {
       return { status: statuses.malformed, body: Buffer.from(error.message) };
     }
-    const text = error instanceof Error ? error.message : String(error);
+    const text = reasonOf(error);
     if (error instanceof KeyHeldBack) return { status: statuses.heldBack, body: Buffer.from(String(error.until)) };
     if (error instanceof NoSuchKey) return { status: statuses.noSuchKey, body: Buffer.from(text) };
     if (error instanceof MacKeyMissing) return { status: statuses.noMacKey, body: Buffer.from(text) };
@@ -123,18 +124,15 @@ export class Executor {
       case operations.assignPurpose:
         return this.#servedBy === 'operator'
           ? ok(assignPurpose(this.#session, this.#keys, body))
-          : forbidden("a key gets a purpose by an operator's command alone");
+          : forbidden("only an operator's command assigns a purpose to a key");
       case operations.verifyProof: {
         const { id, proofs } = readVerifyProof(body);
-        const by = this.#rightOne(id, proofs);
+        const by = this.#secrets.verify(id, proofs);
         return by === undefined ? wrongSecret : ok(Buffer.of(by));
       }
       case operations.makeMac: {
         const { id, kind, secret, scope } = readMakeMac(body);
-        // Nobody else chooses it: who could have the MAC of a guess made with the salt of a secret would know whether the guess is right.
-        const salt = randomBytes(saltBytes);
-        const mac = this.#mac(macInput(id, kind, salt, secret, scope));
-        this.#memory.use(macUse(id, kind, salt));
+        const { salt, mac } = this.#secrets.make(id, kind, secret, scope);
         return ok(Buffer.concat([salt, mac]));
       }
       case operations.checkMacKey:
@@ -144,7 +142,7 @@ export class Executor {
       case operations.createKey: {
         const { id, type } = readCreateKey(body);
         if (this.#keys.isRemoved(id)) return forbidden('the key was removed before it was made');
-        if (!mayBeMade(id)) return forbidden("a key pair is a caller's, or has a purpose by which it signs");
+        if (!mayBeMade(id)) return forbidden("a key pair must be a caller's, or have a signing purpose");
         const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#probed.rules);
         this.#keys.made(id, handle);
         this.#memory.use(createUse(id, type));
@@ -177,7 +175,7 @@ export class Executor {
       }
       default: {
         const answer = this.#messageKeys(code, body) ?? answerReport(code, body, this.#session, this.#probed);
-        if (answer === undefined) throw new WireError(`an unknown operation ${code}`);
+        if (answer === undefined) throw new WireError(`unknown operation ${code}`);
         return ok(answer);
       }
     }
@@ -199,12 +197,12 @@ export class Executor {
     const { id, algorithm, digests, proofs } = readSign(body);
     if (proofs === undefined) {
       if (keyOwner(id) === 'caller') return forbidden("a caller's key signs only with a proof");
-      if (keyPurpose(id) !== 'general') return forbidden(`the key ${id} signs no digests: only messages, which its purpose has`);
+      if (keyPurpose(id) !== 'general') return forbidden(`the key ${id} signs no digests, only messages that fit its purpose`);
       return ok(writeList(this.#values(id, algorithm, digests)));
     }
-    // A MAC for a key of the service is made by whoever asks for it.
-    if (keyOwner(id) !== 'caller') return forbidden('a key of the service has no secret');
-    const by = this.#rightOne(id, proofs);
+    // Anyone may have MACs made for a service key, so a proof for it would mean nothing.
+    if (keyOwner(id) !== 'caller') return forbidden('a service key has no secret');
+    const by = this.#secrets.verify(id, proofs);
     if (by === undefined) return wrongSecret;
     const values = proofs.anyOf[by]?.signs === true ? this.#values(id, algorithm, digests) : [];
     return ok(writeList(values, [by]));
@@ -230,7 +228,7 @@ export class Executor {
     });
   }
 
-  /** Uses the kept handle; a stale one is looked for once more. */
+  /** Uses the cached handle; a stale one is looked up once more. */
   #withKey<T>(id: KeyId, use: (handle: Handle) => T): T {
     const kept = this.#keys.get(id) ?? this.#search(id);
     try {
@@ -246,49 +244,6 @@ export class Executor {
     if (handle === undefined) throw new NoSuchKey(id);
     this.#keys.found(id, handle);
     return handle;
-  }
-
-  /**
-   * The place of the candidate that is right, where what has to be right as well is so too. Nothing is left out, whatever fails; what was wrong is counted.
-   * @throws {KeyHeldBack}
-   */
-  #rightOne(id: KeyId, { anyOf, also }: Proofs): number | undefined {
-    const { wrongSecrets } = this.#memory;
-    const tellsOfSecrets = [...anyOf, ...(also === undefined ? [] : [also])].some(({ kind }) => kind !== 'RECORD');
-    if (tellsOfSecrets) wrongSecrets.check(id);
-    const verdicts = anyOf.map((candidate) => this.#verify(id, candidate));
-    const isAlsoRight = also === undefined || this.#verify(id, also);
-    const by = isAlsoRight ? answeredCandidate(anyOf, verdicts) : undefined;
-    // A seal is a MAC over what anybody may know: nothing can be guessed by it, and what needs no secret is not held back (a revocation).
-    const wrong = tellsOfSecrets ? toldWrong(anyOf, by) : 0;
-    if (wrong > 0) {
-      wrongSecrets.count(id, wrong);
-      this.#memory.use(wrongUse(id, wrong));
-    }
-    return by;
-  }
-
-  #verify(id: KeyId, proof: Proof): boolean {
-    const input = macInput(id, proof.kind, proof.salt, proof.secret, proof.scope);
-    try {
-      return this.#macKey.use((macKey) => {
-        const { module, handle } = this.#session;
-        module.C_VerifyInit(handle, hmac, macKey);
-        return module.C_Verify(handle, input, Buffer.from(proof.mac));
-      });
-    } catch (error) {
-      const code = pkcs11Code(error);
-      if (code === ckr.SIGNATURE_INVALID || code === ckr.SIGNATURE_LEN_RANGE) return false;
-      throw error;
-    }
-  }
-
-  #mac(input: Buffer): Buffer {
-    return this.#macKey.use((macKey) => {
-      const { module, handle } = this.#session;
-      module.C_SignInit(handle, hmac, macKey);
-      return module.C_Sign(handle, input, Buffer.alloc(32));
-    });
   }
 
   #claim(id: KeyId, claim: string): ClaimOutcome {
@@ -316,7 +271,10 @@ function readOnlyId(body: Buffer): KeyId {
   return id;
 }
 
-/** The keys that `createKey` makes: those for HMAC are none, and a key without purpose could sign nothing. */
+/**
+ * Whether `createKey` may make this key: keys for HMAC are not key pairs, and a key without purpose
+ * could sign nothing.
+ */
 function mayBeMade(id: KeyId): boolean {
   const purpose = keyPurpose(id);
   return keyOwner(id) === 'caller' || (purpose !== undefined && purpose !== 'mac');

@@ -31,3 +31,10 @@ export function findObjects({ module, handle }: Session, template: Attribute[]):
     module.C_FindObjectsFinal(handle);
   }
 }
+
+/** The token has no key with this identifier. */
+export class NoSuchKey extends Error {
+  constructor(id: KeyId) {
+    super(`no key ${id} on the token`);
+  }
+}

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../../config/config.ts';
 import { accountDirectoryOf, type TokenConfig } from '../../config/token-config.ts';
 import { DirectoryLock } from '../../service/directory-lock.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { prepareWrongSecrets, type WrongSecretLimit } from './wrong-secrets.ts';
 
 export function wrongSecretLimit({ wrongSecretsMax, wrongSecretSeconds }: TokenConfig): WrongSecretLimit {
@@ -10,8 +11,10 @@ export function wrongSecretLimit({ wrongSecretsMax, wrongSecretSeconds }: TokenC
 }
 
 /**
- * Makes the directory of what the host itself remembers ready, before its threads use it. This host alone has it from then on, as long as the process lives.
- * @throws {Error} where it cannot be written, or another host has it; {ConfigError} where root must not write
+ * Prepares and locks the directory of the host's own state, before its threads use it. The lock is
+ * held as long as the process lives.
+ * @throws {Error} if it cannot be written or another host holds it
+ * @throws {ConfigError} if root must not write there
  */
 export function takeHostDirectory(config: TokenConfig): DirectoryLock {
   const directory = accountDirectoryOf(config);
@@ -23,15 +26,15 @@ export function takeHostDirectory(config: TokenConfig): DirectoryLock {
     prepareWrongSecrets(directory, wrongSecretLimit(config));
     return lock;
   } catch (error) {
-    throw new Error(`token.accountDirectory: ${directory} cannot be used: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new Error(`token.accountDirectory: ${directory} cannot be used: ${reasonOf(error)}`, {
       cause: error,
     });
   }
 }
 
 /**
- * Checks that nobody else can place a link where root will write, and that root leaves no files that
- * would keep another user's host out.
+ * Checks that no other user can place a link where root will write, and that root leaves no files
+ * that another user's host could not open.
  * @throws {ConfigError} if another user owns or can write the directory or one above it
  */
 function checkIsRoots(directory: string): void {
@@ -42,14 +45,14 @@ function checkIsRoots(directory: string): void {
     const isShared = (mode & 0o022) !== 0 && (mode & 0o1000) === 0;
     const { uid } = lstatSync(path);
     if (uid === 0 && !isShared) continue;
-    const whose = uid === 0 ? 'may be written by other users' : `belongs to user ${uid}`;
+    const whose = uid === 0 ? 'is writable by other users' : `belongs to user ${uid}`;
     throw new ConfigError(
       `token.accountDirectory: ${path} ${whose}: the token host does not run as root there; run it as the owner of ${directory}`,
     );
   }
 }
 
-/** A path and all that it lies in. */
+/** A path and all directories above it. */
 function pathsTo(path: string): string[] {
   return path === dirname(path) ? [path] : [path, ...pathsTo(dirname(path))];
 }

@@ -17,11 +17,14 @@ import { Retirement } from './retirement.ts';
 import type { ThreadInput, ThreadMessage } from './thread.ts';
 
 const useCheckMs = 100;
-/** After a fault whoever waits is to be served by the next process soon; a healthy one finishes all it has. */
+/**
+ * Grace after a fault, kept short so that the next process serves waiting requests soon; a healthy
+ * host finishes all its requests.
+ */
 const faultGraceMs = 250;
 const recycleGraceMs = 60_000;
 
-/** A start that failed, with the exit code that tells the daemon whether another try is lawful. */
+/** A failed start, with the exit code that tells the daemon whether it may try again. */
 export class HostStartError extends Error {
   readonly exitCode: number;
 
@@ -36,13 +39,13 @@ export interface HostOptions {
 }
 
 export interface RunningHost {
-  /** Finishes what has been sent, and ends the process. */
+  /** Answers the pending requests and ends the process. */
   retire(reason: string): void;
 }
 
 /**
- * Starts the threads and watches their calls. Its own thread never calls PKCS#11, so it can end the process when a call hangs:
- * nothing in Node can end a thread that is inside a native call.
+ * Starts the threads and watches their calls. The main thread never calls PKCS#11, so it can end
+ * the process when a call hangs: Node cannot end a thread that is inside a native call.
  */
 export async function runHost(config: TokenConfig, { servedBy }: HostOptions): Promise<RunningHost> {
   process.umask(0o077);
@@ -83,11 +86,12 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
       accountRotateBytes: config.accountRotateBytes,
       wrongSecrets: { limit: wrongSecretLimit(config), changes: wrongSecretChanges },
     };
-    // One after the other: the first one logs in, and some modules do not like threads that start together.
+    // One after the other: the first logs in, and some modules fail when threads start
+    // concurrently.
     const ready = await startThread(input, workers, retirement, strangers);
     shared ??= ready;
   }
-  if (shared === undefined) throw new Error('a host without threads');
+  if (shared === undefined) throw new Error('the host has no threads');
   const { report: probe } = shared.probed;
   for (const limit of probe.limits) say('warn', limit);
   await greet(config.socketPath, { protocol: 7, threads: sockets, probe }, retirement, { peers, strangers });
@@ -99,7 +103,7 @@ export async function runHost(config: TokenConfig, { servedBy }: HostOptions): P
   };
 }
 
-/** What a thread tells when it serves. */
+/** State that a thread reports once it serves. */
 interface Ready {
   readonly keys: ReadonlyMap<KeyId, Handle>;
   readonly macKey: Handle | undefined;
@@ -129,7 +133,10 @@ async function startThread(input: ThreadInput, workers: Worker[], retirement: Re
   });
 }
 
-/** Tells whoever connects where the threads listen. The connection stays open: its end says that the host is gone. */
+/**
+ * Tells each client where the threads listen. The connection stays open: its end means that the
+ * host is gone.
+ */
 async function greet(
   socketPath: string,
   greeting: Greeting,
@@ -150,7 +157,7 @@ async function greet(
   permit(socketPath, { mode: peers.socketMode, group: undefined });
 }
 
-/** A process that has lived long or served much makes room for a new one: modules lose memory. */
+/** Retires a process after its maximum age or number of requests: modules leak memory. */
 function watchUse({ recycleAfterRequests, recycleAfterSeconds }: TokenConfig, served: Int32Array, retirement: Retirement): void {
   const started = performance.now();
   setInterval(() => {

@@ -5,7 +5,10 @@ import type { InventoryPage, ObjectReport } from '../wire/reports.ts';
 import { findObjects } from './find-objects.ts';
 import { pkcs11js, type Session } from './session.ts';
 
-/** Some attributes each, at a few milliseconds a call on a network HSM: a page holds its thread for a second or so. */
+/**
+ * Each object takes several calls, a few milliseconds each on a network HSM: a page blocks its
+ * thread for about a second.
+ */
 const pageObjects = 200;
 
 const kinds: Readonly<Record<number, string>> = {
@@ -23,8 +26,9 @@ const curveNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * One page of the objects that live on the token, in the order of their handles, which are good as long as the host runs. An object made or
- * destroyed meanwhile may or may not be among them; the others are there once each.
+ * Returns one page of the token's objects, in the order of their handles, which stay valid as long
+ * as the host runs. An object made or destroyed between pages may or may not be listed; each other
+ * object is listed once.
  */
 export function inventoryPage(session: Session, from: string | undefined): z.output<typeof InventoryPage> {
   const handles = findObjects(session, [{ type: pkcs11js.CKA_TOKEN, value: true }]).toSorted((left, right) =>
@@ -46,7 +50,7 @@ export function inventoryPage(session: Session, from: string | undefined): z.out
 
 type ReadAttribute = (type: number) => Attribute['value'] | undefined;
 
-/** One attribute a call: a token answers a list as a whole with an error where it lacks one of them. */
+/** Reads one attribute in each call: a token fails a list as a whole if it lacks one of them. */
 function attributeReader({ module, handle }: Session, object: Handle): ReadAttribute {
   return (type) => {
     try {

@@ -1,7 +1,7 @@
 import type { Handle } from 'pkcs11js';
 import type { KeyId } from '../key-id.ts';
 
-/** A change that the threads of a host tell each other. */
+/** A change of keys that the threads of a host pass to each other. */
 export type KeyChange =
   | { readonly kind: 'added'; readonly id: KeyId; readonly handle: Handle }
   | { readonly kind: 'removed'; readonly id: KeyId };
@@ -9,8 +9,9 @@ export type KeyChange =
 const maxRemembered = 10_000;
 
 /**
- * Where the keys of the token are, as one thread knows it. Identifiers are never used twice, so one that was removed stays removed, even when the
- * thread that makes its key finishes after another one was told to destroy it: the key is then destroyed by its maker.
+ * Handles of the token's keys, as known to one thread. Identifiers are never reused, so a removed
+ * one stays removed, even if the thread that makes its key finishes after another was asked to
+ * destroy it: the maker then destroys the key.
  */
 export class KeyDirectory {
   readonly #handles: Map<KeyId, Handle>;
@@ -20,9 +21,9 @@ export class KeyDirectory {
   readonly #tell: (change: KeyChange) => void;
   readonly #destroy: (id: KeyId, handle: Handle) => void;
 
-  /** @param destroy destroys what this thread made too late */
+  /** @param destroy destroys a key that this thread made too late */
   constructor(known: ReadonlyMap<KeyId, Handle>, tell: (change: KeyChange) => void, destroy: (id: KeyId, handle: Handle) => void) {
-    // A Buffer crosses threads as a Uint8Array, and pkcs11js takes only Buffers.
+    // A Buffer arrives in another thread as a Uint8Array, and pkcs11js accepts only Buffers.
     this.#handles = new Map([...known].map(([id, handle]) => [id, Buffer.from(handle)]));
     this.#tell = tell;
     this.#destroy = destroy;
@@ -36,35 +37,38 @@ export class KeyDirectory {
     return this.#handles.keys();
   }
 
-  /** Whether somebody asked for the key's destruction before. */
+  /** Whether the key's destruction was requested. */
   isRemoved(id: KeyId): boolean {
     return this.#removed.has(id);
   }
 
-  /** This thread made the key. */
+  /** Records a key that this thread made. */
   made(id: KeyId, handle: Handle): void {
     remember(this.#made, id);
     this.found(id, handle);
   }
 
-  /** This thread has the key's handle. */
+  /** Records a handle that this thread found. */
   found(id: KeyId, handle: Handle): void {
     this.#handles.set(id, handle);
     this.#tell({ kind: 'added', id, handle });
   }
 
-  /** This thread is about to destroy the key. */
+  /** Removes a key that this thread is about to destroy. */
   remove(id: KeyId): void {
     remember(this.#removed, id);
     this.#handles.delete(id);
   }
 
-  /** This thread has destroyed what it found. Not told before: its maker looks whether anything is left, and two must not destroy at once. */
+  /**
+   * Tells the other threads once this thread has destroyed the key. Not earlier: the key's maker
+   * checks for remains, and two must not destroy at once.
+   */
   tellRemoved(id: KeyId): void {
     this.#tell({ kind: 'removed', id });
   }
 
-  /** Another thread's change. */
+  /** Applies another thread's change. */
   changed(change: KeyChange): void {
     const { kind, id } = change;
     if (kind === 'added') {

@@ -1,7 +1,7 @@
 import type { Attribute, Handle } from 'pkcs11js';
 import type { KeyType } from '../../config/profile.ts';
 import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
-import { handleIsStale } from '../pkcs11-faults.ts';
+import { handleIsStale, changeIsRefused } from '../pkcs11-faults.ts';
 import { findById, findByLabel, findObjects } from './find-objects.ts';
 import {
   curveOf,
@@ -19,8 +19,12 @@ import { macKeyMechanisms } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { ecPublicKeyInfo, rsaPublicKeyInfo } from './public-key-info.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+import type { ClaimOutcome } from '../token.ts';
 
-/** How keys are made on this token: the module's profile, and which of its RSA mechanisms the token offers. */
+/**
+ * Rules for making keys on this token: the module's profile, and the RSA mechanism that the token
+ * offers.
+ */
 export interface KeyRules {
   readonly profile: ModuleProfile;
   readonly rsaKeyPairMechanism: number;
@@ -39,7 +43,10 @@ export function createKeyPair(session: Session, place: KeyPlace, type: KeyType, 
   return generatePair(session, place, { mechanism, ...templates }, profile, (publicKey) => readPublicKey(session, publicKey, type));
 }
 
-/** Makes a key pair by these templates. `read` takes what is needed from the public half, which goes at once. */
+/**
+ * Makes a key pair from these templates. `read` takes what is needed from the public key, which is
+ * destroyed at once.
+ */
 export function generatePair(
   session: Session,
   place: KeyPlace,
@@ -51,7 +58,8 @@ export function generatePair(
   const keys = module.C_GenerateKeyPair(handle, { mechanism: how.mechanism }, how.publicKey, how.privateKey);
   try {
     const publicKeyInfo = read(keys.publicKey);
-    // From here on the key is found by its identifier; a kill before leaves one that its label names.
+    // From here on the key is found by its identifier; after an earlier kill it is found by its
+    // label.
     if (place !== 'session' && profile.idAfterGeneration) setId(session, keys.privateKey, place.id);
     return { handle: keys.privateKey, publicKeyInfo };
   } catch (error) {
@@ -62,12 +70,12 @@ export function generatePair(
   }
 }
 
-/** The key that secrets are checked with. */
+/** Makes the key that secrets are checked with. */
 export function makeMacKey(session: Session, place: KeyPlace, profile: ModuleProfile): Handle {
   return generateSecretKey(session, place, macKeyTemplate(place, profile), profile);
 }
 
-/** Makes a secret key for HMAC by this template. */
+/** Makes a secret key for HMAC from this template. */
 export function generateSecretKey(session: Session, place: KeyPlace, template: Attribute[], profile: ModuleProfile): Handle {
   const mechanism = macKeyMechanisms[profile.macKey.mechanism];
   const key = session.module.C_GenerateKey(session.handle, { mechanism }, template);
@@ -82,8 +90,9 @@ export function generateSecretKey(session: Session, place: KeyPlace, template: A
 }
 
 /**
- * Every key of ours on the token but the one that secrets are checked with, by its handle. Walked once, at the start. What a kill left half-made on the
- * way has no identifier yet, so that the journal, which knows keys by theirs, would never find it: it gets the one that its label carries, or is destroyed.
+ * Returns the handles of signetd's keys on the token, without the MAC key. It runs once, at the
+ * start. A key that a kill left half-made has no identifier yet, so the journal would never find
+ * it: it gets the identifier in its label, or is destroyed.
  */
 export function listKeys(session: Session, profile: ModuleProfile): Map<KeyId, Handle> {
   const keys = new Map<KeyId, Handle>();
@@ -93,7 +102,7 @@ export function listKeys(session: Session, profile: ModuleProfile): Map<KeyId, H
     const bytes = idBytesOf(session, handle);
     if (bytes === undefined) continue;
     const id = bytes.length === 0 ? finishHalfMade(session, handle, profile) : ownId(bytes);
-    // A key of somebody else on the same token is not ours to use.
+    // Keys of other applications on the same token are left alone.
     if (id !== undefined) keys.set(id, handle);
   }
   keys.delete(macKeyId);
@@ -101,8 +110,9 @@ export function listKeys(session: Session, profile: ModuleProfile): Map<KeyId, H
 }
 
 /**
- * Seen at a start, a key without identifier is half-made if it is in the store without being a token object, or has a label of ours. Answers its
- * identifier where it is one that is worth keeping: keys get theirs after they are made, and its label says which.
+ * Finishes or destroys a half-made key: a key without identifier that, at a start, is listed
+ * without being a token object, or has a label of signetd. Returns the identifier if the key is
+ * kept: under some profiles keys get theirs after they are made, and the label says which.
  */
 function finishHalfMade(session: Session, key: Handle, profile: ModuleProfile): KeyId | undefined {
   const { module, handle } = session;
@@ -116,8 +126,9 @@ function finishHalfMade(session: Session, key: Handle, profile: ModuleProfile): 
 }
 
 /**
- * Destroys every private key with this identifier, every HMAC key of the service but the one that secrets are checked with, and what a kill left of either.
- * A caller's key whose handle is kept is one object, since identifiers are never used twice: it is destroyed without a search, which takes long on a full token.
+ * Destroys every private key with this identifier, every HMAC key of the service except the MAC
+ * key, and what a kill left of either. A caller's key with a cached handle is one object, since
+ * identifiers are never reused: it is destroyed without a search, which is slow on a full token.
  */
 export function destroyKeys(session: Session, id: KeyId, profile: ModuleProfile, kept?: Handle): void {
   const { module, handle } = session;
@@ -133,7 +144,7 @@ export function destroyKeys(session: Session, id: KeyId, profile: ModuleProfile,
   }
 }
 
-/** Destroys a key by its handle, if that handle still means this key. Answers whether it did. */
+/** Destroys a key by its handle if the handle still refers to this key. Returns whether it did. */
 export function destroyIfStillThere(session: Session, id: KeyId, key: Handle): boolean {
   try {
     if (idBytesOf(session, key)?.equals(Buffer.from(id, 'hex')) !== true) return false;
@@ -175,6 +186,25 @@ function readPublicKey({ module, handle }: Session, key: Handle, type: KeyType):
 }
 
 function bufferOf(attribute: Attribute | undefined): Buffer {
-  if (!Buffer.isBuffer(attribute?.value)) throw new Error('the token gives no public key');
+  if (!Buffer.isBuffer(attribute?.value)) throw new Error('the token returned no public key');
   return attribute.value;
+}
+
+/**
+ * Marks a key as handed out by setting its label (CKA_LABEL). The same claim may be repeated if the
+ * host died during the first.
+ */
+export function claimKey({ module, handle }: Session, key: Handle, claim: string): ClaimOutcome {
+  const [attribute] = module.C_GetAttributeValue(handle, key, [{ type: pkcs11js.CKA_LABEL }]);
+  const label = Buffer.isBuffer(attribute?.value) ? attribute.value.toString('utf8') : attribute?.value;
+  const claimed = `signetd in use ${claim}`;
+  if (label === claimed) return 'claimed';
+  if (typeof label !== 'string' || !isOurLabel(label)) return 'taken';
+  try {
+    module.C_SetAttributeValue(handle, key, [{ type: pkcs11js.CKA_LABEL, value: claimed }]);
+    return 'claimed';
+  } catch (error) {
+    if (changeIsRefused(pkcs11Code(error))) return 'unmarkable';
+    throw error;
+  }
 }

@@ -5,7 +5,7 @@ import { macKeyTypes, omittableAttributes, type OmittableAttribute } from './mec
 import type { ModuleProfile } from './module-profile.ts';
 import { pkcs11js } from './session.ts';
 
-/** The curves' names as CKA_EC_PARAMS: DER of their object identifiers. */
+/** CKA_EC_PARAMS of the curves: DER of their object identifiers. */
 export const curves = {
   'P-256': Buffer.from('06082a8648ce3d030107', 'hex'),
   'P-384': Buffer.from('06052b81040022', 'hex'),
@@ -13,7 +13,7 @@ export const curves = {
 } as const;
 export type Curve = keyof typeof curves;
 
-/** What becomes of a key: it stays on the token under its identifier, or lives in the session that probes. */
+/** Place of a key: on the token under its identifier, or in the probe's session. */
 export type KeyPlace = { readonly id: KeyId } | 'session';
 
 export const macKeyLabel = 'signetd secrets';
@@ -28,21 +28,21 @@ export function rsaBitsOf(type: KeyType): number | undefined {
 
 export function curveOf(type: KeyType): Curve {
   if (type === 'P-256' || type === 'P-384' || type === 'P-521') return type;
-  throw new Error(`${type} is no elliptic curve`);
+  throw new Error(`${type} is not an elliptic curve`);
 }
 
-/** CKA_LABEL of a key of ours. */
+/** Returns the CKA_LABEL of a signetd key. */
 export function labelOf(place: KeyPlace, profile: ModuleProfile): string {
   if (place === 'session') return 'signetd probe';
   return profile.idAfterGeneration || profile.privateKey.uniqueLabel ? `${sharedLabel} ${place.id}` : sharedLabel;
 }
 
-/** Whether a label is one that keys of ours are made with, the one that secrets are checked with excepted. */
+/** Whether signetd makes keys with this label, the MAC key excepted. */
 export function isOurLabel(label: string): boolean {
   return label === sharedLabel || idInLabel(label) !== undefined;
 }
 
-/** The identifier that a label carries; undefined for every other label. */
+/** Returns the identifier in a label; undefined if it has none. */
 export function idInLabel(label: string): KeyId | undefined {
   const hex = labelWithId.exec(label)?.[1];
   try {
@@ -64,13 +64,14 @@ export function publicTemplate(place: KeyPlace, type: KeyType, profile: ModulePr
   return verifyingTemplate(place, shape, profile);
 }
 
-/** A public key of this shape: curve, or size and exponent. */
+/** Template of a public key of this shape: curve, or size and exponent. */
 export function verifyingTemplate(place: KeyPlace, shape: readonly Attribute[], profile: ModuleProfile): Attribute[] {
   const onToken = place !== 'session' && profile.publicKey.onToken;
   return [
-    // The public key leaves in the certificate; as a token object it would only take room.
+    // The public key is in the certificate; as a token object it would only take up space.
     { type: pkcs11js.CKA_TOKEN, value: onToken },
-    // One that stays on the token for a moment can be left there by a kill: it is found and destroyed with the private key.
+    // A kill can leave behind a public key that is on the token only for a moment: it is found and
+    // destroyed with the private key.
     ...(onToken ? named(place, labelOf(place, profile), profile) : []),
     { type: pkcs11js.CKA_VERIFY, value: true },
     ...shape,
@@ -82,7 +83,7 @@ export function privateTemplate(place: KeyPlace, type: KeyType, profile: ModuleP
   return signingTemplate(place, mechanisms, profile);
 }
 
-/** A private key for signing alone, by these mechanisms. */
+/** Template of a private key that only signs, with these mechanisms. */
 export function signingTemplate(place: KeyPlace, mechanisms: readonly number[], profile: ModuleProfile): Attribute[] {
   return without(profile.privateKey.omit, [
     ...named(place, labelOf(place, profile), profile),
@@ -98,13 +99,13 @@ export function signingTemplate(place: KeyPlace, mechanisms: readonly number[], 
   ]);
 }
 
-/** The key that secrets are checked with: non-extractable, HMAC-SHA256 alone. */
+/** Template of the key that secrets are checked with: non-extractable, HMAC-SHA256 only. */
 export function macKeyTemplate(place: KeyPlace, profile: ModuleProfile): Attribute[] {
   const label = place === 'session' ? labelOf(place, profile) : macKeyLabel;
   return hmacTemplate(place, { label, bytes: macKeyBytes, mechanism: pkcs11js.CKM_SHA256_HMAC }, profile);
 }
 
-/** A secret key for one HMAC alone: it signs and verifies. */
+/** Template of a secret key that signs and verifies with one HMAC mechanism only. */
 export function hmacTemplate(
   place: KeyPlace,
   { label, bytes, mechanism }: { readonly label: string; readonly bytes: number; readonly mechanism: number },
@@ -142,7 +143,10 @@ function without(omitted: readonly OmittableAttribute[], template: Attribute[]):
   return template.filter(({ type }) => !types.has(type));
 }
 
-/** CK_MECHANISM_TYPE array: unsigned longs in the machine's order, which is little-endian on x86-64 and arm64. */
+/**
+ * CK_MECHANISM_TYPE array: unsigned longs in the machine's order, which is little-endian on x86-64
+ * and arm64.
+ */
 function mechanismList(mechanisms: readonly number[]): Buffer {
   const bytes = Buffer.alloc(8 * mechanisms.length);
   for (const [index, mechanism] of mechanisms.entries()) bytes.writeBigUInt64LE(BigInt(mechanism), 8 * index);

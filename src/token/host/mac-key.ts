@@ -9,41 +9,50 @@ import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
 const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
 const macBytes = 32;
-/** What the key is known by is its MAC of this. No secret's MAC is one, since theirs are of bytes that begin otherwise (`macInput`). */
+/**
+ * Input of the key's check value. The input of a secret's MAC begins differently (`macInput`), so
+ * no secret's MAC equals it.
+ */
 const checkInput = Buffer.from('signetd MAC key check v1\0');
 
-/** The token has no key that secrets are checked with. */
+/** The token has no MAC key. */
 export class MacKeyMissing extends Error {}
 
-/** The keys with the identifier of the one that secrets are checked with: none before it is made, else one. */
+/** Returns the keys with the MAC key's identifier: none before it is made, otherwise one. */
 export function findMacKeys(session: Session): Handle[] {
   return findById(session, macKeyId, pkcs11js.CKO_SECRET_KEY);
 }
 
-/** What is wrong where there are several, for an operator. */
+/** Returns what an operator must know if there are several. */
 export function severalMacKeysFault(count: number): string | undefined {
   if (count < 2) return undefined;
   return (
-    `it has ${count} keys for secrets (CKA_ID ${macKeyId}) where there must be one, and a password that was made with one is wrong with the other: ` +
-    'give all but one another CKA_ID with the tool of its vendor, start, and where signetd then says that the key is another one than its state store was used with, take the other'
+    `it has ${count} MAC keys (CKA_ID ${macKeyId}) where there must be one, and a password that was made with one is wrong with the other: ` +
+    "with the vendor's tool, give all but one another CKA_ID, and start; if signetd then reports that the key is not the one of its state store, use the other"
   );
 }
 
-/** The key that secrets are checked with, as one thread has it. It is made by `make` alone: whoever calls that sees to it that nobody else does meanwhile. */
+/**
+ * The MAC key, as used by one thread. Only `make` makes it; the caller must prevent concurrent
+ * calls.
+ */
 export class MacKey {
   readonly #sessionNow: () => Session;
   readonly #profile: ModuleProfile;
   #handle: Handle | undefined;
   #check: Buffer | undefined;
 
-  /** @param sessionNow the session of this thread, which is opened anew after some faults; @param found at the host's start */
+  /**
+   * @param sessionNow the session of this thread, which is reopened after some faults
+   * @param found the key found at the host's start
+   */
   constructor(sessionNow: () => Session, profile: ModuleProfile, found: Handle | undefined) {
     this.#sessionNow = sessionNow;
     this.#profile = profile;
     this.#handle = found;
   }
 
-  /** Uses the kept handle; a stale one is looked for once more. @throws {MacKeyMissing} */
+  /** Uses the cached handle; a stale one is looked up once more. @throws {MacKeyMissing} */
   use<T>(work: (key: Handle) => T): T {
     const kept = this.#handle ?? this.#search();
     try {
@@ -55,25 +64,28 @@ export class MacKey {
     }
   }
 
-  /** What the key is known by. It tells nothing of the key. @throws {MacKeyMissing} */
+  /** Returns the key's check value, which reveals nothing about the key. @throws {MacKeyMissing} */
   check(): Buffer {
     return this.use((key) => this.#checkOf(key));
   }
 
-  /** Makes the key, unless there is one, and answers what it is known by. Of two who make one at once on the same token, one at most succeeds. */
+  /**
+   * Makes the key unless there is one, and returns its check value. If two hosts make one at once
+   * on the same token, at most one succeeds.
+   */
   make(): Buffer {
     const session = this.#sessionNow();
     if (findMacKeys(session).length > 0) return this.check();
     const made = this.#unfinished(session) ?? makeMacKey(session, { id: macKeyId }, this.#profile);
-    // Whoever made one by now, or makes one later, sees this one as well. It has made no MAC yet.
+    // Another host that makes one now or later sees this one as well. It has made no MAC yet.
     if (findMacKeys(session).length > 1) {
       session.module.C_DestroyObject(session.handle, made);
-      throw new Error('somebody else made a key for secrets at the same time; ask again');
+      throw new Error('another host made a MAC key at the same time; try again');
     }
     return this.check();
   }
 
-  /** One whose making was cut short before it had its identifier has made no MAC yet. */
+  /** Finishes a key that was interrupted before it had its identifier; it has made no MAC yet. */
   #unfinished(session: Session): Handle | undefined {
     const [unfinished] = this.#profile.idAfterGeneration ? findByLabel(session, macKeyLabel, pkcs11js.CKO_SECRET_KEY) : [];
     if (unfinished !== undefined) setId(session, unfinished, macKeyId);
@@ -85,11 +97,10 @@ export class MacKey {
     const fault = severalMacKeysFault(found.length);
     if (fault !== undefined) throw new Error(`the token cannot be used: ${fault}`);
     const [handle] = found;
-    if (handle === undefined) throw new MacKeyMissing('the token has no key for secrets');
+    if (handle === undefined) throw new MacKeyMissing('the token has no MAC key');
     const check = this.#checkOf(handle);
-    // Only a new host, which its daemons look at first, may go on with another.
-    if (this.#check?.equals(check) === false)
-      throw new Error(`CKR_DEVICE_REMOVED:${ckr.DEVICE_REMOVED} the key for secrets is another one than before`);
+    // Only a new host, which its daemons check first, may continue with another key.
+    if (this.#check?.equals(check) === false) throw new Error(`CKR_DEVICE_REMOVED:${ckr.DEVICE_REMOVED} the MAC key has changed`);
     this.#handle = handle;
     this.#check = check;
     return handle;

@@ -1,6 +1,7 @@
 /**
- * What a profile may name, with its number in PKCS#11 (v2.40, pkcs11t.h). Written out, because the host's main thread reads profiles and does not
- * load the binding. Numbers of vendors are those of nShield's and Luna's headers.
+ * Names that a profile may use, with their numbers in PKCS#11 (v2.40, pkcs11t.h). They are written
+ * out because the host's main thread reads profiles and does not load the binding. Vendor numbers
+ * are from nShield's and Luna's headers.
  */
 export const rsaKeyPairMechanisms = {
   CKM_RSA_PKCS_KEY_PAIR_GEN: 0x0,
@@ -22,7 +23,7 @@ export const macKeyTypes = {
 } as const;
 export type MacKeyType = keyof typeof macKeyTypes;
 
-/** Attributes that a template can do without: none that protects a key or by which it is found. */
+/** Attributes that a template may omit: none that protects a key or identifies it. */
 export const omittableAttributes = {
   CKA_ALLOWED_MECHANISMS: 0x40000600,
   CKA_DECRYPT: 0x105,

@@ -6,7 +6,7 @@ import type { ModuleProfile } from './module-profile.ts';
 import { OfferedMechanisms } from './offered-mechanisms.ts';
 import { pkcs11js } from './session.ts';
 
-/** What signetd uses mechanisms for. Those that make keys are named by the profile. */
+/** Purposes for which signetd uses mechanisms. The profile names those that make keys. */
 const purposes: ReadonlyMap<number, string> = new Map([
   [pkcs11js.CKM_EC_KEY_PAIR_GEN, 'making EC keys'],
   [pkcs11js.CKM_RSA_PKCS, 'RSA signatures (PKCS #1 v1.5)'],
@@ -38,10 +38,10 @@ const names = new Map<number, string>();
 for (const [name, code] of Object.entries(pkcs11js)) {
   if (name.startsWith('CKM_') && typeof code === 'number' && !names.has(code)) names.set(code, name);
 }
-// Since v2.11 this is the name of what was CKM_ECDSA_KEY_PAIR_GEN.
+// The name since v2.11 of CKM_ECDSA_KEY_PAIR_GEN.
 names.set(pkcs11js.CKM_EC_KEY_PAIR_GEN, 'CKM_EC_KEY_PAIR_GEN');
 
-/** Every mechanism of the slot's token, by code. */
+/** Describes every mechanism of the slot's token, ordered by code. */
 export function reportMechanisms(module: PKCS11, slot: Handle, profile: ModuleProfile): MechanismReport[] {
   const codes = module.C_GetMechanismList(slot).toSorted((left, right) => (left >>> 0) - (right >>> 0));
   return codes.map((code) => {
@@ -57,7 +57,10 @@ export function reportMechanisms(module: PKCS11, slot: Handle, profile: ModulePr
   });
 }
 
-/** What signetd needs of those that the slot's token does not list: a sentence each. Nothing is tried. */
+/**
+ * Names the mechanisms that signetd needs and the token does not list, one sentence each. Nothing
+ * is tried.
+ */
 export function missingMechanisms(module: PKCS11, slot: Handle, profile: ModuleProfile): string[] {
   const capabilities = capabilitiesOf(new OfferedMechanisms(module, slot, profile), profile);
   const faults = capabilities.macFault === undefined ? [] : [capabilities.macFault];
@@ -65,12 +68,12 @@ export function missingMechanisms(module: PKCS11, slot: Handle, profile: ModuleP
 }
 
 function purposeOf(code: number, profile: ModuleProfile): string | null {
-  if (code === macKeyMechanisms[profile.macKey.mechanism]) return 'making the key that passwords are checked with';
+  if (code === macKeyMechanisms[profile.macKey.mechanism]) return 'making the MAC key';
   if (profile.rsaKeyPairMechanisms.some((name) => rsaKeyPairMechanisms[name] === code)) return 'making RSA keys';
   return purposes.get(code) ?? null;
 }
 
-/** Some modules list what they then know nothing of. */
+/** Some modules list mechanisms about which they give no information. */
 function mechanismInfo(module: PKCS11, slot: Handle, code: number): Pick<MechanismInfo, 'flags' | 'minKeySize' | 'maxKeySize'> {
   try {
     return module.C_GetMechanismInfo(slot, code);

@@ -21,9 +21,9 @@ const pssHashes = {
 const rsaPkcs: Mechanism = { mechanism: pkcs11js.CKM_RSA_PKCS };
 const ecdsa: Mechanism = { mechanism: pkcs11js.CKM_ECDSA };
 
-/** The mechanism that signs a digest, and what it is given. */
+/** Returns the mechanism that signs a digest, and its input. */
 export function signing(algorithm: SignatureAlgorithm, digest: Buffer): { mechanism: Mechanism; input: Buffer } {
-  if (digest.length !== hashBytes[algorithm.hash]) throw new WireError('a digest of another length than its hash');
+  if (digest.length !== hashBytes[algorithm.hash]) throw new WireError('a digest does not have the length of its hash');
   switch (algorithm.scheme) {
     case 'RSA_PKCS1':
       return { mechanism: rsaPkcs, input: Buffer.concat([digestInfoPrefixes[algorithm.hash], digest]) };
@@ -45,7 +45,7 @@ export function signing(algorithm: SignatureAlgorithm, digest: Buffer): { mechan
   }
 }
 
-/** pkcs11js declares mechanism parameters by their base type alone. */
+/** pkcs11js declares mechanism parameters by their base type only. */
 function pss(parameters: RsaPSS): RsaPSS {
   return parameters;
 }

@@ -18,14 +18,23 @@ import { isPattern } from './pin.ts';
 const namesOf = <T extends string>(table: Readonly<Record<T, number>>): T[] => Object.keys(table) as T[];
 const Omitted = z.array(z.enum(namesOf<OmittableAttribute>(omittableAttributes))).default([]);
 
-/** A file of `native-config/`: what is particular to a vendor's module. The host acts on every member but the first three and `notes`. */
+/**
+ * A file of `native-config/`: the peculiarities of a vendor's module. The host uses every member
+ * except the first three and `notes`.
+ */
 export const ModuleProfile = z.strictObject({
   vendor: z.string().min(1),
-  /** Whether the profile was tried with the real thing, or written from the vendor's documentation. */
+  /**
+   * Whether the profile was tried with the module itself, or only written from the vendor's
+   * documentation.
+   */
   tried: z.boolean(),
   source: z.array(z.string().min(1)).min(1),
   modulePaths: z.array(z.string().startsWith('/')).min(1),
-  /** Variables that lead the module to its configuration. One that is not set is a fault, unless one of the files exists that it falls back to. */
+  /**
+   * Variables by which the module finds its configuration. An unset one is a fault unless one of
+   * its default files exists.
+   */
   environment: z
     .array(
       z.strictObject({
@@ -34,13 +43,16 @@ export const ModuleProfile = z.strictObject({
       }),
     )
     .default([]),
-  /** How many sessions one process may have open. */
+  /** Maximum number of open sessions in one process. */
   sessionLimit: z.int().min(2).optional(),
   /**
-   * What a PIN looks like; another is not tried, since each refusal brings the token nearer to its lock. The pattern is a POSIX extended regular expression
-   * (regex(7)): one of JavaScript would need the PIN as a string, which stays in memory.
+   * Form of the PIN. A PIN of another form is not tried, since each refusal brings the token closer
+   * to being locked. The pattern is a POSIX extended regular expression (regex(7)): a JavaScript
+   * one would need the PIN as a string, which stays in memory.
    */
-  pin: z.strictObject({ pattern: z.string().refine(isPattern, 'a POSIX extended regular expression'), form: z.string() }).optional(),
+  pin: z
+    .strictObject({ pattern: z.string().refine(isPattern, 'must be a POSIX extended regular expression'), form: z.string() })
+    .optional(),
   /** In order of preference: the first that the token offers is used. */
   rsaKeyPairMechanisms: z
     .array(z.enum(namesOf<RsaKeyPairMechanism>(rsaKeyPairMechanisms)))
@@ -54,17 +66,26 @@ export const ModuleProfile = z.strictObject({
     })
     .prefault({}),
   privateKey: z.strictObject({ omit: Omitted, uniqueLabel: z.boolean().default(false) }).prefault({}),
-  /** `onToken`: the module makes both halves on the token or none; the public one is destroyed as soon as it is read. */
+  /**
+   * `onToken`: the module requires both keys of a pair on the token; the public one is destroyed as
+   * soon as it is read.
+   */
   publicKey: z.strictObject({ onToken: z.boolean().default(false) }).prefault({}),
-  /** CKA_ID is not taken at generation: it is set afterwards, and until then the label carries it. */
+  /**
+   * The module does not accept CKA_ID at generation: it is set afterwards, and until then the label
+   * carries it.
+   */
   idAfterGeneration: z.boolean().default(false),
-  /** Whether keys can be made that live in a session alone. Without them the probe tries nothing. */
+  /** Whether session keys can be made. Without them the probe tries nothing. */
   sessionKeys: z.boolean().default(true),
   notes: z.array(z.string()).default([]),
 });
 export type ModuleProfile = z.output<typeof ModuleProfile>;
 
-/** Reads the profile by its name in `native-config/`, or from the file that a path names. @throws {ConfigError} */
+/**
+ * Reads a profile by its name in `native-config/`, or from a file if a path is given.
+ * @throws {ConfigError}
+ */
 export function loadProfile(name: string): ModuleProfile {
   const file = name.includes('/') ? name : new URL(`../../../native-config/${name}.yaml`, import.meta.url);
   if (!existsSync(file))
@@ -76,7 +97,11 @@ export function loadProfile(name: string): ModuleProfile {
   );
 }
 
-/** The path of the PKCS#11 module: the configured one, else the first of the profile's that exists. @throws {ConfigError} where there is none. */
+/**
+ * Returns the path of the PKCS#11 module: the configured one, otherwise the first of the profile's
+ * that exists.
+ * @throws {ConfigError} if there is none
+ */
 export function modulePath(config: TokenConfig, { modulePaths, vendor }: ModuleProfile): string {
   if (config.modulePath !== undefined) {
     if (!existsSync(config.modulePath)) throw new ConfigError(`token.modulePath: there is no file ${config.modulePath}`);

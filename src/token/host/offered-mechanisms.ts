@@ -15,7 +15,7 @@ const signing = {
   CKM_SHA256_HMAC: pkcs11js.CKM_SHA256_HMAC,
 } as const;
 
-/** What a mechanism has to be good for (CK_MECHANISM_INFO, PKCS#11 §3.5). */
+/** Uses that a mechanism must support (flags of CK_MECHANISM_INFO, PKCS#11 §3.5). */
 export const uses = {
   sign: pkcs11js.CKF_SIGN,
   signAndVerify: pkcs11js.CKF_SIGN | pkcs11js.CKF_VERIFY,
@@ -23,7 +23,7 @@ export const uses = {
   generateKeyPair: pkcs11js.CKF_GENERATE_KEY_PAIR,
 } as const;
 
-/** What the token says about the mechanisms that the host uses. */
+/** The token's information about the mechanisms that the host uses. */
 export class OfferedMechanisms {
   readonly findings: readonly MechanismFinding[];
   readonly #flags = new Map<string, number>();
@@ -41,7 +41,10 @@ export class OfferedMechanisms {
     });
   }
 
-  /** Whether the mechanism is offered, for this use, with keys of this many bits. Where the token names no sizes, every size will do. */
+  /**
+   * Whether the mechanism is offered for this use, with keys of this many bits. If the token names
+   * no sizes, every size is accepted.
+   */
   canDo(name: string, use: keyof typeof uses, keyBits?: number): boolean {
     const flags = this.#flags.get(name);
     if (flags === undefined || (flags & uses[use]) !== uses[use]) return false;
@@ -51,7 +54,7 @@ export class OfferedMechanisms {
   }
 }
 
-/** Some modules list what they then know nothing of. */
+/** Some modules list mechanisms about which they give no information. */
 function infoOf(module: PKCS11, slot: Handle, mechanism: number): MechanismInfo | undefined {
   try {
     return module.C_GetMechanismInfo(slot, mechanism);

@@ -3,32 +3,35 @@ import { userNumber } from '../../service/accounts.ts';
 import { peerUser } from '../../service/peer-user.ts';
 import { ConfigError } from '../../config/config.ts';
 import type { TokenConfig } from '../../config/token-config.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 
 const root = 0;
 
-/** Who may use the token. */
+/** Users that may use the token. */
 export interface Peers {
-  /** Number of the one user that is served, root apart. */
+  /** Uid of the only user that is served, apart from root. */
   readonly user: number;
   readonly socketMode: 0o600 | 0o660;
 }
 
 /**
- * The daemon's user. Where that is the host's own, the sockets are for it alone; another one comes in by the group of the host, and is looked at again at each
- * connection. @throws {ConfigError}
+ * Returns the daemon's user. If it is the host's own, only it may open the sockets; another user
+ * gets access through the host's group, and is checked again on each connection.
+ * @throws {ConfigError}
  */
 export function peersOf({ clientUser }: TokenConfig, ownUser: number): Peers {
   try {
     const user = clientUser === undefined ? ownUser : userNumber(clientUser);
     return { user, socketMode: user === ownUser ? 0o600 : 0o660 };
   } catch (error) {
-    throw new ConfigError(`token.clientUser: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new ConfigError(`token.clientUser: ${reasonOf(error)}`, { cause: error });
   }
 }
 
 /**
- * Whether the user at the other end, as the kernel tells it (SO_PEERCRED), may use the token; another one's connection is ended before anything of it is read.
- * Root is let in, as nothing here could keep it out: signetctl runs as root.
+ * Whether the peer, as reported by the kernel (SO_PEERCRED), may use the token. If not, the
+ * connection is closed before anything is read. Root is admitted, since nothing here could keep it
+ * out: signetctl runs as root.
  */
 export function admits(socket: Socket, { user }: Peers, refused: (peer: number | undefined) => void): boolean {
   const peer = peerUser(socket);
@@ -39,10 +42,10 @@ export function admits(socket: Socket, { user }: Peers, refused: (peer: number |
 }
 
 const silenceMs = 60_000;
-/** There are never many: each is a user of the machine. */
+/** There are few in practice: each is a user of the machine. */
 const usersMax = 1000;
 
-/** Says of each user once a minute at most that it was refused, and how often since. */
+/** Logs refused users, each at most once a minute, with the number of refusals since. */
 export class RefusedPeers {
   readonly #say: (message: string) => void;
   readonly #users = new Map<string, { saidAtMs: number; since: number }>();
@@ -61,7 +64,7 @@ export class RefusedPeers {
     }
     if (this.#users.size >= usersMax) this.#users.clear();
     this.#users.set(who, { saidAtMs: nowMs, since: 0 });
-    const more = known === undefined || known.since === 0 ? '' : `; ${known.since} more since it was last said`;
-    this.#say(`a connection of ${who} is refused: the token is for the user of the daemon (token.clientUser) and root${more}`);
+    const more = known === undefined || known.since === 0 ? '' : `; ${known.since} more since the last message`;
+    this.#say(`refused a connection from ${who}: only the daemon's user (token.clientUser) and root may use the token${more}`);
   }
 }

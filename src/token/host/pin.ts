@@ -3,11 +3,17 @@ import { fileURLToPath } from 'node:url';
 import { ckr, pinIsRefused } from '../pkcs11-faults.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 
-/** What `native/pin.c` exports. */
+/** Exports of `native/pin.c`. */
 interface PinNative {
-  /** C_Login of the module that this process has loaded from the path. @throws {Error} with the CKR_ value as its `code` */
+  /**
+   * C_Login of the module that this process has loaded from the path.
+   * @throws {Error} with the CKR_ value as its `code`
+   */
   logIn(modulePath: string, session: Uint8Array, userType: number, pin: Uint8Array): void;
-  /** Whether a POSIX extended regular expression is found in the bytes. @throws {Error} where it is none */
+  /**
+   * Whether a POSIX extended regular expression matches the bytes.
+   * @throws {Error} if it is invalid
+   */
   matches(pattern: string, bytes: Uint8Array): boolean;
 }
 
@@ -16,12 +22,15 @@ const file = fileURLToPath(new URL('../../../dist/pin.node', import.meta.url));
 let loaded: PinNative | undefined;
 
 function native(): PinNative {
-  // A native module has no types of its own: the C source is what this interface says.
+  // A native module has no types; this interface describes the C source.
   loaded ??= createRequire(import.meta.url)(file) as PinNative;
   return loaded;
 }
 
-/** Logs a session in as the user, once, and wipes the PIN, whatever the token says. @throws {Error} with a CKR_ value as its `code` */
+/**
+ * Logs a session in as the user, once, and wipes the PIN whatever the result.
+ * @throws {Error} with a CKR_ value as its `code`
+ */
 export function logInWith(session: Session, modulePath: string, pin: Uint8Array): void {
   try {
     native().logIn(modulePath, session.handle, pkcs11js.CKU_USER, pin);
@@ -30,10 +39,16 @@ export function logInWith(session: Session, modulePath: string, pin: Uint8Array)
   }
 }
 
-/** The token refuses the PIN. Nobody tries again before an operator has looked: each try brings the token nearer to its lock. */
+/**
+ * The token refuses the PIN. It is not tried again until an operator intervenes: each attempt
+ * brings the token closer to being locked.
+ */
 export class WrongPin extends Error {}
 
-/** Logs the process in: once, by the anchor session, and never out (a logout ends every private handle of the process). Wipes the PIN. */
+/**
+ * Logs the process in: once, through the anchor session. It never logs out, which would invalidate
+ * all private handles of the process. Wipes the PIN.
+ */
 export function logIn(anchor: Session, modulePath: string, pin: Uint8Array): void {
   try {
     logInWith(anchor, modulePath, pin);
@@ -45,7 +60,7 @@ export function logIn(anchor: Session, modulePath: string, pin: Uint8Array): voi
   }
 }
 
-/** Whether a PIN has the form that a pattern says (`isPattern`). */
+/** Whether a PIN matches a pattern (`isPattern`). */
 export function hasForm(pattern: string, pin: Uint8Array): boolean {
   return native().matches(pattern, pin);
 }

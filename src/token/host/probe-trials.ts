@@ -13,10 +13,16 @@ const randomBytes = 16;
 const macBytes = 32;
 const maxSignatureBytes = 1024;
 
-/** Codes by which a module says that it cannot do something; by every other it says that it fails at the moment (PKCS#11 §5.1). */
+/**
+ * Codes by which a module reports that it does not support something; all others report a failure
+ * of the moment (PKCS#11 §5.1).
+ */
 const cannotCodes = new Set([0x07, 0x10, 0x12, 0x13, 0x1b, 0x54, 0x62, 0x63, 0x68, 0x70, 0x71, 0xc0, 0xd0, 0xd1, 0x130, 0x140]);
 
-/** Why something cannot be done, or undefined where it works. Throws what is no answer to that question, such as a device that fails. */
+/**
+ * Returns why a trial is not supported, or undefined if it works. It rethrows other errors, such as
+ * a device failure.
+ */
 export function reasonAgainst(trial: () => void): string | undefined {
   try {
     trial();
@@ -30,18 +36,21 @@ export function reasonAgainst(trial: () => void): string | undefined {
   }
 }
 
-/** The token answered, and the answer is wrong. */
+/** The token returned a wrong result. */
 class TrialFailed extends Error {}
 
-/** HMAC-SHA256 with a key that lives for this moment: a MAC is made, verified, and refused after a change. */
+/**
+ * Tries HMAC-SHA256 with a temporary key: a MAC is made, verified, and must be refused once it is
+ * changed.
+ */
 export function tryMac(session: Session, profile: ModuleProfile): void {
   const { module, handle } = session;
   const key = makeMacKey(session, 'session', profile);
   try {
     module.C_SignInit(handle, { mechanism: pkcs11js.CKM_SHA256_HMAC }, key);
     const mac = module.C_Sign(handle, message, Buffer.alloc(macBytes));
-    if (mac.length !== macBytes) throw new TrialFailed(`a MAC of ${mac.length} bytes`);
-    if (!verifies(session, key, mac)) throw new TrialFailed('the token does not recognise its own MAC');
+    if (mac.length !== macBytes) throw new TrialFailed(`the MAC has ${mac.length} bytes`);
+    if (!verifies(session, key, mac)) throw new TrialFailed('the token refuses its own MAC');
     if (verifies(session, key, Buffer.from(mac.map((byte, index) => (index === 0 ? byte ^ 1 : byte))))) {
       throw new TrialFailed('the token accepts a wrong MAC');
     }
@@ -65,7 +74,10 @@ export function tryRandom({ module, handle }: Session): void {
   if (bytes.every((byte) => byte === bytes[0])) throw new TrialFailed('the random bytes are all the same');
 }
 
-/** Makes a key that lives for this moment and lets it sign in each of these ways; OpenSSL verifies the values. Answers why those fail that do. */
+/**
+ * Makes a temporary key and signs with each of these algorithms; OpenSSL verifies the values.
+ * Returns the reasons for failures.
+ */
 export function tryKeyType(
   session: Session,
   type: KeyType,
@@ -89,7 +101,8 @@ function trySignature({ module, handle }: Session, key: Handle, publicKeyInfo: B
   const { mechanism, input } = signing(algorithm, createHash(algorithm.hash).update(message).digest());
   module.C_SignInit(handle, mechanism, key);
   const value = module.C_Sign(handle, input, Buffer.alloc(maxSignatureBytes));
-  // OpenSSL takes one hash for the digest and for MGF1; that the token signed is all that is known of others.
+  // OpenSSL uses one hash for both the digest and MGF1; for other combinations, that the token
+  // signed must suffice.
   if (algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash !== algorithm.hash) return;
   const publicKey = createPublicKey({ key: publicKeyInfo, format: 'der', type: 'spki' });
   const options =
@@ -103,7 +116,10 @@ function trySignature({ module, handle }: Session, key: Handle, publicKeyInfo: B
 
 const hashes = ['sha256', 'sha384', 'sha512'] as const satisfies readonly HashName[];
 
-/** What a key of this type is tried with. `all`: every hash, and for the first RSA size PSS with another hash in MGF1 too. */
+/**
+ * Algorithms to try with a key of this type. `all`: every hash and, for the first RSA size, also
+ * PSS with another hash in MGF1.
+ */
 export function algorithmsOf(type: KeyType, all: boolean): SignatureAlgorithm[] {
   const tried = all ? hashes : (['sha256'] as const);
   if (rsaBitsOf(type) === undefined) return tried.map((hash) => ({ scheme: 'ECDSA', hash }));

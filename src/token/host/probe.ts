@@ -12,16 +12,17 @@ import { algorithmsOf, reasonAgainst, tryKeyType, tryMac, tryRandom } from './pr
 import type { Session } from './session.ts';
 import { reportModule, reportToken } from './token-report.ts';
 
-/** A probe's report, and how keys are to be made on this token. */
+/** A probe's report, and the rules for making keys on this token. */
 export interface Probed {
   readonly report: ProbeReport;
   readonly rules: KeyRules;
 }
 
 /**
- * Finds out whether the token can do what the service needs, with keys that live in the session alone. At a start it tries what takes no time
- * (HMAC, random, P-256) and believes the token's own list for the rest; `full` makes and tries keys of every type, which takes seconds.
- * @throws what the module throws where it fails for other reasons than that it cannot do something.
+ * Checks with session keys whether the token supports what the service needs. At a start it tries
+ * only what is quick (HMAC, random, P-256) and trusts the token's own list for the rest; `full`
+ * makes and tries keys of every type, which takes seconds.
+ * @throws the module's error if something fails for another reason than missing support
  */
 export function probeToken(session: Session, slot: Handle, profile: ModuleProfile, { full }: { readonly full: boolean }): Probed {
   const { module } = session;
@@ -42,7 +43,7 @@ export function probeToken(session: Session, slot: Handle, profile: ModuleProfil
     faults,
     states.some(({ state }) => state !== 'missing'),
   );
-  if (!profile.sessionKeys) found.push(`${profile.vendor} makes no keys for a session alone: what the token offers was not tried`);
+  if (!profile.sessionKeys) found.push(`${profile.vendor} makes no session keys: the token's mechanisms were not tried`);
   const report: ProbeReport = {
     vendor: profile.vendor,
     module: reportModule(module),
@@ -63,7 +64,7 @@ function triedState(session: Session, type: KeyType, rules: KeyRules, full: bool
   });
   const [first] = made;
   if (against !== undefined || first === undefined || first.against !== undefined) {
-    limits.push(`${type} keys cannot be used: the token offers them, and answers a try with ${against ?? first?.against ?? 'nothing'}`);
+    limits.push(`${type} keys cannot be used: the token offers them, but a trial failed with ${against ?? first?.against ?? 'nothing'}`);
     return 'missing';
   }
   limits.push(...algorithmLimits(type, made));
@@ -74,14 +75,14 @@ function algorithmLimits(type: KeyType, tried: ReturnType<typeof tryKeyType>): s
   const refused = tried.filter(({ against }) => against !== undefined);
   const line = ({ algorithm, against }: (typeof refused)[number]): string =>
     hasOtherMgf(algorithm)
-      ? `RSASSA-PSS by ${algorithm.hash} cannot use MGF1 by ${algorithm.mgfHash}: ${against}`
-      : `${type} keys cannot sign ${algorithm.scheme} by ${algorithm.hash}: ${against}`;
+      ? `RSASSA-PSS with ${algorithm.hash} cannot use MGF1 with ${algorithm.mgfHash}: ${against}`
+      : `${type} keys cannot sign ${algorithm.scheme} with ${algorithm.hash}: ${against}`;
   const [firstMixed] = refused.filter(({ algorithm }) => hasOtherMgf(algorithm));
   if (firstMixed === undefined || tried.some(({ algorithm, against }) => hasOtherMgf(algorithm) && against === undefined))
     return refused.map(line);
   return [
     ...refused.filter(({ algorithm }) => !hasOtherMgf(algorithm)).map(line),
-    `RSASSA-PSS works only where MGF1 uses the hash of the digest: another is answered with ${firstMixed.against}`,
+    `RSASSA-PSS works only if MGF1 uses the same hash as the digest: another hash fails with ${firstMixed.against}`,
   ];
 }
 
@@ -94,12 +95,14 @@ function macFault(session: Session, capabilities: Capabilities, profile: ModuleP
   const against = reasonAgainst(() => {
     tryMac(session, profile);
   });
-  return against === undefined ? undefined : `the token offers HMAC-SHA256 (CKM_SHA256_HMAC) and fails at it, ${against}: ${withoutMac}`;
+  return against === undefined ? undefined : `the token offers HMAC-SHA256 (CKM_SHA256_HMAC) but it fails, ${against}: ${withoutMac}`;
 }
 
 function randomFault(session: Session): string | undefined {
   const against = reasonAgainst(() => {
     tryRandom(session);
   });
-  return against === undefined ? undefined : `the token gives no random bytes (C_GenerateRandom), ${against}: no password can be made`;
+  return against === undefined
+    ? undefined
+    : `the token returns no random bytes (C_GenerateRandom), ${against}: passwords cannot be generated`;
 }

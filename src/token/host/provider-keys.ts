@@ -4,11 +4,10 @@ import type { KeyId } from '../key-id.ts';
 import type { MacHash, MessageAlgorithm, MessageKeyType } from '../service-keys.ts';
 import { operations } from '../wire/frames.ts';
 import { readCreateMessageKey, readSignMessage, readVerifyMac } from '../wire/provider-messages.ts';
-import { findById } from './find-objects.ts';
+import { findById, NoSuchKey } from './find-objects.ts';
 import { generatePair, generateSecretKey } from './key-objects.ts';
 import { hmacTemplate, labelOf, signingTemplate, verifyingTemplate } from './key-templates.ts';
 import type { ModuleProfile } from './module-profile.ts';
-import { NoSuchKey } from './no-such-key.ts';
 import { ed25519PublicKeyInfo } from './public-key-info.ts';
 import { ckr, handleIsStale } from '../pkcs11-faults.ts';
 import { pkcs11Code, pkcs11js, type Session } from './session.ts';
@@ -16,7 +15,7 @@ import { pkcs11Code, pkcs11js, type Session } from './session.ts';
 // PKCS#11 v3.0 §2.3.5; pkcs11js has no names for them.
 const edwardsKeyPairGen = 0x1055;
 const eddsa = 0x1057;
-/** DER of id-Ed25519, 1.3.101.112 (RFC 8410 §3), which PKCS#11 v3.0 §2.3.5 takes for the curve. */
+/** DER of id-Ed25519, 1.3.101.112 (RFC 8410 §3), which PKCS#11 v3.0 §2.3.5 accepts as the curve. */
 const ed25519Parameters = Buffer.from('06032b6570', 'hex');
 const ed25519SignatureBytes = 64;
 
@@ -26,30 +25,36 @@ const macMechanisms = {
   sha512: pkcs11js.CKM_SHA512_HMAC,
 } as const satisfies Record<MacHash, number>;
 
-/** A buffer of its own for no bytes: one without memory reaches the module as a null pointer, and SoftHSM then leaves its operation open. */
+/**
+ * An empty buffer with memory behind it: without, the module receives a null pointer, and SoftHSM
+ * then leaves the operation open.
+ */
 const noBytes = Buffer.alloc(1).subarray(0, 0);
 
-/** Where the handles of keys are kept; a change is told to the other threads. */
+/** Cache of key handles, which passes changes to the other threads. */
 interface HandleStore {
   get(id: KeyId): Handle | undefined;
   made(id: KeyId, handle: Handle): void;
   found(id: KeyId, handle: Handle): void;
 }
 
-/** Keys that sign messages whole: Ed25519 and HMAC. Its requests name service keys alone (`wire/provider-messages.ts`). */
+/**
+ * Keys that sign whole messages: Ed25519 and HMAC. Its requests name only service keys
+ * (`wire/provider-messages.ts`).
+ */
 export class ProviderKeys {
   readonly #sessionNow: () => Session;
   readonly #keys: HandleStore;
   readonly #profile: ModuleProfile;
 
-  /** @param sessionNow the session of this thread, which is opened anew after some faults */
+  /** @param sessionNow the session of this thread, which is reopened after some faults */
   constructor(sessionNow: () => Session, keys: HandleStore, profile: ModuleProfile) {
     this.#sessionNow = sessionNow;
     this.#keys = keys;
     this.#profile = profile;
   }
 
-  /** Carries out a request and returns the body of its answer, undefined where the operation is none of these. */
+  /** Executes a request and returns the body of its answer; undefined for any other operation. */
   run(code: number, body: Buffer): Buffer | undefined {
     switch (code) {
       case operations.createMessageKey: {
@@ -85,14 +90,16 @@ export class ProviderKeys {
     };
     const { handle, publicKeyInfo } = generatePair(session, { id }, how, this.#profile, (publicKey) => {
       const [point] = session.module.C_GetAttributeValue(session.handle, publicKey, [{ type: pkcs11js.CKA_EC_POINT }]);
-      if (!Buffer.isBuffer(point?.value)) throw new Error('the token gives no public key');
+      if (!Buffer.isBuffer(point?.value)) throw new Error('the token returned no public key');
       return ed25519PublicKeyInfo(point.value);
     });
     this.#keys.made(id, handle);
     return publicKeyInfo;
   }
 
-  /** A module whose HMAC keys have a type of their own makes those of other hashes otherwise. */
+  /**
+   * A module whose HMAC keys have their own type makes keys for other hashes in a different way.
+   */
   #checkHmac({ hash, bytes }: Extract<MessageKeyType, { scheme: 'HMAC' }>): void {
     const { vendor, macKey } = this.#profile;
     const typed = macKey.keyType === 'CKK_SHA256_HMAC' && hash !== 'sha256';
@@ -126,7 +133,7 @@ export class ProviderKeys {
     });
   }
 
-  /** Uses the kept handle; a stale one is looked for once more. */
+  /** Uses the cached handle; a stale one is looked up once more. */
   #withKey<T>(id: KeyId, isMac: boolean, use: (handle: Handle) => T): T {
     const search = (): Handle => {
       const [found] = findById(this.#sessionNow(), id, isMac ? pkcs11js.CKO_SECRET_KEY : pkcs11js.CKO_PRIVATE_KEY);

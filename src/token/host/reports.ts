@@ -11,8 +11,10 @@ import type { Session } from './session.ts';
 import { reportSlots, reportToken, slotNumber } from './token-report.ts';
 
 /**
- * The answer (JSON) to an operator's question; undefined where the code is none. The probe's answer is what the host found at its start, with the
- * token's state of now. @throws {WireError} for a question of wrong form. @throws {RangeError} for a full probe: requests would wait for it.
+ * Returns the answer (JSON) to an operator's question; undefined for any other operation. The
+ * probe's answer is the result of the host's start, with the token's current state.
+ * @throws {WireError} for a malformed question
+ * @throws {RangeError} for a full probe: requests would have to wait for it
  */
 export function answerReport(code: number, body: Buffer, session: Session, { rules, report }: Probed): Buffer | undefined {
   const name = reportNames.find((each) => operations[each] === code);
@@ -25,7 +27,7 @@ export function answerReport(code: number, body: Buffer, session: Session, { rul
     slot,
     session: () => session,
     probe(full) {
-      if (full) throw new RangeError('a host that serves makes no full probe');
+      if (full) throw new RangeError('a serving host makes no full probe');
       return { ...report, token: reportToken(module, slot()) };
     },
   };
@@ -34,18 +36,18 @@ export function answerReport(code: number, body: Buffer, session: Session, { rul
 
 const reportNames = ['reportSlots', 'reportMechanisms', 'reportInventory', 'reportProbe'] as const satisfies readonly ReportName[];
 
-/** Where a report looks. Each is opened when it is asked for: not every report needs a login. */
+/** Sources of a report. Each is opened when it is needed: not every report requires a login. */
 export interface Outlook {
   readonly module: PKCS11;
   readonly profile: ModuleProfile;
   /** The slot of the configured token. */
   slot(): Handle;
-  /** A session at that token, logged in. */
+  /** A logged-in session on that token. */
   session(): Session;
   probe(full: boolean): ProbeReport;
 }
 
-/** @throws {WireError} for a question of wrong form. */
+/** @throws {WireError} for a malformed question */
 export function makeReport(name: ReportName, question: unknown, outlook: Outlook): ReportAnswer<ReportName> {
   const { module, profile } = outlook;
   switch (name) {
@@ -68,12 +70,12 @@ export function makeReport(name: ReportName, question: unknown, outlook: Outlook
 
 function accept<N extends ReportName>(name: N, question: unknown): ReturnType<(typeof reportRequests)[N]['parse']> {
   const parsed = reportRequests[name].safeParse(question);
-  if (!parsed.success) throw new WireError(`a question of wrong form: ${parsed.error.message}`);
+  if (!parsed.success) throw new WireError(`malformed question: ${parsed.error.message}`);
   // zod's type of a schema chosen by a type parameter is the union of them all.
   return parsed.data as ReturnType<(typeof reportRequests)[N]['parse']>;
 }
 
-/** @throws {RangeError} where no slot has this number. */
+/** @throws {RangeError} if no slot has this number */
 function slotByNumber(module: PKCS11, number: string): Handle {
   const slot = module.C_GetSlotList(false).find((each) => slotNumber(each) === number);
   if (slot === undefined) throw new RangeError(`there is no slot ${number}`);
@@ -84,6 +86,6 @@ function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
-    throw new WireError('a question that is no JSON');
+    throw new WireError('the question is not JSON');
   }
 }

@@ -2,8 +2,9 @@ import type { Server, Socket } from 'node:net';
 import type { Farewell } from './greeting.ts';
 
 /**
- * The orderly end of a host: it takes no new connections, tells those it has, goes on serving what they send, and ends when they have left or the
- * grace is over. Whoever started it starts the next one.
+ * Orderly shutdown of a host: it accepts no new connections, notifies its clients, continues to
+ * serve them, and ends when they have disconnected or the grace period is over. Its supervisor
+ * starts the next one.
  */
 export class Retirement {
   readonly #callStarts: Int32Array;
@@ -16,7 +17,10 @@ export class Retirement {
     this.#callStarts = callStarts;
   }
 
-  /** A connection to the greeting socket: as long as one is there, somebody may wait for answers. */
+  /**
+   * Adds a connection to the greeting socket: as long as there is one, a client may be waiting for
+   * answers.
+   */
   peer(socket: Socket): void {
     this.#peers.add(socket);
     socket.on('close', () => {
@@ -38,7 +42,7 @@ export class Retirement {
   }
 
   #end(): void {
-    // An exit waits for the threads, and one that is inside a call of the module may never come back.
+    // An exit waits for the threads, and one that is inside a call of the module may never return.
     const busy = this.#callStarts.some((_, index) => Atomics.load(this.#callStarts, index) !== 0);
     if (busy) process.kill(process.pid, 'SIGKILL');
     else process.exit(0);

@@ -12,7 +12,10 @@ export interface Session {
   readonly handle: pkcs11.Handle;
 }
 
-/** Loads the module in this thread. The second thread of a process finds it initialised, which is no error. */
+/**
+ * Loads the module in this thread. Later threads of a process find it initialised, which is not an
+ * error.
+ */
 export function loadModule(path: string): pkcs11.PKCS11 {
   const module = new pkcs11js.PKCS11();
   module.load(path);
@@ -24,7 +27,7 @@ export function loadModule(path: string): pkcs11.PKCS11 {
   return module;
 }
 
-/** @throws {Error} where no token, or more than one, has the label. */
+/** @throws {Error} if no token, or more than one, has the label */
 export function slotOf(module: pkcs11.PKCS11, tokenLabel: string): pkcs11.Handle {
   const slots = module.C_GetSlotList(true).filter((slot) => module.C_GetTokenInfo(slot).label.trim() === tokenLabel);
   const [slot] = slots;
@@ -38,7 +41,10 @@ export function openSession(module: pkcs11.PKCS11, slot: pkcs11.Handle): Session
   return { module, handle: module.C_OpenSession(slot, pkcs11js.CKF_SERIAL_SESSION | pkcs11js.CKF_RW_SESSION) };
 }
 
-/** The CKR_ code of an error that pkcs11js threw; some of its calls carry it in the text alone. */
+/**
+ * Returns the CKR_ code of an error that pkcs11js threw; some of its calls carry it only in the
+ * message.
+ */
 export function pkcs11Code(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && typeof error.code === 'number') return error.code;

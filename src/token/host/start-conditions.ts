@@ -3,15 +3,17 @@ import { ConfigError } from '../../config/config.ts';
 import type { TokenConfig } from '../../config/token-config.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { hasForm } from './pin.ts';
-import { anchorSessions } from './session-limit.ts';
 
-/** Checks what can be known before the module is loaded. @throws {ConfigError} with one line a fault. */
+/**
+ * Checks everything that can be checked before the module is loaded.
+ * @throws {ConfigError} with one line for each fault
+ */
 export function checkStartConditions(config: TokenConfig, profile: ModuleProfile, environment: NodeJS.ProcessEnv, pin: Uint8Array): void {
   const faults = [...sessionFaults(config.threads, profile), ...environmentFaults(profile, environment), ...pinFaults(profile, pin)];
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
 }
 
-/** More threads than the vendor allows sessions. */
+/** Reports more threads than the vendor allows sessions. */
 export function sessionFaults(threads: number, { vendor, sessionLimit }: ModuleProfile): string[] {
   if (sessionLimit === undefined || threads + anchorSessions <= sessionLimit) return [];
   return [
@@ -19,7 +21,7 @@ export function sessionFaults(threads: number, { vendor, sessionLimit }: ModuleP
   ];
 }
 
-/** Variables that the module needs and that are not there. */
+/** Reports variables that the module needs and that are not set. */
 export function environmentFaults(
   { vendor, environment: variables }: ModuleProfile,
   environment: Readonly<Record<string, string | undefined>>,
@@ -32,8 +34,23 @@ export function environmentFaults(
     });
 }
 
-/** Why this cannot be the PIN: each refusal brings the token nearer to its lock, so it is not tried. */
+/**
+ * Reports a PIN of the wrong form, which is not tried: each refusal brings the token closer to
+ * being locked.
+ */
 export function pinFaults({ vendor, pin: shape }: ModuleProfile, pin: Uint8Array): string[] {
   if (shape === undefined || hasForm(shape.pattern, pin)) return [];
-  return [`token.pin: ${vendor} wants ${shape.form}; what the reference points to has another form, and is not tried`];
+  return [`token.pin: ${vendor} requires ${shape.form}; the PIN at the reference has another form and is not tried`];
+}
+
+/** One extra session holds the login. */
+export const anchorSessions = 1;
+
+/**
+ * Checks the limit that the token reports (CK_TOKEN_INFO.ulMaxRwSessionCount): 0 is no limit, all
+ * bits set is unknown (PKCS#11 §3.2).
+ */
+export function tokenSessionFault(threads: number, maxRwSessionCount: number): string | undefined {
+  if (maxRwSessionCount <= 0 || maxRwSessionCount >= 0xffffffff || threads + anchorSessions <= maxRwSessionCount) return undefined;
+  return `token.threads: ${threads} threads need ${threads + anchorSessions} sessions (one more holds the login), and the token allows ${maxRwSessionCount}`;
 }

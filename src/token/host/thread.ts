@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Handle } from 'pkcs11js';
 import { permit } from '../../service/unix-socket.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import type { KeyId } from '../key-id.ts';
 import { accountHeads } from '../account-files.ts';
 import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
@@ -18,12 +19,12 @@ import { admits, type Peers } from './peers.ts';
 import { logIn, WrongPin } from './pin.ts';
 import { probeToken, type Probed } from './probe.ts';
 import type { ServedBy } from './purposes/purposes.ts';
-import { tokenSessionFault } from './session-limit.ts';
+import { tokenSessionFault } from './start-conditions.ts';
 import { loadModule, openSession, slotOf, type Session } from './session.ts';
 import { UseAccount } from './use-account.ts';
 import { WrongSecrets, type WrongSecretLimit } from './wrong-secrets.ts';
 
-/** What a thread of the host is given. */
+/** Input of a thread of the host. */
 export interface ThreadInput {
   readonly index: number;
   readonly modulePath: string;
@@ -32,18 +33,21 @@ export interface ThreadInput {
   readonly peers: Peers;
   readonly profile: ModuleProfile;
   readonly servedBy: ServedBy;
-  /** How many threads the host has. */
+  /** Number of threads of the host. */
   readonly threads: number;
-  /** When the call in progress began, by `callClockMs`, one a thread; 0 while idle. */
+  /** Start of the call in progress (`callClockMs`), one for each thread; 0 while idle. */
   readonly callStarts: SharedArrayBuffer;
-  /** Requests served, one counter a thread. */
+  /** Requests served, one counter for each thread. */
   readonly served: SharedArrayBuffer;
-  /** Given to the first thread alone: it logs the process in, and wipes the memory, which it shares with the main thread. */
+  /**
+   * Given only to the first thread: it logs the process in and wipes the memory, which it shares
+   * with the main thread.
+   */
   readonly pin: Uint8Array | undefined;
   readonly keys: ReadonlyMap<KeyId, Handle>;
-  /** Undefined where the token has none yet. The first thread finds it itself. */
+  /** Undefined if the token has none yet. The first thread looks it up itself. */
   readonly macKey: Handle | undefined;
-  /** What the first thread's probe found; it finds it itself. */
+  /** Result of the first thread's probe; undefined for the first thread. */
   readonly probed: Probed | undefined;
   readonly accountDirectory: string;
   readonly accountRotateBytes: number;
@@ -51,13 +55,13 @@ export interface ThreadInput {
   readonly wrongSecrets: { readonly limit: WrongSecretLimit; readonly changes: SharedArrayBuffer };
 }
 
-/** What threads tell the main thread, which passes changes of keys on to the others. */
+/** Messages of threads to the main thread, which passes changes of keys on to the other threads. */
 export type ThreadMessage =
   | { readonly kind: 'ready'; readonly keys: ReadonlyMap<KeyId, Handle>; readonly macKey: Handle | undefined; readonly probed: Probed }
   | { readonly kind: 'failed'; readonly message: string; readonly exitCode: number }
-  /** PKCS#11 answered what only a new process can mend. */
+  /** PKCS#11 returned an error from which only a new process recovers. */
   | { readonly kind: 'faulty'; readonly reason: string }
-  /** Somebody who may not use the token has tried to. */
+  /** A user who may not use the token has tried to. */
   | { readonly kind: 'stranger'; readonly user: number | undefined }
   | KeyChange;
 
@@ -72,7 +76,7 @@ function send(message: ThreadMessage): void {
   main.postMessage(message);
 }
 
-/** A start that cannot succeed with this token and this configuration. */
+/** The start cannot succeed with this token and this configuration. */
 class StartRefused extends Error {
   readonly exitCode: number;
 
@@ -85,7 +89,7 @@ class StartRefused extends Error {
 try {
   start();
 } catch (error) {
-  send({ kind: 'failed', message: error instanceof Error ? error.message : String(error), exitCode: exitCodeOf(error) });
+  send({ kind: 'failed', message: reasonOf(error), exitCode: exitCodeOf(error) });
 }
 
 function exitCodeOf(error: unknown): number {
@@ -151,10 +155,13 @@ function probe(session: Session, slot: Handle): Probed {
   return found;
 }
 
-/** Carries out what one read brought, and answers it with one write, unless the first answers would wait long for the last. */
+/**
+ * Executes the requests of one read and answers them with one write, unless the first answers would
+ * have to wait long for the last.
+ */
 function serve(socket: Socket, executor: Executor, account: UseAccount): void {
   const splitter = new FrameSplitter(operations.signAsService);
-  // No answer leaves before the account has what was done for it.
+  // No answer leaves before the account has recorded what was done for it.
   const write = (answers: readonly Buffer[]): void => {
     account.flush();
     socket.write(Buffer.concat(answers));
@@ -191,17 +198,22 @@ function answered(frame: Frame, executor: Executor): Buffer {
   return encodeAnswer(frame.id, status, Math.round((performance.now() - begin) * 1000), body);
 }
 
-/** What this host remembers cannot be written: it does nothing more, and the next one tries. */
+/**
+ * The host's state cannot be written: this host does nothing more, and the next one tries again.
+ */
 function failed(reason: string): void {
   send({ kind: 'faulty', reason });
 }
 
 function tellFault(body: Uint8Array): void {
   const code = Buffer.from(body).readUInt32BE(0);
-  if (hostIsFaultyAfter(code)) send({ kind: 'faulty', reason: `PKCS#11 answered 0x${code.toString(16)}` });
+  if (hostIsFaultyAfter(code)) send({ kind: 'faulty', reason: `PKCS#11 returned 0x${code.toString(16)}` });
 }
 
-/** Tells the main thread that a call runs, so that it can end the process if the call does not return. */
+/**
+ * Shows the main thread that a call is in progress, so that it can end the process if the call does
+ * not return.
+ */
 function timed<T>(call: () => T): T {
   Atomics.store(callStarts, input.index, callClockMs());
   try {

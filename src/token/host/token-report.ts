@@ -1,4 +1,5 @@
 import type { Handle, PKCS11, SlotInfo } from 'pkcs11js';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import type { SlotReport } from '../wire/reports.ts';
 import type { TokenFlag, TokenReport } from '../wire/token-report.ts';
@@ -26,7 +27,7 @@ const flagBits: Readonly<Record<TokenFlag, number>> = {
 /** Object.entries of a record loses the type of its keys. */
 const flagList = Object.entries(flagBits) as [TokenFlag, number][];
 
-/** Every slot, with the token that is in it. */
+/** Describes every slot, with the token in it. */
 export function reportSlots(module: PKCS11): SlotReport[] {
   return module.C_GetSlotList(false).map((slot) => {
     const info = module.C_GetSlotInfo(slot);
@@ -34,7 +35,7 @@ export function reportSlots(module: PKCS11): SlotReport[] {
   });
 }
 
-/** What the module says of itself. */
+/** Describes the module (C_GetInfo). */
 export function reportModule(module: PKCS11): ProbeReport['module'] {
   const { libraryDescription, manufacturerID, libraryVersion, cryptokiVersion } = module.C_GetInfo();
   return {
@@ -60,7 +61,9 @@ export function reportToken(module: PKCS11, slot: Handle): TokenReport {
   };
 }
 
-/** CK_SLOT_ID: an unsigned long in the machine's order, which is little-endian on x86-64 and arm64. */
+/**
+ * CK_SLOT_ID: an unsigned long in the machine's order, which is little-endian on x86-64 and arm64.
+ */
 export function slotNumber(slot: Handle): string {
   return slot.readBigUInt64LE().toString();
 }
@@ -82,11 +85,11 @@ function tokenIn(module: PKCS11, slot: Handle, info: SlotInfo): Pick<SlotReport,
   try {
     return { token: reportToken(module, slot), fault: null };
   } catch (error) {
-    return { token: null, fault: error instanceof Error ? error.message : String(error) };
+    return { token: null, fault: reasonOf(error) };
   }
 }
 
-/** CK_UNAVAILABLE_INFORMATION is all ones; what pkcs11js makes of it is no count either way. */
+/** CK_UNAVAILABLE_INFORMATION is all ones, which pkcs11js may return as a negative number. */
 function sessionCount(value: number): number | null {
   return value < 0 || value >= 0xffffffff ? null : value;
 }

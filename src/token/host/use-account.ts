@@ -1,24 +1,26 @@
 import { closeSync, constants, fdatasync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { accountFile, accountFiles, accountHash, accountLine, accountTail, type AccountStart } from '../account-files.ts';
 
-/** A power loss takes at most this with it; whatever else ends the host takes nothing. */
+/** A power loss loses at most the uses of this time; any other end of the host loses none. */
 const syncMs = 100;
-/** Uses are written before there are more bytes of them: readers take lines of 1 MiB. */
+/** Pending uses are written when they exceed this: readers accept lines of up to 1 MiB. */
 const pendingMaxCharacters = 256 * 1024;
 
 export interface AccountOptions {
   readonly directory: string;
-  /** Number of the thread: each has a chain of its own. */
+  /** Number of the thread: each has its own chain. */
   readonly chain: number;
   readonly rotateBytes: number;
-  /** Told why the account cannot be written: nothing is answered then. */
+  /** Called with the reason if the account cannot be written: from then on nothing is answered. */
   readonly failed: (reason: string) => void;
 }
 
 /**
- * One thread's account of the uses of keys: appended to, chained by hashes. What a read of the socket brought is one line and one write, which is done
- * before any of its answers leaves, and reaches the disk within 100 ms.
+ * One thread's account of the uses of keys: append-only, chained by hashes. The uses of one socket
+ * read are one line and one write, which completes before any of the answers leaves, and reaches
+ * the disk within 100 ms.
  */
 export class UseAccount {
   readonly #options: AccountOptions;
@@ -27,23 +29,29 @@ export class UseAccount {
   #size: number;
   #n: number;
   #previous: string;
-  /** As they stand in the line. The host runs without a compiler: one string costs less than a list. */
+  /**
+   * Pending uses, as they are written in the line. The host runs without JIT: one string costs less
+   * than a list.
+   */
   #pending = '';
   /** One sync at a time, so that each file is closed once. */
   #isSyncAhead = false;
-  /** Something was written since the last sync began. */
+  /** Whether anything was written since the last sync began. */
   #isUnsynced = false;
-  /** The file that is being synced, which is not closed meanwhile. */
+  /** The file that is being synced, which must not be closed meanwhile. */
   #syncing: number | undefined;
   #isBroken = false;
 
-  /** Goes on where the last host ended; a half-written line is cut. @throws {Error} where it cannot be written */
+  /**
+   * Continues where the last host ended; cuts off a half-written line.
+   * @throws {Error} if it cannot be written
+   */
   constructor(options: AccountOptions) {
     this.#options = options;
     const { directory, chain } = options;
     try {
       const tail = accountTail(accountFiles(directory).get(chain) ?? []);
-      const gap = tail.isSound ? undefined : `the last line of file ${tail.file} is none that this service writes`;
+      const gap = tail.isSound ? undefined : `the last line of file ${tail.file} was not written by this service`;
       this.#number = Math.max(1, tail.isSound ? tail.file : tail.file + 1);
       this.#size = tail.isSound ? tail.goodBytes : 0;
       this.#n = tail.n;
@@ -57,14 +65,17 @@ export class UseAccount {
     }
   }
 
-  /** Takes a use in, which `flush` writes. */
+  /** Adds a use, which `flush` writes. */
   add(use: string): void {
-    // No word of a use has a character that JSON escapes.
+    // Uses contain no character that JSON escapes.
     this.#pending += this.#pending === '' ? `"${use}"` : `,"${use}"`;
     if (this.#pending.length > pendingMaxCharacters) this.flush();
   }
 
-  /** Before an answer leaves: all that was added is in the file. @throws {Error} where it is not; then nothing is answered any more */
+  /**
+   * Writes all added uses to the file, before an answer leaves.
+   * @throws {Error} if that fails; from then on nothing is answered
+   */
   flush(): void {
     if (this.#isBroken) throw new Error('the account of uses cannot be written');
     if (this.#pending === '') return;
@@ -132,8 +143,4 @@ export class UseAccount {
     this.#isBroken = true;
     this.#options.failed(`the account of uses in ${this.#options.directory} cannot be written: ${reasonOf(error)}`);
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

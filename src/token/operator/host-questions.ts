@@ -2,8 +2,7 @@ import { createConnection, type Socket } from 'node:net';
 import { Greeting } from '../host/greeting.ts';
 import { FieldReader } from '../wire/fields.ts';
 import { answerOf, encodeFrame, FrameSplitter, operations, statuses, type Answer } from '../wire/frames.ts';
-import { faultWords } from './fault-words.ts';
-import { TokenFailure } from './token-failure.ts';
+import { faultWords, TokenFailure } from './token-failure.ts';
 import type { AskToken } from './token-reports.ts';
 
 const greetingMs = 5000;
@@ -15,16 +14,18 @@ export interface HostQuestions {
 }
 
 /**
- * A connection to the token host that runs: undefined where none listens, and only then may somebody else open the token.
- * @param answerMs how long an answer may take; @throws {TokenFailure} where somebody listens but cannot be talked to.
+ * Connects to the running token host. Returns undefined if none listens; only then may another
+ * process open the token.
+ * @param answerMs how long an answer may take
+ * @throws {TokenFailure} if a host listens but does not talk to us
  */
 export async function connectToHost(socketPath: string, answerMs: number): Promise<HostQuestions | undefined> {
   const control = await connected(socketPath);
   if (control === undefined) return undefined;
   try {
-    const path = threadSocket(await withinTime(firstLine(control), greetingMs, 'the token host does not greet'));
+    const path = threadSocket(await withinTime(firstLine(control), greetingMs, 'the token host sent no greeting'));
     const thread = await connected(path);
-    if (thread === undefined) throw new TokenFailure('unreachable', 'the token host is about to end; try again');
+    if (thread === undefined) throw new TokenFailure('unreachable', 'the token host is shutting down; try again');
     const frames = answers(thread);
     let id = 0;
     return {
@@ -47,7 +48,7 @@ export async function connectToHost(socketPath: string, answerMs: number): Promi
 function threadSocket(greeting: string): string {
   try {
     const { threads } = Greeting.parse(JSON.parse(greeting));
-    // The daemon fills the first ones first.
+    // The daemon uses the first threads first.
     return threads.at(-1) ?? '';
   } catch {
     throw new TokenFailure('unreachable', 'the token host speaks another version of its protocol; restart it');
@@ -64,12 +65,12 @@ function jsonOf({ status, body }: Answer): unknown {
   throw new TokenFailure('unreachable', body.toString('utf8'));
 }
 
-/** One answer for each question, as they are asked one after the other. */
+/** Returns one answer for each question; questions are asked one at a time. */
 function answers(socket: Socket): { next(): Promise<Answer> } {
   const splitter = new FrameSplitter();
   let waiting: PromiseWithResolvers<Answer> | undefined;
   const lost = (): void => {
-    waiting?.reject(new TokenFailure('unreachable', 'the token host ended while it was asked; try again'));
+    waiting?.reject(new TokenFailure('unreachable', 'the token host ended before it answered; try again'));
   };
   socket.on('close', lost);
   socket.on('data', (chunk) => {
@@ -115,7 +116,7 @@ async function firstLine(socket: Socket): Promise<string> {
       reject(
         new TokenFailure(
           'unreachable',
-          'the token host closes the connection: it serves token.clientUser and root alone, or is about to end',
+          'the token host closed the connection: it serves only token.clientUser and root, or it is shutting down',
         ),
       );
     });

@@ -4,8 +4,7 @@ import { reportSlots, slotNumber } from '../host/token-report.ts';
 import { pinIsRefused } from '../pkcs11-faults.ts';
 import type { SlotReport } from '../wire/reports.ts';
 import type { Initialisation, Initialised } from './module-messages.ts';
-import { pinFrom } from './pin.ts';
-import { TokenFailure } from './token-failure.ts';
+import { pinFrom, TokenFailure } from './token-failure.ts';
 
 /** CK_TOKEN_INFO.label (PKCS#11 v2.40 §3.2), padded with blanks. */
 const labelBytes = 32;
@@ -13,37 +12,40 @@ const labelBytes = 32;
 type Present = SlotReport & { readonly token: NonNullable<SlotReport['token']> };
 
 /**
- * Initialises a token and sets its user PIN (C_InitToken, C_InitPIN: PKCS#11 v2.40 §5.5), and makes nothing else.
- * What is wrong is found before anything is changed, as far as the token lets it be found. @throws {TokenFailure}
+ * Initialises a token and sets its user PIN (C_InitToken, C_InitPIN: PKCS#11 v2.40 §5.5). It
+ * creates nothing else. Errors are detected before anything is changed, as far as the token allows.
+ * @throws {TokenFailure}
  */
 export function initialise(module: Module, wanted: Initialisation): Initialised {
   if (wanted.label.trim() === '' || Buffer.byteLength(wanted.label) > labelBytes) {
     throw new TokenFailure('refused', `a label has 1 to ${labelBytes} bytes in UTF-8`);
   }
   const target = chooseSlot(reportSlots(module.lib), wanted);
-  // Strings, since pkcs11js sets PINs from nothing else: they end with this process, right after it has answered.
+  // pkcs11js accepts PINs as strings only. This process ends right after it has answered, and the
+  // strings with it.
   const soPin = pinFrom(wanted.soPin).toString('utf8');
   const pin = pinFrom(wanted.pin).toString('utf8');
   const { min, max } = target.token.pinLength;
   for (const [name, { length }] of Object.entries({ 'SO PIN': Buffer.from(soPin), 'user PIN': Buffer.from(pin) })) {
     if (length < min || length > max)
-      throw new TokenFailure('refused', `the ${name} has ${length} characters; the token takes ${min} to ${max}`);
+      throw new TokenFailure('refused', `the ${name} has ${length} characters; the token accepts ${min} to ${max}`);
   }
   const { handle } = slotAt(module, target.slot);
-  // graphene's initToken wants an answer that pkcs11js does not give; and pkcs11js pads a short label with NULs, not with blanks (§5.5).
+  // graphene's initToken expects a return value that pkcs11js does not give; and pkcs11js pads a
+  // short label with NULs, not with blanks (§5.5).
   withSoPin(() => {
     module.lib.C_InitToken(handle, soPin, wanted.label + ' '.repeat(labelBytes - Buffer.byteLength(wanted.label)));
   });
-  // Modules may number the slots anew: the token is known by its label now.
+  // Modules may renumber the slots: from here on the token is found by its label.
   const made = presentTokens(reportSlots(module.lib)).filter(({ token }) => token.label === wanted.label.trim());
   const [only] = made;
-  if (only === undefined || made.length > 1) throw new TokenFailure('unreachable', 'the token was initialised and is not found again');
+  if (only === undefined || made.length > 1) throw new TokenFailure('unreachable', 'the token was initialised but cannot be found again');
   setUserPin(slotAt(module, only.slot), soPin, pin);
   // No slot number: some modules give the slot another one when they are loaded again.
   return { label: only.token.label, serial: only.token.serial };
 }
 
-/** The slot that is meant, if it may be initialised. @throws {TokenFailure} */
+/** Returns the slot to initialise. @throws {TokenFailure} if it must not be initialised */
 function chooseSlot(slots: readonly SlotReport[], wanted: Initialisation): Present {
   const tokens = presentTokens(slots);
   const named = tokens.filter(({ token }) => isInitialised(token) && token.label === wanted.label.trim());
@@ -56,25 +58,28 @@ function chooseSlot(slots: readonly SlotReport[], wanted: Initialisation): Prese
   }
   const [known] = named;
   if (known !== undefined) {
-    if (named.length > 1) throw new TokenFailure('refused', `${named.length} tokens have this label; say which with --slot`);
+    if (named.length > 1) throw new TokenFailure('refused', `${named.length} tokens have this label; choose one with --slot`);
     checkConfirmed(known, wanted);
     return known;
   }
-  if (wanted.reinitialise) throw new TokenFailure('refused', 'no initialised token has this label; say which token with --slot');
+  if (wanted.reinitialise) throw new TokenFailure('refused', 'no initialised token has this label; choose a token with --slot');
   const free = tokens.filter(({ token }) => !isInitialised(token));
   const [first] = free;
-  if (first === undefined) throw new TokenFailure('refused', 'every token that is there is initialised already');
+  if (first === undefined) throw new TokenFailure('refused', 'every token present is already initialised');
   if (free.length > 1) {
-    throw new TokenFailure('refused', `slots ${free.map(({ slot }) => slot).join(', ')} hold uninitialised tokens; say which with --slot`);
+    throw new TokenFailure('refused', `slots ${free.map(({ slot }) => slot).join(', ')} hold uninitialised tokens; choose one with --slot`);
   }
   return first;
 }
 
-/** Everything on an initialised token is lost by another initialisation. @throws {TokenFailure} */
+/**
+ * Initialising a token again erases everything on it.
+ * @throws {TokenFailure} unless this was confirmed
+ */
 function checkConfirmed({ slot, token }: Present, { reinitialise, confirm }: Initialisation): void {
   const which = `the token "${token.label}" (slot ${slot}, serial ${token.serial})`;
   if (!reinitialise) {
-    throw new TokenFailure('refused', `${which} is initialised already; --reinitialise --confirm <its label> erases it with all its keys`);
+    throw new TokenFailure('refused', `${which} is already initialised; --reinitialise --confirm <its label> erases it with all its keys`);
   }
   if (confirm !== token.label) {
     throw new TokenFailure('refused', `to erase ${which} with all its keys, type its label again: --confirm <its label>`);
@@ -91,13 +96,13 @@ function setUserPin(slot: Slot, soPin: string, pin: string): void {
   }
 }
 
-/** An initialised token takes only its own SO PIN. */
+/** Reports a refused SO PIN: an initialised token accepts only its own. */
 function withSoPin(use: () => void): void {
   try {
     use();
   } catch (error) {
     if (!pinIsRefused(pkcs11Code(error))) throw error;
-    throw new TokenFailure('pinRefused', 'the token refuses the SO PIN; it was tried once, and nothing has been changed');
+    throw new TokenFailure('pinRefused', 'the token refuses the SO PIN; it was tried once, and nothing was changed');
   }
 }
 
@@ -119,5 +124,5 @@ function isInitialised({ flags }: Present['token']): boolean {
 }
 
 function labelTaken(label: string): TokenFailure {
-  return new TokenFailure('refused', `another token has the label "${label}" already; signetd finds its token by the label`);
+  return new TokenFailure('refused', `another token already has the label "${label}"; signetd finds its token by the label`);
 }

@@ -2,15 +2,21 @@ import { z } from 'zod';
 import type { ReportName } from '../wire/reports.ts';
 import { failureKinds } from './token-failure.ts';
 
-/** How a token is to be initialised. The secrets travel as references: the process that needs them reads them. */
+/**
+ * Request to initialise a token. Secrets are passed as references; the process that needs them
+ * reads them.
+ */
 export interface Initialisation {
   readonly label: string;
   readonly soPin: string;
   readonly pin: string;
-  /** Decimal; absent: the one slot whose token is not initialised, or, to initialise again, the slot of the token with the label. */
+  /**
+   * Decimal. If absent: the only slot with an uninitialised token or, to initialise again, the slot
+   * of the token with the label.
+   */
   readonly slot?: string;
   readonly reinitialise: boolean;
-  /** The label of the token that is erased, typed again. */
+  /** The label of the token to erase, typed again. */
   readonly confirm?: string;
 }
 
@@ -25,6 +31,6 @@ export const ModuleAnswer = z.union([
 ]);
 export type ModuleAnswer = z.output<typeof ModuleAnswer>;
 
-/** What was made. */
+/** The initialised token. */
 export const Initialised = z.strictObject({ label: z.string(), serial: z.string() });
 export type Initialised = z.output<typeof Initialised>;

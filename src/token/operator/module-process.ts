@@ -1,6 +1,7 @@
 import { Module, SessionFlag } from 'graphene-pk11';
 import { loadTokenConfig } from '../../config/config.ts';
 import type { TokenConfig } from '../../config/token-config.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { loadProfile, type ModuleProfile } from '../host/module-profile.ts';
 import { fileToLoad } from '../host/prepare.ts';
 import { probeToken } from '../host/probe.ts';
@@ -10,20 +11,21 @@ import { pkcs11Code, slotOf, type Session } from '../host/session.ts';
 import { pinFaults } from '../host/start-conditions.ts';
 import { reportToken } from '../host/token-report.ts';
 import { WireError } from '../wire/fields.ts';
-import { faultWords } from './fault-words.ts';
+import { faultWords, TokenFailure, pinFrom } from './token-failure.ts';
 import { initialise } from './initialise.ts';
 import type { ModuleAnswer, ModuleQuestion } from './module-messages.ts';
-import { pinFrom } from './pin.ts';
-import { TokenFailure } from './token-failure.ts';
 
-/** The process that opens the PKCS#11 module for signetctl while no token host runs. It answers its parent and ends with it. */
+/**
+ * Process that opens the PKCS#11 module for signetctl while no token host is running. It answers
+ * its parent and ends with it.
+ */
 const config = loadTokenConfig(process.argv[2] ?? '');
 let loaded: Loaded | undefined;
 let session: Session | undefined;
 
 interface Loaded {
   readonly module: Module;
-  /** The file that it was loaded from. */
+  /** The file from which it was loaded. */
   readonly path: string;
   readonly profile: ModuleProfile;
 }
@@ -55,14 +57,14 @@ function load(): Loaded {
     profile = loadProfile(config.profile);
     path = fileToLoad(config, profile);
   } catch (error) {
-    throw new TokenFailure('unreachable', error instanceof Error ? error.message : String(error));
+    throw new TokenFailure('unreachable', reasonOf(error));
   }
   try {
     const module = Module.load(path, config.profile);
     module.initialize();
     return { module, path, profile };
   } catch (error) {
-    throw new TokenFailure('unreachable', `the PKCS#11 module ${path} cannot be loaded: ${error instanceof Error ? error.message : ''}`);
+    throw new TokenFailure('unreachable', `the PKCS#11 module ${path} cannot be loaded: ${reasonOf(error)}`);
   }
 }
 
@@ -73,7 +75,7 @@ function outlookOf(used: Loaded): Outlook {
       return slotOf(module.lib, config.label);
     } catch (error) {
       throw pkcs11Code(error) === undefined && error instanceof Error
-        ? new TokenFailure('unreachable', `${error.message} is there (token.label)`)
+        ? new TokenFailure('unreachable', `${error.message} found (token.label)`)
         : error;
     }
   };
@@ -94,7 +96,7 @@ function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer, { pin: re
   if (flags.includes('userPinFinalTry')) {
     throw new TokenFailure(
       'pinRefused',
-      'one more wrong PIN locks the token, so signetctl does not try; see to it that the PIN is right first',
+      'one more wrong PIN locks the token, so signetctl does not try; make sure that the PIN is correct first',
     );
   }
   const pin = pinFrom(reference);
@@ -113,7 +115,7 @@ function openLoggedIn({ module, path, profile }: Loaded, slot: Buffer, { pin: re
 
 function failureOf(error: unknown): { kind: TokenFailure['kind']; text: string } {
   if (error instanceof TokenFailure) return { kind: error.kind, text: error.message };
-  const text = error instanceof Error ? error.message : String(error);
+  const text = reasonOf(error);
   if (error instanceof WireError || error instanceof RangeError) return { kind: 'unreachable', text };
   return faultWords(pkcs11Code(error), text);
 }

@@ -15,8 +15,9 @@ export interface ModuleQuestions {
 }
 
 /**
- * Opens the PKCS#11 module in a process of its own, which can be ended when the module hangs, and whose crash is an answer too. Only for when
- * no token host runs: two processes at one token get in each other's way.
+ * Opens the PKCS#11 module in a separate process, which can be killed if the module hangs, and
+ * whose crash is reported. Use it only while no token host is running: two processes on one token
+ * interfere with each other.
  * @param answerMs how long an answer may take
  */
 export function openModule(config: TokenConfig, configPath: string, answerMs: number): ModuleQuestions {
@@ -24,7 +25,7 @@ export function openModule(config: TokenConfig, configPath: string, answerMs: nu
   const child = fork(script, [configPath], {
     env: { ...process.env, ...config.environment },
     execArgv: ['--no-warnings'],
-    // Modules print what they like; only the channel counts.
+    // Modules may print anything; only the IPC channel is read.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const closed = once(child, 'exit').then(([code, signal]: (number | string | null)[]): never => {

@@ -9,16 +9,19 @@ import {
 } from '../wire/reports.ts';
 import { TokenFailure } from './token-failure.ts';
 
-/** Brings one question to the token, by the host or by a process of our own. @throws {TokenFailure} */
+/**
+ * Asks the token one question, through the host or through a process of our own.
+ * @throws {TokenFailure}
+ */
 export type AskToken = (name: ReportName, question: object) => Promise<unknown>;
 
 export interface Inventory {
   readonly objects: readonly ObjectReport[];
-  /** Objects of others by kind. */
+  /** Number of objects that are not signetd's, by kind. */
   readonly foreign: Readonly<Record<string, number>>;
 }
 
-/** What operators ask of the token. Every method rejects with a TokenFailure. */
+/** Reports on the token for operators. Every method rejects with a TokenFailure. */
 export class TokenReports {
   readonly #ask: AskToken;
 
@@ -30,7 +33,7 @@ export class TokenReports {
     return this.#answer('reportSlots', {});
   }
 
-  /** @param slot decimal; absent: the slot of the configured token */
+  /** @param slot decimal; if absent, the slot of the configured token */
   async mechanisms(slot?: string): Promise<MechanismsReport> {
     return this.#answer('reportMechanisms', slot === undefined ? {} : { slot });
   }
@@ -48,14 +51,15 @@ export class TokenReports {
     return { objects, foreign };
   }
 
-  /** @param full makes and tries keys of every type; a host that serves refuses it */
+  /** @param full makes and tries keys of every type; a serving host refuses it */
   async probe(full: boolean): Promise<ProbeReport> {
     return this.#answer('reportProbe', { full });
   }
 
   async #answer<N extends ReportName>(name: N, question: object): Promise<ReportAnswer<N>> {
     const parsed = reportAnswers[name].safeParse(await this.#ask(name, question));
-    if (!parsed.success) throw new TokenFailure('unreachable', 'the token host answers what this version does not understand; restart it');
+    if (!parsed.success)
+      throw new TokenFailure('unreachable', "this version does not understand the token host's answer; restart the host");
     // zod's type of a schema chosen by a type parameter is the union of them all.
     return parsed.data as ReportAnswer<N>;
   }

@@ -1,7 +1,9 @@
-/** A frame that breaks the rules of the protocol: the connection ends. */
+/** A frame that violates the protocol: the connection is closed. */
 export class WireError extends Error {}
 
-/** Collects the fields of a frame; numbers are unsigned and big-endian, bytes carry a 32-bit length. */
+/**
+ * Collects the fields of a frame; numbers are unsigned and big-endian, bytes carry a 32-bit length.
+ */
 export class FieldWriter {
   readonly #parts: Uint8Array[] = [];
 
@@ -28,7 +30,10 @@ export class FieldWriter {
   }
 }
 
-/** A list of bytes: their number, then each with its length; before it the bytes of `before`. In one piece, since nearly all answers of the host are such lists. */
+/**
+ * Encodes a list of byte strings: `before`, their number, then each with its length. It allocates
+ * once, since nearly all of the host's answers are such lists.
+ */
 export function writeList(values: readonly Uint8Array[], before: readonly number[] = []): Buffer {
   const length = values.reduce((sum, value) => sum + 4 + value.length, before.length + 4);
   const bytes = Buffer.allocUnsafe(length);
@@ -42,7 +47,10 @@ export function writeList(values: readonly Uint8Array[], before: readonly number
   return bytes;
 }
 
-/** Reads what FieldWriter wrote. @throws {WireError} where the bytes end early or go on. */
+/**
+ * Reads fields written by FieldWriter.
+ * @throws {WireError} if there are too few or too many bytes
+ */
 export class FieldReader {
   readonly #bytes: Buffer;
   #offset = 0;
@@ -65,7 +73,7 @@ export class FieldReader {
 
   list(): Buffer[] {
     const count = this.u32();
-    if (count > this.#bytes.length) throw new WireError('a list longer than its frame');
+    if (count > this.#bytes.length) throw new WireError('a list is longer than its frame');
     return Array.from({ length: count }, () => this.bytes());
   }
 

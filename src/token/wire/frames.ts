@@ -1,8 +1,9 @@
 import { WireError } from './fields.ts';
 
 /**
- * Frames of the socket between daemon and token host: length (u32, of what follows), id of the request (u32), code (u8), body.
- * In a request the code is an operation, in an answer a status; an answer's body begins with the microseconds (u32) that the token took.
+ * Frames of the socket between daemon and token host: length (u32, of what follows), id of the
+ * request (u32), code (u8), body. In a request the code is an operation, in an answer a status; an
+ * answer's body begins with the microseconds (u32) that the token took.
  */
 export interface Frame {
   readonly id: number;
@@ -22,11 +23,11 @@ export const operations = {
   checkMacKey: 9,
   makeMacKey: 10,
   accountHeads: 11,
-  // A whole message for a key of the service: the host looks at it before it signs.
+  // A whole message for a service key: the host parses it before it signs.
   signAsService: 16,
-  // For an operator's command alone.
+  // Only for an operator's command.
   assignPurpose: 17,
-  // Keys of the service that sign messages whole (provider-messages.ts).
+  // Service keys that sign whole messages (provider-messages.ts).
   createMessageKey: 32,
   signMessage: 33,
   verifyMac: 34,
@@ -39,21 +40,25 @@ export const operations = {
 export type OperationName = keyof typeof operations;
 
 /**
- * `wrongSecret`: the proof does not verify. `fault`: PKCS#11 answered an error; the body has its code (u32) and a text. `noSuchKey`: the token was searched
- * and does not have the key; `noMacKey`: nor the one that secrets are checked with. `heldBack`: the key has had too many wrong secrets, and nothing was
- * compared; the body says until when (milliseconds since epoch, decimal).
+ * `wrongSecret`: the proof does not verify. `fault`: PKCS#11 returned an error; the body has its
+ * code (u32) and a text. `noSuchKey`: the token does not have the key. `noMacKey`: the token does
+ * not have the MAC key. `heldBack`: the key has had too many wrong secrets, and nothing was
+ * compared; the body has the end of the hold (milliseconds since the epoch, decimal).
  */
 export const statuses = { ok: 0, wrongSecret: 1, forbidden: 2, fault: 3, malformed: 4, noSuchKey: 5, noMacKey: 6, heldBack: 7 } as const;
 
 const headerBytes = 9;
 const answerHeaderBytes = headerBytes + 4;
-/** Digests, secrets and keys are small; a longer frame is an error of the peer. */
+/** Digests, secrets and keys are small; a longer frame is the peer's error. */
 export const maxFrameBytes = 1 << 20;
-/** What a request's body may have, so that its frame, and a list of it in an answer, stay within a frame. */
+/**
+ * Maximum length of a request's body, so that its frame, and an answer that lists it, fit within a
+ * frame.
+ */
 export const maxRequestBytes = maxFrameBytes - 64;
-/** A CRL goes to the host whole: 64 MiB are about 1,500,000 entries. */
+/** A CRL is sent to the host as a whole: 64 MiB hold about 1,500,000 entries. */
 const maxLongFrameBytes = 64 << 20;
-/** The same of a request to sign such a message. */
+/** Maximum length of the body of a request to sign such a message. */
 export const maxLongRequestBytes = maxLongFrameBytes - 64;
 
 export function encodeFrame(id: number, code: number, body: Uint8Array): Buffer {
@@ -86,24 +91,26 @@ export interface Answer {
 
 /** @throws {WireError} */
 export function answerOf({ id, code, body }: Frame): Answer {
-  if (body.length < 4) throw new WireError('an answer without its time');
+  if (body.length < 4) throw new WireError('an answer lacks its time');
   return { id, status: code, tokenMicroseconds: body.readUInt32BE(0), body: body.subarray(4) };
 }
 
 /** Cuts a byte stream into frames, wherever its chunks end. */
 export class FrameSplitter {
   readonly #longCode: number | undefined;
-  /** What of a frame is here. It is put together once, when all of it is. */
+  /**
+   * The part of a frame received so far. Its chunks are joined once, when the frame is complete.
+   */
   #chunks: Buffer[] = [];
   #bytes = 0;
   #wanted = headerBytes;
 
-  /** @param longCode the one code whose frames may be longer than others (the host's side) */
+  /** @param longCode the only code whose frames may be longer (host side) */
   constructor(longCode?: number) {
     this.#longCode = longCode;
   }
 
-  /** @throws {WireError} where a length cannot be. */
+  /** @throws {WireError} for an impossible length */
   push(chunk: Buffer): Frame[] {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;

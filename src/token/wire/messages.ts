@@ -4,7 +4,10 @@ import { claimOutcomes, secretKinds, type ClaimOutcome, type Proofs, type Secret
 import { FieldReader, FieldWriter, WireError } from './fields.ts';
 import { readProofs, secretKindOf, writeProofs } from './proofs.ts';
 
-/** The bodies of requests, written by the client and read by the host: one pair of functions an operation. Signatures: `sign-message.ts`. */
+/**
+ * Bodies of requests, written by the client and read by the host: one pair of functions for each
+ * operation. Signatures: `sign-message.ts`.
+ */
 
 export function writeVerifyProof(id: KeyId, proofs: Proofs): Buffer {
   return Buffer.concat([keyIdBytes(id), writeProofs(proofs)]);
@@ -51,7 +54,7 @@ export function readClaimKey(body: Buffer): { id: KeyId; claim: string } {
   const reader = new FieldReader(body);
   const request = { id: keyIdOf(reader.bytes()), claim: reader.bytes().toString('utf8') };
   reader.end();
-  if (!/^[0-9a-f]{32}$/.test(request.claim)) throw new WireError('a claim has 32 hexadecimal digits');
+  if (!/^[0-9a-f]{32}$/.test(request.claim)) throw new WireError('a claim must have 32 hexadecimal digits');
   return request;
 }
 
@@ -63,7 +66,10 @@ export function readClaimOutcome(body: Buffer): ClaimOutcome {
   return member(claimOutcomes, body.readUInt8(0));
 }
 
-/** What keys of earlier versions may be given: of the other purposes, new keys are made without anybody's help. */
+/**
+ * Purposes that may be assigned to keys of earlier versions; for the other purposes the service
+ * makes new keys by itself.
+ */
 export const assignablePurposes = ['root', 'authority', 'timeStamps'] as const satisfies readonly KeyPurpose[];
 export type AssignablePurpose = (typeof assignablePurposes)[number];
 
@@ -71,34 +77,38 @@ export function writeAssignPurpose(id: KeyId, purpose: AssignablePurpose): Buffe
   return new FieldWriter().bytes(keyIdBytes(id)).u8(assignablePurposes.indexOf(purpose)).finish();
 }
 
-/** @throws {WireError} for a key that has a purpose, and for the MAC key */
+/** @throws {WireError} for a key that already has a purpose, and for the MAC key */
 export function readAssignPurpose(body: Buffer): { id: KeyId; purpose: AssignablePurpose } {
   const reader = new FieldReader(body);
   const request = { id: keyIdOf(reader.bytes()), purpose: member(assignablePurposes, reader.u8()) };
   reader.end();
-  if (!lacksPurpose(request.id)) throw new WireError('a key keeps the purpose that it has');
+  if (!lacksPurpose(request.id)) throw new WireError('the key already has a purpose');
   return request;
 }
 
 /**
- * What a MAC covers: key, kind of secret, salt, scope, secret. The parts before the secret have fixed lengths, so no two inputs are written alike.
+ * Input of a MAC: key, kind of secret, salt, scope, secret. The parts before the secret have fixed
+ * lengths, so no two inputs have the same encoding.
  */
 export function macInput(id: KeyId, kind: SecretKind, salt: Uint8Array, secret: Uint8Array, scope: Uint8Array): Buffer {
-  if (salt.length !== 16) throw new WireError('a salt has 16 bytes');
-  if (scope.length !== 32) throw new WireError('a scope has 32 bytes');
+  if (salt.length !== 16) throw new WireError('a salt must have 16 bytes');
+  if (scope.length !== 32) throw new WireError('a scope must have 32 bytes');
   return Buffer.concat([Buffer.from('signetd secret v2\0'), keyIdBytes(id), Buffer.of(secretKinds[kind]), salt, scope, secret]);
 }
 
 function member<T>(values: readonly T[], index: number): T {
   const value = values[index];
-  if (value === undefined) throw new WireError('a value outside its list');
+  if (value === undefined) throw new WireError('a value is outside its list');
   return value;
 }
 
-/** Keys in one answer: with their lengths they fill most of a frame. */
+/** Maximum number of keys in one answer: with their lengths they fill most of a frame. */
 export const keysInAnswerMax = 40_000;
 
-/** Identifiers come in their order, a page at a time: those after one, or the first. */
+/**
+ * Request for one page of key identifiers in ascending order: those after `after`, or the first
+ * ones.
+ */
 export interface ListKeys {
   readonly after: KeyId | undefined;
   readonly limit: number;

@@ -3,12 +3,15 @@ import { macHashes, type MacHash, type MessageAlgorithm, type MessageKeyType } f
 import { FieldReader, FieldWriter, WireError } from './fields.ts';
 import { maxFrameBytes } from './frames.ts';
 
-/** The bodies of requests on keys that sign messages whole. They name service keys alone, and never the key that secrets are checked with. */
+/**
+ * Bodies of requests on keys that sign whole messages. They name only service keys, and never the
+ * MAC key.
+ */
 
-/** A message goes to the host in one frame; 1 KiB is for the fields beside it. */
+/** A message is sent to the host in one frame; 1 KiB is left for the other fields. */
 export const maxMessageBytes = maxFrameBytes - 1024;
 
-/** Octet 0 is Ed25519; an HMAC is 1 and on, in the order of `macHashes`. */
+/** Code 0 is Ed25519; HMAC codes start at 1, in the order of `macHashes`. */
 const ed25519Code = 0;
 const maxMacKeyBytes = 512;
 
@@ -25,7 +28,7 @@ export function readCreateMessageKey(body: Buffer): { id: KeyId; type: MessageKe
   const bytes = reader.u32();
   reader.end();
   checkPurpose(id, algorithm);
-  if (lacksPurpose(id)) throw new WireError('a key that is made has a purpose');
+  if (lacksPurpose(id)) throw new WireError('a new key must have a purpose');
   if (algorithm.scheme === 'Ed25519') return { id, type: algorithm };
   if (bytes === 0 || bytes > maxMacKeyBytes) throw new WireError(`an HMAC key of ${bytes} bytes`);
   return { id, type: { ...algorithm, bytes } };
@@ -53,7 +56,7 @@ export function readVerifyMac(body: Buffer): { id: KeyId; hash: MacHash; message
   const reader = new FieldReader(body);
   const id = readServiceKeyId(reader);
   const algorithm = readAlgorithm(reader);
-  if (algorithm.scheme !== 'HMAC') throw new WireError('a MAC of an algorithm that makes none');
+  if (algorithm.scheme !== 'HMAC') throw new WireError('the algorithm makes no MAC');
   checkPurpose(id, algorithm);
   const request = { id, hash: algorithm.hash, message: reader.bytes(), mac: reader.bytes() };
   reader.end();
@@ -67,7 +70,7 @@ function start(id: KeyId, algorithm: MessageAlgorithm): FieldWriter {
 
 function checked(message: Uint8Array): Uint8Array {
   if (message.length > maxMessageBytes) {
-    throw new RangeError(`a message of ${message.length} bytes; the token host takes ${maxMessageBytes}`);
+    throw new RangeError(`a message of ${message.length} bytes; the token host accepts at most ${maxMessageBytes}`);
   }
   return message;
 }
@@ -78,17 +81,20 @@ function readServiceKeyId(reader: FieldReader): KeyId {
   return id;
 }
 
-/** HMAC is for keys that are for it, and for those from before keys had purposes, which the token binds to it; Ed25519 signs whatever it is given. */
+/**
+ * HMAC requires a key for HMAC, or one from before keys had purposes, which the token binds to it;
+ * Ed25519 requires a key for general use.
+ */
 function checkPurpose(id: KeyId, { scheme }: MessageAlgorithm): void {
   const purpose = keyPurpose(id);
   const isFor = purpose === 'general' || (scheme === 'HMAC' && (purpose === 'mac' || lacksPurpose(id)));
-  if (!isFor) throw new WireError('not a key that signs messages so');
+  if (!isFor) throw new WireError('not a key for this algorithm');
 }
 
 function readAlgorithm(reader: FieldReader): MessageAlgorithm {
   const code = reader.u8();
   if (code === ed25519Code) return { scheme: 'Ed25519' };
   const hash = macHashes[code - 1];
-  if (hash === undefined) throw new WireError('a value outside its list');
+  if (hash === undefined) throw new WireError('a value is outside its list');
   return { scheme: 'HMAC', hash };
 }

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { ProbeReport } from './probe-report.ts';
 import { TokenReport } from './token-report.ts';
 
-/** What the token says of itself, for operators: JSON in both directions, since it is asked seldom and read by people. */
+/**
+ * Reports on the token for operators: JSON in both directions, since they are rare and read by
+ * people.
+ */
 
 const SlotReport = z.strictObject({
   /** Decimal, as text: slot identifiers have 64 bits. */
@@ -11,7 +14,7 @@ const SlotReport = z.strictObject({
   manufacturer: z.string(),
   removable: z.boolean(),
   token: TokenReport.nullable(),
-  /** Why there is nothing to say of a token that is there. */
+  /** Reason why a token that is present cannot be described. */
   fault: z.string().nullable(),
 });
 export type SlotReport = z.output<typeof SlotReport>;
@@ -36,20 +39,23 @@ export type MechanismAbility = (typeof mechanismAbilities)[number];
 const MechanismReport = z.strictObject({
   /** `0x` and eight hexadecimal digits. */
   code: z.string(),
-  /** The name of pkcs11t.h; `vendor-defined` or `unknown` where it has none. */
+  /** The name in pkcs11t.h; `vendor-defined` or `unknown` if it has none. */
   name: z.string(),
   abilities: z.array(z.enum(mechanismAbilities)),
   inHardware: z.boolean(),
-  /** In the unit that the mechanism's description has: bits for RSA and EC, bytes for most others; 0 where it has no meaning. */
+  /**
+   * In the unit of the mechanism's specification: bits for RSA and EC, bytes for most others; 0 if
+   * it has no meaning.
+   */
   keySize: z.strictObject({ min: z.number(), max: z.number() }),
-  /** What signetd needs it for; null where it does not. */
+  /** Purpose for which signetd needs it; null if it does not. */
   neededFor: z.string().nullable(),
 });
 export type MechanismReport = z.output<typeof MechanismReport>;
 
 const MechanismsReport = z.strictObject({
   mechanisms: z.array(MechanismReport),
-  /** What signetd needs and the token does not have: a sentence each. */
+  /** Features that signetd needs and the token lacks, one sentence each. */
   missing: z.array(z.string()),
 });
 export type MechanismsReport = z.output<typeof MechanismsReport>;
@@ -62,26 +68,29 @@ const ObjectReport = z.strictObject({
   label: z.string(),
   /** Such as `P-256`, `RSA-2048`, `generic secret, 32 bytes`. */
   type: z.string(),
-  /** null: the object has no such attribute, or the token does not tell. */
+  /** null: the object has no such attribute, or the token does not reveal it. */
   sensitive: z.boolean().nullable(),
   extractable: z.boolean().nullable(),
   sign: z.boolean().nullable(),
 });
 export type ObjectReport = z.output<typeof ObjectReport>;
 
-/** A part of the inventory: one answer must fit into a frame, and must not hold the thread for long. */
+/**
+ * One page of the inventory: an answer must fit into a frame and must not block the thread for
+ * long.
+ */
 export const InventoryPage = z.strictObject({
   objects: z.array(ObjectReport),
-  /** Objects of others by kind. */
+  /** Number of objects that are not signetd's, by kind. */
   foreign: z.record(z.string(), z.number()),
-  /** Where the next part begins; null at the end. */
+  /** Start of the next page; null at the end. */
   next: z.string().nullable(),
 });
 
-/** The questions, with what may go with each. */
+/** The questions, with their parameters. */
 export const reportRequests = {
   reportSlots: z.strictObject({}),
-  /** `slot`: absent, the slot of the configured token. */
+  /** `slot`: if absent, the slot of the configured token. */
   reportMechanisms: z.strictObject({
     slot: z
       .string()
@@ -94,7 +103,7 @@ export const reportRequests = {
       .regex(/^[0-9a-f]{16}$/)
       .optional(),
   }),
-  /** `full`: makes and tries keys of every type, which takes seconds; a host that serves refuses it. */
+  /** `full`: makes and tries keys of every type, which takes seconds; a serving host refuses it. */
   reportProbe: z.strictObject({ full: z.boolean().default(false) }),
 } as const;
 export type ReportName = keyof typeof reportRequests;

@@ -5,8 +5,9 @@ import { WireError } from './fields.ts';
 import { readProofs, writeProofs } from './proofs.ts';
 
 /**
- * The body of a signature request. Nearly all requests are of this kind, and the host reads them without a compiler (`--jitless`), so every
- * field has a fixed place: CKA_ID (17 bytes), scheme (u8), hash (u8), hash of MGF1 (u8), salt length (u16), whether proofs follow (u8, 0 or 1),
+ * Body of a signature request. Nearly all requests are of this kind, and the host reads them
+ * without a JIT compiler (`--jitless`), so every field has a fixed offset: CKA_ID (17 bytes),
+ * scheme (u8), hash (u8), hash of MGF1 (u8), salt length (u16), whether proofs follow (u8, 0 or 1),
  * number of digests (u16), the digests, the proofs.
  */
 export interface SignRequest {
@@ -21,7 +22,7 @@ const schemes = ['RSA_PKCS1', 'RSA_PSS', 'ECDSA'] as const;
 const headBytes = keyIdLength + 5;
 const fixedBytes = headBytes + 3;
 
-/** @throws {RangeError} where a digest, a salt or a secret has another length than it may have. */
+/** @throws {RangeError} if a digest, a salt or a secret has a wrong length */
 export function writeSign(id: KeyId, algorithm: SignatureAlgorithm, digests: readonly Uint8Array[], proofs?: Proofs): Buffer {
   const digestLength = hashBytes[algorithm.hash];
   const end = proofs === undefined ? Buffer.alloc(0) : writeProofs(proofs);
@@ -31,7 +32,7 @@ export function writeSign(id: KeyId, algorithm: SignatureAlgorithm, digests: rea
   body.writeUInt16BE(digests.length, headBytes + 1);
   let offset = fixedBytes;
   for (const digest of digests) {
-    if (digest.length !== digestLength) throw new RangeError('a digest of another length than its hash');
+    if (digest.length !== digestLength) throw new RangeError('a digest does not have the length of its hash');
     body.set(digest, offset);
     offset += digestLength;
   }
@@ -48,13 +49,16 @@ export function readSign(body: Buffer): SignRequest {
   const count = body.readUInt16BE(headBytes + 1);
   const digestLength = hashBytes[algorithm.hash];
   const end = fixedBytes + count * digestLength;
-  if (end > body.length || (!hasProofs && end !== body.length)) throw new WireError('a request of another length than its digests');
+  if (end > body.length || (!hasProofs && end !== body.length)) throw new WireError('the request does not have the length of its digests');
   const digests: Buffer[] = [];
   for (let offset = fixedBytes; offset < end; offset += digestLength) digests.push(body.subarray(offset, offset + digestLength));
   return { id, algorithm, digests, proofs: hasProofs ? readProofs(body, end) : undefined };
 }
 
-/** A request to sign a message with a key of the service, whose purpose the message must fit: key and algorithm as above, then the message, to the end. */
+/**
+ * Request to sign a message with a service key, whose purpose the message must fit: key and
+ * algorithm as above, then the message, to the end.
+ */
 export interface ServiceSignRequest {
   readonly id: KeyId;
   readonly algorithm: SignatureAlgorithm;
@@ -93,12 +97,12 @@ function readAlgorithm(body: Buffer): SignatureAlgorithm {
       return { scheme, hash };
     case undefined:
     default:
-      throw new WireError('an unknown scheme');
+      throw new WireError('unknown scheme');
   }
 }
 
 function hashAt(body: Buffer, offset: number): HashName {
   const hash = hashNames[body[offset] ?? hashNames.length];
-  if (hash === undefined) throw new WireError('an unknown hash');
+  if (hash === undefined) throw new WireError('unknown hash');
   return hash;
 }

@@ -19,9 +19,9 @@ export const tokenFlags = [
 ] as const;
 export type TokenFlag = (typeof tokenFlags)[number];
 
-/** What the token is and what state it is in (CK_TOKEN_INFO). */
+/** Identity and state of the token (CK_TOKEN_INFO). */
 export const TokenReport = z.strictObject({
-  /** Labels, serials and names are the token's own words: nobody has checked them. */
+  /** Labels, serials and names are as the token reports them, unchecked. */
   label: z.string(),
   serial: z.string(),
   manufacturer: z.string(),
@@ -30,7 +30,7 @@ export const TokenReport = z.strictObject({
   firmwareVersion: z.string(),
   flags: z.array(z.enum(tokenFlags)),
   pinLength: z.strictObject({ min: z.number(), max: z.number() }),
-  /** Sessions that are open, and how many may be; null where the token does not say. */
+  /** Number of open sessions, and their maximum; null if the token does not say. */
   sessions: z.strictObject({ open: z.number().nullable(), max: z.number().nullable() }),
 });
 export type TokenReport = z.output<typeof TokenReport>;

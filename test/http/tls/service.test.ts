@@ -56,7 +56,7 @@ describe('the running service', () => {
   it('keeps what it has where a file is bad, and says why', async () => {
     const good = readFileSync(inTls('ca.crl'));
     writeFileSync(inTls('ca.crl'), good.subarray(0, 200));
-    await reload('the configuration is not reloaded; the one before stays valid');
+    await reload('configuration not reloaded; the previous one stays in effect');
     expect(log()).toContain('ca.crl: there is no CRL in PEM or DER in this file');
     const connection = await open('app');
     expect(await connection.send()).toContain('HTTP/1.1 404');

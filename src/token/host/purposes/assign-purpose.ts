@@ -1,19 +1,19 @@
 import { keyIdBytes, withPurpose, type KeyId } from '../../key-id.ts';
 import { changeIsRefused } from '../../pkcs11-faults.ts';
 import { readAssignPurpose } from '../../wire/messages.ts';
-import { findById } from '../find-objects.ts';
+import { findById, NoSuchKey } from '../find-objects.ts';
 import { setId } from '../key-objects.ts';
-import { NoSuchKey } from '../no-such-key.ts';
 import { pkcs11Code, pkcs11js, type Session } from '../session.ts';
 
-/** Where the handles of keys are kept. */
+/** Cache of key handles. */
 interface HandleStore {
   remove(id: KeyId): void;
 }
 
 /**
- * Gives a private key from before keys had purposes one, which it keeps, and answers its new CKA_ID: the first byte says it, the others stay.
- * @throws {RangeError} where the token changes no CKA_ID, or has two keys of that one
+ * Assigns a permanent purpose to a private key from before keys had purposes, and returns its new
+ * CKA_ID: only the first byte changes.
+ * @throws {RangeError} if the token does not change a CKA_ID, or has two keys with this one
  */
 export function assignPurpose(session: Session, keys: HandleStore, body: Buffer): Buffer {
   const { id, purpose } = readAssignPurpose(body);
@@ -21,7 +21,7 @@ export function assignPurpose(session: Session, keys: HandleStore, body: Buffer)
   const [key, another] = findById(session, id, pkcs11js.CKO_PRIVATE_KEY);
   if (another !== undefined) throw new RangeError(`the token has two keys ${id}`);
   if (key === undefined) {
-    // Done before, by a command that was cut short after it.
+    // Already done by a command that was interrupted afterwards.
     if (findById(session, next, pkcs11js.CKO_PRIVATE_KEY).length === 0) throw new NoSuchKey(id);
     return keyIdBytes(next);
   }
@@ -29,7 +29,7 @@ export function assignPurpose(session: Session, keys: HandleStore, body: Buffer)
     setId(session, key, next);
   } catch (error) {
     if (!changeIsRefused(pkcs11Code(error))) throw error;
-    throw new RangeError('the token does not change the CKA_ID of a key: make another one', { cause: error });
+    throw new RangeError('the token does not change the CKA_ID of a key: make a new key', { cause: error });
   }
   keys.remove(id);
   return keyIdBytes(next);

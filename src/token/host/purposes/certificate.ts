@@ -1,9 +1,9 @@
 import { checkDer, DerWalk, hexOf, NotFit, tags } from './der-walk.ts';
 import { periodDays, readTime } from './times.ts';
 
-/** What of a TBSCertificate decides who may have it signed. */
+/** The parts of a TBSCertificate that decide whether the key may sign it. */
 export interface CertificateFacts {
-  /** keyUsage (RFC 5280 4.2.1.3), its first octet; undefined where there is none. */
+  /** First octet of keyUsage (RFC 5280 4.2.1.3); undefined if there is none. */
   readonly keyUsage: number | undefined;
   /** basicConstraints with cA TRUE (4.2.1.9). */
   readonly isAuthority: boolean;
@@ -28,12 +28,19 @@ const oids = {
 } as const;
 
 const keyCertSignOrCrlSign = 0x06;
-/** Nobody asks for the status of a responder (id-pkix-ocsp-nocheck): what is certified once stays so. The longest of the configuration is 366 days. */
+/**
+ * A responder's revocation status is never checked (id-pkix-ocsp-nocheck), so its certificate
+ * cannot be withdrawn. The configuration allows at most 366 days.
+ */
 const responderMaxDays = 367;
-/** Who has one of these for a key speaks for more than the key. */
+/** Purposes that give a key authority over more than itself. */
 const strongPurposes: readonly string[] = [oids.anyExtendedKeyUsage, oids.timeStamping, oids.ocspSigning];
 
-/** A certificate of a subscriber or of an OCSP responder: no CA's, and no time-stamp authority's. @throws {NotFit} */
+/**
+ * Checks for a certificate of a subscriber or an OCSP responder: not a CA's, and not a time-stamp
+ * authority's.
+ * @throws {NotFit}
+ */
 export function checkEndEntity(facts: CertificateFacts): void {
   if (isResponder(facts)) {
     checkResponder(facts);
@@ -41,39 +48,43 @@ export function checkEndEntity(facts: CertificateFacts): void {
   }
   checkNoAuthority(facts);
   if (facts.purposes.some((purpose) => strongPurposes.includes(purpose)))
-    throw new NotFit('a certificate for a purpose that subscribers do not have');
+    throw new NotFit('the certificate has a purpose that subscribers must not have');
 }
 
-/** The certificate of an OCSP responder (RFC 6960 4.2.2.2). @throws {NotFit} */
+/** Checks for a certificate of an OCSP responder (RFC 6960 4.2.2.2). @throws {NotFit} */
 export function checkResponder(facts: CertificateFacts): void {
   checkNoAuthority(facts);
-  if (!isResponder(facts)) throw new NotFit("a certificate other than an OCSP responder's");
-  if (facts.validityDays > responderMaxDays) throw new NotFit('an OCSP responder for longer than a year');
+  if (!isResponder(facts)) throw new NotFit("it is not an OCSP responder's certificate");
+  if (facts.validityDays > responderMaxDays) throw new NotFit("an OCSP responder's certificate is valid for longer than a year");
 }
 
-/** Without keyUsage a certificate may pass for a CA's with somebody who goes by less than RFC 5280. */
+/** A verifier that is laxer than RFC 5280 may accept a certificate without keyUsage as a CA's. */
 function checkNoAuthority({ keyUsage, isAuthority }: CertificateFacts): void {
-  if (isAuthority) throw new NotFit("a CA's certificate (basicConstraints)");
-  if (keyUsage === undefined) throw new NotFit('a certificate without keyUsage');
-  if ((keyUsage & keyCertSignOrCrlSign) !== 0) throw new NotFit("a CA's certificate (keyUsage)");
+  if (isAuthority) throw new NotFit("it is a CA's certificate (basicConstraints)");
+  if (keyUsage === undefined) throw new NotFit('the certificate has no keyUsage');
+  if ((keyUsage & keyCertSignOrCrlSign) !== 0) throw new NotFit("it is a CA's certificate (keyUsage)");
 }
 
 function isResponder({ purposes }: CertificateFacts): boolean {
   return purposes.length === 1 && purposes[0] === oids.ocspSigning;
 }
 
-/** Reads a TBSCertificate of version 3 (RFC 5280 §4.1) without unique identifiers. `tbs` is inside of its SEQUENCE. @throws {NotFit} */
+/**
+ * Reads a TBSCertificate of version 3 (RFC 5280 §4.1) without unique identifiers. `tbs` is inside
+ * its SEQUENCE.
+ * @throws {NotFit}
+ */
 export function readCertificate(tbs: DerWalk): CertificateFacts {
   const versions = tbs.inside(versionTag, 'version');
   const version = versions.content(tags.integer, 'version');
   versions.end('version');
-  if (version.length !== 1 || version[0] !== 2) throw new NotFit('a certificate of another version than 3');
+  if (version.length !== 1 || version[0] !== 2) throw new NotFit('the certificate is not version 3');
   const serialNumber = tbs.content(tags.integer, 'serialNumber');
   const [first = 0] = serialNumber;
   if (serialNumber.length > maxSerialNumberBytes || first >= 0x80 || (serialNumber.length === 1 && first === 0))
-    throw new NotFit('a serial number that is not positive, or has more than 20 octets');
+    throw new NotFit('the serial number is not positive, or has more than 20 octets');
   tbs.skip(tags.sequence, 'signature');
-  if (tbs.inside(tags.sequence, 'issuer').isAtEnd) throw new NotFit('a certificate without issuer');
+  if (tbs.inside(tags.sequence, 'issuer').isAtEnd) throw new NotFit('the certificate has no issuer');
   const validity = tbs.inside(tags.sequence, 'validity');
   const validityDays = periodDays(readTime(validity), readTime(validity));
   validity.end('validity');
@@ -84,7 +95,7 @@ export function readCertificate(tbs: DerWalk): CertificateFacts {
   return { ...facts, validityDays };
 }
 
-/** A repeated extension is refused (§4.2): others may go by the second. */
+/** Refuses a duplicate extension (§4.2): other verifiers may use the second one. */
 function readExtensions(wrapper: DerWalk): Omit<CertificateFacts, 'validityDays'> {
   const list = wrapper.inside(tags.sequence, 'extensions');
   wrapper.end('extensions');
@@ -96,7 +107,7 @@ function readExtensions(wrapper: DerWalk): Omit<CertificateFacts, 'validityDays'
     const value = extension.content(tags.octetString, 'extnValue');
     extension.end('extension');
     checkDer(value);
-    if (found.has(oid)) throw new NotFit('an extension that stands twice');
+    if (found.has(oid)) throw new NotFit('duplicate extension');
     found.set(oid, value);
   }
   return {
@@ -128,11 +139,15 @@ function purposesIn(value: Uint8Array | undefined): string[] {
   return purposes;
 }
 
-/** CertificationRequestInfo (PKCS #10, RFC 2986 §4.1), which an operator brings to a root elsewhere. `info` is inside of its SEQUENCE. @throws {NotFit} */
+/**
+ * Checks a CertificationRequestInfo (PKCS #10, RFC 2986 §4.1), which an operator takes to an
+ * external root. `info` is inside its SEQUENCE.
+ * @throws {NotFit}
+ */
 export function checkCertificationRequest(info: DerWalk): void {
   const version = info.content(tags.integer, 'version');
-  if (version.length !== 1 || version[0] !== 0) throw new NotFit('a request of another version than 1');
-  if (info.inside(tags.sequence, 'subject').isAtEnd) throw new NotFit('a request without subject');
+  if (version.length !== 1 || version[0] !== 0) throw new NotFit('the request is not version 1');
+  if (info.inside(tags.sequence, 'subject').isAtEnd) throw new NotFit('the request has no subject');
   info.skip(tags.sequence, 'subjectPKInfo');
   info.skip(0xa0, 'attributes');
   info.end('CertificationRequestInfo');

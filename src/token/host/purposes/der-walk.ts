@@ -1,4 +1,7 @@
-/** The message is not what the key signs, or not in DER. Its text says why, and repeats nothing of the message. */
+/**
+ * The message is not one that the key signs, or not in DER. Its text gives the reason and quotes
+ * nothing of the message.
+ */
 export class NotFit extends Error {}
 
 const maxDepth = 24;
@@ -19,9 +22,11 @@ export const tags = {
 } as const;
 
 /**
- * Whether the bytes are one element in DER with all that is inside of it, at most 24 levels deep (X.690 §8, §10, §11): definite lengths in the fewest
- * octets, nothing after it, no tag number above 30, primitive and constructed as the type has it, and BOOLEAN, INTEGER, BIT STRING, NULL and OBJECT
- * IDENTIFIER in their one form. One loop without objects: the host has no compiler, and a CRL has a million elements.
+ * Checks that the bytes are one DER element with everything inside it, at most 24 levels deep
+ * (X.690 §8, §10, §11): definite lengths in the fewest octets, nothing after it, no tag number
+ * above 30, primitive or constructed as the type requires, and BOOLEAN, INTEGER, BIT STRING, NULL
+ * and OBJECT IDENTIFIER in their only valid form. One loop without allocations: the host runs
+ * without JIT, and a CRL may have a million elements.
  * @throws {NotFit}
  */
 export function checkDer(bytes: Uint8Array): void {
@@ -33,18 +38,18 @@ export function checkDer(bytes: Uint8Array): void {
     const tag = bytes[at] ?? 0;
     let length = bytes[at + 1] ?? 0;
     at += 2;
-    if ((tag & 0x1f) === 0x1f || tag === 0) throw new NotFit('a tag that is not read');
+    if ((tag & 0x1f) === 0x1f || tag === 0) throw new NotFit('unsupported tag');
     if (length >= 0x80) {
       const octets = length & 0x7f;
-      if (octets === 0 || octets > 4 || octets > end - at) throw new NotFit('a length that is not read');
+      if (octets === 0 || octets > 4 || octets > end - at) throw new NotFit('unsupported length');
       const first = bytes[at] ?? 0;
       length = 0;
       for (let count = 0; count < octets; count += 1) length = length * 256 + (bytes[at + count] ?? 0);
-      if (first === 0 || length < 0x80) throw new NotFit('a length in more octets than it needs');
+      if (first === 0 || length < 0x80) throw new NotFit('a length has more octets than it needs');
       at += octets;
     }
-    if (length > end - at) throw new NotFit('an element ends beyond its surroundings');
-    // Most are of the types whose content has no form of its own.
+    if (length > end - at) throw new NotFit('an element exceeds the one that contains it');
+    // Most elements are of types whose content has no form to check.
     if (tag < 0x40 && tag !== tags.sequence && tag !== tags.octetString && tag !== tags.utcTime) checkUniversal(bytes, tag, at, length);
     if ((tag & 0x20) === 0) {
       at += length;
@@ -54,37 +59,37 @@ export function checkDer(bytes: Uint8Array): void {
       end = at + length;
     }
     while (at === end && ends.length > 0) end = ends.pop() ?? 0;
-    // What is left on the outermost level stands after the element.
+    // Bytes left on the outermost level follow the element.
     if (ends.length === 0 && at !== end) throw new NotFit('something follows the element');
   } while (at < end);
 }
 
-/** What X.690 demands of the universal types whose content has a form of its own. */
+/** Checks the universal types for whose content X.690 prescribes a form. */
 function checkUniversal(bytes: Uint8Array, tag: number, at: number, length: number): void {
   const number = tag & 0x1f;
   // EXTERNAL, SEQUENCE and SET are constructed, all others primitive (§10.2: strings too).
   if (((tag & 0x20) !== 0) !== (number === 0x10 || number === 0x11 || number === 0x08))
-    throw new NotFit('a type in a form that DER does not have');
+    throw new NotFit('primitive where constructed is required, or the reverse');
   const first = bytes[at] ?? 0;
   switch (tag) {
     case tags.boolean:
-      if (length !== 1 || (first !== 0 && first !== 0xff)) throw new NotFit('a BOOLEAN that is neither');
+      if (length !== 1 || (first !== 0 && first !== 0xff)) throw new NotFit('a BOOLEAN is neither TRUE nor FALSE');
       return;
     case tags.integer:
     case tags.enumerated: {
       const second = bytes[at + 1] ?? 0;
       if (length === 0 || (length > 1 && (first === 0 ? second < 0x80 : first === 0xff && second >= 0x80)))
-        throw new NotFit('a number in more octets than it needs');
+        throw new NotFit('a number has more octets than it needs');
       return;
     }
     case tags.bitString: {
       const unused = length > 1 ? (1 << first) - 1 : 0;
       if (length === 0 || first > 7 || (length === 1 && first > 0) || ((bytes[at + length - 1] ?? 0) & unused & 0xff) !== 0)
-        throw new NotFit('a BIT STRING whose unused bits are not zero');
+        throw new NotFit('unused bits of a BIT STRING are not zero');
       return;
     }
     case tags.nullValue:
-      if (length !== 0) throw new NotFit('a NULL with content');
+      if (length !== 0) throw new NotFit('a NULL has content');
       return;
     case tags.objectIdentifier:
       checkObjectIdentifier(bytes, at, length);
@@ -94,17 +99,20 @@ function checkUniversal(bytes: Uint8Array, tag: number, at: number, length: numb
 }
 
 function checkObjectIdentifier(bytes: Uint8Array, at: number, length: number): void {
-  if (length > maxObjectIdentifierBytes) throw new NotFit('an object identifier that is longer than any');
+  if (length > maxObjectIdentifierBytes) throw new NotFit('an object identifier is too long');
   let begins = true;
   for (let offset = at; offset < at + length; offset += 1) {
     const octet = bytes[offset] ?? 0;
-    if (begins && octet === 0x80) throw new NotFit('an object identifier in more octets than it needs');
+    if (begins && octet === 0x80) throw new NotFit('an object identifier has more octets than it needs');
     begins = octet < 0x80;
   }
-  if (length === 0 || !begins) throw new NotFit('an object identifier that is cut short');
+  if (length === 0 || !begins) throw new NotFit('an object identifier is cut short');
 }
 
-/** Reads the elements of a constructed one, one after the other. The bytes went through `checkDer` before: every length is good. */
+/**
+ * Reads the elements of a constructed one in sequence. The bytes must have passed `checkDer`, so
+ * that every length is valid.
+ */
 export class DerWalk {
   readonly #bytes: Uint8Array;
   readonly #end: number;
@@ -116,7 +124,7 @@ export class DerWalk {
     this.#end = end;
   }
 
-  /** Of the next element; undefined at the end. */
+  /** Tag of the next element; undefined at the end. */
   get tag(): number | undefined {
     return this.#at < this.#end ? this.#bytes[this.#at] : undefined;
   }
@@ -125,24 +133,27 @@ export class DerWalk {
     return this.#at >= this.#end;
   }
 
-  /** Content octets of the next element, which must have this tag. @throws {NotFit} */
+  /** Returns the content octets of the next element, which must have this tag. @throws {NotFit} */
   content(tag: number, name: string): Uint8Array {
     const start = this.#enter(tag, name);
     return this.#bytes.subarray(start, this.#at);
   }
 
-  /** The elements inside of the next one, which must have this tag. @throws {NotFit} */
+  /**
+   * Returns a walk over the elements inside the next one, which must have this tag.
+   * @throws {NotFit}
+   */
   inside(tag: number, name: string): DerWalk {
     const start = this.#enter(tag, name);
     return new DerWalk(this.#bytes, start, this.#at);
   }
 
-  /** Goes past the next element, which must have this tag. @throws {NotFit} */
+  /** Skips the next element, which must have this tag. @throws {NotFit} */
   skip(tag: number, name: string): void {
     this.#enter(tag, name);
   }
 
-  /** The next element whole, which stays the next one; nothing at the end. */
+  /** The whole next element, without advancing; empty at the end. */
   get raw(): Uint8Array {
     const start = this.#at;
     const { tag } = this;
@@ -153,14 +164,14 @@ export class DerWalk {
     return raw;
   }
 
-  /** @throws {NotFit} where anything is left */
+  /** @throws {NotFit} if any elements are left */
   end(name: string): void {
-    if (!this.isAtEnd) throw new NotFit(`${name} has more than it may have`);
+    if (!this.isAtEnd) throw new NotFit(`${name} has extra elements`);
   }
 
-  /** Answers where the content begins; the walk is behind the element then. */
+  /** Returns the start of the content; the walk is then after the element. */
   #enter(tag: number, name: string): number {
-    if (this.tag !== tag) throw new NotFit(`${name} is not there`);
+    if (this.tag !== tag) throw new NotFit(`${name} is missing`);
     let start = this.#at + 2;
     let length = this.#bytes[this.#at + 1] ?? 0;
     if (length >= 0x80) {
@@ -174,7 +185,9 @@ export class DerWalk {
   }
 }
 
-/** Content octets in hexadecimal, as object identifiers are compared here. */
+/**
+ * Returns content octets in hexadecimal, the form in which object identifiers are compared here.
+ */
 export function hexOf(content: Uint8Array): string {
   return Buffer.from(content.buffer, content.byteOffset, content.length).toString('hex');
 }

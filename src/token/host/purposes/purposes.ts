@@ -7,23 +7,26 @@ import { checkResponseData } from './response-data.ts';
 import { checkTimeStampAttributes } from './time-stamp-attributes.ts';
 
 /**
- * Whom a host serves: the service, or one command of an operator, which started it for itself alone. It is fixed when the host starts; no request
- * changes it.
+ * Client that a host serves: the service, or one command of an operator, which started it for
+ * itself. It is fixed when the host starts; no request changes it.
  */
 export type ServedBy = 'service' | 'operator';
 
-/** `checkpointText` of the audit log begins so. */
+/** Start of the audit log's `checkpointText`. */
 const checkpointStart = Buffer.from('signetd audit checkpoint v1\n');
 const maxCheckpointBytes = 4096;
 const newline = 0x0a;
 const versionTag = 0xa0;
 
-/** Why a key of the service does not sign this message so; undefined where it does. Nothing is known of the message before. */
+/**
+ * Returns why a service key does not sign this message with this algorithm; undefined if it does.
+ * The message is untrusted.
+ */
 export function purposeFault(id: KeyId, algorithm: SignatureAlgorithm, message: Buffer, servedBy: ServedBy): string | undefined {
   const purpose = keyPurpose(id);
-  if (purpose === undefined || purpose === 'general' || purpose === 'mac') return `the key ${id} has no purpose by which it signs messages`;
+  if (purpose === undefined || purpose === 'general' || purpose === 'mac') return `the key ${id} has no purpose that signs messages`;
   if (algorithm.hash === 'sha1' || (algorithm.scheme === 'RSA_PSS' && algorithm.mgfHash === 'sha1'))
-    return 'SHA-1 signs nothing of the service';
+    return 'service keys do not sign with SHA-1';
   if (message.equals(keyTrial)) return undefined;
   try {
     checkMessage(purpose, message, servedBy);
@@ -53,7 +56,10 @@ function checkMessage(purpose: Exclude<KeyPurpose, 'general' | 'mac'>, message: 
   }
 }
 
-/** A TBSCertificate begins with [0], a TBSCertList with an INTEGER, as does the CertificationRequestInfo of an operator's command. */
+/**
+ * A TBSCertificate begins with [0], a TBSCertList with an INTEGER, as does the
+ * CertificationRequestInfo of an operator's command.
+ */
 function checkOfAuthority(purpose: 'root' | 'authority', tbs: DerWalk, servedBy: ServedBy): void {
   if (tbs.tag === versionTag) {
     const facts = readCertificate(tbs);
@@ -70,5 +76,5 @@ function checkOfAuthority(purpose: 'root' | 'authority', tbs: DerWalk, servedBy:
 function checkCheckpoint(message: Buffer): void {
   const begins = message.subarray(0, checkpointStart.length).equals(checkpointStart);
   if (!begins || message.length > maxCheckpointBytes || message.at(-1) !== newline)
-    throw new NotFit('it is no checkpoint of the audit log');
+    throw new NotFit('it is not a checkpoint of the audit log');
 }

@@ -8,12 +8,15 @@ const byKey = 0xa2;
 const statusTags: readonly (number | undefined)[] = [0x80, 0xa1, 0x82];
 const keyHashBytes = 20;
 
-/** ResponseData (RFC 6960 4.2.1) of version 1. `data` is inside of its SEQUENCE. @throws {NotFit} */
+/**
+ * Checks ResponseData (RFC 6960 4.2.1) of version 1. `data` is inside its SEQUENCE.
+ * @throws {NotFit}
+ */
 export function checkResponseData(data: DerWalk): void {
   checkResponder(data);
   readGeneralizedTime(data);
   const responses = data.inside(tags.sequence, 'responses');
-  if (responses.isAtEnd) throw new NotFit('an answer about nothing');
+  if (responses.isAtEnd) throw new NotFit('the response has no entries');
   while (!responses.isAtEnd) checkSingleResponse(responses.inside(tags.sequence, 'SingleResponse'));
   if (data.tag === 0xa1) data.skip(0xa1, 'responseExtensions');
   data.end('ResponseData');
@@ -27,7 +30,7 @@ function checkResponder(data: DerWalk): void {
     return;
   }
   const key = data.inside(byKey, 'responderID');
-  if (key.content(tags.octetString, 'byKey').length !== keyHashBytes) throw new NotFit('a hash of a key of another length');
+  if (key.content(tags.octetString, 'byKey').length !== keyHashBytes) throw new NotFit('the key hash has a wrong length');
   key.end('byKey');
 }
 
@@ -39,7 +42,7 @@ function checkSingleResponse(single: DerWalk): void {
   certId.skip(tags.integer, 'serialNumber');
   certId.end('certID');
   const status = single.tag;
-  if (status === undefined || !statusTags.includes(status)) throw new NotFit('certStatus is not there');
+  if (status === undefined || !statusTags.includes(status)) throw new NotFit('certStatus is missing');
   single.skip(status, 'certStatus');
   readGeneralizedTime(single);
   if (single.tag === 0xa0) {

@@ -3,18 +3,18 @@ import { hash } from 'node:crypto';
 import { macUse, signUse } from '../token/uses.ts';
 import type { SignOutcome, Token } from '../token/token.ts';
 
-/** Who has a record to be written, and what the token did for it. */
-export class UseTeller {
+/** Collects the uses of the token for one record. */
+export class UseRecorder {
   readonly #uses: string[] = [];
   #isRecorded = false;
 
-  /** What the record says; from then on it takes no more. */
+  /** Returns the uses for the record; afterwards no more are accepted. */
   record(): readonly string[] | undefined {
     this.#isRecorded = true;
-    return this.sofar();
+    return this.soFar();
   }
 
-  sofar(): readonly string[] | undefined {
+  soFar(): readonly string[] | undefined {
     return this.#uses.length === 0 ? undefined : [...this.#uses];
   }
 
@@ -23,54 +23,57 @@ export class UseTeller {
     this.#uses.length = 0;
   }
 
-  /** False where the record is written already: what goes on after it belongs to none. */
+  /**
+   * Adds a use. Returns false if the record was already taken: a later use does not belong to it.
+   */
   take(use: string): boolean {
     if (!this.#isRecorded) this.#uses.push(use);
     return !this.#isRecorded;
   }
 }
 
-const current = new AsyncLocalStorage<UseTeller>();
+const current = new AsyncLocalStorage<UseRecorder>();
 
-/** What the token signs and what MACs it makes within `work`, whoever asks it there, is told to `teller`. */
-export async function tellingUses<T>(teller: UseTeller, work: () => Promise<T>): Promise<T> {
-  return current.run(teller, work);
+/** Runs `work` and collects all signatures and MACs that the token makes within it. */
+export async function recordingUses<T>(recorder: UseRecorder, work: () => Promise<T>): Promise<T> {
+  return current.run(recorder, work);
 }
 
 /**
- * The token, with its signatures and MACs told to the request or command that they are made for: its record names them, so that the token host's own account
- * of uses can be compared with the log. Those that belong to none are told to `outside`, such as that of a CRL. What may have been done before the host
- * ended is told too.
+ * Returns a token that reports its signatures and MACs to the current request or command: its
+ * record lists them, so that the token host's own account of uses can be compared with the log.
+ * Uses outside of any, such as signing a CRL, go to `outside`. Uses that may have happened before
+ * the host ended are reported too.
  */
-export function tellingToken(token: Token, outside: (use: string) => void): Token {
-  const tell = (uses: readonly string[]): void => {
-    const teller = current.getStore();
-    for (const use of uses) if (teller?.take(use) !== true) outside(use);
+export function recordingToken(token: Token, outside: (use: string) => void): Token {
+  const report = (uses: readonly string[]): void => {
+    const recorder = current.getStore();
+    for (const use of uses) if (recorder?.take(use) !== true) outside(use);
   };
-  const told = async <T>(uses: readonly string[], work: Promise<T>, isUsed: (value: T) => boolean): Promise<T> => {
+  const reported = async <T>(uses: readonly string[], work: Promise<T>, isUsed: (value: T) => boolean): Promise<T> => {
     let value: T;
     try {
       value = await work;
     } catch (error) {
-      tell(uses);
+      report(uses);
       throw error;
     }
-    if (isUsed(value)) tell(uses);
+    if (isUsed(value)) report(uses);
     return value;
   };
   return {
     createKey: async (id, type) => token.createKey(id, type),
     destroyKey: async (id) => token.destroyKey(id),
     signAsService: async (id, algorithm, message) =>
-      told([signUse(id, algorithm, hash(algorithm.hash, message, 'buffer'))], token.signAsService(id, algorithm, message), () => true),
+      reported([signUse(id, algorithm, hash(algorithm.hash, message, 'buffer'))], token.signAsService(id, algorithm, message), () => true),
     signDigests: async (id, algorithm, digests) =>
-      told(
+      reported(
         digests.map((digest) => signUse(id, algorithm, digest)),
         token.signDigests(id, algorithm, digests),
         () => true,
       ),
     signWithProof: async (id, algorithm, digests, proofs) =>
-      told(
+      reported(
         digests.map((digest) => signUse(id, algorithm, digest)),
         token.signWithProof(id, algorithm, digests, proofs),
         (outcome: SignOutcome) => outcome.verified && outcome.values.length > 0,
@@ -78,7 +81,7 @@ export function tellingToken(token: Token, outside: (use: string) => void): Toke
     verifyProof: async (id, proofs) => token.verifyProof(id, proofs),
     async makeMac(id, kind, secret, scope) {
       const made = await token.makeMac(id, kind, secret, scope);
-      tell([macUse(id, kind, made.salt)]);
+      report([macUse(id, kind, made.salt)]);
       return made;
     },
     claimKey: async (id, claim) => token.claimKey(id, claim),

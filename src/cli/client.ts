@@ -1,0 +1,87 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { AdminRequest } from '../admin/protocol.ts';
+import { ClientView } from '../admin/views.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
+import { CommandError, exitCodes } from './exit-codes.ts';
+import type { Outcome } from './outcome.ts';
+import { ask, look } from './service.ts';
+import { fields, table } from './table.ts';
+import { clientView } from '../admin/client-commands.ts';
+
+export const AddOptions = z.object({
+  certificate: z.string(),
+  name: z.string(),
+  tenant: z.string(),
+  roles: z.string(),
+  replace: z.boolean().default(false),
+});
+export type AddOptions = z.output<typeof AddOptions>;
+
+/** `client add`: registers the public key of a certificate. */
+export async function clientAdd(configPath: string, { certificate, name, tenant, roles, replace }: AddOptions): Promise<Outcome> {
+  const parsed = AdminRequest.safeParse({
+    command: 'client add',
+    certificate: readCertificate(certificate).raw.toString('base64'),
+    name,
+    tenant,
+    roles: roles.split(',').map((role) => role.trim()),
+    replace,
+  });
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => `--${String(path[0] ?? '')}: ${message}`);
+    throw new CommandError(exitCodes.usage, faults.join('\n'));
+  }
+  const { result, notes } = await ask(configPath, parsed.data, ClientView);
+  return { json: result, text: `Client registered.\n${clientFields(result)}`, notes };
+}
+
+function readCertificate(file: string): X509Certificate {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    throw new CommandError(exitCodes.usage, `--certificate: ${reasonOf(error)}`);
+  }
+  try {
+    return new X509Certificate(bytes);
+  } catch {
+    throw new CommandError(exitCodes.usage, `--certificate: ${file}: this is not an X.509 certificate in PEM or DER`);
+  }
+}
+
+/** Formats a client for people. */
+export function clientFields({ name, tenant, roles, publicKey }: ClientView): string {
+  return fields([
+    ['name', name],
+    ['tenant', tenant],
+    ['roles', roles.join(', ')],
+    ['public key', publicKey],
+  ]);
+}
+
+/** `client revoke`: once it returns, nothing more is signed for the client. */
+export async function clientRevoke(configPath: string, client: string): Promise<Outcome> {
+  const parsed = AdminRequest.safeParse({ command: 'client revoke', client });
+  if (!parsed.success) throw new CommandError(exitCodes.usage, "give the client's name, or the 64 hexadecimal digits of its public key");
+  const { result, notes } = await ask(configPath, parsed.data, ClientView);
+  return { json: result, text: `Client revoked: no instance answers it any longer.\n${clientFields(result)}`, notes };
+}
+
+/** `client list`: the registered clients. */
+export async function clientList(configPath: string): Promise<Outcome> {
+  const { result, notes } = await look(
+    configPath,
+    { command: 'client list' },
+    { schema: z.array(ClientView), read: async (store) => (await store.run('listClients')).map(clientView) },
+  );
+  const rows = result.map(({ name, tenant, roles, registered, publicKey }) => [name, tenant, roles.join(','), registered, publicKey]);
+  return { json: result, text: table(['NAME', 'TENANT', 'ROLES', 'REGISTERED', 'PUBLIC KEY'], rows), notes };
+}
+
+/** `client reload`: reads the clients again, after the state store was changed by hand. */
+export async function clientReload(configPath: string): Promise<Outcome> {
+  const { result, notes } = await ask(configPath, { command: 'client reload' }, z.strictObject({ clients: z.int() }));
+  return { json: result, text: `${result.clients} clients are registered.\n`, notes };
+}

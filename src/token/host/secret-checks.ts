@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import type { KeyId } from '../key-id.ts';
+import { ckr } from '../pkcs11-faults.ts';
+import type { MadeMac, Proof, Proofs, SecretKind } from '../token.ts';
+import { wrongUse, macUse } from '../uses.ts';
+import { macInput } from '../wire/messages.ts';
+import type { MacKey } from './mac-key.ts';
+import { pkcs11Code, pkcs11js, type Session } from './session.ts';
+import { answeredCandidate, wrongSecretsRevealed, type WrongSecrets } from './wrong-secrets.ts';
+
+const saltBytes = 16;
+const hmac = { mechanism: pkcs11js.CKM_SHA256_HMAC };
+
+/** The part of the host's memory that secrets concern. */
+export interface SecretMemory {
+  /** Records a use of a key after it happened. */
+  use(use: string): void;
+  readonly wrongSecrets: Pick<WrongSecrets, 'check' | 'count'>;
+}
+
+/** Makes and verifies the MACs of secrets with the token's MAC key, and counts wrong ones. */
+export class SecretChecks {
+  readonly #sessionNow: () => Session;
+  readonly #macKey: MacKey;
+  readonly #memory: SecretMemory;
+
+  /** @param sessionNow the session of this thread, which is reopened after some faults */
+  constructor(sessionNow: () => Session, macKey: MacKey, memory: SecretMemory) {
+    this.#sessionNow = sessionNow;
+    this.#macKey = macKey;
+    this.#memory = memory;
+  }
+
+  /** Makes the MAC of a new secret. */
+  make(id: KeyId, kind: SecretKind, secret: Uint8Array, scope: Uint8Array): MadeMac {
+    // The host draws the salt: with the MAC of a guess under a secret's own salt, the requester
+    // would know whether the guess is right.
+    const salt = randomBytes(saltBytes);
+    const mac = this.#mac(macInput(id, kind, salt, secret, scope));
+    this.#memory.use(macUse(id, kind, salt));
+    return { salt, mac };
+  }
+
+  /**
+   * Returns the index of the candidate that verifies, provided that `also` verifies too. It
+   * compares everything even after a failure, and counts wrong secrets.
+   * @throws {KeyHeldBack}
+   */
+  verify(id: KeyId, { anyOf, also }: Proofs): number | undefined {
+    const { wrongSecrets } = this.#memory;
+    const revealsSecrets = [...anyOf, ...(also === undefined ? [] : [also])].some(({ kind }) => kind !== 'RECORD');
+    if (revealsSecrets) wrongSecrets.check(id);
+    const verdicts = anyOf.map((candidate) => this.#verifies(id, candidate));
+    const isAlsoRight = also === undefined || this.#verifies(id, also);
+    const by = isAlsoRight ? answeredCandidate(anyOf, verdicts) : undefined;
+    // A seal is a MAC over public data: it does not help to guess a secret, and requests without a
+    // secret (a revocation) are not held back.
+    const wrong = revealsSecrets ? wrongSecretsRevealed(anyOf, by) : 0;
+    if (wrong > 0) {
+      wrongSecrets.count(id, wrong);
+      this.#memory.use(wrongUse(id, wrong));
+    }
+    return by;
+  }
+
+  #verifies(id: KeyId, proof: Proof): boolean {
+    const input = macInput(id, proof.kind, proof.salt, proof.secret, proof.scope);
+    try {
+      return this.#macKey.use((macKey) => {
+        const { module, handle } = this.#sessionNow();
+        module.C_VerifyInit(handle, hmac, macKey);
+        return module.C_Verify(handle, input, Buffer.from(proof.mac));
+      });
+    } catch (error) {
+      const code = pkcs11Code(error);
+      if (code === ckr.SIGNATURE_INVALID || code === ckr.SIGNATURE_LEN_RANGE) return false;
+      throw error;
+    }
+  }
+
+  #mac(input: Buffer): Buffer {
+    return this.#macKey.use((macKey) => {
+      const { module, handle } = this.#sessionNow();
+      module.C_SignInit(handle, hmac, macKey);
+      return module.C_Sign(handle, input, Buffer.alloc(32));
+    });
+  }
+}
