@@ -26,6 +26,7 @@ const rooms: readonly (readonly string[])[] = [
   ['audit/'],
   ['x509/'],
   ['verification/'],
+  ['webcrypto/'],
   ['token/'],
   ['state/'],
   ['pdf/'],
