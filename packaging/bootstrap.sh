@@ -159,7 +159,7 @@ install_modules() {
 # --- dist ---
 
 build_current() {
-  [ -f dist/.built ] && [ -z "$(find src native native-config/isolation tsconfig.json tsconfig.build.json package-lock.json -newer dist/.built)" ]
+  [ -f dist/.built ] && [ -z "$(find src native native-config/isolation tsconfig.json tsconfig.build.json tsconfig.types.json package-lock.json -newer dist/.built)" ]
 }
 
 # A module that Node loads: its name, words for a failure, further arguments of the compiler. OpenSSL is Node's own, whose symbols it exports.
@@ -176,6 +176,7 @@ build_dist() {
   # The mark is as old as the start of the build: what changes during it is built next time.
   : >var/build-started
   sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.build.json >&2 9>&- || fail 'the build failed'
+  sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.types.json >&2 9>&- || fail 'the build of the type declarations failed'
   mkdir -p dist
   cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack \
     -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'
