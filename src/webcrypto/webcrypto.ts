@@ -12,7 +12,7 @@ export type { TokenCrypto } from './token-crypto.ts';
 export interface OpenTokenCrypto {
   readonly crypto: TokenCrypto;
   /** Ends the connection, and the token host if this provider started it. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Receives what happens to the connection: the token host started, ended, or could not be reached. */

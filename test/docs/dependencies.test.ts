@@ -72,7 +72,7 @@ describe('docs/dependencies.md', () => {
   });
 
   it.each(installed)('says where $name is imported', ({ name, cells }) => {
-    const stated = Array.from((cells[1] ?? '').matchAll(/`([^`]+(?:\/|\.ts))`/g), (match) => match[1]);
+    const stated = Array.from((cells[1] ?? '').matchAll(/`([^`]+(?:\/|\.ts))`/g), (match) => match[1] ?? '');
     const production = placesOf(name).filter((place) => place.startsWith('src/'));
     const places = development.some((row) => row.name === name) ? placesOf(name) : production;
     expect(stated.toSorted()).toEqual(stated.includes('src/') && production.length > 4 ? ['src/'] : places);
