@@ -160,7 +160,7 @@ install_modules() {
 # --- dist ---
 
 build_current() {
-  [ -f dist/.built ] && [ -z "$(find src native native-config/isolation tsconfig.json tsconfig.build.json package-lock.json -newer dist/.built)" ]
+  [ -f dist/.built ] && [ -z "$(find src native native-config/isolation tsconfig.json tsconfig.build.json tsconfig.types.json package-lock.json -newer dist/.built)" ]
 }
 
 # Builds a native module: its name, its description in case of failure, further compiler arguments. OpenSSL is Node's own,
@@ -178,6 +178,7 @@ build_dist() {
   # The mark has the time of the build's start: changes during the build are built next time.
   : >var/build-started
   sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.build.json >&2 9>&- || fail 'the build failed'
+  sh packaging/node24.sh node_modules/typescript/bin/tsc -p tsconfig.types.json >&2 9>&- || fail 'the build of the type declarations failed'
   mkdir -p dist
   cc -shared -fPIC -O2 -Wall -Wextra -Werror -fvisibility=hidden -Wl,-z,relro,-z,now,-z,noexecstack \
     -o dist/isolate-module.so native-config/isolation/isolate-module.c -ldl -pthread >&2 9>&- || fail 'the build of the isolation shim failed'

@@ -28,6 +28,7 @@ const rooms: readonly (readonly string[])[] = [
   ['audit/'],
   ['x509/'],
   ['verification/'],
+  ['webcrypto/'],
   ['token/'],
   ['state/'],
   ['pdf/'],

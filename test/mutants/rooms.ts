@@ -4,6 +4,7 @@ import { join } from 'node:path';
 /** The rooms whose rules matter most: keys, the token, what verifies, and the account of it all. */
 export const rooms: Readonly<Record<string, string>> = {
   keys: 'src/keys',
+  webcrypto: 'src/webcrypto',
   token: 'src/token',
   cms: 'src/cms',
   path: 'src/x509/path',

@@ -6,7 +6,7 @@ import { macHashes, type MessageAlgorithm } from '../../src/token/service-keys.t
 import { WireError } from '../../src/token/wire/fields.ts';
 import { encodeFrame, FrameSplitter, maxFrameBytes, operations, statuses } from '../../src/token/wire/frames.ts';
 import * as messages from '../../src/token/wire/provider-messages.ts';
-import { scratchProvider } from './webcrypto/scratch-provider.ts';
+import { scratchProvider } from '../webcrypto/scratch-provider.ts';
 
 const bytes = fc.uint8Array({ maxLength: 200 }).map((value) => Buffer.from(value));
 const algorithms = fc.constantFrom<MessageAlgorithm>(

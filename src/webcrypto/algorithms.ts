@@ -1,6 +1,6 @@
 import type { webcrypto } from 'node:crypto';
-import type { MacHash } from '../service-keys.ts';
-import type { HashName } from '../signature-algorithm.ts';
+import type { MacHash } from '../token/service-keys.ts';
+import type { HashName } from '../token/signature-algorithm.ts';
 import { refusal } from './refusal.ts';
 
 /** Algorithms that the provider has keys for, by their registered names (W3C Web Cryptography §19; Ed25519: its second level). */

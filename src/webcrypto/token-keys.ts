@@ -1,7 +1,7 @@
 import { webcrypto } from 'node:crypto';
-import { keyPurpose, newKeyId, type KeyId } from '../key-id.ts';
-import type { KeyJournal } from '../key-journal.ts';
-import type { ServiceKeys } from '../service-keys.ts';
+import { keyPurpose, newKeyId, type KeyId } from '../token/key-id.ts';
+import type { KeyJournal } from '../token/key-journal.ts';
+import type { ServiceKeys } from '../token/service-keys.ts';
 import { hashName } from './algorithms.ts';
 import { openingSpecification, rsaKeyType, type KeySpecification } from './key-specification.ts';
 import { onToken, refusal } from './refusal.ts';

@@ -1,6 +1,6 @@
 import { webcrypto } from 'node:crypto';
-import { hashBytes } from '../signature-algorithm.ts';
-import type { ServiceKeys } from '../service-keys.ts';
+import { hashBytes } from '../token/signature-algorithm.ts';
+import type { ServiceKeys } from '../token/service-keys.ts';
 import { signingAlgorithm } from './algorithms.ts';
 import { arrayBufferOf, copyOf, digestOf, isBufferSource } from './bytes.ts';
 import { generationSpecification } from './key-specification.ts';

@@ -1,7 +1,7 @@
 import { webcrypto } from 'node:crypto';
-import type { KeyId } from '../key-id.ts';
-import type { KeyJournal } from '../key-journal.ts';
-import type { ServiceKeys } from '../service-keys.ts';
+import type { KeyId } from '../token/key-id.ts';
+import type { KeyJournal } from '../token/key-journal.ts';
+import type { ServiceKeys } from '../token/service-keys.ts';
 import { macSpecification } from './key-specification.ts';
 import { TokenKeys } from './token-keys.ts';
 import { TokenSubtle } from './token-subtle.ts';

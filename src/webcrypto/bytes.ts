@@ -1,6 +1,6 @@
 import { createHash, webcrypto } from 'node:crypto';
 import { types } from 'node:util';
-import type { HashName } from '../signature-algorithm.ts';
+import type { HashName } from '../token/signature-algorithm.ts';
 
 /** Node hashes shorter data where it is called, and longer data on a thread of its pool, so that the event loop does not wait. */
 const hashedInPlaceBytes = 64 * 1024;

@@ -1,9 +1,9 @@
-import { TokenClient } from '../../../src/token/client/token-client.ts';
-import { loadTokenConfig } from '../../../src/config/config.ts';
-import { storeKeyJournal } from '../../../src/keys/store-key-journal.ts';
-import { openSqliteStore } from '../../../src/state/threaded-store.ts';
-import { serviceKeys } from '../../../src/token/service-keys.ts';
-import { TokenCrypto } from '../../../src/token/webcrypto/token-crypto.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import { loadTokenConfig } from '../../src/config/config.ts';
+import { storeKeyJournal } from '../../src/keys/store-key-journal.ts';
+import { openSqliteStore } from '../../src/state/threaded-store.ts';
+import { serviceKeys } from '../../src/token/service-keys.ts';
+import { TokenCrypto } from '../../src/webcrypto/token-crypto.ts';
 
 // A process of its own, to be killed: makes keys without end and keeps none but the first. Says each key that it has made.
 const [, , configPath = '', storePath = ''] = process.argv;

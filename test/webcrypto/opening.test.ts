@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { macKeyId, newKeyId } from '../../../src/token/key-id.ts';
-import { serviceKeys } from '../../../src/token/service-keys.ts';
-import { TokenCrypto } from '../../../src/token/webcrypto/token-crypto.ts';
+import { macKeyId, newKeyId } from '../../src/token/key-id.ts';
+import { serviceKeys } from '../../src/token/service-keys.ts';
+import { TokenCrypto } from '../../src/webcrypto/token-crypto.ts';
 import { kinds, p256, pkcs1, pss } from './algorithms.ts';
 import { memoryJournal, scratchProvider } from './scratch-provider.ts';
 

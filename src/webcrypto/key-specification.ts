@@ -1,6 +1,6 @@
 import type { webcrypto } from 'node:crypto';
-import { keyTypes, type KeyType } from '../../config/profile.ts';
-import { hashBytes } from '../signature-algorithm.ts';
+import { keyTypes, type KeyType } from '../config/profile.ts';
+import { hashBytes } from '../token/signature-algorithm.ts';
 import { algorithmName, hashMember, hashName, memberOf, unsignedMember, type RegisteredHash } from './algorithms.ts';
 import { refusal } from './refusal.ts';
 

@@ -1,8 +1,8 @@
 import { createHash, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newKeyId } from '../../../src/token/key-id.ts';
-import { serviceKeys, type ServiceKeys } from '../../../src/token/service-keys.ts';
-import { TokenCrypto } from '../../../src/token/webcrypto/token-crypto.ts';
+import { newKeyId } from '../../src/token/key-id.ts';
+import { serviceKeys, type ServiceKeys } from '../../src/token/service-keys.ts';
+import { TokenCrypto } from '../../src/webcrypto/token-crypto.ts';
 import { memoryJournal } from './scratch-provider.ts';
 
 const publicExponent = new Uint8Array([1, 0, 1]);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll } from 'vitest';
-import { TokenClient } from '../../../src/token/client/token-client.ts';
-import type { KeyId } from '../../../src/token/key-id.ts';
-import type { KeyJournal } from '../../../src/token/key-journal.ts';
-import { serviceKeys } from '../../../src/token/service-keys.ts';
-import { TokenCrypto } from '../../../src/token/webcrypto/token-crypto.ts';
-import { recordingLog } from '../../support/silent-log.ts';
-import { scratchToken, type ScratchToken } from '../../support/scratch-token.ts';
+import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { KeyId } from '../../src/token/key-id.ts';
+import type { KeyJournal } from '../../src/token/key-journal.ts';
+import { serviceKeys } from '../../src/token/service-keys.ts';
+import { TokenCrypto } from '../../src/webcrypto/token-crypto.ts';
+import { recordingLog } from '../support/silent-log.ts';
+import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 
 export interface ScratchProvider {
   readonly scratch: ScratchToken;

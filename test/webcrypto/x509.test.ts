@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import type { webcrypto } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { openssl } from '../../support/openssl.ts';
+import { openssl } from '../support/openssl.ts';
 import { kinds, type PairAlgorithm } from './algorithms.ts';
 import { scratchProvider } from './scratch-provider.ts';
 

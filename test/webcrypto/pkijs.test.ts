@@ -4,7 +4,7 @@ import * as asn1js from 'asn1js';
 import * as pkijs from 'pkijs';
 import { createHash, type webcrypto } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { openssl } from '../../support/openssl.ts';
+import { openssl } from '../support/openssl.ts';
 import { kinds, type PairAlgorithm } from './algorithms.ts';
 import { scratchProvider } from './scratch-provider.ts';
 

@@ -1,5 +1,5 @@
-import type { MessageAlgorithm } from '../service-keys.ts';
-import { hashBytes, type SignatureAlgorithm } from '../signature-algorithm.ts';
+import type { MessageAlgorithm } from '../token/service-keys.ts';
+import { hashBytes, type SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { hashName, type RegisteredHash, type SigningAlgorithm } from './algorithms.ts';
 import type { KeySpecification } from './key-specification.ts';
 import { refusal } from './refusal.ts';
