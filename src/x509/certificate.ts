@@ -49,7 +49,7 @@ export function readCertificate(der: Uint8Array): Certificate {
     throw new DerError('inner and outer signature algorithms differ', algorithm.start);
 
   const { version, serialNumber, issuer, subject, subjectPublicKeyInfo, notBefore, notAfter, extensions } = tbs;
-  const keyIdentifier = extensions.get(oids.subjectKeyIdentifier)?.value;
+  const keyIdentifierValue = extensions.get(oids.subjectKeyIdentifier)?.value;
   return {
     der,
     version,
@@ -59,7 +59,7 @@ export function readCertificate(der: Uint8Array): Certificate {
     subjectPublicKeyInfo,
     notBefore,
     notAfter,
-    subjectKeyIdentifier: keyIdentifier === undefined ? undefined : expectTag(readAll(keyIdentifier), tagOf.octetString).content,
+    subjectKeyIdentifier: keyIdentifierValue === undefined ? undefined : expectTag(readAll(keyIdentifierValue), tagOf.octetString).content,
     sha1Fingerprint: createHash('sha1').update(der).digest('hex'),
     isCa: readIsCa(extensions.get(oids.basicConstraints)?.value),
     extensions,
