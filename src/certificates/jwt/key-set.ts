@@ -1,4 +1,5 @@
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { createLocalJWKSet, errors, type CryptoKey, type JWK } from 'jose';
 import { z } from 'zod';
 import type { ParseJson } from './compact.ts';
 
@@ -30,58 +31,47 @@ export interface WantedKey {
   readonly kid: string | undefined;
 }
 
-interface VerificationKey {
-  readonly kid: string | undefined;
-  readonly alg: string | undefined;
-  readonly key: KeyObject;
-}
-
-const algorithmsOfCurves: Readonly<Record<string, string>> = { prime256v1: 'ES256', secp384r1: 'ES384', secp521r1: 'ES512' };
-
 /** The public keys of a JSON Web Key Set (RFC 7517 §5) that signatures can be verified with. Others in it are passed over. */
 export class KeySet {
-  readonly #keys: readonly VerificationKey[];
+  readonly #keyFor: ReturnType<typeof createLocalJWKSet>;
 
   /** @throws {Error} for what is no key set, or has no key to verify with */
   constructor(document: Buffer, parseJson: ParseJson) {
-    const { keys } = KeySetDocument.parse(parseJson(document));
-    this.#keys = keys.flatMap(verificationKey);
-    if (this.#keys.length === 0) throw new Error('no public key in it can verify a token');
+    const keys = KeySetDocument.parse(parseJson(document)).keys.flatMap(verificationKey);
+    if (keys.length === 0) throw new Error('no public key in it can verify a token');
+    this.#keyFor = createLocalJWKSet({ keys });
   }
 
-  /** The one key for a token: by its `kid`, or, without one, the only one that fits. Undefined: there is none, or more than one. */
-  find({ alg, kid }: WantedKey): KeyObject | undefined {
-    const fitting = this.#keys.filter((one) => (kid === undefined || one.kid === kid) && isFor(one, alg));
-    return fitting.length === 1 ? fitting[0]?.key : undefined;
+  /** Returns the one key for a token: by its `kid`, or, without one, the only one that fits. Undefined: there is none, or more than one. */
+  async find({ alg, kid }: WantedKey): Promise<CryptoKey | undefined> {
+    try {
+      return await this.#keyFor(kid === undefined ? { alg } : { alg, kid });
+    } catch (error) {
+      const isNone = error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys;
+      if (isNone || error instanceof errors.JOSENotSupported) return undefined;
+      throw error;
+    }
   }
 }
 
-function verificationKey(value: unknown): VerificationKey[] {
+/** jose looks at a key when a token needs it. Here each is looked at when the set is read: RSA of a sound length and exponent, a point on its curve. */
+function verificationKey(value: unknown): JWK[] {
   const members = PublicMembers.safeParse(value);
   const about = About.safeParse(value);
   if (!members.success || !about.success) return [];
   try {
     const jwk: JsonWebKey = members.data;
-    const key = createPublicKey({ key: jwk, format: 'jwk' });
-    const { modulusLength = minRsaBits, publicExponent = 3n } = key.asymmetricKeyDetails ?? {};
+    const { modulusLength = minRsaBits, publicExponent = 3n } = createPublicKey({ key: jwk, format: 'jwk' }).asymmetricKeyDetails ?? {};
     const isGood = modulusLength >= minRsaBits && modulusLength <= maxRsaBits && publicExponent >= 3n;
-    return isGood ? [{ kid: about.data.kid, alg: about.data.alg, key }] : [];
+    return isGood ? [{ ...members.data, ...named(about.data) }] : [];
   } catch {
     // A curve that OpenSSL does not have, a point beside it: nothing can be verified with such a key.
     return [];
   }
 }
 
-/** Whether a key is for an algorithm, by its type (RFC 7518 §3.1) and by its own word. */
-function isFor({ alg: own, key }: VerificationKey, alg: string): boolean {
-  if (own !== undefined && own !== alg && !(isEdwards(own) && isEdwards(alg))) return false;
-  const type = key.asymmetricKeyType;
-  if (type === 'rsa') return /^[RP]S(?:256|384|512)$/.test(alg);
-  if (type === 'ec') return algorithmsOfCurves[key.asymmetricKeyDetails?.namedCurve ?? ''] === alg;
-  return type === 'ed25519' && isEdwards(alg);
-}
-
-/** Two names of one algorithm: RFC 8037 §3.1, RFC 9864 §2.2. */
-function isEdwards(alg: string): boolean {
-  return alg === 'EdDSA' || alg === 'Ed25519';
+/** EdDSA and Ed25519 are two names of one algorithm (RFC 8037 §3.1, RFC 9864 §2.2), which jose tells apart: a key with either is for both. */
+function named({ kid, alg }: z.output<typeof About>): Pick<JWK, 'kid' | 'alg'> {
+  const own = alg === 'EdDSA' || alg === 'Ed25519' ? undefined : alg;
+  return { ...(kid === undefined ? {} : { kid }), ...(own === undefined ? {} : { alg: own }) };
 }

@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
+import type { CryptoKey } from 'jose';
 import type { Logger } from '../../telemetry/log.ts';
 import type { KeySet, WantedKey } from './key-set.ts';
 
@@ -9,7 +9,7 @@ export class KeysUnavailable extends Error {}
 /** Where the public keys of a provider come from. */
 export interface ProviderKeys {
   /** Undefined: it has no such key. @throws {KeysUnavailable} */
-  find(wanted: WantedKey): Promise<KeyObject | undefined>;
+  find(wanted: WantedKey): Promise<CryptoKey | undefined>;
 }
 
 type ReadKeySet = (document: Buffer) => KeySet;
@@ -31,9 +31,9 @@ export class FileKeys implements ProviderKeys {
     this.#keys = read(readFileSync(path));
   }
 
-  async find(wanted: WantedKey): Promise<KeyObject | undefined> {
+  async find(wanted: WantedKey): Promise<CryptoKey | undefined> {
     this.#bringUpToDate();
-    return Promise.resolve(this.#keys.find(wanted));
+    return this.#keys.find(wanted);
   }
 
   #bringUpToDate(): void {
@@ -77,6 +77,9 @@ const retrySeconds = 5;
 /**
  * A key set that is fetched: kept while it is fresh, fetched anew behind the requests when it is not, and at once for a key that it does not have,
  * which is how providers rotate; strangers who name unknown keys make one fetch in a while.
+ *
+ * jose's `createRemoteJWKSet` does less: it does not serve old keys while the provider is away, has requests wait for each refresh, and counts
+ * its pauses from the last good fetch, by a clock that may be set back.
  */
 export class FetchedKeys implements ProviderKeys {
   /** As `KeySource.source`. */
@@ -103,8 +106,8 @@ export class FetchedKeys implements ProviderKeys {
     this.#nowSeconds = nowSeconds;
   }
 
-  async find(wanted: WantedKey): Promise<KeyObject | undefined> {
-    const found = (await this.#current()).find(wanted);
+  async find(wanted: WantedKey): Promise<CryptoKey | undefined> {
+    const found = await (await this.#current()).find(wanted);
     if (found !== undefined) return found;
     const now = this.#nowSeconds();
     // Those who come while it is fetched wait for the same.
