@@ -241,7 +241,7 @@ describe('a token that cannot be used', () => {
     writeFileSync(profile, JSON.stringify({ vendor: 'Ours', tried: true, source: ['this test'], modulePaths: [softhsm], pin }));
     const answer = await inventoryOf({ profile });
     expect(answer.status).toBe(78);
-    expect(answer.stderr).toContain('Ours wants a name, a colon and a password');
+    expect(answer.stderr).toContain('Ours requires a name, a colon and a password');
     expect(answer.stderr).not.toContain(scratch.pin);
   });
 
