@@ -32,7 +32,7 @@ describe('the quickstart', () => {
 
   it('started again keeps data, ports and the running service', () => {
     const before = environment.description();
-    expect(environment.start()).toContain('runs already');
+    expect(environment.start()).toContain('is already running');
     expect(environment.description()).toEqual(before);
   });
 
@@ -120,7 +120,7 @@ describe('the quickstart', () => {
       });
     const layout = pathToFileURL(absolute('dist/quickstart/layout.js')).href;
     expect(() => run(`import '${pathToFileURL(absolute('dist/quickstart/quickstart.js')).href}'`, directory)).toThrow(
-      'not of a quickstart',
+      'do not belong to a quickstart',
     );
     expect(readFileSync(file, 'utf8')).toBe('not to be lost');
     const whereOf = (named: string): string => run(`import { layout } from '${layout}'; console.log(layout.directory)`, named).trim();
@@ -136,7 +136,7 @@ describe('the quickstart', () => {
     await new Promise<void>((resolve) => {
       squatter.listen(port, '127.0.0.1', resolve);
     });
-    expect(() => environment.start()).toThrow(new RegExp(`port ${port} of this quickstart is taken`));
+    expect(() => environment.start()).toThrow(new RegExp(`port ${port} of this quickstart is used`));
     await new Promise((resolve) => {
       squatter.close(resolve);
     });

@@ -93,7 +93,7 @@ describe('signetctl ca', () => {
     const before = keysOnToken();
     const again = await run('ca', 'init', '--directory', token.directory, ...identity);
     expect(again.status).toBe(5);
-    expect(again.stderr).toContain('exists already, and nothing is overwritten');
+    expect(again.stderr).toContain('already exists and will not be overwritten');
     expect(keysOnToken().toSorted()).toEqual(before.toSorted());
   });
 

@@ -15,6 +15,6 @@ it('tells of each certificate of the configuration that ends soon, those of the 
       .map(({ state, text }) => `${state} ${text}`);
   const dayMs = 24 * 60 * 60 * 1000;
   expect(told(endMs - 31 * dayMs)).toEqual([]);
-  expect(told(endMs - 29 * dayMs)).toEqual([expect.stringMatching(/^warning timeStampAuthority: .* ends on /)]);
-  expect(told(endMs)).toEqual([expect.stringMatching(/^fault timeStampAuthority: .* ended on /)]);
+  expect(told(endMs - 29 * dayMs)).toEqual([expect.stringMatching(/^warning timeStampAuthority: .* expires on /)]);
+  expect(told(endMs)).toEqual([expect.stringMatching(/^fault timeStampAuthority: .* expired on /)]);
 });

@@ -67,7 +67,7 @@ const other = (name: string): string => join(directory, name);
 describe('config check', () => {
   it('finds the configuration of a running service good, the keys on its token included', async () => {
     const { status, stdout, stderr, configPath } = await check(() => undefined);
-    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${configPath} is good\n`, stderr: '' });
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${configPath} is valid\n`, stderr: '' });
   });
 
   it.each<[string, object]>([
@@ -87,7 +87,7 @@ describe('config check', () => {
     });
     expect(answer.status).toBe(0);
     expect(answer.stderr).toContain('note: ');
-    expect(answer.stderr).toContain('the token host does not run');
+    expect(answer.stderr).toContain('the token host is not running');
   });
 
   it('reports every fault of the form on a line of its own', async () => {
@@ -152,7 +152,7 @@ describe('config check', () => {
     for (const text of [
       'token.threads: 16 threads need 17 sessions',
       'YUBIHSM_PKCS11_CONF, which is not set',
-      'token.pin: YubiHSM 2 wants',
+      'token.pin: YubiHSM 2 requires',
     ]) {
       expect(stderr.split('\n').filter((line) => line.includes(text)).length).toBe(1);
     }
@@ -161,7 +161,7 @@ describe('config check', () => {
 
   it.each([
     ['a key of another certificate', 'key', 'other.key', 'this is not the key of'],
-    ['a certificate where the key should be', 'key', 'other.pem', 'this is no private key in PEM'],
+    ['a certificate where the key should be', 'key', 'other.pem', 'this is not a PEM private key'],
     ['a certificate that has expired', 'certificate', 'old.pem', 'the certificate expired on'],
     ['a key where the certificate should be', 'certificate', 'other.key', 'this file has no PEM certificate'],
   ])('finds %s', async (_name, member, file, text) => {
@@ -188,7 +188,7 @@ describe('config check', () => {
     ['that has another purpose', () => ({ certificate: join(quickstart, 'pki', 'issuing.pem') }), 'extendedKeyUsage must be critical'],
     ['without its root', ({ certificate }) => ({ chain: [certificate] }), 'did not issue'],
     ['that is not there', () => ({ certificate: other('none.pem') }), 'there is no such file'],
-    ['whose former certificate is none', () => ({ formerCertificates: [other('other.key')] }), 'there is no certificate in PEM'],
+    ['whose former certificate is none', () => ({ formerCertificates: [other('other.key')] }), 'this file has no PEM certificate'],
     ['of a policy that is none', () => ({ policy: '1.x' }), 'a dotted object identifier'],
   ] as [string, (section: Settings['timeStampAuthority']) => object, string][])(
     'finds a time-stamp authority %s',

@@ -67,7 +67,7 @@ describe('signetctl client', () => {
       publicKey: publicKeyOf(file),
     });
     const revoked = await signetctl('client', 'revoke', 'billing');
-    expect([revoked.status, revoked.stdout]).toEqual([0, expect.stringContaining('The client is revoked')]);
+    expect([revoked.status, revoked.stdout]).toEqual([0, expect.stringContaining('Client revoked')]);
     expect((await clients()).map(({ name }) => name)).toEqual(['app', 'other', 'p384', 'signer']);
     const again = await signetctl('client', 'revoke', 'billing');
     expect([again.status, again.stderr]).toEqual([5, 'signetctl: client: no client "billing" is registered\n']);
@@ -89,7 +89,7 @@ describe('signetctl client', () => {
     expect(await add(file, 'constructor', 'keys')).toEqual([5, expect.stringContaining('no tenant "constructor"')]);
     expect(await add(file, 'demo', 'keys,root')).toEqual([2, expect.stringContaining('--roles: the roles are signature, keys,')]);
     expect(await add(file, 'demo', 'keys,keys')).toEqual([2, expect.stringContaining('--roles: duplicate role')]);
-    expect(await add(description.configFile, 'demo', 'keys')).toEqual([2, expect.stringContaining('this is no X.509 certificate')]);
+    expect(await add(description.configFile, 'demo', 'keys')).toEqual([2, expect.stringContaining('this is not an X.509 certificate')]);
     expect(await add(inside('nothing.pem'), 'demo', 'keys')).toEqual([2, expect.stringContaining('nothing.pem')]);
     const registered = description.clients['app']?.certificate ?? '';
     expect(await add(registered, 'other', 'keys')).toEqual([5, expect.stringContaining('is registered already')]);
@@ -195,14 +195,14 @@ describe('while signetd is stopped', () => {
     expect([list.status, list.stdout, list.stderr]).toEqual([
       0,
       expect.stringContaining('signer'),
-      expect.stringContaining('signetd does not run'),
+      expect.stringContaining('signetd is not running'),
     ]);
     const reference = /^([0-9a-f]{40}) /m.exec((await signetctl('key', 'list')).stdout)?.[1] ?? '';
     expect((await signetctl('key', 'show', reference)).status).toBe(0);
     expect((await signetctl('key', 'show', '0'.repeat(40))).status).toBe(5);
     for (const command of [['client', 'revoke', 'app'], ['client', 'reload'], ['reload'], ['status']]) {
       const ended = await signetctl(...command);
-      expect([ended.status, ended.stderr]).toEqual([6, expect.stringMatching(/signetd does not run: .*; start it first/)]);
+      expect([ended.status, ended.stderr]).toEqual([6, expect.stringMatching(/signetd is not running: .*; start it first/)]);
     }
     const doctor = await signetctl('doctor');
     expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('4 clients registered')]);

@@ -89,7 +89,7 @@ it('leaves an initialised token alone, also beside a free one', async () => {
   const before = shown();
   const answer = await init('prod');
   expect(answer.status).toBe(5);
-  expect(answer.stderr).toContain('is initialised already');
+  expect(answer.stderr).toContain('is already initialised');
   const elsewhere = await init('elsewhere', '--reinitialise', '--confirm', 'elsewhere');
   expect(elsewhere.status).toBe(5);
   expect(elsewhere.stderr).toContain('no initialised token has this label');
@@ -132,7 +132,7 @@ it('refuses while a token host runs', async () => {
   await token.start();
   const answer = await init('prod', '--reinitialise', '--confirm', 'prod');
   expect(answer.status).toBe(5);
-  expect(answer.stderr).toContain('the token host runs');
+  expect(answer.stderr).toContain('the token host is running');
   expect((await token.random(16)).length).toBe(16);
   await token.stop();
 });

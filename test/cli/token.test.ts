@@ -175,7 +175,7 @@ describe('token purpose', () => {
     const given = await run('purpose', '--key-id', legacy, '--purpose', 'authority');
     expect(given.status).toBe(0);
     expect(given.stdout).toContain(keyId);
-    expect(given.stderr).toContain(`in place of ${legacy}`);
+    expect(given.stderr).toContain(`replace ${legacy} with this keyId`);
     expect((await run('inventory')).stdout).toContain(`${keyId} (authority)`);
     // A command that was cut short after it is repeated.
     expect((await run('purpose', '--key-id', legacy, '--purpose', 'authority')).status).toBe(0);
@@ -241,7 +241,7 @@ describe('a token that cannot be used', () => {
     writeFileSync(profile, JSON.stringify({ vendor: 'Ours', tried: true, source: ['this test'], modulePaths: [softhsm], pin }));
     const answer = await inventoryOf({ profile });
     expect(answer.status).toBe(78);
-    expect(answer.stderr).toContain('Ours wants a name, a colon and a password');
+    expect(answer.stderr).toContain('Ours requires a name, a colon and a password');
     expect(answer.stderr).not.toContain(scratch.pin);
   });
 

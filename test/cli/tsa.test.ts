@@ -81,7 +81,7 @@ describe('signetctl tsa', () => {
     expect([first.status, first.stderr]).toEqual([0, expect.stringContaining('names no CRL and no OCSP responder')]);
     const before = keys();
     const again = await init('--by', 'root');
-    expect([again.status, again.stderr]).toEqual([5, expect.stringContaining('exists already, and nothing is overwritten')]);
+    expect([again.status, again.stderr]).toEqual([5, expect.stringContaining('already exists and will not be overwritten')]);
     expect(keys()).toEqual(before);
   });
 

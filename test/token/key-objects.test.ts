@@ -70,7 +70,7 @@ describe('a key pair', () => {
   });
 
   it.each([
-    ['gives no public key', 'C_GetAttributeValue', plain],
+    ['returned no public key', 'C_GetAttributeValue', plain],
     ['takes no identifier after generation', 'C_SetAttributeValue', late],
   ] as const)('that cannot be finished leaves nothing: the token %s', (_what, call, profile) => {
     const before = [CKO_PRIVATE_KEY, CKO_PUBLIC_KEY].map((each) => ofClass(each).length);

@@ -131,7 +131,7 @@ describe('the full probe', () => {
     await client.start();
     const full = await signetctl(['--config', scratch.configPath, 'token', 'probe', '--full']);
     expect(full).toMatchObject({ status: 5, stdout: '' });
-    expect(full.stderr).toContain('the token host runs');
+    expect(full.stderr).toContain('the token host is running');
     const quick = await signetctl(['--config', scratch.configPath, 'token', 'probe', '--json']);
     const { token, ...report } = ProbeReport.parse(jsonOf(quick));
     expect(client.probe).toMatchObject(report);
