@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { FailuresOnlyReporter } from './test/reporter.ts';
+import { OutcomeReporter } from './test/reporter.ts';
 
 export default defineConfig({
   test: {
@@ -11,6 +11,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     execArgv: ['--disable-warning=ExperimentalWarning'],
-    reporters: [new FailuresOnlyReporter()],
+    reporters: [new OutcomeReporter()],
   },
 });

@@ -1,18 +1,44 @@
-import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason, TestSuite, Vitest } from 'vitest/node';
+import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason, TestSpecification, TestSuite, Vitest } from 'vitest/node';
+import { Progress } from './progress.ts';
 
 type Entity = TestCase | TestModule | TestSuite;
 
 /**
- * Says nothing while all is well. Failures come in full, skipped tests with their reason, and the last line is always
- * `N passed, N failed` (`, N skipped` only if there are any). A file or suite that breaks outside of its tests and an
- * error that no test caught count as failed; so does a run that ran no test at all, by its exit code.
+ * Shows the progress of a run and, at its end, the failures in full and the skipped tests with their reasons. The last
+ * line is always `N passed, N failed` (`, N skipped` only if there are any). A file or suite that breaks outside of its
+ * tests and an error that no test caught count as failed; a run that ran no test at all fails by its exit code.
  */
-export class FailuresOnlyReporter implements Reporter {
+export class OutcomeReporter implements Reporter {
+  readonly #consoleOutput = new Map<string, string[]>();
+  readonly #running = new Map<string, string>();
+  readonly #progress = new Progress(process.stdout, () => ({
+    ...this.#counts,
+    running: [...this.#running.values()],
+  }));
   #vitest: Vitest | undefined;
-  #consoleOutput = new Map<string, string[]>();
+  #counts = { files: 0, allFiles: 0, passed: 0, failed: 0 };
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
+    this.#progress.start();
+  }
+
+  onTestRunStart(specifications: readonly TestSpecification[]): void {
+    this.#counts = { files: 0, allFiles: specifications.length, passed: 0, failed: 0 };
+  }
+
+  onTestModuleStart(module: TestModule): void {
+    this.#running.set(module.id, module.relativeModuleId);
+  }
+
+  onTestCaseResult(test: TestCase): void {
+    const { state } = test.result();
+    if (state === 'passed' || state === 'failed') this.#counts[state] += 1;
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    this.#running.delete(module.id);
+    this.#counts.files += 1;
   }
 
   onUserConsoleLog(log: { taskId?: string; content: string }): void {
@@ -23,6 +49,7 @@ export class FailuresOnlyReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[], reason: TestRunEndReason): void {
+    this.#progress.stop();
     const count = { passed: 0, failed: 0, skipped: 0 };
     for (const module of modules) {
       count.failed += this.#reportErrorsOutsideTests(module);

@@ -16,8 +16,7 @@ const environment = quickstartEnvironment();
 let daemon: DaemonProcess;
 
 beforeAll(async () => {
-  environment.start();
-  environment.stop();
+  environment.prepare();
   withoutKeyPool(environment);
   const { opsUrl } = withOwnPorts(environment);
   daemon = new DaemonProcess(environment.description().configFile, opsUrl);

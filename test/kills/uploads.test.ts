@@ -19,8 +19,7 @@ let agent: Agent;
 let baseUrl: string;
 
 beforeAll(async () => {
-  environment.start();
-  environment.stop();
+  environment.prepare();
   const { clientCertificate, clientKey, caCertificate, configFile } = environment.description();
   agent = new Agent({
     keepAlive: true,

@@ -90,8 +90,7 @@ describe('the operations listener on a Unix socket', () => {
 
   it('serves a whole service: ready, metrics, and the end of a stop', async () => {
     const environment = quickstartEnvironment();
-    environment.start();
-    environment.stop();
+    environment.prepare();
     const { configFile } = environment.description();
     const config = parse(readFileSync(configFile, 'utf8')) as Record<string, Record<string, object>>;
     const { listeners } = config;
