@@ -1,16 +1,20 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
 import { OutcomeReporter } from './test/reporter.ts';
 
+/** Tests of minutes rather than seconds: kills, floods, big matrices. `npm run test:long` runs them. */
+export const longTests = 'test/**/*.long.test.ts';
+
+export const settings: NonNullable<ViteUserConfig['test']> = {
+  globalSetup: ['test/support/service.ts'],
+  pool: 'forks',
+  // More than there are processors: much of a test is waiting for processes that start.
+  maxWorkers: 3,
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  execArgv: ['--disable-warning=ExperimentalWarning'],
+  reporters: [new OutcomeReporter()],
+};
+
 export default defineConfig({
-  test: {
-    globalSetup: ['test/support/service.ts'],
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
-    // More than there are processors: much of a test is waiting for processes that start.
-    maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    reporters: [new OutcomeReporter()],
-  },
+  test: { ...settings, include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, longTests] },
 });
