@@ -4,6 +4,13 @@ import { OutcomeReporter } from './test/reporter.ts';
 /** Tests of minutes rather than seconds: kills, floods, big matrices. `npm run test:long` runs them. */
 export const longTests = 'test/**/*.long.test.ts';
 
+/** Files that repeat what they try (`test/support/repetitions.ts`): a few times in `npm test`, more often among the long tests. */
+export const repeatedTests = [
+  'test/audit/{account-changes,crash,verify}.test.ts',
+  'test/certificates/{crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
+  'test/http/hostile/made.test.ts',
+];
+
 export const settings: NonNullable<ViteUserConfig['test']> = {
   globalSetup: ['test/support/service.ts'],
   pool: 'forks',

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { longTests, settings } from './vitest.config.ts';
+import { longTests, repeatedTests, settings } from './vitest.config.ts';
 
-/** The long tests alone. */
-export default defineConfig({ test: { ...settings, include: [longTests] } });
+/** The long tests, and again those that `npm test` repeats a few times only. */
+export default defineConfig({ test: { ...settings, include: [longTests, ...repeatedTests] } });

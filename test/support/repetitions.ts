@@ -1,8 +1,14 @@
 import { z } from 'zod';
 
-const factor = z.coerce.number().int().positive().default(1).parse(process.env['SIGNETD_ROUNDS']);
+const rounds = z.coerce.number().int().positive().optional().parse(process.env['SIGNETD_ROUNDS']);
 
-/** Returns how often a long test repeats what it tries: the number given, which every run of `.ci/run` can afford, times `SIGNETD_ROUNDS`. */
-export function repetitions(once: number): number {
-  return once * factor;
+/** Whether this is `npm run test:long`. */
+export const isLongRun = rounds !== undefined;
+
+/**
+ * Returns how often a test repeats what it tries: `all` in one run of all checks, that number times `SIGNETD_ROUNDS` in
+ * `npm run test:long`, and a few in `npm test`.
+ */
+export function repetitions(all: number, few = Math.ceil(all / 10)): number {
+  return rounds === undefined ? few : all * rounds;
 }
