@@ -16,8 +16,8 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
   pool: 'forks',
   // More than there are processors: much of a test is waiting for processes that start.
   maxWorkers: 3,
-  testTimeout: 60_000,
-  hookTimeout: 120_000,
+  testTimeout: 120_000,
+  hookTimeout: 240_000,
   execArgv: ['--disable-warning=ExperimentalWarning'],
   reporters: [new OutcomeReporter()],
 };
