@@ -35,11 +35,16 @@ export class Progress {
     if (this.#isTerminal) this.show();
   }
 
-  /** Ends the progress. The line is gone: what is printed next begins at its place. */
+  /** Ends the progress and removes its line. */
   stop(): void {
     if (this.#timer === undefined) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+    this.clear();
+  }
+
+  /** Removes the line until it is shown again: what is printed next begins at its place. */
+  clear(): void {
     if (this.#isTerminal) this.#output.write(clear);
   }
 

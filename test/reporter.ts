@@ -4,19 +4,24 @@ import { Progress } from './progress.ts';
 type Entity = TestCase | TestModule | TestSuite;
 
 /**
- * Shows the progress of a run and, at its end, the failures in full and the skipped tests with their reasons. The last
+ * Shows the progress of a run and, after each file, its failures in full and its skipped tests with their reasons. The last
  * line is always `N passed, N failed` (`, N skipped` only if there are any). A file or suite that breaks outside of its
  * tests and an error that no test caught count as failed; a run that ran no test at all fails by its exit code.
  */
 export class OutcomeReporter implements Reporter {
   readonly #consoleOutput = new Map<string, string[]>();
   readonly #running = new Map<string, string>();
+  readonly #reported = new Set<string>();
   readonly #progress = new Progress(process.stdout, () => ({
-    ...this.#counts,
+    files: this.#reported.size,
+    allFiles: this.#allFiles,
+    passed: this.#count.passed,
+    failed: this.#count.failed,
     running: [...this.#running.values()],
   }));
   #vitest: Vitest | undefined;
-  #counts = { files: 0, allFiles: 0, passed: 0, failed: 0 };
+  #allFiles = 0;
+  #count = { passed: 0, failed: 0, skipped: 0 };
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
@@ -24,21 +29,17 @@ export class OutcomeReporter implements Reporter {
   }
 
   onTestRunStart(specifications: readonly TestSpecification[]): void {
-    this.#counts = { files: 0, allFiles: specifications.length, passed: 0, failed: 0 };
+    this.#allFiles = specifications.length;
   }
 
   onTestModuleStart(module: TestModule): void {
     this.#running.set(module.id, module.relativeModuleId);
   }
 
-  onTestCaseResult(test: TestCase): void {
-    const { state } = test.result();
-    if (state === 'passed' || state === 'failed') this.#counts[state] += 1;
-  }
-
   onTestModuleEnd(module: TestModule): void {
     this.#running.delete(module.id);
-    this.#counts.files += 1;
+    this.#progress.clear();
+    this.#reportModule(module);
   }
 
   onUserConsoleLog(log: { taskId?: string; content: string }): void {
@@ -50,12 +51,9 @@ export class OutcomeReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[], reason: TestRunEndReason): void {
     this.#progress.stop();
-    const count = { passed: 0, failed: 0, skipped: 0 };
-    for (const module of modules) {
-      count.failed += this.#reportErrorsOutsideTests(module);
-      for (const suite of module.children.allSuites()) count.failed += this.#reportErrorsOutsideTests(suite);
-      for (const test of module.children.allTests()) count[this.#reportTest(test)] += 1;
-    }
+    const count = this.#count;
+    // Where the run was interrupted, not all of them have ended.
+    for (const module of modules) if (!this.#reported.has(module.id)) this.#reportModule(module);
     for (const error of unhandledErrors) this.#printFailure('outside of any test', [error]);
     count.failed += unhandledErrors.length;
 
@@ -64,6 +62,13 @@ export class OutcomeReporter implements Reporter {
     if (count.failed > 0 || count.passed === 0 || reason !== 'passed') process.exitCode = 1;
     this.#consoleOutput.clear();
     print(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ''}`);
+  }
+
+  #reportModule(module: TestModule): void {
+    this.#reported.add(module.id);
+    this.#count.failed += this.#reportErrorsOutsideTests(module);
+    for (const suite of module.children.allSuites()) this.#count.failed += this.#reportErrorsOutsideTests(suite);
+    for (const test of module.children.allTests()) this.#count[this.#reportTest(test)] += 1;
   }
 
   #reportErrorsOutsideTests(entity: TestModule | TestSuite): number {
