@@ -15,8 +15,7 @@ const Case = z.object({
   crls: z.array(z.string()),
   expected: z.enum(['valid', 'path', 'revocation']),
 });
-const read = (name: string): unknown =>
-  JSON.parse(readFileSync(new URL(`../x509/path/pkits/${name}.json`, import.meta.url), 'utf8'));
+const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../x509/path/pkits/${name}.json`, import.meta.url), 'utf8'));
 const bytesOf = z.record(z.string(), z.base64());
 const certificates = bytesOf.parse(read('certificates'));
 const crls = bytesOf.parse(read('crls'));
