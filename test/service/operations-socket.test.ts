@@ -98,7 +98,7 @@ describe('the operations listener on a Unix socket', () => {
     expect(loadConfig(configFile).listeners.operations).toMatchObject({ socketPath });
     const daemon = spawn(process.execPath, [main, '--config', configFile], { stdio: ['ignore', 'ignore', 'ignore'] });
     try {
-      await vi.waitUntil(async () => (await get('/health/ready')).includes('"status":"ready"'), { timeout: 50_000, interval: 100 });
+      await vi.waitUntil(async () => (await get('/health/ready')).includes('"status":"ready"'), { timeout: 100_000, interval: 100 });
       expect(statSync(socketPath).mode & 0o777).toBe(0o600);
       expect(await get('/metrics')).toContain('signetd_build_info');
     } finally {
