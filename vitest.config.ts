@@ -1,16 +1,27 @@
-import { defineConfig } from 'vitest/config';
-import { FailuresOnlyReporter } from './test/reporter.ts';
+import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
+import { OutcomeReporter } from './test/reporter.ts';
+
+/** Tests of minutes rather than seconds: kills, floods, big matrices. `npm run test:long` runs them. */
+export const longTests = 'test/**/*.long.test.ts';
+
+/** Files that repeat what they try (`test/support/repetitions.ts`): a few times in `npm test`, more often among the long tests. */
+export const repeatedTests = [
+  'test/audit/{account-changes,crash,verify}.test.ts',
+  'test/certificates/{crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
+  'test/http/hostile/made.test.ts',
+];
+
+export const settings: NonNullable<ViteUserConfig['test']> = {
+  globalSetup: ['test/support/service.ts'],
+  pool: 'forks',
+  // More than there are processors: much of a test is waiting for processes that start.
+  maxWorkers: 3,
+  testTimeout: 120_000,
+  hookTimeout: 240_000,
+  execArgv: ['--disable-warning=ExperimentalWarning'],
+  reporters: [new OutcomeReporter()],
+};
 
 export default defineConfig({
-  test: {
-    globalSetup: ['test/support/service.ts'],
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
-    // More than there are processors: much of a test is waiting for processes that start.
-    maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    reporters: [new FailuresOnlyReporter()],
-  },
+  test: { ...settings, include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, longTests] },
 });

@@ -1,18 +1,45 @@
-import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason, TestSuite, Vitest } from 'vitest/node';
+import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason, TestSpecification, TestSuite, Vitest } from 'vitest/node';
+import { Progress } from './progress.ts';
 
 type Entity = TestCase | TestModule | TestSuite;
 
 /**
- * Says nothing while all is well. Failures come in full, skipped tests with their reason, and the last line is always
- * `N passed, N failed` (`, N skipped` only if there are any). A file or suite that breaks outside of its tests and an
- * error that no test caught count as failed; so does a run that ran no test at all, by its exit code.
+ * Shows the progress of a run and, after each file, its failures in full and its skipped tests with their reasons. The last
+ * line is always `N passed, N failed` (`, N skipped` only if there are any). A file or suite that breaks outside of its
+ * tests and an error that no test caught count as failed; a run that ran no test at all fails by its exit code.
  */
-export class FailuresOnlyReporter implements Reporter {
+export class OutcomeReporter implements Reporter {
+  readonly #consoleOutput = new Map<string, string[]>();
+  readonly #running = new Map<string, string>();
+  readonly #reported = new Set<string>();
+  readonly #progress = new Progress(process.stdout, () => ({
+    files: this.#reported.size,
+    allFiles: this.#allFiles,
+    passed: this.#count.passed,
+    failed: this.#count.failed,
+    running: [...this.#running.values()],
+  }));
   #vitest: Vitest | undefined;
-  #consoleOutput = new Map<string, string[]>();
+  #allFiles = 0;
+  #count = { passed: 0, failed: 0, skipped: 0 };
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
+    this.#progress.start();
+  }
+
+  onTestRunStart(specifications: readonly TestSpecification[]): void {
+    this.#allFiles = specifications.length;
+  }
+
+  onTestModuleStart(module: TestModule): void {
+    this.#running.set(module.id, module.relativeModuleId);
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    this.#running.delete(module.id);
+    this.#progress.clear();
+    this.#reportModule(module);
   }
 
   onUserConsoleLog(log: { taskId?: string; content: string }): void {
@@ -23,12 +50,10 @@ export class FailuresOnlyReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[], reason: TestRunEndReason): void {
-    const count = { passed: 0, failed: 0, skipped: 0 };
-    for (const module of modules) {
-      count.failed += this.#reportErrorsOutsideTests(module);
-      for (const suite of module.children.allSuites()) count.failed += this.#reportErrorsOutsideTests(suite);
-      for (const test of module.children.allTests()) count[this.#reportTest(test)] += 1;
-    }
+    this.#progress.stop();
+    const count = this.#count;
+    // Where the run was interrupted, not all of them have ended.
+    for (const module of modules) if (!this.#reported.has(module.id)) this.#reportModule(module);
     for (const error of unhandledErrors) this.#printFailure('outside of any test', [error]);
     count.failed += unhandledErrors.length;
 
@@ -37,6 +62,13 @@ export class FailuresOnlyReporter implements Reporter {
     if (count.failed > 0 || count.passed === 0 || reason !== 'passed') process.exitCode = 1;
     this.#consoleOutput.clear();
     print(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ''}`);
+  }
+
+  #reportModule(module: TestModule): void {
+    this.#reported.add(module.id);
+    this.#count.failed += this.#reportErrorsOutsideTests(module);
+    for (const suite of module.children.allSuites()) this.#count.failed += this.#reportErrorsOutsideTests(suite);
+    for (const test of module.children.allTests()) this.#count[this.#reportTest(test)] += 1;
   }
 
   #reportErrorsOutsideTests(entity: TestModule | TestSuite): number {

@@ -20,8 +20,7 @@ let daemon: DaemonProcess;
 let original: string;
 
 beforeAll(async () => {
-  environment.start();
-  environment.stop();
+  environment.prepare();
   description = environment.description();
   const addresses = withOwnPorts(environment);
   ({ baseUrl } = addresses);

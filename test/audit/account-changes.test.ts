@@ -9,6 +9,7 @@ import { accountHash, accountHeads, type AccountHead } from '../../src/token/acc
 import { UseAccount } from '../../src/token/host/use-account.ts';
 import { newKeyId, type KeyPurpose } from '../../src/token/key-id.ts';
 import { macUse, messageUse, signUse } from '../../src/token/uses.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-account-'));
 const original = join(directory, 'original');
@@ -91,7 +92,7 @@ describe('an account that was changed', () => {
         const { unrecorded } = await judged(original, recorded);
         expect(unrecorded.map(({ use }) => use).toSorted()).toEqual(uses.filter((use) => !recorded.includes(use)).toSorted());
       }),
-      { numRuns: 30 },
+      { numRuns: repetitions(30) },
     );
   });
 
@@ -123,7 +124,7 @@ describe('an account that was changed', () => {
         if (isAsBefore || isOldest) expect(bad).toEqual([]);
         else expect(bad).not.toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: repetitions(300) },
     );
   });
 
@@ -145,7 +146,7 @@ describe('an account that was changed', () => {
         expect(readFileSync(path, 'latin1')).toContain(`"start":{"cutBytes":${half.length}}`);
         expect((await judged(changed)).bad).toEqual([]);
       }),
-      { numRuns: 30 },
+      { numRuns: repetitions(30) },
     );
   });
 

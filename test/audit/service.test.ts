@@ -18,6 +18,7 @@ const longerThanARetryMs = 600;
 let description: Description;
 
 beforeAll(() => {
+  environment.prepare();
   environment.start();
   description = environment.description();
 });

@@ -14,8 +14,7 @@ let description: Description;
 let daemon: DaemonProcess;
 
 beforeAll(async () => {
-  environment.start();
-  environment.stop();
+  environment.prepare();
   description = environment.description();
   daemon = new DaemonProcess(description.configFile, withOwnPorts(environment).opsUrl);
   await daemon.start();

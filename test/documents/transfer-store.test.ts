@@ -14,6 +14,7 @@ import { WorkThreads } from '../../src/threads/work-threads.ts';
 import { noSmallDisk, SmallDisk } from '../audit/small-disk.ts';
 import { databases } from '../state/databases.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { skipNote } from '../support/skip-note.ts';
 
 const threads = new WorkThreads();
 afterAll(async () => threads.stop());
@@ -181,27 +182,24 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
     await expect.poll(() => readdirSync(directory).toSorted()).toEqual([fresh, 'note.txt']);
   });
 
-  it.skipIf(noSmallDisk)(
-    `says STORE_FULL where the disk is full, and leaves nothing${noSmallDisk === undefined ? '' : ` (${noSmallDisk})`}`,
-    async () => {
-      const disk = new SmallDisk(256 * kibibyte);
-      try {
-        const { transfers, store } = await start({ directory: disk.directory });
-        disk.fill(4);
-        const big = Buffer.alloc(128 * kibibyte);
-        expect(await codeOf(transfers.receive(piecesOf(big), { ...description, announced: undefined }))).toBe('STORE_FULL');
-        expect(await codeOf(transfers.stage([big], description))).toBe('STORE_FULL');
-        expect(await codeOf(transfers.stage([big, big, big], description))).toBe('STORE_FULL');
-        expect(readdirSync(disk.directory)).toEqual(['filler']);
-        expect(await shares(store)).toEqual([{ tenant: 'demo', bytes: 0, files: 0 }]);
-        disk.empty();
-        expect(await codeOf(transfers.stage([big], description))).toBe('done');
-        await stop(opened[0] ?? { transfers, store });
-      } finally {
-        disk.remove();
-      }
-    },
-  );
+  it.skipIf(noSmallDisk !== undefined)(`says STORE_FULL where the disk is full, and leaves nothing${skipNote(noSmallDisk)}`, async () => {
+    const disk = new SmallDisk(256 * kibibyte);
+    try {
+      const { transfers, store } = await start({ directory: disk.directory });
+      disk.fill(4);
+      const big = Buffer.alloc(128 * kibibyte);
+      expect(await codeOf(transfers.receive(piecesOf(big), { ...description, announced: undefined }))).toBe('STORE_FULL');
+      expect(await codeOf(transfers.stage([big], description))).toBe('STORE_FULL');
+      expect(await codeOf(transfers.stage([big, big, big], description))).toBe('STORE_FULL');
+      expect(readdirSync(disk.directory)).toEqual(['filler']);
+      expect(await shares(store)).toEqual([{ tenant: 'demo', bytes: 0, files: 0 }]);
+      disk.empty();
+      expect(await codeOf(transfers.stage([big], description))).toBe('done');
+      await stop(opened[0] ?? { transfers, store });
+    } finally {
+      disk.remove();
+    }
+  });
 });
 
 describe('two instances with one database and one directory', () => {

@@ -22,6 +22,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     execArgv: ['--disable-warning=ExperimentalWarning'],
+    // As often as in one run of all checks (`test/support/repetitions.ts`).
+    env: { SIGNETD_ROUNDS: '1' },
     provide: { templateToken: process.env['SIGNETD_TEMPLATE_TOKEN'] ?? '' },
     reporters: ['json'],
   },

@@ -10,6 +10,7 @@ import { signetctl } from '../support/signetctl.ts';
 
 const environment = quickstartEnvironment();
 beforeAll(() => {
+  environment.prepare();
   environment.start();
 });
 afterAll(() => {

@@ -90,8 +90,7 @@ describe('the operations listener on a Unix socket', () => {
 
   it('serves a whole service: ready, metrics, and the end of a stop', async () => {
     const environment = quickstartEnvironment();
-    environment.start();
-    environment.stop();
+    environment.prepare();
     const { configFile } = environment.description();
     const config = parse(readFileSync(configFile, 'utf8')) as Record<string, Record<string, object>>;
     const { listeners } = config;
@@ -99,7 +98,7 @@ describe('the operations listener on a Unix socket', () => {
     expect(loadConfig(configFile).listeners.operations).toMatchObject({ socketPath });
     const daemon = spawn(process.execPath, [main, '--config', configFile], { stdio: ['ignore', 'ignore', 'ignore'] });
     try {
-      await vi.waitUntil(async () => (await get('/health/ready')).includes('"status":"ready"'), { timeout: 50_000, interval: 100 });
+      await vi.waitUntil(async () => (await get('/health/ready')).includes('"status":"ready"'), { timeout: 100_000, interval: 100 });
       expect(statSync(socketPath).mode & 0o777).toBe(0o600);
       expect(await get('/metrics')).toContain('signetd_build_info');
     } finally {

@@ -10,8 +10,7 @@ import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 const environment = quickstartEnvironment();
 
 beforeAll(() => {
-  environment.start();
-  environment.stop();
+  environment.prepare();
   withOwnPorts(environment);
 });
 

@@ -12,8 +12,7 @@ const ports = { api: randomInt(30_000, 32_000), operations: randomInt(32_000, 32
 let manager: SupervisingProcess;
 
 beforeAll(() => {
-  environment.start();
-  environment.stop();
+  environment.prepare();
   withOwnPorts(environment);
   manager = new SupervisingProcess({
     command: [process.execPath, 'dist/main.js', '--config', environment.description().configFile],

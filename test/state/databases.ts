@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StateConfig } from '../../src/config/state-config.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
+import { isLongRun } from '../support/repetitions.ts';
 
 /** A kind of database, with what its tests need. */
 export interface TestDatabases {
@@ -51,3 +52,6 @@ function postgresql(): TestDatabases {
 
 /** One suite runs against both. */
 export const databases = { SQLite: sqlite, PostgreSQL: postgresql };
+
+/** Both in a long run. Elsewhere SQLite alone: for suites of what is no different in a shared store. */
+export const databasesOfRun: Partial<typeof databases> = isLongRun ? databases : { SQLite: sqlite };

@@ -45,8 +45,7 @@ export class OwnService implements Addresses {
   static async start(prepare: (environment: QuickstartEnvironment) => void | Promise<void> = () => undefined): Promise<OwnService> {
     const environment = quickstartEnvironment();
     try {
-      environment.start();
-      environment.stop();
+      environment.prepare();
       const service = new OwnService(environment, withOwnPorts(environment));
       await prepare(environment);
       await service.daemon.start();

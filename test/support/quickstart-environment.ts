@@ -1,13 +1,20 @@
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Description } from '../../src/quickstart/configuration.ts';
 import { collectLog } from './suite-logs.ts';
 
+/** The files of a quickstart that name its directory or its ports. */
+const filesOfPlace = ['signetd.yaml', 'quickstart.json', 'gateways/ports.json', 'token/softhsm2.conf'];
+/** Names the stopped quickstart that `prepare` copies. Set before any test file runs. */
+const templateVariable = 'SIGNETD_TEST_QUICKSTART';
+
 export interface QuickstartEnvironment {
   readonly directory: string;
+  /** Makes what a first start and a stop leave behind, by copying: the token, the CAs and the clients are those of all copies. */
+  prepare(): void;
   /** Runs the quickstart (again) and answers what it printed. */
   start(): string;
   stop(): string;
@@ -26,10 +33,23 @@ export function quickstartEnvironment(): QuickstartEnvironment {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+  const start = (): string => run('quickstart');
+  const stop = (): string => run('stop');
   return {
     directory,
-    start: () => run('quickstart'),
-    stop: () => run('stop'),
+    prepare() {
+      const template = process.env[templateVariable];
+      if (template === undefined) {
+        // Programs outside of the suite have no template.
+        start();
+        stop();
+      } else {
+        copyFiles(template, directory);
+        move(directory, { from: template, port: Number(port) });
+      }
+    },
+    start,
+    stop,
     description: () => JSON.parse(readFileSync(join(directory, 'quickstart.json'), 'utf8')) as Description,
     remove: () => {
       run('stop');
@@ -37,4 +57,31 @@ export function quickstartEnvironment(): QuickstartEnvironment {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Keeps a copy of a stopped quickstart, which `prepare` copies from now on. */
+export function keepAsTemplate({ directory }: QuickstartEnvironment, template: string): void {
+  copyFiles(directory, template);
+  move(template, { from: directory });
+  process.env[templateVariable] = template;
+}
+
+function copyFiles(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, filter: (path) => !lstatSync(path).isSocket() && !path.endsWith('/daemon.log') });
+}
+
+/** Makes the files of a copied quickstart name its own directory, and ports from `port` on where they are to change. */
+function move(directory: string, { from, port }: { readonly from: string; readonly port?: number }): void {
+  const paths = filesOfPlace.map((name) => join(directory, name));
+  const texts = paths.map((path) => readFileSync(path, 'utf8'));
+  const used = new Set(
+    texts.flatMap((text) => [...text.matchAll(/(?:\bport: |"(?:smtp|sms)":|127\.0\.0\.1:)(\d+)\b/g)].map(([, number = '']) => number)),
+  );
+  const ports = new Map([...used].map((number, index) => [number, port === undefined ? number : String(port + 2 * index)]));
+  for (const [index, text] of texts.entries()) {
+    writeFileSync(
+      paths[index] ?? '',
+      text.replaceAll(from, directory).replaceAll(/\b\d{5}\b/g, (number) => ports.get(number) ?? number),
+    );
+  }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { quickstartEnvironment } from './quickstart-environment.ts';
+import { keepAsTemplate, quickstartEnvironment } from './quickstart-environment.ts';
 import { finishCollecting, startCollecting } from './suite-logs.ts';
 import { makeTemplateToken } from './template-token.ts';
 
@@ -17,6 +17,7 @@ declare module 'vitest' {
 
 const environment = quickstartEnvironment();
 const templateToken = mkdtempSync(join(tmpdir(), 'signetd-template-token-'));
+const templateQuickstart = mkdtempSync(join(tmpdir(), 'signetd-template-quickstart-'));
 const compileCache = mkdtempSync(join(tmpdir(), 'signetd-compile-cache-'));
 
 /** One running service for all test files that speak HTTP. */
@@ -27,14 +28,16 @@ export async function setup(project: TestProject): Promise<void> {
   await makeTemplateToken(templateToken);
   project.provide('templateToken', templateToken);
   environment.start();
+  environment.stop();
+  keepAsTemplate(environment, templateQuickstart);
+  environment.start();
   sayMore(environment.directory);
   project.provide('quickstartDirectory', environment.directory);
 }
 
 export function teardown(): void {
   environment.remove();
-  rmSync(templateToken, { recursive: true, force: true });
-  rmSync(compileCache, { recursive: true, force: true });
+  for (const directory of [templateToken, templateQuickstart, compileCache]) rmSync(directory, { recursive: true, force: true });
   finishCollecting();
 }
 

@@ -34,8 +34,7 @@ export class TwoDaemons {
 
   /** From a quickstart, which is stopped before; `more` goes into both configurations. The client `other` is registered with both. */
   static async start(environment: QuickstartEnvironment, more: object = {}): Promise<TwoDaemons> {
-    environment.start();
-    environment.stop();
+    environment.prepare();
     const postgresql = await ScratchPostgresql.start();
     const state = await postgresql.newDatabase();
     if (state.kind !== 'postgresql') throw new Error('a database of PostgreSQL');

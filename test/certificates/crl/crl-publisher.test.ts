@@ -6,7 +6,7 @@ import type { CertificateIssuer } from '../../../src/certificates/issue.ts';
 import type { StateConfig } from '../../../src/config/state-config.ts';
 import type { StateStore } from '../../../src/state/state-store.ts';
 import { openStateStore } from '../../../src/state/threaded-store.ts';
-import { databases } from '../../state/databases.ts';
+import { databasesOfRun } from '../../state/databases.ts';
 import { openssl } from '../../support/openssl.ts';
 import { recordingLog } from '../../support/silent-log.ts';
 import { softwareAuthority } from '../software-authority.ts';
@@ -38,7 +38,7 @@ function serialsOn(publisher: CrlPublisher): bigint[] {
 }
 const numberOf = (hex: string): bigint => BigInt(`0x${hex}`);
 
-describe.each(Object.entries(databases))('CRLs with %s', (_name, kind) => {
+describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
   const database = kind();
   let config: StateConfig;
   let store: StateStore;

@@ -16,7 +16,7 @@ import type { StateStore } from '../../../src/state/state-store.ts';
 import { openStateStore } from '../../../src/state/threaded-store.ts';
 import { TokenClient } from '../../../src/token/client/token-client.ts';
 import { TokenUnavailable } from '../../../src/token/token.ts';
-import { databases } from '../../state/databases.ts';
+import { databasesOfRun } from '../../state/databases.ts';
 import { keyRows } from '../../state/rows.ts';
 import { openssl } from '../../support/openssl.ts';
 import { scratchToken, type ScratchToken } from '../../support/scratch-token.ts';
@@ -48,7 +48,7 @@ afterAll(async () => {
   scratch.remove();
 });
 
-describe.each(Object.entries(databases))('OCSP responders with %s', (_name, kind) => {
+describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name, kind) => {
   const database = kind();
   let config: StateConfig;
   let store: StateStore;

@@ -25,8 +25,7 @@ function changeConfig(change: (config: z.output<typeof Sections>) => object): vo
 }
 
 beforeAll(async () => {
-  environment.start();
-  environment.stop();
+  environment.prepare();
   addresses = withOwnPorts(environment);
   const { configFile, caCertificate, clientCertificate, clientKey } = environment.description();
   changeConfig((config) => ({

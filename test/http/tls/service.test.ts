@@ -14,6 +14,7 @@ let description: Description;
 let authority: ScratchAuthority;
 
 beforeAll(() => {
+  environment.prepare();
   environment.start();
   description = environment.description();
   authority = new ScratchAuthority(environment.directory, 'revoking', { existing: { certificate: inTls('ca.pem'), key: inTls('ca.key') } });

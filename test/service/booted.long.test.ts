@@ -41,8 +41,7 @@ systemctl enable --now signetd-token.service signetd.service
 
 beforeAll(async () => {
   if (reason !== undefined) return;
-  environment.start();
-  environment.stop();
+  environment.prepare();
   const { configFile } = environment.description();
   cpSync(environment.directory, material, { recursive: true });
   writeFileSync(

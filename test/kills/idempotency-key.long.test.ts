@@ -6,11 +6,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { callersKeysOnToken, Created, PersistentCaller, signing } from '../idempotency/callers.ts';
 import { withoutKeyPool } from '../support/daemon-process.ts';
 import { newCertificate, OwnService } from '../support/own-service.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 const duplicates = 50;
-const rounds = 8;
+const rounds = repetitions(8);
 /** Each round starts the service anew. */
-const timeoutMs = 300_000;
+const timeoutMs = 40_000 * rounds;
 let service: OwnService;
 let caller: PersistentCaller;
 let keysBefore: string[];

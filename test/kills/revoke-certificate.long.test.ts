@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { newCertificate, OwnService } from '../support/own-service.ts';
 import { openssl } from '../support/openssl.ts';
+import { repetitions } from '../support/repetitions.ts';
 
-/** `SIGNETD_KILLS=300` is what a release is tried with. */
-const kills = Number(process.env['SIGNETD_KILLS'] ?? 5);
+const kills = repetitions(5);
 const calls = 12 * kills;
 /** Several starts of a service, on a machine that has other work. */
 const longestMs = 240_000 + 20_000 * kills;

@@ -10,9 +10,9 @@ import { z } from 'zod';
 import { openssl } from '../support/openssl.ts';
 import { derOf, outsideAuthority, signOutside, type OutsideAuthority, type OutsideSigner } from '../support/outside-signer.ts';
 import { agentOf, newCertificate, OwnService } from '../support/own-service.ts';
+import { repetitions } from '../support/repetitions.ts';
 
-/** `SIGNETD_KILLS=300` is what a release is tried with. */
-const kills = Number(process.env['SIGNETD_KILLS'] ?? 6);
+const kills = repetitions(6);
 const content = 'published only after its record';
 const contentDigest = { digestAlgOID: '2.16.840.1.101.3.4.2.1' };
 

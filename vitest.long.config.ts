@@ -1,0 +1,5 @@
+import { defineConfig } from 'vitest/config';
+import { longTests, repeatedTests, settings } from './vitest.config.ts';
+
+/** The long tests, and again those that `npm test` repeats a few times only. */
+export default defineConfig({ test: { ...settings, include: [longTests, ...repeatedTests] } });
