@@ -12,11 +12,11 @@ export interface TaskCall {
 export type TaskOutcome = { readonly done: unknown } | { readonly failed: SentError };
 
 export async function runTask({ module, name, task }: TaskCall): Promise<TaskOutcome> {
-  const exported = (await import(module)) as Readonly<Record<string, unknown>>;
+  const exported = (await import(module)) as Readonly<Record<string, (task: object) => unknown>>;
   const run = exported[name];
-  if (typeof run !== 'function') throw new TypeError(`${module} exports no function ${name}`);
+  if (run === undefined) throw new TypeError(`${module} exports no function ${name}`);
   try {
-    return { done: await (run(task) as unknown) };
+    return { done: await run(task) };
   } catch (error) {
     const failed = sentError(error);
     if (failed === undefined) throw error;
