@@ -294,7 +294,7 @@ describe('the body of a request', () => {
     for (const bytes of [0, 513])
       expect(() => provider.readCreateMessageKey(provider.writeCreateMessageKey(id, type(bytes)))).toThrow(`an HMAC key of ${bytes} bytes`);
     const legacy = parseKeyId(`53${'01'.repeat(16)}`);
-    expect(() => provider.readCreateMessageKey(provider.writeCreateMessageKey(legacy, type(32)))).toThrow('has a purpose');
+    expect(() => provider.readCreateMessageKey(provider.writeCreateMessageKey(legacy, type(32)))).toThrow('must have a purpose');
     expect(provider.readCreateMessageKey(provider.writeCreateMessageKey(id, { scheme: 'Ed25519' }))).toEqual({
       id,
       type: { scheme: 'Ed25519' },

@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Ticket } from '../limits/request-quota.ts';
 import type { SharedBody } from '../json/big-json.ts';
+import { bigContentBytes } from '../../documents/big-content.ts';
 import { sharedMemory } from '../../service/shared-memory.ts';
 import { announcedLength, bodyTooLarge, receiveBody, refuseContentEncoding } from './incoming-body.ts';
 import { jsonMediaTypeFault } from '../json/json-media-type.ts';
 import { Problem } from '../problem.ts';
 
-/** From this size on a body is read outside of the event loop: scanning, parsing and decoding so much takes about a millisecond. */
-export const bigBodyBytes = 256 * 1024;
 /** A body whose length is not known comes into memory in such pieces. */
 const pieceBytes = 1024 * 1024;
 
@@ -29,7 +28,7 @@ export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): vo
  */
 export async function readBody(request: IncomingMessage, maxBytes: number, ticket: Ticket): Promise<Buffer | SharedBody> {
   const announced = announcedLength(request);
-  const body: Collector = announced > bigBodyBytes ? new KnownLength(announced, ticket) : new UnknownLength(ticket, announced);
+  const body: Collector = announced > bigContentBytes ? new KnownLength(announced, ticket) : new UnknownLength(ticket, announced);
   return new Promise((resolve, reject) => {
     receiveBody(
       request,
@@ -88,11 +87,11 @@ class UnknownLength implements Collector {
 
   add(chunk: Buffer): void {
     while (this.#length + chunk.length > this.#reserved) {
-      const more = this.#reserved < bigBodyBytes ? bigBodyBytes : pieceBytes;
+      const more = this.#reserved < bigContentBytes ? bigContentBytes : pieceBytes;
       this.#ticket.reserve(more);
       this.#reserved += more;
     }
-    if (this.#length + chunk.length <= bigBodyBytes) {
+    if (this.#length + chunk.length <= bigContentBytes) {
       this.#chunks.push(chunk);
       this.#length += chunk.length;
       return;
