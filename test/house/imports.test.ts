@@ -33,6 +33,7 @@ const rooms: readonly (readonly string[])[] = [
   ['state/'],
   ['pdf/'],
   ['xml/'],
+  ['zip/'],
   ['asn1/'],
   ['image/'],
   ['outgoing/'],
@@ -84,6 +85,57 @@ test('every source file belongs to a room', () => {
 
 test('no file imports from a room above its own', () => {
   expect(forbiddenImports(readSources())).toEqual([]);
+});
+
+/** Circles of files, each as one line. */
+function circles(sources: Sources): string[] {
+  const importsOf = (path: string): string[] =>
+    specifiersOf(sources.get(path) ?? '')
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier) => posix.join(posix.dirname(path), specifier));
+  const found: string[] = [];
+  const done = new Set<string>();
+  const follow = (path: string, above: readonly string[]): void => {
+    if (above.includes(path)) found.push([...above.slice(above.indexOf(path)), path].join(' → '));
+    if (done.has(path)) return;
+    done.add(path);
+    for (const target of importsOf(path)) follow(target, [...above, path]);
+  };
+  for (const path of sources.keys()) follow(path, []);
+  return found;
+}
+
+test('no files import each other in a circle', () => {
+  expect(circles(readSources())).toEqual([]);
+});
+
+test('a circle of files is found', () => {
+  const sources = new Map([
+    ['keys/a.ts', "import { b } from './b.ts';\n"],
+    ['keys/b.ts', "import { c } from '../token/c.ts';\n"],
+    ['token/c.ts', "import type { A } from '../keys/a.ts';\n"],
+  ]);
+  expect(circles(sources)).toEqual(['keys/a.ts → keys/b.ts → token/c.ts → keys/a.ts']);
+});
+
+/** Folders of `signatures/` that hold no format. */
+const sharedFolders = ['levels', 'request', 'sessions'];
+/** The only files of `signatures/` that know the formats: their table, and the schema of a request. */
+const knowFormats = ['signatures/formats.ts', 'signatures/request/parameters.ts'];
+
+test('formats stand side by side: only their table and the schema of a request name them', () => {
+  const formatOf = (path: string): string | undefined => {
+    const [room, folder, file] = path.split('/');
+    return room === 'signatures' && file !== undefined && folder !== undefined && !sharedFolders.includes(folder) ? folder : undefined;
+  };
+  const arrows = [...readSources()].flatMap(([path, source]) =>
+    specifiersOf(source)
+      .filter((specifier) => path.startsWith('signatures/') && !knowFormats.includes(path) && specifier.startsWith('.'))
+      .map((specifier) => posix.join(posix.dirname(path), specifier))
+      .filter((target) => formatOf(target) !== undefined && formatOf(target) !== formatOf(path))
+      .map((target) => `${path} → ${target}`),
+  );
+  expect(arrows).toEqual([]);
 });
 
 test.each([
