@@ -39,7 +39,7 @@ describe('the quickstart', () => {
   it('stops, starts again with the same data, and stops only once', async () => {
     const before = environment.description();
     expect(environment.stop()).toContain('has stopped');
-    expect(environment.stop()).toContain('does not run');
+    expect(environment.stop()).toContain('is not running');
     await expect(fetch(`${before.opsUrl}/health/live`)).rejects.toThrow();
     expect(environment.start()).toContain('CMS Verification successful');
     expect(environment.description()).toEqual(before);

@@ -83,7 +83,7 @@ describe('signetctl client', () => {
     };
     expect(await add(file, 'nowhere', 'keys')).toEqual([
       5,
-      expect.stringContaining('no tenant "nowhere" is configured; there are demo, other, p384'),
+      expect.stringContaining('no tenant "nowhere" is configured; configured: demo, other, p384'),
     ]);
     expect(await add(file, 'constructor', 'keys')).toEqual([5, expect.stringContaining('no tenant "constructor"')]);
     expect(await add(file, 'demo', 'keys,root')).toEqual([2, expect.stringContaining('--roles: the roles are signature, keys,')]);

@@ -73,7 +73,7 @@ describe('signetctl tsa', () => {
     configure({ timeStampAuthority: section });
     const { stderr } = await run('config', 'check');
     expect(stderr).not.toContain('timeStampAuthority: the');
-    expect(stderr).toContain('timeStampAuthority: it serves the signatures of signetd alone');
+    expect(stderr).toContain('timeStampAuthority: it serves only the signatures of signetd');
   });
 
   it('init overwrites nothing: a second run leaves no key behind; and it says what lacks', async () => {

@@ -366,7 +366,7 @@ describe('in two steps, with a certificate from elsewhere', () => {
     [
       'a policy that the own authority does not offer',
       '2/231',
-      /unacceptedPolicy.*offered: 1\./,
+      /unacceptedPolicy.*supported: 1\./,
       { timeStamp: { policyOID: '1.2.3.4.5.6' } },
     ],
     ['no CRL for the signer', '2/233', /no CRL is named for the signer certificate: signerRevocationDataSource/, levels.LT],

@@ -54,7 +54,7 @@ function encrypted(key: Uint8Array, nonce: Uint8Array, authenticated: Uint8Array
 
 const uint32 = (...values: readonly number[]): Buffer => Buffer.concat(values.map((value) => Buffer.of(0, 0, 0, value)));
 
-describe('what a state store holds from before', () => {
+describe('what a state store holds', () => {
   const tokenKey = randomBytes(32);
   const tokenMac = async (message: Uint8Array): Promise<Uint8Array> => Promise.resolve(hmac(tokenKey, message));
   const plain = randomBytes(100);
@@ -75,8 +75,8 @@ describe('what a state store holds from before', () => {
   });
 
   it('of sessions is found and opened', async () => {
-    const secret = hmac(tokenKey, JSON.stringify(['signature session', 1, 'demo', 'thread']));
-    const head = Buffer.of(1, 1);
+    const secret = hmac(tokenKey, JSON.stringify(['signature session', 2, 'demo', 'thread']));
+    const head = Buffer.of(2, 1);
     const stored = Buffer.concat([head, encrypted(hmac(secret, 'key;'), uint32(2, 3, 0), head, plain)]);
     const secrets = await SessionSecrets.of('demo', 'thread', tokenMac);
     expect(secrets.id).toBe(hmac(secret, 'id;').toString('hex'));

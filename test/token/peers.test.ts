@@ -112,8 +112,8 @@ describe.skipIf(notRoot !== undefined)(`the sockets of a token host${skipNote(no
 
   it('say once in the log who was refused', async () => {
     await as(stranger, [hostGroup], sockets[greeting] ?? '');
-    await expect.poll(() => said).toContain('is refused');
-    const lines = said.split('\n').filter((line) => line.includes('is refused'));
+    await expect.poll(() => said).toContain('refused a connection');
+    const lines = said.split('\n').filter((line) => line.includes('refused a connection'));
     expect(lines).toEqual([expect.stringContaining(`refused a connection from user ${stranger}`)]);
   });
 
