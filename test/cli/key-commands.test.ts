@@ -35,7 +35,7 @@ describe('signetctl key', () => {
     expect(privateKeysOnToken(directory)).not.toContain(id);
     expect(await sign(secretOf(key))).toBe('2/204');
     const again = await signetctl('key', 'remove', key.reference);
-    expect([again.status, again.stderr]).toEqual([5, expect.stringContaining('destroyed already; its state is REMOVED')]);
+    expect([again.status, again.stderr]).toEqual([5, expect.stringContaining('is already destroyed; its state is REMOVED')]);
     expect(auditLog()).toMatch(new RegExp(`"command":"key remove".*${key.reference}`));
   });
 
