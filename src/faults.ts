@@ -1,8 +1,9 @@
 import { Refusal, type RefusalDetail, type ResultName } from './result-codes.ts';
 
 /**
- * The catalogue of faults: what can go wrong inside the service that some caller further up has to tell from everything else. Each has its text, and the
- * result that a request ends with because of it.
+ * The catalogue of faults: what can go wrong inside the service that some caller further up has to
+ * tell from everything else. Each has its text, and the result that a request ends with because of
+ * it.
  */
 export const faults = {
   /** Nothing of the commit was done: */
@@ -41,12 +42,18 @@ export function isFault(error: unknown, code: FaultCode): error is Fault {
   return error instanceof Fault && error.code === code;
 }
 
-/** The refusal of a request that ends with a fault. `detail`: what the place that refuses knows beyond the code. */
+/**
+ * The refusal of a request that ends with a fault. `detail`: what the place that refuses knows
+ * beyond the code.
+ */
 export function refusalOf(fault: Fault, detail: Pick<RefusalDetail, 'at' | 'message'> = {}): Refusal {
   return new Refusal(faults[fault.code].result, { ...detail, cause: fault });
 }
 
-/** An error with a code, as it is sent to another thread: structured clone keeps neither the class of an error nor its members. */
+/**
+ * An error with a code, as it is sent to another thread: structured clone keeps neither the class
+ * of an error nor its members.
+ */
 export type SentError =
   | { readonly kind: 'fault'; readonly code: FaultCode; readonly text: string }
   | {

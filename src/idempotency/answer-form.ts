@@ -1,6 +1,9 @@
 import { LongAnswer } from '../documents/long-answer.ts';
 
-/** Texts from here on lie beside the JSON: it stays little, and a text that is in the answer twice is kept once. In characters. */
+/**
+ * Texts from here on lie beside the JSON: it stays little, and a text that is in the answer twice
+ * is kept once. In characters.
+ */
 const longCharacters = 1024;
 
 type Path = (string | number)[];
@@ -45,7 +48,7 @@ export function answerOf({ value, places, texts }: AnswerForm): unknown {
   return Array.isArray(value) ? (value[0] as unknown) : undefined;
 }
 
-/** Whether two answers are one. Bytes are the same where they lie in the same place. */
+/** Checks whether two answers are one. Bytes are the same where they lie in the same place. */
 export function areSame(one: AnswerForm, other: AnswerForm): boolean {
   const textOf = ({ value, places }: AnswerForm): string => JSON.stringify([value, places]);
   return (

@@ -12,7 +12,10 @@ const rowBytes = 512;
 /** Where an answer is: in its row, or in parts beside it; and what it takes of the store. */
 export type Placed = Pick<KeptAnswerRow, 'answer' | 'parts' | 'bytes'>;
 
-/** Encrypts an answer. A large one is stored ahead of the commit that keeps it, in parts that nobody sees before. */
+/**
+ * Encrypts an answer. A large one is stored ahead of the commit that keeps it, in parts that nobody
+ * sees before.
+ */
 export async function placed(store: StateStore, { id, cipher }: RequestSecrets, claim: string, form: AnswerForm): Promise<Placed> {
   const parts = new SealedParts(store, { kind: 'answer', id, claim }, cipher);
   const pieces = bytesOf(form);
@@ -27,7 +30,7 @@ export async function placed(store: StateStore, { id, cipher }: RequestSecrets, 
   return { answer, parts: isLarge ? claim : null, bytes };
 }
 
-/** The answer of a row that has one. @throws {Error} where it is not the answer to this request */
+/** The answer of a row that has one. @throws {Error} if it is not the answer to this request */
 export async function readAnswer(
   store: StateStore,
   { id, cipher }: RequestSecrets,

@@ -18,8 +18,9 @@ interface Frame {
 }
 
 /**
- * HMAC-SHA512 of a JSON value, whatever the order of its members and however it was written. Each value is told with its kind and length, so that
- * two different values never give the same bytes; a long text by its length and SHA-512. The long texts of big bodies are hashed in threads, and
+ * HMAC-SHA512 of a JSON value, whatever the order of its members and however it was written. Each
+ * value is told with its kind and length, so that two different values never give the same bytes; a
+ * long text by its length and SHA-512. The long texts of big bodies are hashed in threads, and
  * everything else lets the event loop turn.
  */
 export async function canonicalMac(key: Uint8Array, value: unknown, threads: WorkThreads): Promise<Buffer> {

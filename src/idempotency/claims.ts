@@ -23,7 +23,9 @@ export class KeptAnswersFull extends Error {
   }
 }
 
-/** The claims of this instance on requests that it carries out, and what has ended of all of them. */
+/**
+ * The claims of this instance on requests that it carries out, and what has ended of all of them.
+ */
 export class Claims {
   readonly #store: StateStore;
   readonly #claimMs: number;
@@ -54,8 +56,8 @@ export class Claims {
   }
 
   /**
-   * Answers the row that is there, where the request has been claimed before. @throws {KeptAnswersFull} where it has not, and what is kept already is as
-   * much as `room`
+   * Returns the row that is there, where the request has been claimed before.
+   * @throws {KeptAnswersFull} if it has not, and what is kept already is as much as `room`
    */
   async claim({ id, fingerprint, client }: RequestSecrets, claim: string, room: KeptBytes): Promise<'claimed' | Selectable<KeptAnswerRow>> {
     for (let isSwept = false; ; isSwept = true) {

@@ -44,13 +44,18 @@ export interface Keeper {
 
 export interface Repetition<T> {
   readonly ending: T;
-  /** The request had been carried out before, or was being carried out: this is what it ended with. */
+  /**
+   * The request had been carried out before, or was being carried out: this is what it ended with.
+   */
   readonly isRepeated: boolean;
 }
 
 interface InFlight {
   readonly fingerprint: Buffer;
-  /** Of whoever carries the request out; its type is that of the operation, which is part of the request. */
+  /**
+   * Of whoever carries the request out; its type is that of the operation, which is part of the
+   * request.
+   */
   readonly ending: Promise<unknown>;
 }
 
@@ -58,9 +63,11 @@ const pollMinMs = 20;
 const pollMaxMs = 250;
 
 /**
- * Answers a repeated request with its first outcome (contract §10). A request is claimed in the state store, runs, and its outcome is kept: by the very
- * commit that changes something for it, where the operation says so (`outcomeSteps`). A claim is renewed while its request runs; that of an instance
- * that died ends soon, and the next repetition runs. Who lost a claim cannot commit an outcome, and answers what the next one came to.
+ * Answers a repeated request with its first outcome (contract §10). A request is claimed in the
+ * state store, runs, and its outcome is kept: by the very commit that changes something for it,
+ * where the operation says so (`outcomeSteps`). A claim is renewed while its request runs; that of
+ * an instance that died ends soon, and the next repetition runs. Who lost a claim cannot commit an
+ * outcome, and answers what the next one came to.
  */
 export class KeptAnswers {
   readonly #keeper: Keeper;
@@ -88,9 +95,10 @@ export class KeptAnswers {
   }
 
   /**
-   * Carries the request out, unless it has been before. A duplicate of one that is on its way waits for it and ends as it does, whatever that is.
+   * Carries the request out, unless it has been before. A duplicate of one that is on its way waits
+   * for it and ends as it does, whatever that is.
    * @throws {OtherRequest}
-   * @throws {KeptAnswersFull} where it had to be carried out, and nothing more is kept
+   * @throws {KeptAnswersFull} if it had to be carried out, and nothing more is kept
    * @throws what `run` throws, and what the token and the store throw where they are not available
    */
   async once<T>(request: RepeatableRequest, repeatable: Repeatable<T>): Promise<Repetition<T>> {

@@ -18,8 +18,10 @@ export interface RepeatableRequest {
 const formatVersion = 2;
 
 /**
- * What stands for a request in the state store, and the key that its answer is encrypted with. All of it follows from the request and from a MAC that
- * only the token can make: a copy of the store tells nothing of keys, bodies and answers, and no guess of a password in them can be tested with it.
+ * What stands for a request in the state store, and the key that its answer is encrypted with. All
+ * of it follows from the request and from a MAC that only the token can make: a copy of the store
+ * tells nothing of keys, bodies and answers, and no guess of a password in them can be tested with
+ * it.
  */
 export class RequestSecrets {
   /** Of client, operation and Idempotency-Key; hexadecimal. */
@@ -46,7 +48,8 @@ export class RequestSecrets {
     // JSON keeps the parts apart.
     const secret = await tokenMac(Buffer.from(JSON.stringify(['kept answer', formatVersion, client, tenant, operation, idempotencyKey])));
     const ofBody = await canonicalMac(derivedSecret(secret, 'body'), body, threads);
-    // The second half is stored nowhere: who has token and store still needs the request to read its answer.
+    // The second half is stored nowhere: who has token and store still needs the request to read
+    // its answer.
     const [fingerprint, rest] = [ofBody.subarray(0, 32), ofBody.subarray(32)];
     const id = derivedSecret(secret, 'id');
     const cipher = new RandomNonceCipher(formatVersion, derivedSecret(secret, 'answer', rest), id);

@@ -38,7 +38,10 @@ export class Settlement implements SettlementParty {
     return [keeping];
   }
 
-  /** Keeps a form as the answer: until a moment, or while a one-time password is open, if it is worth nothing afterwards. */
+  /**
+   * Keeps a form as the answer: until a moment, or while a one-time password is open, if it is
+   * worth nothing afterwards.
+   */
   async keeping(
     form: AnswerForm,
     { until = Number.MAX_SAFE_INTEGER, whileOtp }: Pick<SettledAnswer, 'until' | 'whileOtp'> = {},

@@ -15,8 +15,9 @@ const trial = Buffer.from('is the key there?');
 type KeyToken = Pick<Token, 'destroyKey'> & { readonly messages: MessageToken };
 
 /**
- * The HMAC key on the token that everything about kept answers follows from, made at the first start. Of instances that start at once, one makes the key
- * of all; where one has to make another, since the token lost it, the others go over to that.
+ * The HMAC key on the token that everything about kept answers follows from, made at the first
+ * start. Of instances that start at once, one makes the key of all; where one has to make another,
+ * since the token lost it, the others go over to that.
  */
 export async function tokenMacOfKeptAnswers(store: StateStore, token: KeyToken, log: Logger): Promise<TokenMac> {
   let id = await theKey(store, token, log);

@@ -37,7 +37,10 @@ export interface ExchangeOptions {
 /** What every exchange may read at once; few have more at a time, since it is all in memory. */
 const smallBytes = 1024 * 1024;
 
-/** Sends one request and returns its answer. @throws {FetchFailed} for an answer that is not a good one; Node's errors of connections */
+/**
+ * Sends one request and returns its answer.
+ * @throws {FetchFailed} for an answer that is not a good one; Node's errors of connections
+ */
 export async function exchange(asked: OutgoingRequest, { addresses, signal, ...more }: ExchangeOptions): Promise<OutgoingAnswer> {
   const { url, method, headers, body, credentials } = asked;
   const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -70,7 +73,8 @@ export async function exchange(asked: OutgoingRequest, { addresses, signal, ...m
   };
   const sent = url.protocol === 'https:' ? tlsRequest(url, { ...options, ...tls }, take) : plainRequest(url, options, take);
   sent.once('error', reject);
-  // Nobody asked for another protocol: Node ends the connection without a word where nobody takes it.
+  // Nobody asked for another protocol: Node ends the connection without a word where nobody takes
+  // it.
   sent.once('upgrade', (response, socket) => {
     socket.destroy();
     reject(badStatus(response));

@@ -4,7 +4,10 @@ interface FetchFault {
   readonly isLate?: boolean;
 }
 
-/** The exchange did not come to a good end. The message says why, and nothing of what was sent; the cause is Node's error of a connection. */
+/**
+ * The exchange did not come to a good end. The message says why, and nothing of what was sent; the
+ * cause is Node's error of a connection.
+ */
 export class FetchFailed extends Error {
   /** Status of the answer, where the exchange failed for it. */
   readonly status: number | undefined;

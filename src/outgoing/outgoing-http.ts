@@ -41,9 +41,10 @@ interface Shared {
 }
 
 /**
- * Requests to servers that certificates, callers or the configuration name (contract §5). The name is resolved once, every address that it has is judged,
- * and the connection goes to one of those: a name that changes its mind leads nowhere. Redirects are not followed, compression is not taken, and
- * time and size are limited, over the exchange as a whole.
+ * Requests to servers that certificates, callers or the configuration name (contract §5). The name
+ * is resolved once, every address that it has is judged, and the connection goes to one of those: a
+ * name that changes its mind leads nowhere. Redirects are not followed, compression is not taken,
+ * and time and size are limited, over the exchange as a whole.
  */
 export class OutgoingHttp {
   readonly #settings: OutgoingSettings;
@@ -73,7 +74,10 @@ export class OutgoingHttp {
     return new OutgoingHttp({ ...settings, clientHosts: [], privateNetworks: everyNetwork });
   }
 
-  /** The same for the requests of one tenant: it has its share of the connections, and leaves the others theirs. */
+  /**
+   * The same for the requests of one tenant: it has its share of the connections, and leaves the
+   * others theirs.
+   */
   ofTenant(tenant: string): OutgoingHttp {
     return new OutgoingHttp(this.#settings, this.#resolve, { tenant, shared: this.#shared });
   }
@@ -85,7 +89,10 @@ export class OutgoingHttp {
     return url;
   }
 
-  /** Returns a good answer. Settles within its time, whatever the server does. @throws {FetchFailed} for everything else */
+  /**
+   * Returns a good answer. Settles within its time, whatever the server does.
+   * @throws {FetchFailed} for everything else
+   */
   async fetch(asked: OutgoingRequest): Promise<OutgoingAnswer> {
     const { ended } = this.#settings;
     try {

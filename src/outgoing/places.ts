@@ -6,8 +6,8 @@ interface Waiting {
 }
 
 /**
- * So many at once. One tenant has at most half of the places, however many it wants; of those who wait, the tenant that holds the fewest is next.
- * What is nobody's counts in the whole alone.
+ * So many at once. One tenant has at most half of the places, however many it wants; of those who
+ * wait, the tenant that holds the fewest is next. What is nobody's counts in the whole alone.
  */
 export class Places {
   readonly #max: number;
@@ -21,7 +21,10 @@ export class Places {
     this.#ofTenantMax = Math.max(1, Math.floor(max / 2));
   }
 
-  /** A place, and what gives it back: once, whoever calls it again. @throws {FetchFailed} where none is free before the signal */
+  /**
+   * A place, and what gives it back: once, whoever calls it again.
+   * @throws {FetchFailed} if none is free before the signal
+   */
   async take(tenant: string | undefined, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw tooMany();
     if (this.#hasPlace(tenant)) this.#enter(tenant);

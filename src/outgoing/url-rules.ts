@@ -1,4 +1,7 @@
-/** Why a URL is not asked. `scheme`: it is none of ours; `host`: the configuration does not allow it. */
+/**
+ * Why a URL is not asked. `scheme`: it is none of ours; `host`: the configuration does not allow
+ * it.
+ */
 export class UrlRefused extends Error {
   readonly reason: 'scheme' | 'host';
 
@@ -9,7 +12,8 @@ export class UrlRefused extends Error {
 }
 
 /**
- * The URL of a text. Only http and https, and no credentials in it: they would go to logs and proxies.
+ * The URL of a text. Only http and https, and no credentials in it: they would go to logs and
+ * proxies.
  * @throws {UrlRefused} with reason `scheme`
  */
 export function httpUrl(text: string): URL {
@@ -20,7 +24,7 @@ export function httpUrl(text: string): URL {
   return url;
 }
 
-/** Whether a text is a URL as `httpUrl` takes it. */
+/** Checks whether a text is a URL as `httpUrl` takes it. */
 export function isHttpUrl(text: string): boolean {
   try {
     httpUrl(text);
@@ -31,7 +35,10 @@ export function isHttpUrl(text: string): boolean {
   }
 }
 
-/** Hosts by their names, each with a port where one is given; `*.example.org` stands for all hosts below a domain, `*.example.org:8080` for that port of them. */
+/**
+ * Hosts by their names, each with a port where one is given; `*.example.org` stands for all hosts
+ * below a domain, `*.example.org:8080` for that port of them.
+ */
 export class HostList {
   readonly #exact = new Set<string>();
   readonly #domains: string[] = [];

@@ -1,5 +1,6 @@
 /**
- * What comes of some work, for who waits no longer than until a signal. The work itself goes on: what it comes to then is nobody's concern.
+ * What comes of some work, for who waits no longer than until a signal. The work itself goes on:
+ * what it comes to then is nobody's concern.
  * @throws the reason of the signal, once it is aborted
  */
 export async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

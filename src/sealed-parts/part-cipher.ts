@@ -8,22 +8,23 @@ export interface PartPlace {
 
 export interface OpenedPart {
   readonly bytes: Uint8Array;
-  /** Whether it is the last part of its item; undefined where the format does not say. */
+  /** Whether it is the last part of its item; undefined if the format does not say. */
   readonly isLast: boolean | undefined;
 }
 
 /** Encrypts parts (AES-256-GCM), each of which opens in its place alone. */
 export interface PartCipher {
   seal(place: PartPlace, isLast: boolean, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
-  /** @throws {Error} where the bytes are not the part of this owner that belongs there */
+  /** @throws {Error} if the bytes are not the part of this owner that belongs there */
   open(place: PartPlace, sealed: Uint8Array): Promise<OpenedPart>;
 }
 
 const nonceBytes = 12;
 
 /**
- * For an owner whose one item may be stored more than once under one key. A part is its format version (1 byte), a random nonce (12 bytes), and the
- * ciphertext with its tag; the identifier of the owner and the number of the part are authenticated with it.
+ * For an owner whose one item may be stored more than once under one key. A part is its format
+ * version (1 byte), a random nonce (12 bytes), and the ciphertext with its tag; the identifier of
+ * the owner and the number of the part are authenticated with it.
  */
 export class RandomNonceCipher implements PartCipher {
   readonly #version: number;
@@ -60,8 +61,9 @@ export class RandomNonceCipher implements PartCipher {
 const headBytes = 2;
 
 /**
- * For an owner that has a key of its own and stores nothing twice at one place: the nonce is the place. A part is its format version and whether it is the
- * last of its item (1 byte each), and the ciphertext with its tag.
+ * For an owner that has a key of its own and stores nothing twice at one place: the nonce is the
+ * place. A part is its format version and whether it is the last of its item (1 byte each), and the
+ * ciphertext with its tag.
  */
 export class PlaceNonceCipher implements PartCipher {
   readonly #version: number;

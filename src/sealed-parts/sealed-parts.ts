@@ -22,7 +22,10 @@ export class MissingPart extends Error {
   }
 }
 
-/** What an owner keeps in the state store: items of any size, encrypted part by part. Every instance reads them. */
+/**
+ * What an owner keeps in the state store: items of any size, encrypted part by part. Every instance
+ * reads them.
+ */
 export class SealedParts {
   readonly #store: StateStore;
   readonly #owner: PartsOwner;
@@ -40,7 +43,10 @@ export class SealedParts {
     else await this.#store.run('addAnswerPart', { id: owner.id, claim: owner.claim, part, bytes });
   }
 
-  /** Decrypts the parts of an item, one after the other. @throws {MissingPart} where parts say which is the last, and one before it is missing */
+  /**
+   * Decrypts the parts of an item, one after the other.
+   * @throws {MissingPart} if parts say which is the last, and one before it is missing
+   */
   async *open(item: number): AsyncGenerator<Uint8Array, void> {
     let endsUnsaid = false;
     for (let part = 0; ; part += 1) {
@@ -62,7 +68,10 @@ export class SealedParts {
   }
 }
 
-/** Encrypts an item part by part, for `SealedParts.add` or for a row of its owner. @throws as `cutIntoParts` */
+/**
+ * Encrypts an item part by part, for `SealedParts.add` or for a row of its owner.
+ * @throws as `cutIntoParts`
+ */
 export async function* sealedParts(cipher: PartCipher, item: number, pieces: readonly Content[]): AsyncGenerator<SealedPart, void> {
   let part = 0;
   for await (const { bytes, isLast } of cutIntoParts(pieces)) {

@@ -1,11 +1,11 @@
 import { native } from './native.ts';
 
-/** The number of a user of the machine. @throws {Error} where there is none of the name */
+/** The number of a user of the machine. @throws {Error} if there is none of the name */
 export function userNumber(account: string | number): number {
   return typeof account === 'number' ? account : found(native().userNumber(account), `there is no user "${account}"`);
 }
 
-/** The number of a group of the machine. @throws {Error} where there is none of the name */
+/** The number of a group of the machine. @throws {Error} if there is none of the name */
 export function groupNumber(account: string | number): number {
   return typeof account === 'number' ? account : found(native().groupNumber(account), `there is no group "${account}"`);
 }

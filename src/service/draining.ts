@@ -8,8 +8,9 @@ const leaveMs = 1000;
 const lastRequestsMs = 1000;
 
 /**
- * The end of HTTP servers without the loss of a request. From its begin every answer closes its connection. First the servers go on accepting, so
- * that clients with kept connections leave them on an answer and not on a reset; then they stop, and what was accepted is served to its end. With
+ * The end of HTTP servers without the loss of a request. From its begin every answer closes its
+ * connection. First the servers go on accepting, so that clients with kept connections leave them
+ * on an answer and not on a reset; then they stop, and what was accepted is served to its end. With
  * sockets held by the service manager, whoever connects after that waits for the next instance.
  */
 export class Draining {
@@ -55,7 +56,8 @@ export class Draining {
     const deadline = performance.now() + withinSeconds * 1000;
     for (const response of this.#answering) if (!response.headersSent) response.setHeader('Connection', 'close');
     await this.#until(async () => this.#left(), performance.now() + Math.min(leaveMs, withinSeconds * 500));
-    // What has arrived is read first: closing a connection on a request that is there already would lose it.
+    // What has arrived is read first: closing a connection on a request that is there already would
+    // lose it.
     await turn();
     for (const server of this.#servers) server.close();
     await this.#until(async () => this.#left(), performance.now() + Math.min(lastRequestsMs, withinSeconds * 250));

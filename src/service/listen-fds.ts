@@ -5,9 +5,11 @@ const firstDescriptor = 3;
 const descriptorsMax = 64;
 
 /**
- * The sockets that the service manager has opened for this process, by name (FileDescriptorName= of the socket unit), as sd_listen_fds(3) hands
- * them over. Empty where it has opened none, or for another process. The variables are taken out of the environment.
- * @throws {Error} where what is handed over cannot be meant: the service then listens nowhere rather than in a wrong place
+ * The sockets that the service manager has opened for this process, by name (FileDescriptorName= of
+ * the socket unit), as sd_listen_fds(3) hands them over. Empty where it has opened none, or for
+ * another process. The variables are taken out of the environment.
+ * @throws {Error} if what is handed over cannot be meant: the service then listens nowhere rather
+ *   than in a wrong place
  */
 export function listenFds(environment: Environment, pid: number, names: readonly string[]): ReadonlyMap<string, number> {
   const { LISTEN_PID: forPid, LISTEN_FDS: count, LISTEN_FDNAMES: given } = environment;

@@ -11,10 +11,16 @@ export interface ListenAddress {
   readonly socketGroup?: string | number | undefined;
 }
 
-/** Connections that may wait to be accepted: as many as Linux lets wait by default (net.core.somaxconn). */
+/**
+ * Connections that may wait to be accepted: as many as Linux lets wait by default
+ * (net.core.somaxconn).
+ */
 const backlog = 4096;
 
-/** Listens on the socket that the service manager holds, else at the address. @throws {Error} where it cannot */
+/**
+ * Listens on the socket that the service manager holds, else at the address.
+ * @throws {Error} if it cannot
+ */
 export async function listen(
   server: Server,
   { host, port, socketPath, socketGroup }: ListenAddress,

@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net';
 import { native } from './native.ts';
 
-/** Number of the user who opened a connection to a Unix socket; the kernel tells it. Undefined where the connection has ended already. */
+/**
+ * Number of the user who opened a connection to a Unix socket; the kernel tells it. Undefined if
+ * the connection has ended already.
+ */
 export function peerUser(socket: Socket): number | undefined {
   const fd = descriptorOf(socket);
   if (fd === undefined) return undefined;

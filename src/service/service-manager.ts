@@ -13,13 +13,14 @@ export interface ServiceManager {
   status(text: string): void;
   /** The service is well. */
   alive(): void;
-  /** How often `alive` is wanted at the latest; undefined where no watchdog waits for it. */
+  /** How often `alive` is wanted at the latest; undefined if no watchdog waits for it. */
   readonly watchdogMs: number | undefined;
 }
 
 /**
- * Takes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID out of the environment, so that no child speaks for this process. A message that cannot be
- * sent is told to `failed` and otherwise ignored: the service does its work without the manager too.
+ * Takes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID out of the environment, so that no child
+ * speaks for this process. A message that cannot be sent is told to `failed` and otherwise ignored:
+ * the service does its work without the manager too.
  */
 export function serviceManager(environment: Environment, pid: number, failed: (reason: string) => void): ServiceManager {
   const socket = environment['NOTIFY_SOCKET'];
@@ -53,7 +54,10 @@ export function serviceManager(environment: Environment, pid: number, failed: (r
   };
 }
 
-/** sd_watchdog_enabled(3): the time-out counts for the process that WATCHDOG_PID names, or for any if it is absent. */
+/**
+ * sd_watchdog_enabled(3): the time-out counts for the process that WATCHDOG_PID names, or for any
+ * if it is absent.
+ */
 function watchdogInterval(environment: Environment, pid: number): number | undefined {
   const microseconds = environment['WATCHDOG_USEC'];
   const forPid = environment['WATCHDOG_PID'];

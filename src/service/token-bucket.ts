@@ -8,8 +8,8 @@ export interface BucketRate {
 const roundingTolerance = 1e-6;
 
 /**
- * A token bucket: it begins full, is filled at a rate, and each request takes a token. The rate is read at each use, so that one that a reload
- * changes counts at once.
+ * A token bucket: it begins full, is filled at a rate, and each request takes a token. The rate is
+ * read at each use, so that one that a reload changes counts at once.
  */
 export class TokenBucket {
   readonly #rate: () => BucketRate;
@@ -32,8 +32,8 @@ export class TokenBucket {
   }
 
   /**
-   * Takes tokens although they may not be there yet. Returns the milliseconds until they are; undefined, and takes nothing, where that is more
-   * than `maxWaitMs`.
+   * Takes tokens although they may not be there yet. Returns the milliseconds until they are;
+   * undefined, and takes nothing, where that is more than `maxWaitMs`.
    */
   takeAhead(tokens: number, maxWaitMs: number): number | undefined {
     const waitMs = this.waitMs(tokens);
@@ -54,7 +54,7 @@ export class TokenBucket {
     return Math.max(1, Math.ceil(this.waitMs() / 1000 - roundingTolerance));
   }
 
-  /** Whether it holds all that it can, as a new one does. */
+  /** Checks whether it holds all that it can, as a new one does. */
   isFull(): boolean {
     this.#fill();
     return this.#tokens >= this.#rate().capacity;

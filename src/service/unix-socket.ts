@@ -14,8 +14,10 @@ export function permissionsFor(group: number | undefined): SocketPermissions {
 }
 
 /**
- * Listens at a path, in the place of what a process before has left there. Until it is permitted to others, the user of the process alone may connect, since
- * that one makes its files for itself alone. @throws {Error} where another service listens there, or nobody can
+ * Listens at a path, in the place of what a process before has left there. Until it is permitted to
+ * others, the user of the process alone may connect, since that one makes its files for itself
+ * alone.
+ * @throws {Error} if another service listens there, or nobody can
  */
 export async function listenAtPath(server: Server, path: string, permissions: SocketPermissions): Promise<void> {
   if (await isListenedTo(path)) throw new Error(`another service listens at ${path}`);
@@ -37,7 +39,10 @@ export async function listenAtPath(server: Server, path: string, permissions: So
   }
 }
 
-/** Says who may connect to a Unix socket of this process. @throws {Error} where the user of the process is not in the group */
+/**
+ * Says who may connect to a Unix socket of this process.
+ * @throws {Error} if the user of the process is not in the group
+ */
 export function permit(path: string, { mode, group }: SocketPermissions): void {
   const { uid, gid } = statSync(path);
   if (group !== undefined && group !== gid) chownSync(path, uid, group);

@@ -1,6 +1,8 @@
 import type { ServiceManager } from './service-manager.ts';
 
-/** A part of the service that has to be well. The check throws, or never returns, where it is not. */
+/**
+ * A part of the service that has to be well. The check throws, or never returns, where it is not.
+ */
 export interface VitalSign {
   readonly name: string;
   check(): Promise<void> | void;
@@ -10,8 +12,9 @@ export interface VitalSign {
 const pingsInTime = 4;
 
 /**
- * Tells the manager that the service is alive as long as its event loop turns and every vital sign answers. While one does not, no ping is sent,
- * and the manager restarts the service when its time is over.
+ * Tells the manager that the service is alive as long as its event loop turns and every vital sign
+ * answers. While one does not, no ping is sent, and the manager restarts the service when its time
+ * is over.
  */
 export class Watchdog {
   readonly #manager: ServiceManager;

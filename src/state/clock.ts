@@ -1,4 +1,7 @@
-/** What the clock of a database server said, and when: by the clock of this process that nobody sets. */
+/**
+ * What the clock of a database server said, and when: by the clock of this process that nobody
+ * sets.
+ */
 export interface ClockReading {
   /** Milliseconds since epoch. */
   readonly serverMs: number;
@@ -11,7 +14,10 @@ export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** The server's time by a reading; without one, that of this machine, which is the only one then. Milliseconds since epoch. */
+/**
+ * The server's time by a reading; without one, that of this machine, which is the only one then.
+ * Milliseconds since epoch.
+ */
 export function timeBy(reading: ClockReading | undefined): number {
   return reading === undefined ? Date.now() : Math.round(reading.serverMs + monotonicMs() - reading.atMs);
 }

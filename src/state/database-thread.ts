@@ -30,7 +30,10 @@ export type FromDatabase =
   | { readonly kind: 'changes'; readonly id: number; readonly changes: readonly Change[]; readonly clock: ClockReading | undefined }
   | { readonly kind: 'noChanges'; readonly id: number; readonly failure: Failure };
 
-/** Members of a group: enough to share one wait for the disk, few enough for none of them to wait long. */
+/**
+ * Members of a group: enough to share one wait for the disk, few enough for none of them to wait
+ * long.
+ */
 const groupMax = 128;
 
 if (parentPort === null) throw new Error('database-thread.ts runs as a worker thread');

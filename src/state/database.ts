@@ -10,7 +10,10 @@ export interface Work {
   readonly steps: readonly Step[];
 }
 
-/** What an error of the database means. `full`: it cannot be written. `unavailable`: it does not answer, or cannot be read. `defect`: everything else. */
+/**
+ * What an error of the database means. `full`: it cannot be written. `unavailable`: it does not
+ * answer, or cannot be read. `defect`: everything else.
+ */
 export type FaultKind = 'full' | 'unavailable' | 'defect';
 
 /** Why nothing was done, as the database thread sends it. */
@@ -21,23 +24,38 @@ export type Failure =
 
 export type Outcome = { readonly id: number; readonly values: readonly unknown[] } | { readonly id: number; readonly failure: Failure };
 
-/** A row that changed, by its table and primary key. `everything`: nothing is known of what changed in a while. */
+/**
+ * A row that changed, by its table and primary key. `everything`: nothing is known of what changed
+ * in a while.
+ */
 export type Change = 'everything' | { readonly table: string; readonly id: string };
 
 /** One of the databases, on the database thread. */
 export interface Database {
-  /** Carries out what waits as one group with one commit, and answers when that commit is on the disk. Never rejects. */
+  /**
+   * Carries out what waits as one group with one commit, and answers when that commit is on the
+   * disk. Never rejects.
+   */
   run(group: readonly Work[]): Promise<Outcome[]>;
-  /** Carries out what only reads, beside the groups. Never rejects. Absent: reads are members of groups like the rest. */
+  /**
+   * Carries out what only reads, beside the groups. Never rejects. Absent: reads are members of
+   * groups like the rest.
+   */
   read?(work: Work): Promise<Outcome>;
-  /** What was committed, by whomever, since the last call. @throws where the database does not answer */
+  /**
+   * What was committed, by whomever, since the last call.
+   * @throws where the database does not answer
+   */
   changes(): Promise<Change[]>;
   /** What the clock of the server said last, where there is a server. */
   readonly clock?: ClockReading | undefined;
   close(): Promise<void>;
 }
 
-/** A fault that a repository found is sent as it is; an error of the database, as the kind that it is of. */
+/**
+ * A fault that a repository found is sent as it is; an error of the database, as the kind that it
+ * is of.
+ */
 export function failureOf(error: unknown, kindOf: (error: unknown) => FaultKind): Failure {
   if (error instanceof StoreUnavailable) return { kind: 'unavailable', code: error.code, reason: error.reason };
   const sent = sentError(error);

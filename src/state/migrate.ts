@@ -8,7 +8,11 @@ import type { Schema } from './schema.ts';
 /** The database has been brought further than this program knows. */
 export class SchemaTooNew extends Error {}
 
-/** Brings the database up to date. Several instances may do so at once: the database lets one at a time. @throws {SchemaTooNew} */
+/**
+ * Brings the database up to date. Several instances may do so at once: the database lets one at a
+ * time.
+ * @throws {SchemaTooNew}
+ */
 export async function migrate(db: Kysely<Schema>): Promise<void> {
   await checkNotNewer(db);
   // Numbers are given out before the work on them is done, so a lower one can come later.

@@ -3,9 +3,13 @@ import type { Work } from './database.ts';
 import { operations } from './repository-functions.ts';
 import type { Schema } from './schema.ts';
 
-/** Carries out all the steps of a group in the transaction that the connection is in. Answers the values of each member. */
+/**
+ * Carries out all the steps of a group in the transaction that the connection is in. Returns the
+ * values of each member.
+ */
 export async function runSteps(connection: Kysely<Schema>, group: readonly Work[]): Promise<unknown[][]> {
-  // The transaction was begun by hand: Kysely's own hides an error behind that of a rollback which the database has done already.
+  // The transaction was begun by hand: Kysely's own hides an error behind that of a rollback which
+  // the database has done already.
   const transaction = connection as Transaction<Schema>;
   const all: unknown[][] = [];
   for (const { steps } of group) {

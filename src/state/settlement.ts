@@ -4,7 +4,10 @@ import type { Step } from './step.ts';
 
 export interface SettledAnswer {
   readonly answer: object;
-  /** Milliseconds since epoch: where the answer is worth nothing afterwards, as a one-time password is. */
+  /**
+   * Milliseconds since epoch: where the answer is worth nothing afterwards, as a one-time password
+   * is.
+   */
   readonly until?: number;
   /** `otp_id` of the one-time password that it is about: it is repeated as long as that is open. */
   readonly whileOtp?: string;
@@ -15,7 +18,9 @@ export type SettledOutcome = SettledAnswer | { readonly refusal: Refusal };
 
 /** Takes part in the commit that settles the current request, such as the keeper of its outcome. */
 export interface SettlementParty {
-  /** Whether the request must not end well without such a commit, even where nothing else changes. */
+  /**
+   * Whether the request must not end well without such a commit, even where nothing else changes.
+   */
   readonly needsCommit: boolean;
   steps(outcome: SettledOutcome): Promise<readonly Step[]>;
 }
@@ -27,14 +32,19 @@ export async function keepingOutcome<T>(keeper: SettlementParty, work: () => Pro
   return currentParties.run([keeper], work);
 }
 
-/** Does a request's work; the commits in it that settle the request contain the steps of this party too. */
+/**
+ * Does a request's work; the commits in it that settle the request contain the steps of this party
+ * too.
+ */
 export async function settlingWith<T>(party: SettlementParty, work: () => Promise<T>): Promise<T> {
   return currentParties.run([...(currentParties.getStore() ?? []), party], work);
 }
 
 /**
- * Steps for the commit that changes what the outcome tells of, of all parties to the current request: they keep the outcome, and let its evidence be
- * published. After a crash all of the commit is there, or nothing. Call it for the last change of a request, when nothing can make its outcome another one.
+ * Steps for the commit that changes what the outcome tells of, of all parties to the current
+ * request: they keep the outcome, and let its evidence be published. After a crash all of the
+ * commit is there, or nothing. Call it for the last change of a request, when nothing can make its
+ * outcome another one.
  */
 export async function outcomeSteps(outcome: SettledOutcome): Promise<readonly Step[]> {
   const steps: Step[] = [];
@@ -42,7 +52,7 @@ export async function outcomeSteps(outcome: SettledOutcome): Promise<readonly St
   return steps;
 }
 
-/** Whether a party to the current request needs a commit that settles it. */
+/** Checks whether a party to the current request needs a commit that settles it. */
 export function settlementIsNeeded(): boolean {
   return currentParties.getStore()?.some(({ needsCommit }) => needsCommit) ?? false;
 }

@@ -16,14 +16,20 @@ export function step<N extends RepositoryName>(
   return { name, argument: argument[0] };
 }
 
-/** A step on which those after it depend: they are done where it changed something, which it says by its answer. */
+/**
+ * A step on which those after it depend: they are done where it changed something, which it says by
+ * its answer.
+ */
 export function deciding<N extends RepositoryName>(one: Step<N>): Step<N> {
   return { ...one, decides: true };
 }
 
 const listeners = new WeakMap<Step, () => void>();
 
-/** Has somebody told when the commit that the step belongs to is known to be done, before whoever asked for it goes on. */
+/**
+ * Has somebody told when the commit that the step belongs to is known to be done, before whoever
+ * asked for it goes on.
+ */
 export function whenCommitted<N extends RepositoryName>(one: Step<N>, told: () => void): Step<N> {
   listeners.set(one, told);
   return one;

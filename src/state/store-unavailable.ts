@@ -3,8 +3,8 @@ import { Fault, faults } from '../faults.ts';
 export type UnavailableCode = 'STORE_UNAVAILABLE' | 'COMMIT_UNKNOWN';
 
 /**
- * The state store does not answer, or what it holds cannot be read: nothing is known to have been done. Repeating later is safe. Callers of
- * the service see 503 (contract §2).
+ * The state store does not answer, or what it holds cannot be read: nothing is known to have been
+ * done. Repeating later is safe. Callers of the service see 503 (contract §2).
  */
 export class StoreUnavailable extends Fault {
   declare readonly code: UnavailableCode;

@@ -4,7 +4,10 @@ import { moduleFile } from '../config/module-file.ts';
 import { Fault, revivedError } from '../faults.ts';
 import type { TaskCall, TaskOutcome } from './task-thread.ts';
 
-/** Kinds of work, each with threads of its own: a hostile document that takes long to parse holds up no hashing. */
+/**
+ * Kinds of work, each with threads of its own: a hostile document that takes long to parse holds up
+ * no hashing.
+ */
 export type Lane = 'parsing' | 'hashing';
 
 /** A function that a module exports for work threads. */
@@ -24,7 +27,10 @@ const lanes = {
 const idleMs = 60_000;
 /** Far more tasks than the memory for bodies allows. */
 const waitingMax = 100_000;
-/** A thread whose objects need more than this ends alone, and its task with it. Bodies lie outside of it. */
+/**
+ * A thread whose objects need more than this ends alone, and its task with it. Bodies lie outside
+ * of it.
+ */
 const heapMaxMebibytes = 256;
 const taskThread = moduleFile('./task-thread', import.meta.url);
 
@@ -38,9 +44,11 @@ export class WorkThreads {
   }
 
   /**
-   * Runs the function in a thread. `task` and `Result` are cloned (structured clone); memory that threads share is not copied.
-   * @throws what the function throws: faults and refusals as they are, other errors without their class
-   * @throws {Fault} TASK_TIMEOUT where it takes longer than the lane allows; its thread is ended
+   * Runs the function in a thread. `task` and `Result` are cloned (structured clone); memory that
+   * threads share is not copied.
+   * @throws what the function throws: faults and refusals as they are, other errors without their
+   *   class
+   * @throws {Fault} TASK_TIMEOUT if it takes longer than the lane allows; its thread is ended
    */
   async run<Result>({ module, name, lane }: ThreadFunction, task: object): Promise<Result> {
     const call: TaskCall = { module: module.href, name, task };

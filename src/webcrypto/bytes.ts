@@ -2,7 +2,10 @@ import { createHash, webcrypto } from 'node:crypto';
 import { types } from 'node:util';
 import type { HashName } from '../token/signature-algorithm.ts';
 
-/** Node hashes shorter data where it is called, and longer data on a thread of its pool, so that the event loop does not wait. */
+/**
+ * Node hashes shorter data where it is called, and longer data on a thread of its pool, so that the
+ * event loop does not wait.
+ */
 const hashedInPlaceBytes = 64 * 1024;
 const registered = { sha1: 'SHA-1', sha256: 'SHA-256', sha384: 'SHA-384', sha512: 'SHA-512' } as const satisfies Record<HashName, string>;
 

@@ -13,15 +13,18 @@ export type KeySpecification =
   | { readonly name: 'Ed25519' }
   | { readonly name: 'HMAC'; readonly hash: RegisteredHash; readonly bytes: number };
 
-/** FIPS 198-1 §3: the length of a block of the hash, which the standard takes where no length is given (W3C §31.6.3). */
+/**
+ * FIPS 198-1 §3: the length of a block of the hash, which the standard takes where no length is
+ * given (W3C §31.6.3).
+ */
 const blockBytes = { 'SHA-256': 64, 'SHA-384': 128, 'SHA-512': 128 } as const satisfies Record<RegisteredHash, number>;
 const longestMacKeyBytes = 512;
 const fermat4 = '010001';
 
 /**
  * Reads what generateKey is asked for.
- * @throws NotSupportedError for algorithms, hashes and curves that the provider has not; OperationError for sizes that the token does not
- * make; TypeError for missing members.
+ * @throws NotSupportedError for algorithms, hashes and curves that the provider has not;
+ *   OperationError for sizes that the token does not make; TypeError for missing members.
  */
 export function generationSpecification(algorithm: webcrypto.AlgorithmIdentifier): KeySpecification {
   const name = algorithmName(algorithm);
@@ -41,7 +44,10 @@ export function generationSpecification(algorithm: webcrypto.AlgorithmIdentifier
   return { name, hash, modulusBits };
 }
 
-/** What a key that is on the token already is, by the algorithm that it is opened for and its public key. */
+/**
+ * What a key that is on the token already is, by the algorithm that it is opened for and its public
+ * key.
+ */
 export function openingSpecification(algorithm: webcrypto.AlgorithmIdentifier, publicKey: webcrypto.CryptoKey): KeySpecification {
   const name = algorithmName(algorithm);
   if (name !== 'RSASSA-PKCS1-v1_5' && name !== 'RSA-PSS') return curveOrMacSpecification(name, algorithm);
@@ -50,7 +56,10 @@ export function openingSpecification(algorithm: webcrypto.AlgorithmIdentifier, p
   return { name, hash: hashMember(algorithm), modulusBits };
 }
 
-/** An HMAC key by the members `hash` and `length` (bits). @throws NotSupportedError, OperationError, TypeError */
+/**
+ * An HMAC key by the members `hash` and `length` (bits).
+ * @throws NotSupportedError, OperationError, TypeError
+ */
 export function macSpecification(algorithm: webcrypto.AlgorithmIdentifier): KeySpecification & { readonly name: 'HMAC' } {
   return { name: 'HMAC', ...macSize(algorithm) };
 }

@@ -12,7 +12,10 @@ export function softwarePublicKey(key: webcrypto.CryptoKey): webcrypto.CryptoKey
   return key;
 }
 
-/** @throws NotSupportedError for formats of private and secret keys, which would then be in software. */
+/**
+ * @throws NotSupportedError for formats of private and secret keys, which would then be in
+ *   software.
+ */
 export function checkPublicFormat(format: webcrypto.KeyFormat): void {
   if (!publicFormats.includes(format)) throw publicAlone();
 }

@@ -5,7 +5,10 @@ export function refusal(name: RefusalName, message: string): DOMException {
   return new DOMException(message, name);
 }
 
-/** Runs a call to the token; what fails becomes an OperationError whose `cause` says why (TokenUnavailable, where the token is down). */
+/**
+ * Runs a call to the token; what fails becomes an OperationError whose `cause` says why
+ * (TokenUnavailable, where the token is down).
+ */
 export async function onToken<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -1,7 +1,10 @@
 import type { webcrypto } from 'node:crypto';
 import { refusal } from './refusal.ts';
 
-/** What a provider of signatures has not. Each method refuses its algorithm, whichever it is, as one that is not registered (§18.4.4). */
+/**
+ * What a provider of signatures has not. Each method refuses its algorithm, whichever it is, as one
+ * that is not registered (§18.4.4).
+ */
 export abstract class SigningOnly {
   async encrypt(): Promise<ArrayBuffer> {
     return unsupported('encrypt');

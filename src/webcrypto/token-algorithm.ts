@@ -6,7 +6,8 @@ import { refusal } from './refusal.ts';
 
 /**
  * What the token is asked for a signature by this algorithm with this key.
- * @throws InvalidAccessError for a key of another algorithm (§14.3.3); OperationError for a salt that the key has no room for.
+ * @throws InvalidAccessError for a key of another algorithm (§14.3.3); OperationError for a salt
+ *   that the key has no room for.
  */
 export function tokenAlgorithm(specification: KeySpecification, algorithm: SigningAlgorithm): SignatureAlgorithm | MessageAlgorithm {
   if (specification.name === 'RSASSA-PKCS1-v1_5' && algorithm.name === 'RSASSA-PKCS1-v1_5') {

@@ -41,7 +41,10 @@ export class TokenKeys {
     return this.#stateOf(key).id;
   }
 
-  /** Announces the key, then lets the token make it. A key that could not be finished goes from the token at once, or at the next start. */
+  /**
+   * Announces the key, then lets the token make it. A key that could not be finished goes from the
+   * token at once, or at the next start.
+   */
   async create(specification: KeySpecification, usages: Usages): Promise<webcrypto.CryptoKey | webcrypto.CryptoKeyPair> {
     const id = newKeyId('general');
     await this.#journal.announce(id, 'CREATE');
@@ -138,7 +141,10 @@ export class TokenKeys {
   }
 }
 
-/** @throws InvalidAccessError for a caller's key, which signs only with its owner's secret, and for keys of the service that have another purpose. */
+/**
+ * @throws InvalidAccessError for a caller's key, which signs only with its owner's secret, and for
+ *   keys of the service that have another purpose.
+ */
 function checkServiceKey(id: KeyId): void {
   if (keyPurpose(id) !== 'general') throw refusal('InvalidAccessError', 'only keys for general use can be opened');
 }

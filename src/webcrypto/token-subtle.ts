@@ -16,8 +16,9 @@ type Identifier = webcrypto.AlgorithmIdentifier;
 type GeneratedKey = webcrypto.CryptoKey | webcrypto.CryptoKeyPair;
 
 /**
- * SubtleCrypto (W3C Web Cryptography §14) whose private and HMAC keys are on the token. Digests, verification with public keys, their
- * import and export are Node's. Errors are DOMExceptions by the names of the standard; OperationError where the token fails, with its cause.
+ * SubtleCrypto (W3C Web Cryptography §14) whose private and HMAC keys are on the token. Digests,
+ * verification with public keys, their import and export are Node's. Errors are DOMExceptions by
+ * the names of the standard; OperationError where the token fails, with its cause.
  */
 export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
   readonly #token: ServiceKeys;
@@ -29,7 +30,10 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
     this.#keys = keys;
   }
 
-  /** Makes a key on the token, announced in the journal until it is kept or destroyed. @throws NotSupportedError for `extractable`. */
+  /**
+   * Makes a key on the token, announced in the journal until it is kept or destroyed.
+   * @throws NotSupportedError for `extractable`.
+   */
   async generateKey(
     algorithm: webcrypto.RsaHashedKeyGenParams | webcrypto.EcKeyGenParams,
     extractable: boolean,
@@ -52,7 +56,10 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
     return this.#keys.create(specification, [...new Set(keyUsages)]);
   }
 
-  /** Hashes here, and asks the token for one private-key operation. ECDSA values are r‖s, each as long as the order of the curve. */
+  /**
+   * Hashes here, and asks the token for one private-key operation. ECDSA values are r‖s, each as
+   * long as the order of the curve.
+   */
   async sign(
     algorithm: Identifier | webcrypto.RsaPssParams | webcrypto.EcdsaParams,
     key: webcrypto.CryptoKey,
@@ -124,7 +131,10 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
     return software.importKey('spki', subjectPublicKeyInfo, publicKey.algorithm, true, [...keyUsages]);
   }
 
-  /** @throws InvalidAccessError for keys of others, destroyed keys, and usages that the key has not (§14.3.3). */
+  /**
+   * @throws InvalidAccessError for keys of others, destroyed keys, and usages that the key has not
+   *   (§14.3.3).
+   */
   #usable(key: webcrypto.CryptoKey, usage: 'sign' | 'verify'): TokenKeyState {
     const state = this.#keys.find(key);
     if (state === undefined) throw refusal('InvalidAccessError', 'the key is none of this provider');

@@ -15,16 +15,20 @@ export interface OpenTokenCrypto {
   readonly close: () => Promise<void>;
 }
 
-/** Receives what happens to the connection: the token host started, ended, or could not be reached. */
+/**
+ * Receives what happens to the connection: the token host started, ended, or could not be reached.
+ */
 export interface ConnectionLog {
   info(message: string): void;
   error(message: string): void;
 }
 
 /**
- * Opens the WebCrypto provider on the token that the `token` section of a configuration file describes (docs/webcrypto.md).
+ * Opens the WebCrypto provider on the token that the `token` section of a configuration file
+ * describes (docs/webcrypto.md).
  *
- * @throws ConfigError for a file that is not valid; TokenUnavailable where the token host does not serve within 30 s
+ * @throws ConfigError for a file that is not valid; TokenUnavailable where the token host does not
+ *   serve within 30 s
  */
 export async function openTokenCrypto(configPath: string, journal: KeyJournal, log: ConnectionLog): Promise<OpenTokenCrypto> {
   const token = new TokenClient(loadTokenConfig(configPath), configPath, log);

@@ -14,8 +14,10 @@ const verifiedBy: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What the claims of a verified token ask for, as if it stood in the request. A claim that is absent, null or empty leaves its field out.
- * @throws {Refusal} ISSUANCE_REFUSED for claims that no certificate can be made of; the message names the field and the claims, not their values
+ * What the claims of a verified token ask for, as if it stood in the request. A claim that is
+ * absent, null or empty leaves its field out.
+ * @throws {Refusal} ISSUANCE_REFUSED for claims that no certificate can be made of; the message
+ *   names the field and the claims, not their values
  */
 export function requestedBy(claims: Claims, mapping: ClaimMapping, defaultCountry: string | undefined): RequestedSubject {
   const { organizationUnit: unitSources, ...textSources } = mapping.subject;

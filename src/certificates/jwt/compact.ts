@@ -1,6 +1,9 @@
 import { Refusal } from '../../result-codes.ts';
 
-/** Reads one JSON object, and throws for whatever parsers read differently, such as duplicate member names. */
+/**
+ * Reads one JSON object, and throws for whatever parsers read differently, such as duplicate member
+ * names.
+ */
 export type ParseJson = (bytes: Buffer) => Readonly<Record<string, unknown>>;
 
 /** What a token may have in all; those of providers have some thousand. */
@@ -33,7 +36,10 @@ export function parseCompact(text: string, parseJson: ParseJson): CompactToken {
   return { text, kind: parts.length === 3 ? 'signed' : 'encrypted', header: { ...fields, alg }, payload };
 }
 
-/** The claims of a signed token, not verified. @throws {Refusal} FIELD_INVALID for what is no claims set (RFC 7519 §4) */
+/**
+ * The claims of a signed token, not verified.
+ * @throws {Refusal} FIELD_INVALID for what is no claims set (RFC 7519 §4)
+ */
 export function claimsOf({ payload }: CompactToken, parseJson: ParseJson): Readonly<Record<string, unknown>> {
   return jsonObject(payload, 'content', parseJson);
 }
@@ -57,7 +63,10 @@ function notAToken(fault: string, cause?: unknown): Refusal {
   return new Refusal('FIELD_INVALID', { at: tokenAt, message: `not a JSON Web Token: ${fault}`, cause });
 }
 
-/** A token that says what is not accepted. The text is for the caller, and holds nothing of the token. */
+/**
+ * A token that says what is not accepted. The text is for the caller, and holds nothing of the
+ * token.
+ */
 export function refusedToken(fault: string, cause?: unknown): Refusal {
   return new Refusal('ISSUANCE_REFUSED', { at: tokenAt, message: fault, cause });
 }

@@ -24,7 +24,7 @@ export interface ReadingOptions {
   readonly previous?: Provider | undefined;
 }
 
-/** Reads the files that a section names. @throws {ConfigError} where one is not what it should be */
+/** Reads the files that a section names. @throws {ConfigError} if one is not what it should be */
 export function readProvider(name: string, config: IdentityProvider, options: ReadingOptions): Provider {
   const at = `identityProviders.${name}`;
   for (const identifier of Object.keys(config.claims.nameFields)) {

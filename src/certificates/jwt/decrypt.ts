@@ -32,7 +32,7 @@ export interface Decryption {
   readonly passwordIterationsMax: number;
 }
 
-/** Whether a token is under a password (RFC 7518 §4.8), and with how many iterations. */
+/** Checks whether a token is under a password (RFC 7518 §4.8), and with how many iterations. */
 export function passwordIterations({ header }: CompactToken): number | undefined {
   if (!passwordAlgorithms.includes(header.alg)) return undefined;
   const { p2c } = header;
@@ -41,7 +41,8 @@ export function passwordIterations({ header }: CompactToken): number | undefined
 
 /**
  * The text that an encrypted token holds.
- * @throws {Refusal} ISSUANCE_REFUSED; FIELD_MISSING without the password that it is under, FIELDS_INCONSISTENT for one that it is not under
+ * @throws {Refusal} ISSUANCE_REFUSED; FIELD_MISSING without the password that it is under,
+ *   FIELDS_INCONSISTENT for one that it is not under
  */
 export async function decryptToken(token: CompactToken, password: string | undefined, decryption: Decryption): Promise<string> {
   const { header } = token;
@@ -81,7 +82,9 @@ export function passwordWithout(why: string): Refusal {
   return new Refusal('FIELDS_INCONSISTENT', { at: passwordAt, message: `${why}: leave the password out` });
 }
 
-/** Undefined where the key is another one, or the token was changed: which of them is not told apart. */
+/**
+ * Undefined if the key is another one, or the token was changed: which of them is not told apart.
+ */
 async function opened(
   { text }: CompactToken,
   key: KeyObject | Uint8Array,

@@ -34,7 +34,10 @@ export interface IdentityProviderOptions {
   readonly parseJson: ParseJson;
 }
 
-/** The identity providers of all tenants: whose tokens name the subjects of certificates (contract §7). */
+/**
+ * The identity providers of all tenants: whose tokens name the subjects of certificates (contract
+ * §7).
+ */
 export class IdentityProviders {
   readonly #parseJson: ParseJson;
   readonly #providers: ReadonlyMap<string, Provider>;
@@ -42,7 +45,7 @@ export class IdentityProviders {
 
   /**
    * `previous`: before a reload; what was fetched for it serves on where nothing of it changed.
-   * @throws {ConfigError} where a file is not what it should be
+   * @throws {ConfigError} if a file is not what it should be
    */
   constructor(configured: Readonly<Record<string, IdentityProvider>>, options: IdentityProviderOptions, previous?: IdentityProviders) {
     this.#parseJson = options.parseJson;
@@ -56,9 +59,10 @@ export class IdentityProviders {
   }
 
   /**
-   * Decrypts and verifies a token of one of the tenant's providers, and reads from its claims what a certificate is asked for.
-   * @throws {Refusal} UNSUPPORTED without a provider; FIELD_INVALID for what is no token; ISSUANCE_REFUSED for what it says; FIELD_MISSING and
-   *   FIELDS_INCONSISTENT for its password
+   * Decrypts and verifies a token of one of the tenant's providers, and reads from its claims what
+   * a certificate is asked for.
+   * @throws {Refusal} UNSUPPORTED without a provider; FIELD_INVALID for what is no token;
+   *   ISSUANCE_REFUSED for what it says; FIELD_MISSING and FIELDS_INCONSISTENT for its password
    */
   async read(
     given: GivenToken,
@@ -95,7 +99,10 @@ export class IdentityProviders {
     return { requested, steps: [this.#used.use(unique)] };
   }
 
-  /** The signed token in an encrypted one. Encryption alone says nothing of who made it: anybody can encrypt to a public key. */
+  /**
+   * The signed token in an encrypted one. Encryption alone says nothing of who made it: anybody can
+   * encrypt to a public key.
+   */
   async #opened(outer: CompactToken, { password }: GivenToken, providers: readonly Provider[]): Promise<CompactToken> {
     const text = await decryptToken(outer, password, {
       keys: providers.flatMap(({ decryptionKeys }) => decryptionKeys),

@@ -31,7 +31,10 @@ export interface WantedKey {
   readonly kid: string | undefined;
 }
 
-/** The public keys of a JSON Web Key Set (RFC 7517 §5) that signatures can be verified with. Others in it are passed over. */
+/**
+ * The public keys of a JSON Web Key Set (RFC 7517 §5) that signatures can be verified with. Others
+ * in it are passed over.
+ */
 export class KeySet {
   readonly #keyFor: ReturnType<typeof createLocalJWKSet>;
 
@@ -42,7 +45,10 @@ export class KeySet {
     this.#keyFor = createLocalJWKSet({ keys });
   }
 
-  /** Returns the one key for a token: by its `kid`, or, without one, the only one that fits. Undefined: there is none, or more than one. */
+  /**
+   * Returns the one key for a token: by its `kid`, or, without one, the only one that fits.
+   * Undefined: there is none, or more than one.
+   */
   async find({ alg, kid }: WantedKey): Promise<CryptoKey | undefined> {
     try {
       return await this.#keyFor(kid === undefined ? { alg } : { alg, kid });
@@ -54,7 +60,10 @@ export class KeySet {
   }
 }
 
-/** jose looks at a key when a token needs it. Here each is looked at when the set is read: RSA of a sound length and exponent, a point on its curve. */
+/**
+ * jose looks at a key when a token needs it. Here each is looked at when the set is read: RSA of a
+ * sound length and exponent, a point on its curve.
+ */
 function verificationKey(value: unknown): JWK[] {
   const members = PublicMembers.safeParse(value);
   const about = About.safeParse(value);
@@ -65,12 +74,16 @@ function verificationKey(value: unknown): JWK[] {
     const isGood = modulusLength >= minRsaBits && modulusLength <= maxRsaBits && publicExponent >= 3n;
     return isGood ? [{ ...members.data, ...named(about.data) }] : [];
   } catch {
-    // A curve that OpenSSL does not have, a point beside it: nothing can be verified with such a key.
+    // A curve that OpenSSL does not have, a point beside it: nothing can be verified with such a
+    // key.
     return [];
   }
 }
 
-/** EdDSA and Ed25519 are two names of one algorithm (RFC 8037 §3.1, RFC 9864 §2.2), which jose tells apart: a key with either is for both. */
+/**
+ * EdDSA and Ed25519 are two names of one algorithm (RFC 8037 §3.1, RFC 9864 §2.2), which jose tells
+ * apart: a key with either is for both.
+ */
 function named({ kid, alg }: z.output<typeof About>): Pick<JWK, 'kid' | 'alg'> {
   const own = alg === 'EdDSA' || alg === 'Ed25519' ? undefined : alg;
   return { ...(kid === undefined ? {} : { kid }), ...(own === undefined ? {} : { alg: own }) };

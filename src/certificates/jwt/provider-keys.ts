@@ -14,7 +14,10 @@ export interface ProviderKeys {
 
 type ReadKeySet = (document: Buffer) => KeySet;
 
-/** A key set in a file, which is read again when it has changed. A bad one is said to the log, and the last good one serves. */
+/**
+ * A key set in a file, which is read again when it has changed. A bad one is said to the log, and
+ * the last good one serves.
+ */
 export class FileKeys implements ProviderKeys {
   readonly #path: string;
   readonly #read: ReadKeySet;
@@ -22,7 +25,7 @@ export class FileKeys implements ProviderKeys {
   #keys: KeySet;
   #version: string;
 
-  /** @throws {Error} where the file is no key set now */
+  /** @throws {Error} if the file is no key set now */
   constructor(path: string, read: ReadKeySet, log: Logger) {
     this.#path = path;
     this.#read = read;
@@ -58,7 +61,9 @@ function versionOf(path: string): string {
 
 export interface KeySource {
   readonly url: string;
-  /** Stands for all that decides what is fetched: a reload that leaves it as it was leaves the keys. */
+  /**
+   * Stands for all that decides what is fetched: a reload that leaves it as it was leaves the keys.
+   */
   readonly source: string;
   readonly fetch: () => Promise<Buffer>;
   readonly read: ReadKeySet;
@@ -75,11 +80,13 @@ export interface FetchTimes {
 const retrySeconds = 5;
 
 /**
- * A key set that is fetched: kept while it is fresh, fetched anew behind the requests when it is not, and at once for a key that it does not have,
- * which is how providers rotate; strangers who name unknown keys make one fetch in a while.
+ * A key set that is fetched: kept while it is fresh, fetched anew behind the requests when it is
+ * not, and at once for a key that it does not have, which is how providers rotate; strangers who
+ * name unknown keys make one fetch in a while.
  *
- * jose's `createRemoteJWKSet` does less: it does not serve old keys while the provider is away, has requests wait for each refresh, and counts
- * its pauses from the last good fetch, by a clock that may be set back.
+ * jose's `createRemoteJWKSet` does less: it does not serve old keys while the provider is away, has
+ * requests wait for each refresh, and counts its pauses from the last good fetch, by a clock that
+ * may be set back.
  */
 export class FetchedKeys implements ProviderKeys {
   /** As `KeySource.source`. */

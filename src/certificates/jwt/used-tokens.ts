@@ -18,7 +18,10 @@ export interface UniqueToken {
   readonly endsAtSeconds: number;
 }
 
-/** Tokens that were used up, until they end by themselves: in the state store, so that no instance takes one a second time. */
+/**
+ * Tokens that were used up, until they end by themselves: in the state store, so that no instance
+ * takes one a second time.
+ */
 export class UsedTokens {
   readonly #store: StateStore;
   #prunedAtMs = -Infinity;
@@ -33,7 +36,10 @@ export class UsedTokens {
     if (await this.#store.run('isIdentityTokenUsed', idOf(token))) throw alreadyUsed(new Fault('IDENTITY_TOKEN_USED'));
   }
 
-  /** Uses the token up, in the commit of what was made for it. Where it is used already, nothing of the commit is done. */
+  /**
+   * Uses the token up, in the commit of what was made for it. Where it is used already, nothing of
+   * the commit is done.
+   */
   use(token: UniqueToken): Step {
     const { id, until } = usedToken(token);
     return step('useIdentityToken', { id, ends_at: until });
@@ -47,7 +53,10 @@ export class UsedTokens {
   }
 }
 
-/** What a commit failed with, as the caller reads it: the refusal where the token was used meanwhile. */
+/**
+ * What a commit failed with, as the caller reads it: the refusal where the token was used
+ * meanwhile.
+ */
 export function refusalOfUse(error: unknown): unknown {
   return isFault(error, 'IDENTITY_TOKEN_USED') ? alreadyUsed(error) : error;
 }

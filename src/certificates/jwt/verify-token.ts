@@ -22,8 +22,9 @@ export interface VerifiedToken {
 }
 
 /**
- * Verifies a signed token by the keys of its provider, and holds its claims to the rules (RFC 7519 §7.2, RFC 8725). Keys come from the configured
- * place alone: what the header says of keys (`jku`, `jwk`, `x5u`, `x5c`) is not looked at.
+ * Verifies a signed token by the keys of its provider, and holds its claims to the rules (RFC 7519
+ * §7.2, RFC 8725). Keys come from the configured place alone: what the header says of keys (`jku`,
+ * `jwk`, `x5u`, `x5c`) is not looked at.
  * @throws {Refusal} ISSUANCE_REFUSED
  */
 export async function verifyToken(token: CompactToken, keys: ProviderKeys, rules: TokenRules): Promise<VerifiedToken> {

@@ -17,7 +17,10 @@ export class TooManySignatures extends Error {
   }
 }
 
-/** Bounds how many signatures are made in a second (a full second's worth may come at once), and how many at the same time. */
+/**
+ * Bounds how many signatures are made in a second (a full second's worth may come at once), and how
+ * many at the same time.
+ */
 export class SigningLimit {
   readonly #settings: SigningLimitSettings;
   readonly #bucket: TokenBucket;

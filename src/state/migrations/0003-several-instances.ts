@@ -1,7 +1,10 @@
 import { sql, type Kysely } from 'kysely';
 import { isPostgresql } from './dialect.ts';
 
-/** Attempts in flight, counted where all instances see them; and, on PostgreSQL, the feed of changes that keeps their caches right. */
+/**
+ * Attempts in flight, counted where all instances see them; and, on PostgreSQL, the feed of changes
+ * that keeps their caches right.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('keys')

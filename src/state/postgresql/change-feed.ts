@@ -2,7 +2,10 @@ import { monotonicMs, type ClockReading } from '../clock.ts';
 import type { Change } from '../database.ts';
 import type { Connection, Link } from './link.ts';
 
-/** Rows of the feed live longer than this: an instance that has not looked for so long cannot know what it missed. */
+/**
+ * Rows of the feed live longer than this: an instance that has not looked for so long cannot know
+ * what it missed.
+ */
 const maxGapMs = 5 * 60_000;
 const keptMinutes = 10;
 /** A look that took longer says too little of the server's clock. */
@@ -17,8 +20,9 @@ export function readingOf(serverMs: number, beganMs: number, endedMs: number): C
 }
 
 /**
- * Tells which rows changed since the last look, by one statement: triggers note each change with the identifier of its transaction, and what
- * the snapshot of the last look did not see is new. Whatever was committed before the call is told; nothing is told twice but after a gap.
+ * Tells which rows changed since the last look, by one statement: triggers note each change with
+ * the identifier of its transaction, and what the snapshot of the last look did not see is new.
+ * Whatever was committed before the call is told; nothing is told twice but after a gap.
  */
 export class ChangeFeed {
   readonly #link: Link;

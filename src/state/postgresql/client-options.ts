@@ -9,8 +9,9 @@ const bytea = 17;
 const int8 = 20;
 
 /**
- * How a connection is made. Read anew for each: a password or certificate that was renewed is taken.
- * @throws {ConfigError} where a secret cannot be read
+ * How a connection is made. Read anew for each: a password or certificate that was renewed is
+ * taken.
+ * @throws {ConfigError} if a secret cannot be read
  */
 export function clientOptions(config: PostgresqlConfig): ClientConfig {
   const { host, port, database, user, connectTimeoutSeconds, statementTimeoutSeconds } = config;
@@ -26,7 +27,8 @@ export function clientOptions(config: PostgresqlConfig): ClientConfig {
     lock_timeout: statementTimeoutSeconds * 1000,
     // A connection that was cut off in a transaction must not keep its locks.
     idle_in_transaction_session_timeout: statementTimeoutSeconds * 2000,
-    // The server cannot say that the network is gone: a little later than it would say anything itself.
+    // The server cannot say that the network is gone: a little later than it would say anything
+    // itself.
     query_timeout: statementTimeoutSeconds * 1000 + 2000,
     keepAlive: true,
     application_name: 'signetd',
@@ -58,7 +60,10 @@ function safeInteger(text: string): number {
   return value;
 }
 
-/** A buffer of their own: a message to another thread would carry the whole pool that small buffers share. */
+/**
+ * A buffer of their own: a message to another thread would carry the whole pool that small buffers
+ * share.
+ */
 function bytes(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.slice(2), 'hex'));
 }

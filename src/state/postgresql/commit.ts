@@ -24,10 +24,12 @@ class CommitUnknown extends Error {
 }
 
 /**
- * Commits a group in one transaction that sees one state of the database (REPEATABLE READ): where another instance changed the same row
- * meanwhile, it is carried out again on what is there now. A broken connection is replaced once; if it broke over the commit, the server is
- * asked what became of it, so that nothing is done twice and nothing done is called failed.
- * @throws {StoreUnavailable} where the server does not answer in time; a group whose commit nobody could tell of may then be done
+ * Commits a group in one transaction that sees one state of the database (REPEATABLE READ): where
+ * another instance changed the same row meanwhile, it is carried out again on what is there now. A
+ * broken connection is replaced once; if it broke over the commit, the server is asked what became
+ * of it, so that nothing is done twice and nothing done is called failed.
+ * @throws {StoreUnavailable} if the server does not answer in time; a group whose commit nobody
+ *   could tell of may then be done
  */
 export async function commit(link: Link, group: readonly Work[]): Promise<unknown[][]> {
   let conflicts = 0;
@@ -69,7 +71,10 @@ async function attempt({ client, db }: Connection, group: readonly Work[]): Prom
   });
 }
 
-/** Answers the identifier of the transaction. Both statements go in one message, which the driver answers with a list. */
+/**
+ * Returns the identifier of the transaction. Both statements go in one message, which the driver
+ * answers with a list.
+ */
 async function begin(client: Client): Promise<string> {
   const results: unknown = await client.query('begin isolation level repeatable read; select pg_current_xact_id()::text as id');
   const last: unknown = Array.isArray(results) ? results.at(-1) : undefined;
@@ -77,7 +82,7 @@ async function begin(client: Client): Promise<string> {
   return rows.rows[0].id;
 }
 
-/** @throws {StoreUnavailable} where the server cannot be asked */
+/** @throws {StoreUnavailable} if the server cannot be asked */
 async function wasCommitted(link: Link, { transactionId }: CommitUnknown): Promise<boolean> {
   const deadline = performance.now() + outcomeWaitMs;
   for (;;) {

@@ -16,7 +16,10 @@ export interface Connection {
   readonly db: Kysely<Schema>;
 }
 
-/** One connection, made when it is wanted and again after it broke. While the server is away, attempts have pauses and callers do not wait. */
+/**
+ * One connection, made when it is wanted and again after it broke. While the server is away,
+ * attempts have pauses and callers do not wait.
+ */
 export class Link {
   readonly #config: PostgresqlConfig;
   #connection: Connection | undefined;
@@ -33,7 +36,7 @@ export class Link {
 
   /**
    * Runs with the connection, one task at a time. It is given up where an error says that it broke.
-   * @throws {StoreUnavailable} where there is none
+   * @throws {StoreUnavailable} if there is none
    */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const turn = this.#last.then(async () => this.#run(work));
@@ -107,7 +110,10 @@ async function prepare(client: Client): Promise<void> {
   if (rows[0]?.standby !== false) throw Object.assign(new Error('the server is a standby'), { code: 'ESTANDBY' });
 }
 
-/** Kysely over this one connection: it is taken and given back at once, for one task at a time uses it. */
+/**
+ * Kysely over this one connection: it is taken and given back at once, for one task at a time uses
+ * it.
+ */
 function kyselyOver(client: Client): Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: new PostgresDialect({

@@ -15,7 +15,10 @@ const pruneEveryMs = 60_000;
 const startPauseMs = 500;
 const oldestVersion = 130_000;
 
-/** A PostgreSQL that several instances share. One connection commits groups, one reads, one looks for changes: none waits for another. */
+/**
+ * A PostgreSQL that several instances share. One connection commits groups, one reads, one looks
+ * for changes: none waits for another.
+ */
 export class PostgresqlDatabase implements Database {
   readonly #writer: Link;
   readonly #reader: Link;
@@ -36,7 +39,8 @@ export class PostgresqlDatabase implements Database {
 
   /**
    * Waits for a server that is away, saying so; brings the schema up to date.
-   * @throws {Error} where waiting would not help: a wrong password, no such database, a schema that is newer than this program
+   * @throws {Error} if waiting would not help: a wrong password, no such database, a schema that is
+   *   newer than this program
    */
   static async open(config: PostgresqlConfig, say: (message: string) => void): Promise<PostgresqlDatabase> {
     const writer = new Link(config);
@@ -63,7 +67,10 @@ export class PostgresqlDatabase implements Database {
     }
   }
 
-  /** For a look beside the instances: the schema stays as it is. @throws {Error} where it does not answer */
+  /**
+   * For a look beside the instances: the schema stays as it is.
+   * @throws {Error} if it does not answer
+   */
   static async openReadOnly(config: PostgresqlConfig): Promise<PostgresqlDatabase> {
     const writer = new Link(config);
     try {
@@ -126,7 +133,10 @@ export class PostgresqlDatabase implements Database {
   }
 }
 
-/** What this room asks of the server came with PostgreSQL 13 (`xid8` and its functions). Answers what its clock says. */
+/**
+ * What this room asks of the server came with PostgreSQL 13 (`xid8` and its functions). Returns
+ * what its clock says.
+ */
 async function checkVersion(client: Client): Promise<ClockReading> {
   const beganMs = monotonicMs();
   const { rows } = await client.query<{ version: number; now: number }>(

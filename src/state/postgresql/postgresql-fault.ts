@@ -2,7 +2,7 @@ import { DatabaseError } from 'pg';
 import type { FaultKind } from '../database.ts';
 import { Fault } from '../../faults.ts';
 
-/** SQLSTATE of what the server said; undefined where the error is not the server's. */
+/** SQLSTATE of what the server said; undefined if the error is not the server's. */
 function sqlState(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
@@ -12,7 +12,8 @@ export function postgresqlFault(error: unknown): FaultKind {
   const state = sqlState(error);
   // disk_full, read_only_sql_transaction
   if (state === '53100' || state === '25006') return 'full';
-  // Connections, resources, an operator's intervention, the system, damaged files; statement and lock time-outs.
+  // Connections, resources, an operator's intervention, the system, damaged files; statement and
+  // lock time-outs.
   if (state !== undefined && (/^(08|53|57|58|XX00[12])/.test(state) || state === '55P03')) return 'unavailable';
   return state === undefined && isBroken(error) ? 'unavailable' : 'defect';
 }
@@ -35,7 +36,10 @@ export function isBroken(error: unknown): boolean {
   );
 }
 
-/** No other attempt will fare better until somebody changes something: password, user, database, TLS, rights. */
+/**
+ * No other attempt will fare better until somebody changes something: password, user, database,
+ * TLS, rights.
+ */
 export function isMisconfigured(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return /^(28|3D|3F|42501|0A)/.test(state);

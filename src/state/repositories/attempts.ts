@@ -16,7 +16,10 @@ export type Counters = Pick<KeyRow, 'failures_in_row' | 'failures_since_success'
 
 const counters = ['failures_in_row', 'failures_since_success', 'locked_until'] as const;
 
-/** Attempts that are with the token now. Those whose time has passed went down with their instance, and nobody learnt their outcome. */
+/**
+ * Attempts that are with the token now. Those whose time has passed went down with their instance,
+ * and nobody learnt their outcome.
+ */
 const open = (now: number): RawBuilder<number> =>
   sql<number>`(case when reserved_until is null or reserved_until <= ${now} then 0 else reserved end)`;
 
@@ -27,7 +30,7 @@ const inRow = (now: number): RawBuilder<number> => sql<number>`(case when locked
 const settled = (reserved: boolean): RawBuilder<number> =>
   reserved ? sql<number>`(case when reserved > 0 then reserved - 1 else 0 end)` : sql<number>`reserved`;
 
-/** What an operator does: the key has all its attempts again. Undefined where there is no such key. */
+/** What an operator does: the key has all its attempts again. Undefined if there is no such key. */
 export async function unlockKey(db: Transaction<Schema>, reference: string): Promise<Counters | undefined> {
   return db
     .updateTable('keys')
@@ -38,8 +41,9 @@ export async function unlockKey(db: Transaction<Schema>, reference: string): Pro
 }
 
 /**
- * Reserves an attempt before the token is asked, if the key is in use, is not locked, and has more attempts left than are in flight: so
- * parallel guesses gain nothing, on however many instances. At most `atOnce` are in flight. False otherwise.
+ * Reserves an attempt before the token is asked, if the key is in use, is not locked, and has more
+ * attempts left than are in flight: so parallel guesses gain nothing, on however many instances. At
+ * most `atOnce` are in flight. False otherwise.
  */
 export async function reserveAttempt(
   db: Transaction<Schema>,
@@ -75,7 +79,10 @@ export async function giveBackAttempt(db: Transaction<Schema>, reference: string
     .execute();
 }
 
-/** Counts a failed attempt and locks the key where the rule says so. Answers the counters as they are now. `reserved`: it had been. */
+/**
+ * Counts a failed attempt and locks the key where the rule says so. Returns the counters as they
+ * are now. `reserved`: it had been.
+ */
 export async function recordFailure(
   db: Transaction<Schema>,
   { reference, rule, reserved }: { reference: string; rule: LockRule; reserved: boolean },
@@ -97,7 +104,10 @@ export async function recordFailure(
     .executeTakeFirstOrThrow();
 }
 
-/** What a right secret is right for, as long as it is so: the key is in one of these states, and has this secret still. */
+/**
+ * What a right secret is right for, as long as it is so: the key is in one of these states, and has
+ * this secret still.
+ */
 export interface Holding {
   readonly states: readonly string[];
   /** Of the key's own secret, where that was the right one. */
@@ -115,8 +125,9 @@ export interface Success {
 }
 
 /**
- * A right secret ends the count of the failures that were guesses at it, unless the key was locked meanwhile. Answers the counters as they are now. With
- * `holding`: undefined, and nothing is done, where the key is locked by now, or the secret is right for nothing any more.
+ * A right secret ends the count of the failures that were guesses at it, unless the key was locked
+ * meanwhile. Returns the counters as they are now. With `holding`: undefined, and nothing is done,
+ * where the key is locked by now, or the secret is right for nothing any more.
  */
 export async function recordSuccess(
   db: Transaction<Schema>,

@@ -7,7 +7,10 @@ export async function addAuditRecord(db: Transaction<Schema>, row: AuditOutboxRo
   await db.insertInto('audit_outbox').values(row).execute();
 }
 
-/** The oldest records that are not known to be in the chain; those of one instance by how their identifiers begin (no wildcards in it). */
+/**
+ * The oldest records that are not known to be in the chain; those of one instance by how their
+ * identifiers begin (no wildcards in it).
+ */
 export async function listAuditRecords(
   db: Transaction<Schema>,
   { limit, idPrefix = '' }: { limit: number; idPrefix?: string },

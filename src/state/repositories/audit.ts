@@ -15,7 +15,10 @@ export async function findAuditKey(db: Transaction<Schema>): Promise<string | un
   return (await findServiceKey(db, purpose)) ?? (await auditKeys(db))[0]?.key_id;
 }
 
-/** Takes a key that was just made, as `takeServiceKey` does, and keeps its public half. Answers the key that counts. */
+/**
+ * Takes a key that was just made, as `takeServiceKey` does, and keeps its public half. Returns the
+ * key that counts.
+ */
 export async function takeAuditKey(
   db: Transaction<Schema>,
   { replaces, ...key }: AuditKeyRow & { replaces: string | undefined },

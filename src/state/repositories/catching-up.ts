@@ -7,11 +7,15 @@ import { noteDestruction } from './key-journal.ts';
 import { holdReason, noteRevision, releaseKey, revokeKey } from './revocations.ts';
 
 /*
- * What a store that was restored from before is told again (docs/audit.md, "A state store that is older"). Each of these may be done where it was done
- * already, and none gives back what is gone for good.
+ * What a store that was restored from before is told again (docs/audit.md, "A state store that is
+ * older"). Each of these may be done where it was done already, and none gives back what is gone
+ * for good.
  */
 
-/** A certificate is revoked or on hold, whether the store knows the certificate or not; its key goes with it. */
+/**
+ * A certificate is revoked or on hold, whether the store knows the certificate or not; its key goes
+ * with it.
+ */
 export async function revokeAgain(
   db: Transaction<Schema>,
   { sha1, ...revocation }: RevocationRow & { readonly sha1: string | undefined },
@@ -94,7 +98,10 @@ export async function lockForOperator(
     .execute();
 }
 
-/** A private key that a lost record has: nobody gives it to another one, nor takes it for one whose creation was cut short. */
+/**
+ * A private key that a lost record has: nobody gives it to another one, nor takes it for one whose
+ * creation was cut short.
+ */
 export async function leaveKeyAlone(db: Transaction<Schema>, keyId: string): Promise<void> {
   await db.deleteFrom('key_pool').where('key_id', '=', keyId).execute();
   await db.deleteFrom('key_journal').where('key_id', '=', keyId).where('intent', '=', 'CREATE').execute();
@@ -113,7 +120,10 @@ export async function dropOtps(db: Transaction<Schema>): Promise<void> {
   await db.deleteFrom('otps').execute();
 }
 
-/** The published CRLs may be older than those that were published since: none is served before the next one, whose number is at least `least`. */
+/**
+ * The published CRLs may be older than those that were published since: none is served before the
+ * next one, whose number is at least `least`.
+ */
 export async function withdrawCrls(db: Transaction<Schema>, least: number): Promise<void> {
   await db.deleteFrom('crls').execute();
   await db

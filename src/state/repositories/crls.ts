@@ -2,13 +2,19 @@ import { sql, type Selectable, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { CrlStateRow } from '../tables/revocation.ts';
 
-/** Where the CRLs of an authority are. `number` is the last that was taken; `published_number`, 0 before the first, the one that is served. */
+/**
+ * Where the CRLs of an authority are. `number` is the last that was taken; `published_number`, 0
+ * before the first, the one that is served.
+ */
 export type CrlState = Selectable<CrlStateRow>;
 
 /** Octets of a serial number at most (RFC 5280 4.1.2.2). */
 export const serialNumberBytes = 20;
 
-/** Revoked certificates, column by column: a hundred thousand rows go from thread to thread as a few bytes each. */
+/**
+ * Revoked certificates, column by column: a hundred thousand rows go from thread to thread as a few
+ * bytes each.
+ */
 export interface RevokedColumns {
   readonly count: number;
   /** Unsigned numbers, big-endian, 20 octets each. */
@@ -40,7 +46,9 @@ interface ClaimRequest {
   /** Due, too, where the last CRL was made before this. */
   readonly madeSince: number;
   readonly signer: string;
-  /** notBefore of the signer's certificate. Where a newer key has signed the last CRL, none is due. */
+  /**
+   * notBefore of the signer's certificate. Where a newer key has signed the last CRL, none is due.
+   */
   readonly signerSince: number;
   /** Whoever has the newer key is gone: an older one may sign. */
   readonly ignoreNewer: boolean;
@@ -68,13 +76,14 @@ export async function publishedCrl(
 }
 
 /**
- * Takes the next CRL number, which is then used up whatever comes, and reads what that CRL has to say: everything that was committed before. Undefined
- * where no CRL is due, or somebody makes one.
+ * Takes the next CRL number, which is then used up whatever comes, and reads what that CRL has to
+ * say: everything that was committed before. Undefined if no CRL is due, or somebody makes one.
  */
 export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): Promise<CrlClaim | undefined> {
   const { authority, now, claimedUntil, ignoreClaim, minGapMs, endsBefore, madeSince, signer, signerSince, ignoreNewer, keepExpired } =
     request;
-  // A number is never below the seconds since 1970: numbers go on from what was published also where the store comes from an old backup.
+  // A number is never below the seconds since 1970: numbers go on from what was published also
+  // where the store comes from an old backup.
   const least = Math.floor(now / 1000);
   await db
     .insertInto('crl_states')
@@ -115,7 +124,8 @@ export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): 
     .selectFrom('revocations')
     .select(sql<string | null>`string_agg(serial_number || ' ' || reason || ' ' || revoked_at, '/')`.as('lines'))
     .where('authority', '=', authority);
-  // RFC 5280 §3.3: an entry stays until it has been on a CRL that was issued after the certificate's end.
+  // RFC 5280 §3.3: an entry stays until it has been on a CRL that was issued after the
+  // certificate's end.
   if (!keepExpired) lines = lines.where('not_after', '>=', claimed.this_update);
   const read = await lines.executeTakeFirst();
   return { number: claimed.number, revision: claimed.revision, revoked: columns(read?.lines ?? '') };

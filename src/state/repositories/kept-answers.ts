@@ -25,8 +25,9 @@ export interface NoRoom {
 }
 
 /**
- * Claims a request that nobody has claimed and no answer is kept for, where there is room for one. Otherwise answers the row that is there. What has
- * ended is as if it were not there: a claim whose instance died, an answer that has been kept long enough, that of a one-time password that is not
+ * Claims a request that nobody has claimed and no answer is kept for, where there is room for one.
+ * Otherwise answers the row that is there. What has ended is as if it were not there: a claim whose
+ * instance died, an answer that has been kept long enough, that of a one-time password that is not
  * open any more.
  */
 export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promise<'claimed' | NoRoom | Selectable<KeptAnswerRow>> {
@@ -61,7 +62,7 @@ async function inserted(db: Transaction<Schema>, { id, fingerprint, claim, until
   return row !== undefined;
 }
 
-/** Deletes rows, and counts what they had. Answers how many. */
+/** Deletes rows, and counts what they had. Returns how many. */
 async function forget(
   db: Transaction<Schema>,
   counter: string,
@@ -92,7 +93,10 @@ export async function findAnswerPart(
   return (await parts.where('part', '=', part).executeTakeFirst())?.bytes;
 }
 
-/** An answer with the claim that it is for; `whileOtp`: it is worth nothing without this one-time password. */
+/**
+ * An answer with the claim that it is for; `whileOtp`: it is worth nothing without this one-time
+ * password.
+ */
 export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'parts' | 'bytes'> {
   readonly claim: string;
   readonly until: number;
@@ -103,7 +107,8 @@ export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'par
 
 /**
  * Keeps the answer of a claimed request: one step of the commit that does what the answer tells of.
- * @throws {Fault} CLAIM_LOST where the claim has ended and somebody else has the request, so that the commit does nothing
+ * @throws {Fault} CLAIM_LOST if the claim has ended and somebody else has the request, so that the
+ *   commit does nothing
  */
 export async function keepAnswer(
   db: Transaction<Schema>,
@@ -120,7 +125,10 @@ export async function keepAnswer(
   await countKeptBytes(db, counter, new Map([[row.client, bytes]]));
 }
 
-/** The request ended with nothing to keep: the next one with its key runs anew. False where the claim had ended. */
+/**
+ * The request ended with nothing to keep: the next one with its key runs anew. False where the
+ * claim had ended.
+ */
 export async function releaseClaim(db: Transaction<Schema>, { id, claim }: { id: string; claim: string }): Promise<boolean> {
   const row = await db.deleteFrom('kept_answers').where('id', '=', id).where('claim', '=', claim).returning('id').executeTakeFirst();
   return row !== undefined;
@@ -132,12 +140,14 @@ export async function renewClaims(db: Transaction<Schema>, { claims, until }: { 
   await db.updateTable('kept_answers').set({ ends_at: until }).where('claim', 'in', claims).execute();
 }
 
-/** At the start of the one process that has the store: whoever claimed something before has died. */
+/**
+ * At the start of the one process that has the store: whoever claimed something before has died.
+ */
 export async function endAllClaims(db: Transaction<Schema>): Promise<void> {
   await db.deleteFrom('kept_answers').where('claim', 'is not', null).execute();
 }
 
-/** Deletes what has ended, some rows at a time. Answers how many. */
+/** Deletes what has ended, some rows at a time. Returns how many. */
 export async function deleteEndedAnswers(
   db: Transaction<Schema>,
   { now, limit, counter }: { now: number; limit: number; counter: string },
@@ -146,7 +156,7 @@ export async function deleteEndedAnswers(
   return forget(db, counter, db.deleteFrom('kept_answers').where('id', 'in', ended).where('ends_at', '<=', now));
 }
 
-/** Deletes parts whose answer has ended or was never kept, some at a time. Answers how many. */
+/** Deletes parts whose answer has ended or was never kept, some at a time. Returns how many. */
 export async function deleteLooseParts(db: Transaction<Schema>, { limit }: { limit: number }): Promise<number> {
   const { rows } = await sql`
     delete from kept_answer_parts where (id, claim, part) in (

@@ -38,7 +38,10 @@ export async function countKeptBytes(db: Transaction<Schema>, counter: string, o
     .execute();
 }
 
-/** Takes what other instances have counted over to the counter of this one, so that those of instances that are gone do not pile up. */
+/**
+ * Takes what other instances have counted over to the counter of this one, so that those of
+ * instances that are gone do not pile up.
+ */
 export async function gatherKeptBytes(db: Transaction<Schema>, counter: string): Promise<void> {
   const others = await db.deleteFrom('kept_bytes').where('counter', '!=', counter).returning(['client', 'bytes']).execute();
   const sums = new Map<string, number>();

@@ -13,8 +13,8 @@ export async function journal(db: Transaction<Schema>): Promise<KeyJournalRow[]>
 }
 
 /**
- * Takes over the steps that began before a moment: their keys are to be destroyed. From this commit on, whoever began to create one of them
- * cannot finish it.
+ * Takes over the steps that began before a moment: their keys are to be destroyed. From this commit
+ * on, whoever began to create one of them cannot finish it.
  */
 export async function takeOverSteps(db: Transaction<Schema>, { begunBefore }: { begunBefore: number }): Promise<string[]> {
   const rows = await db
@@ -52,7 +52,8 @@ export async function noteDestruction(db: Transaction<Schema>, keyId: string, no
 
 /**
  * The key exists from this commit on: the end of its journal entry.
- * @throws {Fault} CREATION_LOST where the entry is gone: somebody took the key for abandoned, and it is not on the token any more
+ * @throws {Fault} CREATION_LOST if the entry is gone: somebody took the key for abandoned, and it
+ *   is not on the token any more
  */
 export async function finishCreation(db: Transaction<Schema>, keyId: string): Promise<void> {
   const announced = await db

@@ -11,8 +11,8 @@ export async function fillPool(db: Transaction<Schema>, row: KeyPoolRow): Promis
 }
 
 /**
- * Takes the oldest key of a type, which is then like one whose creation has begun: a crash before it has an owner destroys it. So it is handed
- * out once, to one taker.
+ * Takes the oldest key of a type, which is then like one whose creation has begun: a crash before
+ * it has an owner destroys it. So it is handed out once, to one taker.
  */
 export async function takeFromPool(
   db: Transaction<Schema>,

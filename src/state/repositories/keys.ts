@@ -40,8 +40,8 @@ export async function findIssuingChain(db: Transaction<Schema>, id: string): Pro
 }
 
 /**
- * The keys after a reference, in the order of their references; of one tenant, or of all. An index has them in that order: a page costs what it holds,
- * however many keys there are.
+ * The keys after a reference, in the order of their references; of one tenant, or of all. An index
+ * has them in that order: a page costs what it holds, however many keys there are.
  */
 export async function listKeys(
   db: Transaction<Schema>,
@@ -90,7 +90,8 @@ export async function countUnsealedKeys(db: Transaction<Schema>): Promise<number
 }
 
 /**
- * The key exists from this commit on: its record, its certificate, and the end of its journal entry.
+ * The key exists from this commit on: its record, its certificate, and the end of its journal
+ * entry.
  * @throws as `finishCreation`; {Fault} TENANT_FULL
  */
 export async function insertKey(
@@ -137,7 +138,10 @@ export interface StateChange {
   readonly now: number;
 }
 
-/** Changes the state, in one commit with the announcement of what follows. False where the key is in none of the states it may come from. */
+/**
+ * Changes the state, in one commit with the announcement of what follows. False where the key is in
+ * none of the states it may come from.
+ */
 export async function changeKeyState(db: Transaction<Schema>, { reference, from, to, destroys, now }: StateChange): Promise<boolean> {
   const row = await db
     .updateTable('keys')

@@ -4,7 +4,7 @@ import type { Schema } from '../schema.ts';
 /** There is one key for secrets, and one row. */
 const id = 1;
 
-/** What the token's key for secrets is known by; undefined where none was used with this store yet. */
+/** What the token's key for secrets is known by; undefined if none was used with this store yet. */
 export async function findMacKeyCheck(db: Transaction<Schema>): Promise<Uint8Array | undefined> {
   const row = await db.selectFrom('mac_key').select('check_value').where('id', '=', id).executeTakeFirst();
   return row?.check_value ?? undefined;
@@ -17,7 +17,10 @@ export interface MacKeyClaim {
   readonly freeBefore: number;
 }
 
-/** The right to look at the token and to make its key for secrets: one instance at a time, and none once the key is known. Answers whether it was had. */
+/**
+ * The right to look at the token and to make its key for secrets: one instance at a time, and none
+ * once the key is known. Returns whether it was had.
+ */
 export async function claimMacKey(db: Transaction<Schema>, { claim, until, freeBefore }: MacKeyClaim): Promise<boolean> {
   const row = await db
     .insertInto('mac_key')
@@ -34,7 +37,7 @@ export async function claimMacKey(db: Transaction<Schema>, { claim, until, freeB
   return row !== undefined;
 }
 
-/** Keeps what the key is known by, and ends the claim. Answers false where the claim was lost. */
+/** Keeps what the key is known by, and ends the claim. Returns false where the claim was lost. */
 export async function keepMacKeyCheck(db: Transaction<Schema>, { claim, check }: { claim: string; check: Uint8Array }): Promise<boolean> {
   const row = await db
     .updateTable('mac_key')

@@ -3,7 +3,10 @@ import type { Schema } from '../schema.ts';
 import type { OcspResponderRow } from '../tables/revocation.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
-/** What the state says of a serial number of an authority: one row where it was issued, one more where it is revoked or on hold. */
+/**
+ * What the state says of a serial number of an authority: one row where it was issued, one more
+ * where it is revoked or on hold.
+ */
 export interface SerialStatus {
   readonly serial_number: string;
   /** CRLReason; null in the row that says that it was issued. */
@@ -46,8 +49,9 @@ export async function ocspResponders(
 }
 
 /**
- * Takes a responder that was just made, and ends the journal entry of its key. False where another instance was faster with this generation: the key
- * is not needed. @throws as `finishCreation`
+ * Takes a responder that was just made, and ends the journal entry of its key. False where another
+ * instance was faster with this generation: the key is not needed.
+ * @throws as `finishCreation`
  */
 export async function takeOcspResponder(db: Transaction<Schema>, row: OcspResponderRow): Promise<boolean> {
   const taken = await db
@@ -61,7 +65,10 @@ export async function takeOcspResponder(db: Transaction<Schema>, row: OcspRespon
   return true;
 }
 
-/** Responders that ended before a moment go; answers their keys, whose destruction is announced in the same commit. */
+/**
+ * Responders that ended before a moment go; answers their keys, whose destruction is announced in
+ * the same commit.
+ */
 export async function retireOcspResponders(
   db: Transaction<Schema>,
   { endedBefore, now }: { readonly endedBefore: number; readonly now: number },

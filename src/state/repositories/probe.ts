@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 
-/** Whether the store takes writes: readiness asks. A row comes and goes in one transaction, so that something is written indeed. */
+/**
+ * Checks whether the store takes writes: readiness asks. A row comes and goes in one transaction,
+ * so that something is written indeed.
+ */
 export async function probe(db: Transaction<Schema>): Promise<void> {
   const id = `probe-${randomUUID()}`;
   await db.insertInto('key_journal').values({ key_id: id, intent: 'CREATE', created_at: 0 }).execute();

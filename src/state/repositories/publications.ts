@@ -18,7 +18,10 @@ export async function duePublications(db: Transaction<Schema>, owner: string | u
   return (owner === undefined ? due : due.where('owner', '=', owner)).execute();
 }
 
-/** Undefined where there is none, or none any longer: it was published under the names that were planned, or withdrawn. */
+/**
+ * Undefined if there is none, or none any longer: it was published under the names that were
+ * planned, or withdrawn.
+ */
 export async function findPublication(db: Transaction<Schema>, id: string): Promise<Pick<PublicationRow, 'state' | 'renamed'> | undefined> {
   return db.selectFrom('publications').select(['state', 'renamed']).where('id', '=', id).executeTakeFirst();
 }

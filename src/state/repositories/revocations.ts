@@ -25,8 +25,9 @@ export async function findCertificate(db: Transaction<Schema>, sha1: string): Pr
 }
 
 /**
- * Revokes a certificate, or puts it on hold; its key, if it is in use or on hold, goes with it. `heldSince`: it is on hold, and keeps that date when it
- * is revoked for good (X.509 9.5.3.3). @throws {Fault} CERTIFICATE_CHANGED where that is no longer so: nothing of the commit is done
+ * Revokes a certificate, or puts it on hold; its key, if it is in use or on hold, goes with it.
+ * `heldSince`: it is on hold, and keeps that date when it is revoked for good (X.509 9.5.3.3).
+ * @throws {Fault} CERTIFICATE_CHANGED if that is no longer so: nothing of the commit is done
  */
 export async function revoke(
   db: Transaction<Schema>,
@@ -55,7 +56,10 @@ export async function revoke(
   await noteRevision(db, authority);
 }
 
-/** Sets the key of a certificate to revoked or on hold, as the certificate is. `sha1`: of the certificate. */
+/**
+ * Sets the key of a certificate to revoked or on hold, as the certificate is. `sha1`: of the
+ * certificate.
+ */
 export async function revokeKey(db: Transaction<Schema>, sha1: string, reason: number): Promise<void> {
   await db
     .updateTable('keys')
@@ -65,7 +69,11 @@ export async function revokeKey(db: Transaction<Schema>, sha1: string, reason: n
     .execute();
 }
 
-/** Takes a hold back. @throws {Fault} CERTIFICATE_CHANGED where the certificate is not on hold: nothing of the commit is done */
+/**
+ * Takes a hold back.
+ * @throws {Fault} CERTIFICATE_CHANGED if the certificate is not on hold: nothing of the commit is
+ *   done
+ */
 export async function releaseHold(
   db: Transaction<Schema>,
   { sha1, authority, serialNumber }: { sha1: string; authority: string; serialNumber: string },

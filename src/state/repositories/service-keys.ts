@@ -10,8 +10,10 @@ export async function findServiceKey(db: Transaction<Schema>, purpose: string): 
 }
 
 /**
- * Takes a key that was just made for a purpose, and ends its journal entry, unless another instance was faster. Answers the key that counts.
- * `replaces`: the key that was lost, if one was; whatever is left of it is announced for its destruction. @throws as `finishCreation`
+ * Takes a key that was just made for a purpose, and ends its journal entry, unless another instance
+ * was faster. Returns the key that counts. `replaces`: the key that was lost, if one was; whatever
+ * is left of it is announced for its destruction.
+ * @throws as `finishCreation`
  */
 export async function takeServiceKey(
   db: Transaction<Schema>,

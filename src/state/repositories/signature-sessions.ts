@@ -17,13 +17,19 @@ export type SessionRefusal = keyof SessionLimits;
 
 export interface NewSession {
   readonly session: SignatureSessionRow;
-  /** What there is of it already; the rest follows with `addSessionPart`, unless `stored` says that this is all. */
+  /**
+   * What there is of it already; the rest follows with `addSessionPart`, unless `stored` says that
+   * this is all.
+   */
   readonly parts: readonly SignatureSessionPartRow[];
   readonly limits: SessionLimits;
   readonly now: number;
 }
 
-/** Stores a session, unless it would pass a limit: then answers which. Sessions that have ended do not count. */
+/**
+ * Stores a session, unless it would pass a limit: then answers which. Sessions that have ended do
+ * not count.
+ */
 export async function addSession(
   db: Transaction<Schema>,
   { session, parts, limits, now }: NewSession,
@@ -74,7 +80,10 @@ export async function addSessionPart(db: Transaction<Schema>, part: SignatureSes
   await db.insertInto('signature_session_parts').values(part).execute();
 }
 
-/** All parts are there: from this commit on the session can be completed. False where it has ended meanwhile. */
+/**
+ * All parts are there: from this commit on the session can be completed. False where it has ended
+ * meanwhile.
+ */
 export async function sessionStored(db: Transaction<Schema>, { id, endsAt }: { id: string; endsAt: number }): Promise<boolean> {
   const row = await db
     .updateTable('signature_sessions')
@@ -108,8 +117,9 @@ export async function findSessionPart(
 }
 
 /**
- * Ends a session: one step of the commit that keeps what came of it. The parts of a small one go with it; those of others are swept.
- * @throws {Fault} SESSION_ENDED where it has ended before, so that the commit does nothing
+ * Ends a session: one step of the commit that keeps what came of it. The parts of a small one go
+ * with it; those of others are swept.
+ * @throws {Fault} SESSION_ENDED if it has ended before, so that the commit does nothing
  */
 export async function closeSession(db: Transaction<Schema>, { id, now }: { id: string; now: number }): Promise<void> {
   const row = await db
@@ -123,7 +133,10 @@ export async function closeSession(db: Transaction<Schema>, { id, now }: { id: s
   if (row.spooled_bytes === 0) await db.deleteFrom('signature_session_parts').where('id', '=', id).execute();
 }
 
-/** Deletes a session that did not come to be, or sessions that have ended, some at a time. Answers how many. */
+/**
+ * Deletes a session that did not come to be, or sessions that have ended, some at a time. Returns
+ * how many.
+ */
 export async function deleteEndedSessions(db: Transaction<Schema>, { now, limit }: { now: number; limit: number }): Promise<number> {
   const ended = db.selectFrom('signature_sessions').select('id').where('ends_at', '<=', now).limit(limit);
   const rows = await db.deleteFrom('signature_sessions').where('id', 'in', ended).where('ends_at', '<=', now).returning('id').execute();
@@ -134,7 +147,7 @@ export async function dropSession(db: Transaction<Schema>, id: string): Promise<
   await db.deleteFrom('signature_sessions').where('id', '=', id).execute();
 }
 
-/** Deletes parts whose session is gone, some at a time. Answers how many. */
+/** Deletes parts whose session is gone, some at a time. Returns how many. */
 export async function deleteLooseSessionParts(db: Transaction<Schema>, { limit }: { limit: number }): Promise<number> {
   const { rows } = await sql`
     delete from signature_session_parts where (id, item, part) in (

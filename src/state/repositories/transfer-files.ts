@@ -11,7 +11,10 @@ export interface TransferQuota {
 
 type Arriving = Pick<TransferFileRow, 'id' | 'tenant' | 'owner' | 'bytes' | 'media_type' | 'file_name' | 'ends_at'>;
 
-/** A file begins to arrive: `bytes` of the tenant's share are its own from now on, until `ends_at` unless that is put off. False: the share has no room for it. */
+/**
+ * A file begins to arrive: `bytes` of the tenant's share are its own from now on, until `ends_at`
+ * unless that is put off. False: the share has no room for it.
+ */
 export async function beginTransfer(
   db: Transaction<Schema>,
   { quota, ...file }: Arriving & { readonly quota: TransferQuota },
@@ -30,7 +33,10 @@ export async function beginTransfer(
   return true;
 }
 
-/** A file that arrives is larger than was known. False: the share has no room for it, or it does not arrive any more. */
+/**
+ * A file that arrives is larger than was known. False: the share has no room for it, or it does not
+ * arrive any more.
+ */
 export async function growTransfer(
   db: Transaction<Schema>,
   { id, by, quota }: { readonly id: string; readonly by: number; readonly quota: TransferQuota },
@@ -57,12 +63,18 @@ export async function renewTransfers(
 
 type Whole = Pick<TransferFileRow, 'id' | 'bytes' | 'ends_at'> & { readonly sha256: string };
 
-/** A file is there, whole and synced: from this commit on it can be fetched. @throws {Fault} TRANSFER_ENDED where it was given up meanwhile */
+/**
+ * A file is there, whole and synced: from this commit on it can be fetched.
+ * @throws {Fault} TRANSFER_ENDED if it was given up meanwhile
+ */
 export async function storeTransfer(db: Transaction<Schema>, file: Whole): Promise<void> {
   await arrived(db, file, 'STORED');
 }
 
-/** Evidence is there, whole and synced, and nobody can fetch it before it is published. @throws {Fault} TRANSFER_ENDED where it was given up meanwhile */
+/**
+ * Evidence is there, whole and synced, and nobody can fetch it before it is published.
+ * @throws {Fault} TRANSFER_ENDED if it was given up meanwhile
+ */
 export async function stageTransfer(db: Transaction<Schema>, file: Whole): Promise<void> {
   await arrived(db, file, 'STAGED');
 }
@@ -132,7 +144,10 @@ export async function endTransfersOf(db: Transaction<Schema>, owner: string | un
   await (owner === undefined ? arriving : arriving.where('owner', '=', owner)).execute();
 }
 
-/** Identifiers of files whose time has ended, or that nobody brings to an end: they have to be removed from the disk, some at a time. */
+/**
+ * Identifiers of files whose time has ended, or that nobody brings to an end: they have to be
+ * removed from the disk, some at a time.
+ */
 export async function endedTransfers(
   db: Transaction<Schema>,
   { now, limit }: { readonly now: number; readonly limit: number },

@@ -21,8 +21,9 @@ export interface UseReservation {
 }
 
 /**
- * Reserves an attempt, and the open one-time password that it may be, in one commit. Undefined where other attempts have what this one needs, or the
- * key is not in use, is locked, or has no attempts left.
+ * Reserves an attempt, and the open one-time password that it may be, in one commit. Undefined if
+ * other attempts have what this one needs, or the key is not in use, is locked, or has no attempts
+ * left.
  */
 export async function reserveUse(db: Transaction<Schema>, use: UseReservation): Promise<{ otp: OtpRow | undefined } | undefined> {
   const { reference, otpAction, rule, until, states, atOnce } = use;
@@ -63,7 +64,8 @@ export interface UseSettlement {
 }
 
 /**
- * Settles an attempt: counters, one-time password and what was asked for, in one commit. Answers the counters; none after a fault.
+ * Settles an attempt: counters, one-time password and what was asked for, in one commit. Returns
+ * the counters; none after a fault.
  * @throws {Fault} USE_LOST; then nothing of the commit is done
  */
 export async function settleUse(db: Transaction<Schema>, settlement: UseSettlement): Promise<Counters | undefined> {

@@ -2,8 +2,8 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
 
 /**
- * Node's own SQLite in the shape that Kysely's dialect expects. Kysely asks each statement whether it reads, and a bare DatabaseSync
- * does not say: a statement that has columns does.
+ * Node's own SQLite in the shape that Kysely's dialect expects. Kysely asks each statement whether
+ * it reads, and a bare DatabaseSync does not say: a statement that has columns does.
  */
 export function openDatabase(path: URL, readOnly: boolean): SqliteDatabase {
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5000, readOnly });

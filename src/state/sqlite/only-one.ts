@@ -1,9 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Sees to it that one process has the embedded store: the counters of attempts in flight are in its memory. The lock is that of a database
- * beside the store, so that a backup can read the store meanwhile; the kernel takes it away with the process.
- * @throws {Error} where another process has it
+ * Sees to it that one process has the embedded store: the counters of attempts in flight are in its
+ * memory. The lock is that of a database beside the store, so that a backup can read the store
+ * meanwhile; the kernel takes it away with the process.
+ * @throws {Error} if another process has it
  */
 export function claimAlone(path: string): { release(): void } {
   const lock = new DatabaseSync(`${path}-lock`, { timeout: 0 });

@@ -22,7 +22,9 @@ export class SqliteDatabase implements Database {
     this.#db = db;
   }
 
-  /** @throws {Error} where the file cannot be opened or brought up to date, or another process has it */
+  /**
+   * @throws {Error} if the file cannot be opened or brought up to date, or another process has it
+   */
   static async open(path: string): Promise<SqliteDatabase> {
     createPrivate(path);
     createPrivate(`${path}-lock`);
@@ -39,7 +41,10 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** For a look beside the process that has it: nothing can be changed. @throws {Error} where the file cannot be opened */
+  /**
+   * For a look beside the process that has it: nothing can be changed.
+   * @throws {Error} if the file cannot be opened
+   */
   static async openReadOnly(path: string): Promise<SqliteDatabase> {
     const db = connect(path, 'ro');
     try {
@@ -99,8 +104,8 @@ export class SqliteDatabase implements Database {
 }
 
 /**
- * For its owner alone, whoever makes it; SQLite gives the files beside it the same mode. One that is there is not opened: closing it would take
- * away the locks that this process has on it.
+ * For its owner alone, whoever makes it; SQLite gives the files beside it the same mode. One that
+ * is there is not opened: closing it would take away the locks that this process has on it.
  */
 function createPrivate(path: string): void {
   if (existsSync(path)) return;

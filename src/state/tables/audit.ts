@@ -8,8 +8,9 @@ export interface AuditKeyRow {
 }
 
 /**
- * The store's place in an audit log, its last checkpoint or a record after that: what a log that was cut or rolled back is compared with, and by which a store
- * that is older than its log is known.
+ * The store's place in an audit log, its last checkpoint or a record after that: what a log that
+ * was cut or rolled back is compared with, and by which a store that is older than its log is
+ * known.
  */
 export interface AuditHeadRow {
   /** Name of the log. */
@@ -22,7 +23,10 @@ export interface AuditHeadRow {
   file: number;
 }
 
-/** An audit record that is stored with what it tells of, until it is in the chain: a crash between the two loses none. */
+/**
+ * An audit record that is stored with what it tells of, until it is in the chain: a crash between
+ * the two loses none.
+ */
 export interface AuditOutboxRow {
   /** Unique over all instances; its maker chooses it. */
   id: string;

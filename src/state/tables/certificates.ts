@@ -18,7 +18,10 @@ export interface Issuing {
   issuing_chain: Generated<string | null>;
 }
 
-/** The certificate that a certificate was issued under, and those above it. Few: as many as authorities had in their time. */
+/**
+ * The certificate that a certificate was issued under, and those above it. Few: as many as
+ * authorities had in their time.
+ */
 export interface IssuingChainRow {
   /** SHA-256 of `der`, hexadecimal. */
   id: string;

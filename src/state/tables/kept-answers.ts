@@ -1,8 +1,8 @@
 import type { Generated } from 'kysely';
 
 /**
- * A request with an Idempotency-Key (contract §10): claimed while it runs, with its answer afterwards. Nothing of key, body and answer is readable
- * without the token.
+ * A request with an Idempotency-Key (contract §10): claimed while it runs, with its answer
+ * afterwards. Nothing of key, body and answer is readable without the token.
  */
 export interface KeptAnswerRow {
   /** Stands for client, operation and key: a MAC under a key of the token, hexadecimal. */
@@ -21,11 +21,16 @@ export interface KeptAnswerRow {
   client: string;
   /** What the answer counts for in `kept_bytes`; 0 while there is none. */
   bytes: number;
-  /** The one-time password that the answer tells, and without which it is worth nothing: `otp_id`. */
+  /**
+   * The one-time password that the answer tells, and without which it is worth nothing: `otp_id`.
+   */
   while_otp: Generated<string | null>;
 }
 
-/** A piece of a large kept answer. It counts when its row in `kept_answers` names the claim that it was stored under. */
+/**
+ * A piece of a large kept answer. It counts when its row in `kept_answers` names the claim that it
+ * was stored under.
+ */
 export interface KeptAnswerPartRow {
   id: string;
   claim: string;
@@ -34,7 +39,10 @@ export interface KeptAnswerPartRow {
   bytes: Uint8Array;
 }
 
-/** How many bytes of answers are kept. Instances count apart, so that none waits for another; the sum over their counters is what holds. */
+/**
+ * How many bytes of answers are kept. Instances count apart, so that none waits for another; the
+ * sum over their counters is what holds.
+ */
 export interface KeptBytesRow {
   /** As in `kept_answers`; empty: of all clients. */
   client: string;

@@ -1,6 +1,9 @@
 import type { Generated } from 'kysely';
 
-/** The token's MAC of what a row says (`src/keys/seals.ts`). Null, both: an earlier version made the row, and nobody goes by it. */
+/**
+ * The token's MAC of what a row says (`src/keys/seals.ts`). Null, both: an earlier version made the
+ * row, and nobody goes by it.
+ */
 export interface Sealed {
   seal_salt: Uint8Array | null;
   seal_mac: Uint8Array | null;
@@ -15,9 +18,15 @@ export interface KeyRow extends Sealed {
   key_id: string;
   key_type: string;
   protocol: string;
-  /** Those of `src/keys/states.ts` that are stored; locked and expired follow from counters and times. */
+  /**
+   * Those of `src/keys/states.ts` that are stored; locked and expired follow from counters and
+   * times.
+   */
   state: string;
-  /** Empty, like the MAC, where the key has no secret of its own. 16 bytes; where it is stretched, 16 more are the salt of that. */
+  /**
+   * Empty, like the MAC, where the key has no secret of its own. 16 bytes; where it is stretched,
+   * 16 more are the salt of that.
+   */
   secret_salt: Uint8Array;
   secret_mac: Uint8Array;
   /** 1: the MAC is over the secret as scrypt stretches it, since a person chose it. */
@@ -27,7 +36,10 @@ export interface KeyRow extends Sealed {
   transaction_mac: Uint8Array | null;
   /** JSON list of the digests that the key may sign; null: any. */
   bound_digests: string | null;
-  /** Failed attempts since the last success with the secret that they are guesses at, or the end of the last lock. */
+  /**
+   * Failed attempts since the last success with the secret that they are guesses at, or the end of
+   * the last lock.
+   */
   failures_in_row: number;
   /** Failed attempts since that success. */
   failures_since_success: number;
@@ -38,7 +50,10 @@ export interface KeyRow extends Sealed {
   created_at: number;
 }
 
-/** Attempts on a key that are with the token, over all instances of a shared store. Those of an instance that died end by themselves. */
+/**
+ * Attempts on a key that are with the token, over all instances of a shared store. Those of an
+ * instance that died end by themselves.
+ */
 export interface Attempts {
   reserved: Generated<number>;
   /** When the last of them is given up. */
@@ -63,7 +78,10 @@ export interface OtpRow extends Sealed {
   expires_at: number;
 }
 
-/** A tenant that may have so many keys: two creations at once change one row, so that each counts the other. */
+/**
+ * A tenant that may have so many keys: two creations at once change one row, so that each counts
+ * the other.
+ */
 export interface LimitedTenantRow {
   tenant: string;
   creations: number;

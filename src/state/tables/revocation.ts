@@ -39,10 +39,14 @@ export interface CrlRow {
   der: Uint8Array;
 }
 
-/** A delegated OCSP responder: a key on the token, and the certificate that the authority gave it. */
+/**
+ * A delegated OCSP responder: a key on the token, and the certificate that the authority gave it.
+ */
 export interface OcspResponderRow {
   authority: string;
-  /** SHA-256 of the SubjectPublicKeyInfo of the authority that signed its certificate, hexadecimal. */
+  /**
+   * SHA-256 of the SubjectPublicKeyInfo of the authority that signed its certificate, hexadecimal.
+   */
   signer: string;
   /** From 1; each is the next one of the one before. */
   generation: number;

@@ -1,4 +1,7 @@
-/** A signature between its two steps (contract §5). Nothing in it is readable without the token and the caller's signatureThreadId. */
+/**
+ * A signature between its two steps (contract §5). Nothing in it is readable without the token and
+ * the caller's signatureThreadId.
+ */
 export interface SignatureSessionRow {
   /** Stands for tenant and signatureThreadId: a MAC under a key of the token, hexadecimal. */
   id: string;

@@ -1,11 +1,14 @@
-/** A file of the transfer store (contract §4). Its content lies in the store's directory, under its identifier. */
+/**
+ * A file of the transfer store (contract §4). Its content lies in the store's directory, under its
+ * identifier.
+ */
 export interface TransferFileRow {
   /** 256 random bits, base64url. */
   id: string;
   tenant: string;
   /**
-   * ARRIVING: nobody can fetch it yet. STAGED: evidence that is whole, and is to be published. STORED. ENDED: nobody can fetch it any more, and it is to be
-   * removed from the disk.
+   * ARRIVING: nobody can fetch it yet. STAGED: evidence that is whole, and is to be published.
+   * STORED. ENDED: nobody can fetch it any more, and it is to be removed from the disk.
    */
   state: string;
   /** Name of the instance that it arrives at. */
