@@ -11,7 +11,7 @@ const Head = z.object({
 });
 
 /**
- * The bytes of a form, one after the other: length of the head (4 bytes, big-endian), head (JSON),
+ * Returns the bytes of a form in order: length of the head (4 bytes, big-endian), head (JSON),
  * texts. Long texts are not copied.
  */
 export function bytesOf({ value, places, texts }: AnswerForm): readonly Uint8Array[] {
@@ -61,12 +61,12 @@ class Source {
   }
 
   async end(): Promise<void> {
-    if (this.#left.length > 0 || (await this.#parts.next()).done !== true) throw new Error('a kept answer is longer than it says');
+    if (this.#left.length > 0 || (await this.#parts.next()).done !== true) throw new Error('a kept answer is longer than its head says');
   }
 
   async #next(): Promise<Uint8Array> {
     const next = await this.#parts.next();
-    if (next.done === true) throw new Error('a kept answer ends early');
+    if (next.done === true) throw new Error('a kept answer is truncated');
     return next.value;
   }
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 
 /**
- * What activation goes by beside the secret: whether it is stretched, the transaction, the bound
+ * Data that activation uses beside the secret: whether it is stretched, the transaction, the bound
  * digests; and one-time passwords.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -2,12 +2,12 @@ import { DatabaseError } from 'pg';
 import type { FaultKind } from '../database.ts';
 import { Fault } from '../../faults.ts';
 
-/** SQLSTATE of what the server said; undefined if the error is not the server's. */
+/** Returns the SQLSTATE of an error; undefined if the error did not come from the server. */
 function sqlState(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
 
-/** What an error means (PostgreSQL, appendix A). */
+/** Returns the kind of an error (PostgreSQL, appendix A). */
 export function postgresqlFault(error: unknown): FaultKind {
   const state = sqlState(error);
   // disk_full, read_only_sql_transaction
@@ -18,14 +18,14 @@ export function postgresqlFault(error: unknown): FaultKind {
   return state === undefined && isBroken(error) ? 'unavailable' : 'defect';
 }
 
-/** Two transactions were in each other's way, and this one can be carried out again. */
+/** Checks whether two transactions conflicted, so that this one can be run again. */
 export function isConflict(error: unknown): boolean {
   const state = sqlState(error);
   // serialization_failure, deadlock_detected
   return state === '40001' || state === '40P01';
 }
 
-/** The connection is of no use any more: the driver lost it, or the server ends it. */
+/** Checks whether the connection is unusable: the driver lost it, or the server ended it. */
 export function isBroken(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return /^(08|57P0[123]|25P03|57P05)/.test(state);
@@ -37,8 +37,8 @@ export function isBroken(error: unknown): boolean {
 }
 
 /**
- * No other attempt will fare better until somebody changes something: password, user, database,
- * TLS, rights.
+ * Checks whether retrying is pointless until somebody changes the configuration: password, user,
+ * database, TLS, privileges.
  */
 export function isMisconfigured(error: unknown): boolean {
   const state = sqlState(error);
