@@ -169,6 +169,6 @@ function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | und
 
 function effectOfKey(change: KeyChange | undefined): Effect {
   if (change === undefined) return { effect: 'the secret was right' };
-  if (change.kind === 'end') return { effect: 'the key is no longer in use', change: { kind: 'key end', state: change.to } };
+  if (change.kind === 'end') return { effect: 'the key is out of use', change: { kind: 'key end', state: change.to } };
   return { effect: 'the password of the key was changed', change: { kind: 'password' } };
 }

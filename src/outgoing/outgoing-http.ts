@@ -141,7 +141,7 @@ export class OutgoingHttp {
     const addresses = isIP(literal) === 0 ? await this.#resolved(hostname, signal) : [literal];
     // A forbidden address among allowed ones is no accident.
     if (addresses.some((address) => !isPublicAddress(address) && !this.#shared.networks.has(address))) {
-      throw new FetchFailed(`the host ${hostname} has an address that is neither public nor allowed`);
+      throw new FetchFailed(`the host ${hostname} has an address that is not public and is not allowed`);
     }
     if (addresses.length === 0) throw new FetchFailed(`the host ${hostname} has no address`);
     return addresses;

@@ -144,7 +144,7 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
    */
   #usable(key: webcrypto.CryptoKey, usage: 'sign' | 'verify'): TokenKeyState {
     const state = this.#keys.find(key);
-    if (state === undefined) throw refusal('InvalidAccessError', 'the key is none of this provider');
+    if (state === undefined) throw refusal('InvalidAccessError', 'the key does not belong to this provider');
     if (state.destroyed) throw refusal('InvalidAccessError', 'the key is destroyed');
     if (!state.usages.has(usage)) throw refusal('InvalidAccessError', `the key does not have the usage ${usage}`);
     return state;

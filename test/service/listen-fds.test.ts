@@ -34,8 +34,8 @@ describe('the sockets that a service manager hands over', () => {
     ['a socket without a name', { LISTEN_FDS: '2', LISTEN_FDNAMES: 'api' }, /names 1 sockets of 2/],
     ['no names at all', { LISTEN_FDS: '1' }, /names 0 sockets of 1/],
     ['one name twice', { LISTEN_FDS: '2', LISTEN_FDNAMES: 'api:api' }, /two sockets are named "api"/],
-    ['a number that is none', { LISTEN_FDS: '-1', LISTEN_FDNAMES: 'api' }, /it is a number from 0 to 64/],
-    ['more than there can be', { LISTEN_FDS: '65', LISTEN_FDNAMES: 'api' }, /it is a number from 0 to 64/],
+    ['a number that is none', { LISTEN_FDS: '-1', LISTEN_FDNAMES: 'api' }, /it must be a number from 0 to 64/],
+    ['more than there can be', { LISTEN_FDS: '65', LISTEN_FDNAMES: 'api' }, /it must be a number from 0 to 64/],
   ])('are refused with %s', (_what, environment, message) => {
     expect(() => listenFds({ LISTEN_PID: '42', ...environment }, 42, names)).toThrow(message);
   });

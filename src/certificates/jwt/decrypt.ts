@@ -22,7 +22,7 @@ export function readDecryptionKeys(references: readonly string[]): KeyObject[] {
       return key;
     } catch (error) {
       // OpenSSL's message reveals nothing of the key.
-      throw new ConfigError(`${reference}: not a PEM private key: ${error instanceof Error ? error.message : String(error)}`);
+      throw new ConfigError(`${reference}: not a private key in PEM: ${error instanceof Error ? error.message : String(error)}`);
     }
   });
 }
