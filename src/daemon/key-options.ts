@@ -47,7 +47,7 @@ export function keysOf({ certificateAuthorities, timeStampAuthority }: Config): 
   return [...Object.values(certificateAuthorities).map(({ keyId }) => keyId), ...own];
 }
 
-/** Whoever may make the key for secrets asks the token twice, and each question has its own time. */
+/** The instance that may make the MAC key sends two requests to the token, each with its own time limit. */
 export function macKeyOptions({ token }: Config, log: Logger): MacKeyOptions {
   return { label: token.label, claimMs: 4 * 1000 * token.callTimeoutSeconds, log };
 }

@@ -10,7 +10,10 @@ const Head = z.object({
   texts: z.array(z.object({ bytes: z.int(), isText: z.boolean() })),
 });
 
-/** The bytes of a form, one after the other: length of the head (4 bytes, big-endian), head (JSON), texts. Long texts are not copied. */
+/**
+ * Returns the bytes of a form in order: length of the head (4 bytes, big-endian), head (JSON),
+ * texts. Long texts are not copied.
+ */
 export function bytesOf({ value, places, texts }: AnswerForm): readonly Uint8Array[] {
   const pieces = texts.map((text) => (typeof text === 'string' ? Buffer.from(text, 'utf8') : text.bytes));
   const kinds = texts.map((text, index) => ({ bytes: pieces[index]?.length ?? 0, isText: typeof text === 'string' }));
@@ -20,7 +23,10 @@ export function bytesOf({ value, places, texts }: AnswerForm): readonly Uint8Arr
   return [length, head, ...pieces];
 }
 
-/** Reads a form from the parts that its bytes were cut into. @throws {Error} where they are too few or too many */
+/**
+ * Reads a form from the parts that its bytes were cut into.
+ * @throws {Error} if they are too few or too many
+ */
 export async function formIn(parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<AnswerForm> {
   const source = new Source(parts);
   const length = Buffer.from(await source.take(lengthBytes)).readUInt32BE();
@@ -55,12 +61,12 @@ class Source {
   }
 
   async end(): Promise<void> {
-    if (this.#left.length > 0 || (await this.#parts.next()).done !== true) throw new Error('a kept answer is longer than it says');
+    if (this.#left.length > 0 || (await this.#parts.next()).done !== true) throw new Error('a kept answer is longer than its head says');
   }
 
   async #next(): Promise<Uint8Array> {
     const next = await this.#parts.next();
-    if (next.done === true) throw new Error('a kept answer ends early');
+    if (next.done === true) throw new Error('a kept answer is truncated');
     return next.value;
   }
 }

@@ -1,13 +1,16 @@
 import { LongAnswer } from '../documents/long-answer.ts';
 
-/** Texts from here on lie beside the JSON: it stays little, and a text that is in the answer twice is kept once. In characters. */
+/**
+ * Minimum length, in characters, of texts that are stored beside the JSON: the JSON stays small,
+ * and a text that occurs twice is kept once.
+ */
 const longCharacters = 1024;
 
 type Path = (string | number)[];
 
 /** An answer as it is kept: JSON, and its long texts. Text that is sent as bytes stays bytes. */
 export interface AnswerForm {
-  /** A list with the answer, with null in the places of long texts. */
+  /** A list with the answer, with null in place of long texts. */
   readonly value: unknown;
   readonly places: { readonly path: Path; readonly text: number }[];
   readonly texts: readonly (string | LongAnswer)[];
@@ -28,24 +31,24 @@ export function formOf(answer: unknown): AnswerForm {
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, apart(member, [...path, name])]));
   };
-  // In a list: an answer that is one text has a place, too.
+  // In a list, so that an answer that is a single text has a place too.
   const value = apart([answer], []);
   return { value, places, texts: [...texts.values()].map(({ text }) => text) };
 }
 
-/** The answer that was brought into this form. */
+/** Returns the answer from its form. */
 export function answerOf({ value, places, texts }: AnswerForm): unknown {
   for (const { path, text } of places) {
     let holder = value;
     for (const step of path.slice(0, -1)) holder = typeof holder === 'object' && holder !== null ? Reflect.get(holder, step) : undefined;
     const last = path.at(-1);
-    if (typeof holder !== 'object' || holder === null || last === undefined) throw new Error('the place of a long text is not there');
+    if (typeof holder !== 'object' || holder === null || last === undefined) throw new Error('the place of a long text does not exist');
     Reflect.set(holder, last, texts[text]);
   }
   return Array.isArray(value) ? (value[0] as unknown) : undefined;
 }
 
-/** Whether two answers are one. Bytes are the same where they lie in the same place. */
+/** Checks whether two answers are equal. Bytes are equal if they are the same memory. */
 export function areSame(one: AnswerForm, other: AnswerForm): boolean {
   const textOf = ({ value, places }: AnswerForm): string => JSON.stringify([value, places]);
   return (

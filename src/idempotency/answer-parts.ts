@@ -6,13 +6,16 @@ import { bytesOf, formIn } from './answer-bytes.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { RequestSecrets } from './request-secrets.ts';
 
-/** What a kept answer takes beside its own bytes, about: its row, and the index entries of it. */
+/** Approximate size of a kept answer beside its own bytes: its row and its index entries. */
 const rowBytes = 512;
 
-/** Where an answer is: in its row, or in parts beside it; and what it takes of the store. */
+/** Location of an answer, in its row or in separate parts, and its size in the store. */
 export type Placed = Pick<KeptAnswerRow, 'answer' | 'parts' | 'bytes'>;
 
-/** Encrypts an answer. A large one is stored ahead of the commit that keeps it, in parts that nobody sees before. */
+/**
+ * Encrypts an answer. A large one is stored before the commit that keeps it, in parts that are not
+ * visible until then.
+ */
 export async function placed(store: StateStore, { id, cipher }: RequestSecrets, claim: string, form: AnswerForm): Promise<Placed> {
   const parts = new SealedParts(store, { kind: 'answer', id, claim }, cipher);
   const pieces = bytesOf(form);
@@ -27,13 +30,16 @@ export async function placed(store: StateStore, { id, cipher }: RequestSecrets, 
   return { answer, parts: isLarge ? claim : null, bytes };
 }
 
-/** The answer of a row that has one. @throws {Error} where it is not the answer to this request */
+/**
+ * Reads the answer of a row that has one.
+ * @throws {Error} if it is not the answer to this request
+ */
 export async function readAnswer(
   store: StateStore,
   { id, cipher }: RequestSecrets,
   { answer, parts }: Pick<KeptAnswerRow, 'answer' | 'parts'>,
 ): Promise<AnswerForm> {
   if (answer !== null) return formIn([(await cipher.open({ item: 0, part: 0 }, answer)).bytes]);
-  if (parts === null) throw new Error('a kept answer that is nowhere');
+  if (parts === null) throw new Error('a kept answer has no contents');
   return formIn(new SealedParts(store, { kind: 'answer', id, claim: parts }, cipher).open(0));
 }

@@ -4,13 +4,13 @@ import { LongText } from '../documents/long-text.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { digestsOfLongTexts } from './long-texts.ts';
 
-/** What goes to the hash between two looks at the event loop: characters, and pieces of text. */
+/** Work done between two turns of the event loop: characters, and pieces of text. */
 const turnCharacters = 1 << 18;
 const turnPieces = 1 << 14;
-/** Texts from here on are told by their digest, in bytes of UTF-8. */
+/** Minimum length of texts that are replaced by their digest, in bytes of UTF-8. */
 const digestFromBytes = 1024;
 
-/** The members of an object or the elements of a list, and how many of them are done. */
+/** The members of an object or the elements of a list, and the number processed. */
 interface Frame {
   readonly names: readonly string[] | undefined;
   readonly values: readonly unknown[];
@@ -18,9 +18,10 @@ interface Frame {
 }
 
 /**
- * HMAC-SHA512 of a JSON value, whatever the order of its members and however it was written. Each value is told with its kind and length, so that
- * two different values never give the same bytes; a long text by its length and SHA-512. The long texts of big bodies are hashed in threads, and
- * everything else lets the event loop turn.
+ * Returns the HMAC-SHA512 of a JSON value, independent of the order of members and of formatting.
+ * Each value is encoded with its kind and length, so that different values never give the same
+ * bytes; a long text is encoded as its length and SHA-512. The long texts of large bodies are
+ * hashed in threads, and all other work lets the event loop turn.
  */
 export async function canonicalMac(key: Uint8Array, value: unknown, threads: WorkThreads): Promise<Buffer> {
   const digests = await digestsOfLongTexts(value, threads);
@@ -58,7 +59,7 @@ export async function canonicalMac(key: Uint8Array, value: unknown, threads: Wor
   return mac.digest();
 }
 
-/** Collects short pieces, since each call of the hash costs more than they do. */
+/** Collects short pieces, since calling the hash for each would cost more. */
 class Writer {
   readonly #mac: Hmac;
   #pieces: string[] = [];
@@ -87,14 +88,14 @@ class Writer {
     this.#characters += value.length;
   }
 
-  /** The same text is the same request, whether it came in a big body or in a small one. */
+  /** Writes a long text, with the same result whether it came in a large body or a small one. */
   longText(text: LongText, digest: Uint8Array | undefined): void {
     if (text.textBytes < digestFromBytes) this.text(text.toText());
-    else if (digest === undefined) throw new Error('a long text without its digest');
+    else if (digest === undefined) throw new Error('a long text has no digest');
     else this.#digest(text.textBytes, digest);
   }
 
-  /** Hashes what was collected. */
+  /** Hashes the collected pieces. */
   hash(): void {
     this.#mac.update(this.#pieces.join(''), 'utf8');
     this.#pieces = [];

@@ -9,27 +9,30 @@ const sweepMs = 60_000;
 const deletedAtOnce = 500;
 const partsDeletedAtOnce = 32;
 
-/** No more answers are kept for a client, or for all of them. Nothing was done. */
+/** Thrown if the limit of kept answers is reached, of a client or of all. Nothing was done. */
 export class KeptAnswersFull extends Error {
   readonly whose: 'client' | 'all';
-  /** Milliseconds until the first of them ends. */
+  /** Milliseconds until the first of them expires. */
   readonly fullMs: number;
 
   constructor(whose: 'client' | 'all', fullMs: number) {
-    super('no more answers are kept');
+    super('the limit of kept answers is reached');
     this.name = 'KeptAnswersFull';
     this.whose = whose;
     this.fullMs = fullMs;
   }
 }
 
-/** The claims of this instance on requests that it carries out, and what has ended of all of them. */
+/**
+ * Manages the claims of this instance on requests that it runs, and deletes expired rows of all
+ * instances.
+ */
 export class Claims {
   readonly #store: StateStore;
   readonly #claimMs: number;
-  /** What is kept in all, over all instances, as of the last sweep. */
+  /** Bytes kept by all instances, as of the last sweep. */
   keptBytes = 0;
-  /** What this instance counts its kept bytes on. */
+  /** Counter of this instance for kept bytes. */
   readonly counter = randomUUID();
   readonly #running = new Set<string>();
   readonly #timers: NodeJS.Timeout[];
@@ -41,7 +44,7 @@ export class Claims {
   }
 
   static async open(store: StateStore, claimMs: number): Promise<Claims> {
-    // Nobody else has the store, so who had claims died with an earlier run.
+    // This is the only process, so all existing claims are left from an earlier run.
     if (!store.isShared) await store.run('endAllClaims');
     const claims = new Claims(store, claimMs);
     await store.run('gatherKeptBytes', claims.counter);
@@ -54,8 +57,8 @@ export class Claims {
   }
 
   /**
-   * Answers the row that is there, where the request has been claimed before. @throws {KeptAnswersFull} where it has not, and what is kept already is as
-   * much as `room`
+   * Claims a request, or returns the existing row if the request was claimed before.
+   * @throws {KeptAnswersFull} if it was not claimed, and the bytes already kept reach `room`
    */
   async claim({ id, fingerprint, client }: RequestSecrets, claim: string, room: KeptBytes): Promise<'claimed' | Selectable<KeptAnswerRow>> {
     for (let isSwept = false; ; isSwept = true) {
@@ -73,13 +76,13 @@ export class Claims {
       });
       if (found === 'claimed' || !('full' in found)) return found;
       const fullMs = found.until - this.#store.now();
-      // What has ended makes room, if it was not deleted yet.
+      // Expired rows make room once they are deleted.
       if (isSwept || fullMs > 0) throw new KeptAnswersFull(found.full, Math.max(0, fullMs));
       await this.#sweep();
     }
   }
 
-  /** False where the claim had ended before. */
+  /** Releases a claim. Returns false if it had expired. */
   async release(id: string, claim: string): Promise<boolean> {
     return this.#store.run('releaseClaim', { id, claim });
   }
@@ -95,7 +98,7 @@ export class Claims {
 
   async #renew(): Promise<void> {
     if (this.#running.size === 0) return;
-    // A store that is away: the claims end, and nothing can be committed with them.
+    // If the store is unavailable, the claims expire, and nothing can be committed with them.
     await this.#store.run('renewClaims', { claims: [...this.#running], until: this.#store.now() + this.#claimMs }).catch(() => undefined);
   }
 
@@ -106,7 +109,7 @@ export class Claims {
       while ((await this.#store.run('deleteLooseParts', { limit: partsDeletedAtOnce })) === partsDeletedAtOnce);
       this.keptBytes = await this.#store.run('allKeptBytes');
     } catch {
-      // Next time will do: what has ended is never answered.
+      // The next sweep tries again; expired answers are never returned.
     }
   }
 }

@@ -11,7 +11,7 @@ import { Claims } from './claims.ts';
 import { RequestSecrets, type RepeatableRequest } from './request-secrets.ts';
 import { Settlement } from './settlement.ts';
 
-/** The Idempotency-Key was used with another body (HTTP 422). */
+/** Thrown if the Idempotency-Key was used with another body (HTTP 422). */
 export class OtherRequest extends Error {
   constructor() {
     super('this Idempotency-Key was used with another body');
@@ -19,38 +19,40 @@ export class OtherRequest extends Error {
   }
 }
 
-/** How a request is carried out, and which of its endings are kept. */
+/** How to run a request, and which of its endings are kept. */
 export interface Repeatable<T> {
   run(): Promise<T>;
   isKept(ending: T): boolean;
-  /** What was kept as an ending: JSON, with LongAnswers where they were. */
+  /** Restores a kept ending: JSON, with LongAnswers in place. */
   endingOf(kept: unknown): T;
-  /** What an outcome that the operation settles becomes. */
+  /** Makes the ending for an outcome that the operation settles. */
   settled(outcome: SettledOutcome): T;
 }
 
-/** What answers are kept with, and how much of them. */
+/** Secrets and limits for keeping answers. */
 export interface Keeper {
   readonly store: StateStore;
   readonly tokenMac: TokenMac;
   readonly threads: WorkThreads;
-  /** Bytes that may be kept for a client, and for all of them. */
+  /** Maximum bytes kept for a client, and for all clients. */
   limits(): KeptBytes;
-  /** For how long an answer is kept. */
+  /** How long an answer is kept. */
   readonly keepMs?: number;
-  /** How soon after an instance's death its requests can be carried out by another. */
+  /** How soon after an instance's death others can run its requests. */
   readonly claimMs?: number;
 }
 
 export interface Repetition<T> {
   readonly ending: T;
-  /** The request had been carried out before, or was being carried out: this is what it ended with. */
+  /** True if the request had already been run, or was running: this is its ending. */
   readonly isRepeated: boolean;
 }
 
 interface InFlight {
   readonly fingerprint: Buffer;
-  /** Of whoever carries the request out; its type is that of the operation, which is part of the request. */
+  /**
+   * Ending of the running request; its type is that of the operation, which is part of the request.
+   */
   readonly ending: Promise<unknown>;
 }
 
@@ -58,15 +60,17 @@ const pollMinMs = 20;
 const pollMaxMs = 250;
 
 /**
- * Answers a repeated request with its first outcome (contract §10). A request is claimed in the state store, runs, and its outcome is kept: by the very
- * commit that changes something for it, where the operation says so (`outcomeSteps`). A claim is renewed while its request runs; that of an instance
- * that died ends soon, and the next repetition runs. Who lost a claim cannot commit an outcome, and answers what the next one came to.
+ * Answers a repeated request with its first outcome (contract §10). A request is claimed in the
+ * state store, runs, and its outcome is kept: by the very commit that makes its change, if the
+ * operation says so (`outcomeSteps`). A claim is renewed while its request runs; the claim of an
+ * instance that died expires soon, and the next repetition runs. An instance that lost its claim
+ * cannot commit an outcome, and answers with the next one.
  */
 export class KeptAnswers {
   readonly #keeper: Keeper;
   readonly #claims: Claims;
   readonly #inFlight = new Map<string, InFlight>();
-  /** What the answers to requests that run may take, by client. */
+  /** Estimated bytes of the answers to running requests, by client. */
   readonly #coming = new Map<string, number>();
 
   private constructor(keeper: Keeper, claims: Claims) {
@@ -78,7 +82,7 @@ export class KeptAnswers {
     return new KeptAnswers(keeper, await Claims.open(keeper.store, keeper.claimMs ?? 10_000));
   }
 
-  /** Bytes that are kept in all, of a minute ago at most. */
+  /** Bytes kept in all, at most a minute old. */
   get keptBytes(): number {
     return this.#claims.keptBytes;
   }
@@ -88,10 +92,11 @@ export class KeptAnswers {
   }
 
   /**
-   * Carries the request out, unless it has been before. A duplicate of one that is on its way waits for it and ends as it does, whatever that is.
+   * Runs the request, unless it was already run. A duplicate of a running request waits for it and
+   * has the same ending, whatever it is.
    * @throws {OtherRequest}
-   * @throws {KeptAnswersFull} where it had to be carried out, and nothing more is kept
-   * @throws what `run` throws, and what the token and the store throw where they are not available
+   * @throws {KeptAnswersFull} if the request had to be run and the limit is reached
+   * @throws the errors of `run`, and those of the token and the store if they are unavailable
    */
   async once<T>(request: RepeatableRequest, repeatable: Repeatable<T>): Promise<Repetition<T>> {
     const secrets = await RequestSecrets.of(request, this.#keeper.tokenMac, this.#keeper.threads);
@@ -110,7 +115,7 @@ export class KeptAnswers {
     return ending;
   }
 
-  /** What may be kept already: the answers that are on their way need the rest. */
+  /** Returns the limits on the bytes already kept, less the estimate for running requests. */
   #room(client: string): KeptBytes {
     const limits = this.#keeper.limits();
     const coming = [...this.#coming.values()].reduce((sum, bytes) => sum + bytes, 0);
@@ -141,7 +146,10 @@ export class KeptAnswers {
     }
   }
 
-  /** `lost`: the claim had ended, and somebody else has the request now or has answered it. */
+  /**
+   * Runs a claimed request. `lost`: the claim had expired, and another instance is running the
+   * request or has answered it.
+   */
   async #runClaimed<T>(secrets: RequestSecrets, claim: string, repeatable: Repeatable<T>): Promise<'lost' | { readonly value: T }> {
     const { store, keepMs = 24 * 3_600_000 } = this.#keeper;
     const form = (ending: T): AnswerForm | undefined => (repeatable.isKept(ending) ? formOf(ending) : undefined);
@@ -157,7 +165,7 @@ export class KeptAnswers {
     }
     const kept = form(value);
     if (kept === undefined) return (await this.#isReleased(secrets, claim)) ? { value } : 'lost';
-    // The operation ended as it said it would, so the commit with its outcome was done.
+    // The operation ended with the outcome that it settled, so the commit was done.
     if (settlement.said !== undefined && areSame(kept, settlement.said)) return { value };
     try {
       await store.commit([await settlement.keeping(kept)]);
@@ -168,7 +176,7 @@ export class KeptAnswers {
     }
   }
 
-  /** A claim that cannot be released now ends by itself. */
+  /** Releases a claim. A claim that cannot be released now expires. */
   async #isReleased({ id }: RequestSecrets, claim: string): Promise<boolean> {
     return this.#claims.release(id, claim).catch(() => true);
   }

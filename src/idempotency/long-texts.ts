@@ -3,7 +3,10 @@ import type { DigestTask } from '../documents/content-thread.ts';
 import { LongText } from '../documents/long-text.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 
-/** Returns SHA-512 of each long text of a value, as it was sent (UTF-8), computed in work threads. */
+/**
+ * Returns the SHA-512 of each long text of a value, as it was sent (UTF-8), computed in work
+ * threads.
+ */
 export async function digestsOfLongTexts(value: unknown, threads: WorkThreads): Promise<ReadonlyMap<LongText, Uint8Array>> {
   const digests = longTextsIn(value).map(async (text): Promise<[LongText, Uint8Array]> => {
     const task: DigestTask = { content: text.bytes, hash: 'sha512', asBase64: text.kind === 'base64' };

@@ -3,7 +3,7 @@ import { derivedSecret, type TokenMac } from '../sealed-parts/secrets.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { canonicalMac } from './canonical-mac.ts';
 
-/** What makes a request the same request: who, what, with which key, and its body. */
+/** Identity of a request: client, operation, Idempotency-Key, and body. */
 export interface RepeatableRequest {
   /** SHA-256 of the client's SubjectPublicKeyInfo, hexadecimal. */
   readonly client: string;
@@ -11,24 +11,25 @@ export interface RepeatableRequest {
   readonly operation: string;
   readonly idempotencyKey: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** What the body had as it came: about what its answer will have. */
+  /** Size of the body as received: an estimate for the size of its answer. */
   readonly bodyBytes: number;
 }
 
 const formatVersion = 2;
 
 /**
- * What stands for a request in the state store, and the key that its answer is encrypted with. All of it follows from the request and from a MAC that
- * only the token can make: a copy of the store tells nothing of keys, bodies and answers, and no guess of a password in them can be tested with it.
+ * Identifier of a request in the state store, and the key that encrypts its answer. Both are
+ * derived from the request and a MAC that only the token can make: a copy of the store reveals
+ * nothing of keys, bodies and answers, and cannot be used to test guesses of passwords in them.
  */
 export class RequestSecrets {
-  /** Of client, operation and Idempotency-Key; hexadecimal. */
+  /** MAC of client, operation and Idempotency-Key; hexadecimal. */
   readonly id: string;
-  /** Whose request it is: as `RepeatableRequest.client`. */
+  /** The client, as `RepeatableRequest.client`. */
   readonly client: string;
-  /** Of the body, 32 bytes. */
+  /** MAC of the body, 32 bytes. */
   readonly fingerprint: Buffer;
-  /** Of the answer. */
+  /** Cipher of the answer. */
   readonly cipher: PartCipher;
 
   private constructor(client: string, id: string, fingerprint: Buffer, cipher: PartCipher) {
@@ -43,10 +44,11 @@ export class RequestSecrets {
     tokenMac: TokenMac,
     threads: WorkThreads,
   ): Promise<RequestSecrets> {
-    // JSON keeps the parts apart.
+    // JSON separates the parts unambiguously.
     const secret = await tokenMac(Buffer.from(JSON.stringify(['kept answer', formatVersion, client, tenant, operation, idempotencyKey])));
     const ofBody = await canonicalMac(derivedSecret(secret, 'body'), body, threads);
-    // The second half is stored nowhere: who has token and store still needs the request to read its answer.
+    // The second half is never stored: even with token and store, the request is needed to read its
+    // answer.
     const [fingerprint, rest] = [ofBody.subarray(0, 32), ofBody.subarray(32)];
     const id = derivedSecret(secret, 'id');
     const cipher = new RandomNonceCipher(formatVersion, derivedSecret(secret, 'answer', rest), id);

@@ -5,23 +5,23 @@ import type { AnswerForm } from './answer-form.ts';
 import { placed } from './answer-parts.ts';
 import type { RequestSecrets } from './request-secrets.ts';
 
-/** What an outcome is kept with. */
+/** Data for keeping an outcome. */
 export interface Keeping {
   readonly secrets: RequestSecrets;
   readonly claim: string;
   readonly keepMs: number;
-  /** Of the instance that counts what is kept. */
+  /** Counter of the instance for kept bytes. */
   readonly counter: string;
 }
 
-/** Puts the outcome of a claimed request into the commit that does what it tells of. */
+/** Adds the outcome of a claimed request to the commit that makes its change. */
 export class Settlement implements SettlementParty {
-  /** Where no commit settles the request, its outcome is kept by one of its own. */
+  /** If no commit settles the request, its outcome is kept by a separate commit. */
   readonly needsCommit = false;
   readonly #store: StateStore;
   readonly #keeping: Keeping;
   readonly #formOf: (outcome: SettledOutcome) => AnswerForm | undefined;
-  /** The outcome that was last given to a commit. */
+  /** The outcome that was last added to a commit. */
   said: AnswerForm | undefined;
 
   constructor(store: StateStore, keeping: Keeping, form: (outcome: SettledOutcome) => AnswerForm | undefined) {
@@ -38,7 +38,10 @@ export class Settlement implements SettlementParty {
     return [keeping];
   }
 
-  /** Keeps a form as the answer: until a moment, or while a one-time password is open, if it is worth nothing afterwards. */
+  /**
+   * Returns the steps that keep a form as the answer: until a given time, or while a one-time
+   * password is open, if it is worthless afterwards.
+   */
   async keeping(
     form: AnswerForm,
     { until = Number.MAX_SAFE_INTEGER, whileOtp }: Pick<SettledAnswer, 'until' | 'whileOtp'> = {},

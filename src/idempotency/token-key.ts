@@ -9,14 +9,15 @@ import { KeyGone, type Token } from '../token/token.ts';
 const purpose = 'kept answers';
 const keyBytes = 32;
 const algorithm = { scheme: 'HMAC', hash: 'sha256' } as const;
-/** No request's message is this: theirs are JSON. */
+/** Differs from the message of every request, since those are JSON. */
 const trial = Buffer.from('is the key there?');
 
 type KeyToken = Pick<Token, 'destroyKey'> & { readonly messages: MessageToken };
 
 /**
- * The HMAC key on the token that everything about kept answers follows from, made at the first start. Of instances that start at once, one makes the key
- * of all; where one has to make another, since the token lost it, the others go over to that.
+ * Returns the MAC of the HMAC key on the token from which the secrets of kept answers are derived;
+ * it is made at the first start. Of instances that start at the same time, one makes the key for
+ * all; if one has to make another because the token lost it, the others switch to that.
  */
 export async function tokenMacOfKeptAnswers(store: StateStore, token: KeyToken, log: Logger): Promise<TokenMac> {
   let id = await theKey(store, token, log);
@@ -49,7 +50,7 @@ export async function tokenMacOfKeptAnswers(store: StateStore, token: KeyToken, 
       if (!(error instanceof KeyGone)) throw error;
       await (rereading ??= reread());
       if (id !== used) return token.messages.signMessage(id, algorithm, message);
-      log.error('the key of kept answers is not on the token any more; the next start makes a new one', { keyId: used });
+      log.error('the key of kept answers is no longer on the token; the next start makes a new one', { keyId: used });
       throw error;
     }
   };
@@ -65,7 +66,7 @@ async function theKey(store: StateStore, token: KeyToken, log: Logger): Promise<
     },
     take: async (id, replaces) => store.run('takeServiceKey', { purpose, key_id: id, created_at: store.now(), replaces }),
     lost(id) {
-      log.error('the key of kept answers is not on the token; a new one is made, and what was kept is forgotten', { keyId: id });
+      log.error('the key of kept answers is not on the token; making a new one, existing kept answers are lost', { keyId: id });
     },
   });
 }

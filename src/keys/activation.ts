@@ -16,7 +16,7 @@ import { storedStatesFor, type Use } from './states.ts';
 import { StretchedPasswords } from './stretching.ts';
 import { isCommitted, outcomeOf, type GrantedSecret, type RefusedSecret, type Verdict } from './verdict.ts';
 
-/** What is asked of a key with a secret. */
+/** A use of a key that needs a secret. */
 export interface Asked<P extends OtpAction> {
   readonly use: Use;
   readonly action: P;
@@ -27,18 +27,21 @@ export type Attempt<T> = { readonly verified: false } | { readonly verified: tru
 
 type Work<P extends OtpAction, T> = (reserved: Reserved<P>) => Promise<Verdict<T>>;
 
-/** Attempts that others have in flight are waited for, by asking again. */
+/** Interval at which the store is asked again while attempts of other instances are in flight. */
 const pollMs = 20;
 
 /**
- * Activation (contract §6) is two short commits around one message to the token: an attempt is reserved, brought to the token, and settled. No
- * more attempts on a key are in flight than it has left, and one alone with an authToken or beside an open one-time password, so parallel guesses
- * gain nothing, on however many instances; a failure is on the disk before its answer leaves. A fault of the service itself counts for nothing. A
- * password that the token has accepted before needs no reservation, and its success writes nothing.
+ * Activates keys (contract §6): two short commits around one message to the token. An attempt is
+ * reserved, sent to the token, and settled. A key never has more attempts in flight than it has
+ * left, and only one if the secret is an authToken or a one-time password is open, so parallel
+ * guesses gain nothing, however many instances there are. A failure is on disk before its answer is
+ * sent. A fault of the service itself does not count. A password that the token has accepted before
+ * needs no reservation, and its success writes nothing.
  *
- * What decided may change while the token works: the key is revoked, held, removed, locked, given another password. Nothing leaves that such a change,
- * once it was committed, forbids: the settlement is bound to what it goes by, and where none is written, or something takes time after it, the record is
- * brought up to date at the end and looked at again.
+ * The key may change while the token works: it may be revoked, put on hold, removed, locked, or get
+ * another password. Once such a change is committed, nothing that it forbids is sent. The
+ * settlement checks the conditions that it depends on; if no settlement is written, or work follows
+ * it, the record is refreshed and checked again at the end.
  */
 export class Activation {
   readonly #store: StateStore;
@@ -51,7 +54,10 @@ export class Activation {
   readonly #stretched = new StretchedPasswords();
   readonly #slots: AttemptSlots;
 
-  /** `attemptMaxMs`: what takes longer went down with its instance; `waitMs`: how long an attempt waits for those before it. */
+  /**
+   * `attemptMaxMs`: an attempt older than this was lost with its instance. `waitMs`: how long an
+   * attempt waits for those before it.
+   */
   constructor(
     store: StateStore,
     records: RecordReader,
@@ -67,14 +73,17 @@ export class Activation {
     this.#waitMs = times.waitMs;
   }
 
-  /** @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or what `work` refuses with. */
+  /**
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or what `work`
+   *   refuses with.
+   */
   async activate<P extends OtpAction, T>(key: KeyRecord, asked: Asked<P>, work: Work<P, T>): Promise<T> {
     const attempt = await this.attempt(key, asked, work);
     if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
     return attempt.value;
   }
 
-  /** The same, with a wrong secret as an answer. */
+  /** As `activate`, but returns the result for a wrong secret instead of throwing. */
   async attempt<P extends OtpAction, T>(key: KeyRecord, asked: Asked<P>, work: Work<P, T>): Promise<Attempt<T>> {
     checkUsable(key, asked.use, this.#store.now());
     const mark = this.#known.markOf(key.id, asked.given);
@@ -85,7 +94,8 @@ export class Activation {
         const granted = await this.#settleRight(key, asked, verdict, { mark, reserved });
         return { verified: true, value: await this.#finished(key, asked, granted, reserved) };
       }
-      // The key has another password by now. What was given may still be a one-time password: it is an attempt like any other.
+      // The password was changed meanwhile. The given secret may still be a one-time password, so
+      // this is an attempt like any other.
       this.#known.forget(key.id);
     }
     const finish = await this.#withReservation(key, asked, async (reservation) =>
@@ -95,7 +105,8 @@ export class Activation {
   }
 
   /**
-   * Verifies what is no secret of the key, such as its transaction: a wrong one counts, a right one changes nothing.
+   * Verifies a value that is not a secret of the key, such as its transaction: a wrong one counts
+   * as a failure, a right one changes nothing.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
    */
   async confirm<P extends OtpAction>(
@@ -117,8 +128,9 @@ export class Activation {
   }
 
   /**
-   * Before anything leaves for a secret that was right: nothing that was committed meanwhile forbids it. `own`: the secret of the key that it was.
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED where the key has another secret by now
+   * Checks, before any result of a right secret is released, that no change committed meanwhile
+   * forbids it. `own`: the key's secret that was verified.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED if the key has another secret by now
    */
   async #holds(key: KeyRecord, use: Use, own: StoredSecret | undefined): Promise<void> {
     await this.#records.bringUpToDate(key);
@@ -128,8 +140,8 @@ export class Activation {
   }
 
   /**
-   * Does what is left to do for a password that is settled. Nothing leaves before the key was looked at again: by the commit that makes evidence due, or by a
-   * look at the record as it is by then.
+   * Finishes the work for a password that is settled. The key is checked again before any result is
+   * released: by the commit that makes evidence due, or by reading the current record.
    */
   async #finished<P extends OtpAction, T>(key: KeyRecord, { use }: Asked<P>, right: GrantedSecret<T>, reserved: Reserved<P>): Promise<T> {
     const value = await right.finish();
@@ -140,18 +152,18 @@ export class Activation {
       return value;
     }
     const holding = { states: storedStatesFor(use), mac: secretAt(reserved, right.by).mac };
-    // The count of failures is ended already.
+    // The count of failures has already been reset.
     const gain = { use, holding, setsBack: false, usesUpOtp: false, change: undefined, outcome: { answer } };
     await this.#settling.right(key, undefined, gain);
     return value;
   }
 
-  /** Whether attempts on the key are in flight or wait. */
+  /** Checks whether attempts on the key are in flight or wait. */
   isBusy(key: KeyRecord): boolean {
     return this.#slots.isBusy(key);
   }
 
-  /** A key that has another secret, or is gone, has none to remember. */
+  /** Forgets the remembered secret of a key that has another one or is gone. */
   forget(key: KeyRecord): void {
     this.#known.forget(key.id);
   }
@@ -172,7 +184,10 @@ export class Activation {
     }
   }
 
-  /** Returns what is left to do once the secret was right and is settled; undefined where it was wrong. */
+  /**
+   * Returns the work left to do after the secret was right and is settled; undefined if it was
+   * wrong.
+   */
   async #reservedAttempt<P extends OtpAction, T>(
     key: KeyRecord,
     asked: Asked<P>,
@@ -214,7 +229,7 @@ export class Activation {
     return reserve<P>({ key, own, given, action, ownSecret, otp });
   }
 
-  /** The store decides, whatever this instance remembers of the key. */
+  /** Reserves in the store, which decides regardless of what this instance remembers of the key. */
   async #reserveInStore<P extends OtpAction>(
     key: KeyRecord,
     { use, action, given }: Asked<P>,
@@ -241,7 +256,10 @@ export class Activation {
     }
   }
 
-  /** `done`: what the work came to, where it is finished before. @throws {Refusal} that of the verdict, once it is settled */
+  /**
+   * Settles a right secret. `done`: the result of the work, if it is finished already.
+   * @throws {Refusal} that of the verdict, after it is settled
+   */
   async #settleRight<P extends OtpAction, T>(
     key: KeyRecord,
     { use }: Asked<P>,
@@ -276,8 +294,9 @@ interface Settled<P extends OtpAction, T> {
 }
 
 /**
- * Whether the failures that a key counts are guesses at a secret of this kind: at its own secret, and at one-time passwords where it has none. Whoever is
- * given one-time passwords could else go on guessing at the password between them.
+ * Checks whether the failures counted on a key are guesses at a secret of this kind: at its own
+ * secret, or at one-time passwords if it has none of its own. Otherwise, a caller who receives
+ * one-time passwords could reset the count between guesses at the password.
  */
 function isGuarded({ kind }: PossibleSecret, { protocol }: KeyRecord): boolean {
   return kind !== 'TRANSACTION' && (protocol === 'OTP') === kind.startsWith('OTP_');
@@ -285,6 +304,6 @@ function isGuarded({ kind }: PossibleSecret, { protocol }: KeyRecord): boolean {
 
 function secretAt<P extends OtpAction>({ candidates }: Reserved<P>, by: number): PossibleSecret {
   const secret = candidates[by];
-  if (secret === undefined) throw new Error(`the token answers candidate ${by} of ${candidates.length}`);
+  if (secret === undefined) throw new Error(`the token named candidate ${by} of ${candidates.length}`);
   return secret;
 }

@@ -4,29 +4,32 @@ import { checkNotLocked, remainingAttempts, type KeyRecord } from './key-record.
 
 interface InFlight {
   attempts: number;
-  /** Woken, all of them, when an attempt has been settled. */
+  /** All are woken when an attempt is settled. */
   waiting: Set<() => void>;
 }
 
-/** No more attempts on a key are in flight than it has left; the others wait, until their deadline. */
+/**
+ * Limits the attempts in flight on a key to those that it has left; further attempts wait until
+ * their deadline.
+ */
 export class AttemptSlots {
   readonly #inFlight = new Map<KeyId, InFlight>();
   readonly #now: () => number;
 
-  /** `now`: milliseconds since epoch, as locks go by it. */
+  /** `now`: time in milliseconds since epoch, on the same clock as locks. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Whether attempts on the key are in flight or wait. */
+  /** Checks whether attempts on the key are in flight or wait. */
   isBusy(key: KeyRecord): boolean {
     return this.#inFlight.has(key.id);
   }
 
   /**
-   * Answers the function that ends the attempt. `deadlineMs`: of the monotonic clock.
+   * Takes a slot and returns the function that releases it. `deadlineMs`: on the monotonic clock.
    * @throws {Refusal} KEY_LOCKED
-   * @throws {KeyInUse} when the attempts before it have not ended by then
+   * @throws {KeyInUse} if the attempts before it have not ended by the deadline
    */
   async take(key: KeyRecord, atOnce: number, deadlineMs: number): Promise<() => void> {
     for (;;) {

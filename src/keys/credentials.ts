@@ -1,11 +1,14 @@
 import { Refusal } from '../result-codes.ts';
 import type { KeyRecord } from './key-record.ts';
 
-/** What a secret is given for; a one-time password authorises exactly one of them (contract §6). */
+/**
+ * Actions that a secret authorises; a one-time password authorises exactly one of them (contract
+ * §6).
+ */
 export const otpActions = ['SIGN', 'CHANGE_PASSWORD', 'REVOKE'] as const;
 export type OtpAction = (typeof otpActions)[number];
 
-/** What a caller gives beside the reference of a key. */
+/** Credentials that a caller sends with the reference of a key. */
 export interface Credentials {
   readonly password?: string | undefined;
   readonly authToken?: string | undefined;
@@ -13,8 +16,8 @@ export interface Credentials {
 }
 
 /**
- * The secret that a key is to be activated with, and the transaction that it must be tied to. Of member `transactionId`: the identifier alone, where
- * no secret is asked for.
+ * The secret that activates a key, and the transaction that it must be tied to. If the member is
+ * `transactionId`: the identifier alone, for requests that need no secret.
  */
 export interface GivenSecret {
   readonly member: 'password' | 'authToken' | 'transactionId';
@@ -23,8 +26,9 @@ export interface GivenSecret {
 }
 
 /**
- * Which of what was given counts for the key: a secret in the wrong member is none. The authToken of a single-use key is its secret; its end may
- * be authorised by a one-time password too, which is a `password`.
+ * Returns the secret that counts for the key; a secret in the wrong member is ignored. The
+ * authToken of a single-use key is its secret. Its removal or revocation may also be authorised by
+ * a one-time password, which is a `password`.
  */
 export function givenSecret(key: KeyRecord, action: OtpAction, credentials: Credentials): GivenSecret | undefined {
   const { password, authToken, transactionId } = credentials;
@@ -35,7 +39,11 @@ export function givenSecret(key: KeyRecord, action: OtpAction, credentials: Cred
   return { member: 'password', bytes: passwordBytes(password), transactionId };
 }
 
-/** The same, where the operation needs one. `at`: JSON Pointer of the object that has the members. @throws {Refusal} FIELD_MISSING */
+/**
+ * As `givenSecret`, for operations that require a secret. `at`: JSON Pointer of the object that has
+ * the members.
+ * @throws {Refusal} FIELD_MISSING
+ */
 export function requiredSecret(key: KeyRecord, action: OtpAction, credentials: Credentials, at = '/keyReference'): GivenSecret {
   const given = givenSecret(key, action, credentials);
   if (given !== undefined) return given;
@@ -46,7 +54,7 @@ export function requiredSecret(key: KeyRecord, action: OtpAction, credentials: C
   throw new Refusal('FIELD_MISSING', { at: `${at}/password`, message: `the key is activated ${what}, which is required` });
 }
 
-/** A password as it is compared: in NFC, as UTF-8. */
+/** Returns the password as it is compared: NFC, UTF-8. */
 export function passwordBytes(password: string): Uint8Array {
   return Buffer.from(password.normalize('NFC'));
 }

@@ -8,13 +8,18 @@ import type { OtpAction } from './credentials.ts';
 import type { KeyRecord } from './key-record.ts';
 import type { PossibleSecret, Reserved } from './reserved.ts';
 
-/** Where private keys live. */
+/** Holds private keys. */
 export interface KeyCustody {
-  /** Makes the key under an identifier that the journal knows already; answers its public key (SubjectPublicKeyInfo, DER). */
+  /**
+   * Creates the key under an identifier that is already in the journal. Returns its public key
+   * (SubjectPublicKeyInfo, DER).
+   */
   create(id: KeyId, type: KeyType): Promise<Uint8Array>;
   /**
-   * Verifies the secret and signs, in one step; with a secret that `allows` does not let sign, it verifies alone.
-   * @throws {Refusal} KEY_STATE where the secret is right and the private key is gone; KEY_LOCKED where the host has compared too many wrong ones
+   * Verifies the secret and signs in one step; if `allows` does not let the secret sign, it is only
+   * verified.
+   * @throws {Refusal} KEY_STATE if the secret is right and the private key is gone; KEY_LOCKED if
+   *   the host has compared too many wrong secrets
    */
   sign(
     reserved: Reserved<'SIGN'>,
@@ -22,15 +27,21 @@ export interface KeyCustody {
     digests: readonly Uint8Array[],
     allows: (secret: PossibleSecret) => boolean,
   ): Promise<SignOutcome>;
-  /** Verifies the secret alone. @throws {Refusal} KEY_LOCKED */
+  /** Verifies the secret without signing. @throws {Refusal} KEY_LOCKED */
   verify(reserved: Reserved<OtpAction>): Promise<ProofOutcome>;
-  /** Marks a key that was made ahead as handed out, where the key is: nobody gets it twice, whatever the records say. */
+  /**
+   * Marks a pooled key as handed out on the token itself, so that it is never handed out twice,
+   * whatever the records say.
+   */
   claim(id: KeyId): Promise<ClaimOutcome>;
-  /** Destroys the private key. A key that is gone already is no error. */
+  /** Destroys the private key. Succeeds if the key is already gone. */
   destroy(id: KeyId): Promise<void>;
 }
 
-/** Private keys as objects of the token: sensitive, non-extractable, sign-only. */
+/**
+ * Returns a custody that keeps private keys as token objects: sensitive, non-extractable,
+ * sign-only.
+ */
 export function tokenCustody(token: Token): KeyCustody {
   return {
     create: async (id, type) => token.createKey(id, type),
@@ -50,8 +61,10 @@ export function tokenCustody(token: Token): KeyCustody {
 }
 
 /**
- * A record can be older than the token: the key was consumed or removed since, and no restart of the host brings it back. And the host counts wrong
- * secrets itself: where it compares no more of them, the key is locked, and its record notes until when. @throws {Refusal} KEY_STATE, KEY_LOCKED
+ * Turns errors of the token into refusals. The record may be older than the token: if the key was
+ * consumed or removed since, restarting the host does not help. The host also counts wrong secrets
+ * itself; while it compares no more of them, the key is locked, and its record notes until when.
+ * @throws {Refusal} KEY_STATE, KEY_LOCKED
  */
 export async function refusing<T>(key: Pick<KeyRecord, 'heldBackUntil'>, work: Promise<T>): Promise<T> {
   try {
@@ -59,7 +72,7 @@ export async function refusing<T>(key: Pick<KeyRecord, 'heldBackUntil'>, work: P
     key.heldBackUntil = undefined;
     return answer;
   } catch (cause) {
-    if (cause instanceof KeyGone) throw new Refusal('KEY_STATE', { message: 'the private key is not on the token any more', cause });
+    if (cause instanceof KeyGone) throw new Refusal('KEY_STATE', { message: 'the private key is no longer on the token', cause });
     if (cause instanceof KeyHeldBack) {
       key.heldBackUntil = cause.until.getTime();
       throw new Refusal('KEY_LOCKED', { message: `the key is locked until ${cause.until.toISOString()}`, cause });

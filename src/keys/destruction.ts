@@ -6,26 +6,32 @@ import type { KeyCustody } from './custody.ts';
 import { LeftKeys, type LeftKey } from './left-keys.ts';
 
 const sweepMs = 30_000;
-/** What a start spends on destruction: what is left is destroyed while the service runs. */
+/** Time that a start spends destroying keys; the rest are destroyed while the service runs. */
 const startMs = 20_000;
 
 export interface RecoveryOptions {
-  /** Age at which a step that no instance finished counts as cut short. */
+  /** Age at which an unfinished step counts as abandoned. */
   readonly abandonedMs: number;
-  /** Keys that the configuration names: whatever the journal says, they stay. */
+  /** Keys that the configuration names. They are never destroyed, whatever the journal says. */
   readonly configured: readonly string[];
-  /** Told of what cannot be destroyed. */
+  /** Logs keys that cannot be destroyed. */
   readonly log?: Logger | undefined;
 }
 
-/** What a look at the journal came to. */
+/** Result of a recovery from the journal. */
 export interface Recovered {
   readonly finished: number;
-  /** Keys that the journal wants destroyed though the configuration names them. Nothing of ours writes that. */
+  /**
+   * Keys that are in the journal for destruction although the configuration names them. The service
+   * itself never writes such entries.
+   */
   readonly kept: readonly string[];
 }
 
-/** Private keys that are to go from the token, now or when it is there again: whatever the journal announces is finished some time. */
+/**
+ * Destroys private keys, at once or when the token is available again: every step announced in the
+ * journal is finished eventually.
+ */
 export class Destruction {
   readonly #store: StateStore;
   readonly #custody: KeyCustody;
@@ -44,24 +50,33 @@ export class Destruction {
     this.#left = new LeftKeys(async (id) => this.#undoIfAnnounced(id), log);
   }
 
-  /** Keys that should be gone from the token, and which it has not destroyed yet, with the reason of the last try. */
+  /**
+   * Keys that are to be destroyed and are still on the token, with the reason why the last try
+   * failed.
+   */
   get left(): readonly LeftKey[] {
     return this.#left.all;
   }
 
-  /** Keys that a new configuration names: they stay too, as those of the one before do. */
+  /** Protects the keys that a new configuration names, in addition to those of the previous one. */
   keep(ids: readonly string[]): void {
     for (const id of ids) this.#configured.add(id);
   }
 
-  /** The record says that the key is gone, and that stands: where the token is away, the destruction follows later. */
+  /**
+   * Destroys a key whose record says that it is gone. If the token is not available, the key is
+   * destroyed later.
+   */
   async finish(id: KeyId): Promise<void> {
     await this.#destroy(id).catch((error: unknown) => {
       this.#left.add(id, error);
     });
   }
 
-  /** A key whose creation failed. One whose record was committed after all is no longer announced, and stays. */
+  /**
+   * Undoes a failed creation. A key whose record was committed after all is no longer announced,
+   * and is kept.
+   */
   async undoCreation(id: KeyId): Promise<void> {
     await this.#undoIfAnnounced(id).catch((error: unknown) => {
       this.#left.add(id, error);
@@ -69,9 +84,10 @@ export class Destruction {
   }
 
   /**
-   * Finishes what a crash cut short: keys that were being made or destroyed go from the token. Where other instances may be at work, a step
-   * counts as cut short after a time, whoever began it; taking it over keeps that one from finishing it. What the token does not destroy now is left,
-   * and tried again.
+   * Finishes steps that a crash interrupted: keys that were being created or destroyed are removed
+   * from the token. If other instances may be running, a step counts as interrupted after a time,
+   * whichever instance began it; once taken over, that instance can no longer finish it. Keys that
+   * the token does not destroy now are tried again later.
    */
   async recover(): Promise<Recovered> {
     const begunBefore = this.#store.isShared ? this.#store.now() - this.#abandonedMs : Number.MAX_SAFE_INTEGER;
@@ -82,7 +98,7 @@ export class Destruction {
     for (const id of ids.filter((each) => !this.#configured.has(each)).map(parseKeyId)) {
       if (this.#left.has(id)) continue;
       try {
-        if (performance.now() > deadlineMs) throw new Error('the token needs long to destroy keys');
+        if (performance.now() > deadlineMs) throw new Error('the token takes too long to destroy keys');
         await this.#destroy(id);
         finished += 1;
       } catch (error) {
@@ -92,12 +108,12 @@ export class Destruction {
     return { finished, kept };
   }
 
-  /** Recovers again and again, where other instances may die. */
+  /** Recovers periodically, if other instances may crash. */
   startSweeping(found: (keys: number) => void): void {
     if (!this.#store.isShared) return;
     this.#sweeping = setInterval(
       () => {
-        // A store that is away now is asked again next time.
+        // If the store is unavailable, the next sweep tries again.
         this.recover().then(
           ({ finished }) => {
             if (finished > 0) found(finished);
@@ -109,7 +125,7 @@ export class Destruction {
     );
   }
 
-  /** What is left stays in the journal, for the next start. */
+  /** Stops sweeping. Unfinished entries stay in the journal for the next start. */
   stopSweeping(): void {
     clearInterval(this.#sweeping);
     this.#left.stop();

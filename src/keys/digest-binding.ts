@@ -4,7 +4,10 @@ import type { DocumentDigests } from '../documents/document-digests.ts';
 import type { InputDocument } from '../documents/document.ts';
 import { hashNames, type HashName } from '../token/signature-algorithm.ts';
 
-/** The digest of a document that a key or a one-time password is for (interface, Digest entry). */
+/**
+ * The digest of a document to which a key or a one-time password is bound (interface, Digest
+ * entry).
+ */
 export interface BoundDigest {
   /** ID of the document. */
   readonly id: string;
@@ -12,26 +15,26 @@ export interface BoundDigest {
   readonly value: Uint8Array;
 }
 
-/** The documents that may be signed; undefined: any. */
+/** The documents that may be signed; undefined: any document. */
 export type DigestBinding = readonly BoundDigest[] | undefined;
 
 const Stored = z.array(z.strictObject({ id: z.string(), hash: z.enum(hashNames), value: z.base64() }));
 
-/** As the state store holds a binding. */
+/** Returns the binding as it is stored. */
 export function bindingText(binding: DigestBinding): string | null {
   if (binding === undefined) return null;
   return JSON.stringify(binding.map(({ id, hash, value }) => ({ id, hash, value: Buffer.from(value).toString('base64') })));
 }
 
-/** @throws {Error} where the text is not one that `bindingText` wrote */
+/** Reads a stored binding. @throws {Error} if the text was not written by `bindingText` */
 export function bindingOf(text: string | null): DigestBinding {
   if (text === null) return undefined;
   return Stored.parse(JSON.parse(text)).map(({ id, hash, value }) => ({ id, hash, value: Buffer.from(value, 'base64') }));
 }
 
 /**
- * Whether every document has its digest in the list under its ID. A document that is given as a digest is compared with entries of its own hash
- * alone.
+ * Checks whether the list has the digest of every document under its ID. A document that is given
+ * as a digest is compared only with entries of the same hash.
  */
 export async function coversDocuments(
   binding: DigestBinding,
@@ -44,21 +47,24 @@ export async function coversDocuments(
   return true;
 }
 
-/** Whether every entry of the list is in the binding. */
+/** Checks whether the binding contains every entry of the list. */
 export function coversDigests(binding: DigestBinding, digests: readonly BoundDigest[]): boolean {
   if (binding === undefined) return true;
   const bound = new Set(binding.map(nameOf));
   return digests.every((digest) => bound.has(nameOf(digest)));
 }
 
-/** SHA-256 of a list as the state store holds it, hexadecimal: what stands for the list where the list itself is too long. */
+/**
+ * Returns the SHA-256 of the stored list, in hexadecimal: it replaces the list wherever the list is
+ * too long.
+ */
 export function bindingHash(binding: readonly BoundDigest[]): string {
   return createHash('sha256')
     .update(bindingText(binding) ?? '')
     .digest('hex');
 }
 
-/** The entries all have the document's ID. */
+/** Checks one document against the entries that have its ID. */
 async function isListed(document: InputDocument, entries: readonly BoundDigest[], digests: DocumentDigests): Promise<boolean> {
   for (const hash of new Set(entries.map((entry) => entry.hash))) {
     const digest = await digests.of(document, hash);

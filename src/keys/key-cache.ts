@@ -7,41 +7,48 @@ import type { StateStore } from '../state/state-store.ts';
 import { changeableFields, checkUntampered, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
 import { isSameSeal, keySeal, tampered, type Seals } from './seals.ts';
 
-/** Some 10,000 records of common size. */
+/** About 10,000 records of typical size. */
 const recordsMaxBytes = 64 * 1024 * 1024;
 
-/** Whom the cache asks about its records, and tells. */
+/** The user of the records, which the cache consults and notifies. */
 export interface RecordUser {
-  /** A record whose attempts are in flight stays: a second one beside it would have counters of its own. */
+  /**
+   * Checks whether attempts are in flight. Such a record stays in the cache: a second one would
+   * have its own counters.
+   */
   isBusy(key: KeyRecord): boolean;
-  /** The key has another secret now, or is gone: the old one is not to be remembered. */
+  /** Forgets the old secret of a key that has another one now, or is gone. */
   forget(key: KeyRecord): void;
 }
 
-/** Brings records up to date. */
+/** Refreshes records. */
 export interface RecordReader {
-  /** Reads the row again, whether a change was told or not. */
+  /** Reads the row again, even if no change was reported. */
   reread(record: KeyRecord): Promise<void>;
-  /** When this resolves, the record is as every change that was committed before the call left it. */
+  /** Applies every change that was committed before the call. */
   bringUpToDate(record: KeyRecord): Promise<void>;
 }
 
-/** Judges a row before it is believed. */
+/** Checks a row before it is used. */
 type Judge = Pick<Seals, 'keyFault' | 'checkChain'>;
 
 /**
- * Records in memory, so that a request reads none; one object a key, since it holds the counters. Before a record is handed out the store is
- * asked what other instances changed, so that what they have committed decides at once. A row is judged by its seal when it is read, and read again only
- * where its seal is another one since.
+ * Caches records, so that requests need not read them. There is one object for each key, since it
+ * holds the counters. Before a record is handed out, the store is asked for changes made by other
+ * instances, so that committed changes take effect at once. The seal of a row is checked when the
+ * row is read, and again only if the seal has changed since.
  */
 export class KeyCache implements RecordReader {
   readonly #store: StateStore;
   readonly #user: RecordUser;
   readonly #judge: Judge;
-  /** By reference, the least recently used first. A reference that is not there is not kept: strangers must not fill the memory. */
+  /**
+   * Records by reference, least recently used first. Unknown references are not cached, so that
+   * callers cannot fill the memory.
+   */
   readonly #records = new Map<KeyReferenceId, KeyRecord>();
   readonly #reading = new Map<KeyReferenceId, Promise<void>>();
-  /** What certificates were issued under, by the store's identifiers. */
+  /** Issuing chains, by their identifiers in the store. */
   readonly #chains = new Map<string, IssuingChain>();
   readonly #maxBytes: number;
   #bytes = 0;
@@ -58,8 +65,9 @@ export class KeyCache implements RecordReader {
   }
 
   /**
-   * @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. ACTIVATION_FAILED where the key's row, or that of its certificate, is not as the
-   * service wrote it.
+   * Finds the record of a key.
+   * @throws {Refusal} KEY_UNKNOWN, also for another tenant's key; ACTIVATION_FAILED if the row of
+   *   the key or of its certificate is not as the service wrote it
    */
   async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     await this.#store.refresh();
@@ -74,7 +82,7 @@ export class KeyCache implements RecordReader {
     return record;
   }
 
-  /** The record, if it is in memory. */
+  /** Returns the record if it is cached. */
   cached(reference: KeyReferenceId): KeyRecord | undefined {
     return this.#records.get(reference);
   }
@@ -86,7 +94,7 @@ export class KeyCache implements RecordReader {
 
   async bringUpToDate(record: KeyRecord): Promise<void> {
     await this.#store.refresh();
-    // One that had to go from the memory while it was in use is told of nothing.
+    // A record that was evicted while in use missed later changes.
     if (this.#records.get(record.reference) !== record) record.isStale = true;
     await this.#bringUpToDate(record);
   }
@@ -98,7 +106,7 @@ export class KeyCache implements RecordReader {
     const fault = await this.#judge.keyFault(row);
     if (fault !== undefined) throw tampered(fault);
     const issuers = row.issuing_chain === null ? undefined : await this.#issuersOf(row.issuing_chain);
-    // Two look-ups at once end with one record.
+    // Two concurrent look-ups get the same record.
     const known = this.#records.get(reference);
     const record = known ?? recordOf(row, tenant, issuers);
     if (this.#changes !== changes) record.isStale = true;
@@ -109,7 +117,7 @@ export class KeyCache implements RecordReader {
     return record;
   }
 
-  /** Thousands of keys share one. */
+  /** Returns the issuing chain, which thousands of keys share. */
   async #issuersOf(id: string): Promise<IssuingChain> {
     const known = this.#chains.get(id);
     if (known !== undefined) return known;
@@ -121,7 +129,10 @@ export class KeyCache implements RecordReader {
     return chain;
   }
 
-  /** A change that is told while the row is read makes the record stale again; who came with it reads once more. */
+  /**
+   * Refreshes a stale record. A change reported while the row is read makes the record stale again;
+   * callers that came with that change read it once more.
+   */
   async #bringUpToDate(record: KeyRecord): Promise<void> {
     if (record.isStale) {
       record.isStale = false;
@@ -134,7 +145,10 @@ export class KeyCache implements RecordReader {
     await this.#reading.get(record.reference);
   }
 
-  /** One after the other, so that no older row comes last. */
+  /**
+   * Reads the row after the previous read has ended, so that an older row never overwrites a newer
+   * one.
+   */
   async #read(record: KeyRecord, previous: Promise<void> | undefined): Promise<void> {
     try {
       await previous?.catch(() => undefined);
@@ -156,21 +170,25 @@ export class KeyCache implements RecordReader {
     }
   }
 
-  /** What is wrong with the row of a record, as it was read again. The token is asked where anything that is sealed is not as it was. */
+  /**
+   * Returns the fault of a row that was read again, if any. The token is asked only if sealed data
+   * has changed.
+   */
   async #faultSince(record: KeyRecord, row: KeyWithCertificate): Promise<string | undefined> {
     const seal = keySeal(row);
     if (isSameSeal(record.seal, seal)) return undefined;
     const fault = await this.#judge.keyFault(row);
-    // Sealed, and not this key's: nothing of ours writes another record under the same reference.
+    // The seal is valid but the row belongs to another key: the service never writes another record
+    // under the same reference.
     const isThisKey = Buffer.compare(record.seal.scope, seal.scope) === 0;
-    return fault ?? (isThisKey ? undefined : 'the row of the key is another one than before');
+    return fault ?? (isThisKey ? undefined : 'the row of the key was replaced by that of another key');
   }
 
   #keep(record: KeyRecord): void {
     const known = this.#records.get(record.reference);
     if (known !== undefined && known !== record) return;
     if (known === undefined) {
-      // It had to go while it was read, and was told of nothing since.
+      // The record was evicted while it was read, and has missed changes since.
       record.isStale = true;
       this.#bytes += record.weight;
     }
@@ -195,15 +213,16 @@ export class KeyCache implements RecordReader {
     }
   }
 
-  // The feed knows references as text.
+  // The change feed has references as text.
   #byReference(reference: string): KeyRecord | undefined {
     return this.#records.get(reference as KeyReferenceId);
   }
 }
 
 /**
- * Checks that the row names the tenant. The tenant of the certificate also finds a key whose row names
- * another one, which is then refused as tampered with. @throws {Refusal} KEY_UNKNOWN
+ * Checks that the row names the tenant. The look-up by the tenant of the certificate also finds a
+ * key whose row names another tenant; that key is then refused as tampered with.
+ * @throws {Refusal} KEY_UNKNOWN
  */
 function checkIsNamed(tenant: TenantId, row: KeyWithCertificate | undefined): asserts row is KeyWithCertificate {
   if (row === undefined || (row.tenant !== tenant && row.certificate_tenant !== tenant)) throw new Refusal('KEY_UNKNOWN');

@@ -20,11 +20,14 @@ interface Making {
   readonly custody: KeyCustody;
   readonly journal: KeyJournal;
   readonly destruction: Destruction;
-  /** Keys that are made ahead. */
+  /** The pool of keys made in advance; undefined if there is none. */
   readonly pool: KeyPool | undefined;
 }
 
-/** Makes keys: on the token or from the pool, with a secret, a certificate and a record. Whatever fails, no key without a record stays on the token. */
+/**
+ * Creates keys, on the token or from the pool, with a secret, a certificate and a record. If any
+ * step fails, no key without a record stays on the token.
+ */
 export class KeyCreation {
   readonly #making: Making;
 
@@ -36,7 +39,7 @@ export class KeyCreation {
   async create(request: NewKey, answer: ((created: CreatedKey) => object) | undefined): Promise<object> {
     const { store, token, journal, destruction, pool } = this.#making;
     const { keysMax, tenant } = request;
-    // Most of those that are too many cost no key.
+    // An early check: most requests beyond the limit are refused before a key is made.
     if (keysMax !== undefined && (await store.run('countKeys', tenant)) >= keysMax) throw tooManyKeys(new Fault('TENANT_FULL'), keysMax);
     const ahead = await pool?.take(request.type);
     const id = ahead?.id ?? newKeyId('caller');
@@ -72,6 +75,6 @@ export class KeyCreation {
 
 function tooManyKeys(fault: Fault, keysMax: number): Refusal {
   return refusalOf(fault, {
-    message: `the tenant has ${keysMax} keys, and may have no more: remove those that are done with`,
+    message: `the tenant has reached its limit of ${keysMax} keys: remove keys that are no longer needed`,
   });
 }

@@ -11,16 +11,16 @@ import { mostWanted, PoolLevels } from './pool-levels.ts';
 import { sealPooled, type Seals } from './seals.ts';
 
 export interface PoolOptions {
-  /** How many keys of each type are held ready. */
+  /** Number of keys of each type to hold ready. */
   targets(): ReadonlyMap<KeyType, number>;
-  /** Whether requests wait for the token. */
+  /** Checks whether requests wait for the token. */
   isTokenBusy(): boolean;
-  /** Told whenever a level is known anew. */
+  /** Called when the level of a type is known anew. */
   levelIs(type: KeyType, keys: number): void;
-  /** Told of each key that is wanted: whether one was ready. */
+  /** Called for each key that is requested, with whether one was ready. */
   wanted(type: KeyType, wasReady: boolean): void;
   readonly log: Logger;
-  /** How long after the start the first key is made. */
+  /** Delay between the start and the first key. */
   readonly startPauseMs?: number;
 }
 
@@ -33,18 +33,19 @@ interface Rooms {
   readonly destruction: Destruction;
 }
 
-/** The token is at rest when nobody has signed for so long. */
+/** The token is idle if nothing has been signed for this long. */
 const idleMs = 200;
-/** A service that starts has other things to do first. */
+/** Other work has priority while the service starts. */
 const startPauseMs = 2000;
 const pollMs = 1000;
 const pauseAfterFaultMs = 5000;
 const warnEveryMs = 60_000;
 
 /**
- * Keys that are made ahead on the token, in the time that it has, and wait in the state store over restarts. Each is handed out once: the store
- * gives it to one taker, and the token itself marks it as handed out, so that even a copy of the store from yesterday gives it to nobody else. A
- * crash on the way destroys it.
+ * Keeps keys that are made in advance while the token is idle; they wait in the state store across
+ * restarts. Each key is handed out once: the store gives it to one taker, and the token itself
+ * marks it as handed out, so that even an old copy of the store cannot hand it out again. If a
+ * crash interrupts this, the key is destroyed.
  */
 export class KeyPool {
   readonly #rooms: Rooms;
@@ -52,7 +53,7 @@ export class KeyPool {
   readonly #levels: PoolLevels;
   #lastUseMs = -Infinity;
   #warnedMs = -Infinity;
-  /** Callers for whom a key is being made at this moment. */
+  /** Number of callers for whom a key is being made now. */
   #callersMaking = 0;
   #isRunning = false;
   #isUnmarkable = false;
@@ -64,12 +65,15 @@ export class KeyPool {
     this.#levels = new PoolLevels(rooms.store, options);
   }
 
-  /** Somebody signs: refilling can wait. */
+  /** Notes that the token is in use, so that refilling waits. */
   noteUse(): void {
     this.#lastUseMs = performance.now();
   }
 
-  /** A key that is ready, announced to the journal as one that is being made; undefined where there is none. */
+  /**
+   * Takes a key that is ready and announces it in the journal as being created; undefined if none
+   * is ready.
+   */
   async take(type: KeyType): Promise<{ id: KeyId; publicKeyInfo: Uint8Array } | undefined> {
     if ((this.#options.targets().get(type) ?? 0) === 0) return undefined;
     this.noteUse();
@@ -90,7 +94,10 @@ export class KeyPool {
     }
   }
 
-  /** Makes a key for a caller who found none ready. The pool waits meanwhile: it would only take the token's time. */
+  /**
+   * Makes a key for a caller who found none ready. The pool waits meanwhile, since it would compete
+   * for the token.
+   */
   async makingForCaller<T>(make: () => Promise<T>): Promise<T> {
     this.#callersMaking += 1;
     try {
@@ -100,20 +107,23 @@ export class KeyPool {
     }
   }
 
-  /** Begins to refill, and goes on until `stop`. */
+  /** Starts refilling, until `stop`. */
   start(): void {
     this.#isRunning = true;
     this.noteUse();
     void this.#refill();
   }
 
-  /** A key that is being made is finished or undone by the next start. */
+  /** Stops refilling. The next start finishes or undoes a key that is being made. */
   stop(): void {
     this.#isRunning = false;
     this.#wake?.();
   }
 
-  /** One that is not as it was made may have another's identifier, or somebody's own public key: nothing is done with either. */
+  /**
+   * Checks that a pooled key is as it was made. A changed row may carry the identifier of another
+   * key, or a foreign public key; neither is used.
+   */
   async #isRight(row: KeyPoolRow): Promise<boolean> {
     const { seals, store } = this.#rooms;
     try {
@@ -135,13 +145,15 @@ export class KeyPool {
         this.#giveUp();
         await destruction.undoCreation(id);
       } else {
-        // The store is older than the token: the key is another's, or was destroyed. It is not ours to touch.
-        this.#options.log.error('a key of the pool was handed out before: the state store is an old copy', { key: id, outcome });
+        // The store is older than the token: the key belongs to somebody else or was destroyed. Do
+        // not touch it.
+        this.#options.log.error('a pooled key was already handed out: the state store is an old copy', { key: id, outcome });
         await journal.settle(id);
       }
       return false;
     } catch (error) {
-      // Unless it never left, the claim may have been carried out, and then nobody can have the key any more: the token keeps to the first.
+      // Unless the request was never sent, the claim may have been carried out. Nobody can use the
+      // key then, since the token keeps the first claim.
       if (error instanceof TokenUnavailable && error.nothingDone) await store.run('fillPool', row).catch(() => undefined);
       else await destruction.undoCreation(id);
       throw error;
@@ -151,7 +163,7 @@ export class KeyPool {
   #giveUp(): void {
     if (this.#isUnmarkable) return;
     this.#isUnmarkable = true;
-    this.#options.log.error('this token lets no key be marked, so keys cannot be made ahead: set keyPool.keys to 0');
+    this.#options.log.error('this token cannot mark keys as handed out, so no keys can be made in advance: set keyPool.keys to 0');
   }
 
   async #refill(): Promise<void> {
@@ -172,7 +184,7 @@ export class KeyPool {
         }
       } catch (error) {
         if (!this.#isRunning) return;
-        this.#options.log.warn('no key could be made ahead', { reason: error instanceof Error ? error.message : String(error) });
+        this.#options.log.warn('cannot make a key in advance', { reason: error instanceof Error ? error.message : String(error) });
         pauseMs = pauseAfterFaultMs;
       }
       if (pauseMs > 0) await this.#pause(pauseMs);
@@ -211,6 +223,6 @@ export class KeyPool {
   #warnOfEmptiness(type: KeyType): void {
     if (performance.now() - this.#warnedMs < warnEveryMs) return;
     this.#warnedMs = performance.now();
-    this.#options.log.warn('no key was ready, so a caller waits while one is made; if this repeats, raise keyPool.keys', { type });
+    this.#options.log.warn('no key was ready, so the caller waits while one is made; if this happens often, raise keyPool.keys', { type });
   }
 }

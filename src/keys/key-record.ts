@@ -14,10 +14,13 @@ import { checkState, storedStates, type KeyState, type StoredState, type Use } f
 
 declare const brand: unique symbol;
 
-/** SHA-1 fingerprint of a key's certificate, 40 lower-case hexadecimal digits: `keyReference.reference` of the interface. */
+/**
+ * SHA-1 fingerprint of a key's certificate, 40 lower-case hexadecimal digits:
+ * `keyReference.reference` in the interface.
+ */
 export type KeyReferenceId = string & { readonly [brand]: 'KeyReferenceId' };
 
-/** @throws {RangeError} */
+/** Parses a key reference. @throws {RangeError} if the text is not one */
 export function parseKeyReferenceId(text: string): KeyReferenceId {
   if (!/^[0-9a-fA-F]{40}$/.test(text)) throw new RangeError('not a SHA-1 fingerprint in hexadecimal');
   return text.toLowerCase() as KeyReferenceId;
@@ -27,20 +30,21 @@ export function parseKeyReferenceId(text: string): KeyReferenceId {
 export const activationProtocols = ['PASSWORD', 'OTP', 'SINGLE_USE'] as const;
 export type ActivationProtocol = (typeof activationProtocols)[number];
 
-/** What a MAC was made with, and the MAC. */
+/** A MAC, and the salts that it was made with. */
 export interface StoredSecret {
-  /** 16 bytes, which the token host drew. */
+  /** 16 bytes, drawn by the token host. */
   readonly salt: Uint8Array;
   readonly mac: Uint8Array;
-  /** The salt of scrypt, where the MAC is over the secret as that stretches it. */
+  /** The scrypt salt, if the MAC is over the stretched secret. */
   readonly stretchSalt?: Uint8Array | undefined;
 }
 
 const macSaltBytes = 16;
 
 /**
- * As the store has it. A stretched secret has two salts, one after the other: that of the MAC, which the token host draws, and that of scrypt, which is needed
- * before. Those of earlier versions have one for both.
+ * Reads a stored secret. A stretched secret has two salts, concatenated: the salt of the MAC, drawn
+ * by the token host, and the scrypt salt, which is needed first. Secrets made by earlier versions
+ * use one salt for both.
  */
 export function storedSecret(salt: Uint8Array, mac: Uint8Array, stretched: number): StoredSecret {
   const stretchSalt = salt.length > macSaltBytes ? salt.subarray(macSaltBytes) : salt;
@@ -52,7 +56,7 @@ export interface Subscriber {
   readonly phoneNumber?: string | undefined;
 }
 
-/** A caller's key as it is kept in memory. The counters follow every attempt. */
+/** A caller's key in memory. The counters follow every attempt. */
 export interface KeyRecord {
   readonly reference: KeyReferenceId;
   readonly tenant: TenantId;
@@ -62,37 +66,46 @@ export interface KeyRecord {
   readonly publicKey: KeyObject;
   /** The configured name of the authority that issued the certificate. */
   readonly authority: string;
-  /** What it was issued under; undefined where an earlier version issued it. */
+  /** The issuing chain; undefined if an earlier version issued the certificate. */
   readonly issuers: IssuingChain | undefined;
   readonly protocol: ActivationProtocol;
-  /** The documents that it may sign, by their digests. */
+  /** Digests of the documents that the key may sign. */
   readonly binding: DigestBinding;
-  /** The MAC of the transaction that it is tied to. */
+  /** MAC of the transaction that the key is tied to. */
   readonly transaction: StoredSecret | undefined;
   readonly subscriber: Subscriber;
-  /** With the protocol OTP the key has none of its own. */
+  /** Undefined for protocol OTP, which has no secret of its own. */
   secret: StoredSecret | undefined;
-  /** What the row was sealed with when it was last judged. Its scope never changes: it is under the MAC of each secret of the key. */
+  /**
+   * The seal of the row when it was last checked. Its scope never changes: every secret's MAC
+   * covers it.
+   */
   seal: Seal;
-  /** Why the row is not as the service wrote it, where that was found since. */
+  /** The fault of the row, if it was found changed since. */
   fault: string | undefined;
   state: StoredState;
   failuresInRow: number;
   failuresSinceSuccess: number;
   /** Milliseconds since epoch. */
   lockedUntil: number | undefined;
-  /** End of the token host's refusal to compare secrets of the key, as last reported; milliseconds since epoch. */
+  /**
+   * Until when the token host refuses to compare secrets of the key, as last reported; milliseconds
+   * since epoch.
+   */
   heldBackUntil: number | undefined;
-  /** What it takes in memory, roughly: bytes. */
+  /** Approximate size in memory, in bytes. */
   readonly weight: number;
-  /** Another instance changed the row since this was read. */
+  /** True if another instance has changed the row since it was read. */
   isStale: boolean;
 }
 
-/** Contract §6: five failures in a row lock for 15 minutes, twenty without a success until the operator unlocks. */
+/**
+ * Contract §6: five failures in a row lock the key for 15 minutes; twenty without a success lock it
+ * until the operator unlocks it.
+ */
 export const lockRule = { failuresInRow: 5, lockMs: 15 * 60_000, failuresSinceSuccess: 20 } as const;
 
-/** Of a record without certificate and list: objects, key, maps. */
+/** Size of a record without certificate and list: objects, key, maps. */
 const recordBytes = 4096;
 
 export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: IssuingChain | undefined): KeyRecord {
@@ -112,7 +125,8 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
     issuers,
     protocol,
     binding: bindingOf(row.bound_digests),
-    // The MAC decides, as in the scope. A row that has lost only its salt matches no transaction.
+    // The MAC decides, as it does in the scope. A row that has lost only its salt matches no
+    // transaction.
     transaction:
       row.transaction_mac === null ? undefined : { salt: row.transaction_salt ?? Buffer.alloc(macSaltBytes), mac: row.transaction_mac },
     subscriber: { emailAddress: row.subscriber_email ?? undefined, phoneNumber: row.subscriber_phone ?? undefined },
@@ -125,7 +139,7 @@ export function recordOf(row: KeyWithCertificate, tenant: TenantId, issuers: Iss
   };
 }
 
-/** What of a record changes in its life. */
+/** Returns the fields of a record that change during its life. */
 export function changeableFields(row: KeyWithCertificate): Pick<KeyRecord, 'secret' | 'state'> & CounterFields {
   const state = storedStates.find((name) => name === row.state);
   if (state === undefined) throw new Error(`key ${row.reference} has the unknown state ${row.state}`);
@@ -143,17 +157,20 @@ function counterFields(counters: Counters): CounterFields {
   };
 }
 
-/** Takes over the counters as the store has them. */
+/** Copies the counters from the store. */
 export function setCounters(key: KeyRecord, counters: Counters): void {
   Object.assign(key, counterFields(counters));
 }
 
-/** Locked by the operator's rule: nothing but an operator unlocks it. */
+/** Checks whether the key is locked until an operator unlocks it. */
 export function isLockedForGood(key: KeyRecord): boolean {
   return key.failuresSinceSuccess >= lockRule.failuresSinceSuccess;
 }
 
-/** The state that callers see. What has ended for good goes before the end of the certificate, and that before what may yet be lifted. */
+/**
+ * Returns the state that callers see. A final state takes precedence over the expiry of the
+ * certificate, and that over states that may be lifted.
+ */
 export function stateOf(key: KeyRecord, now: number): KeyState {
   const state = stateButLock(key, now);
   return state === 'ACTIVE' && isLocked(key, now) ? 'LOCKED' : state;
@@ -168,7 +185,7 @@ export function isLocked(key: KeyRecord, now: number): boolean {
   return isLockedForGood(key) || (key.lockedUntil !== undefined && key.lockedUntil > now);
 }
 
-/** Failures that the key still takes before it locks. */
+/** Returns the number of failures left before the key locks. */
 export function remainingAttempts(key: KeyRecord, now: number): number {
   if (isLocked(key, now)) return 0;
   const inRow = key.lockedUntil === undefined ? key.failuresInRow : 0;
@@ -200,19 +217,26 @@ export function standingOf(key: KeyRecord, now: number, hostNow = Date.now()): S
   };
 }
 
-/** @throws {Refusal} ACTIVATION_FAILED where the row of the key is not as the service wrote it. */
+/**
+ * Checks that the row of the key is as the service wrote it.
+ * @throws {Refusal} ACTIVATION_FAILED
+ */
 export function checkUntampered({ fault }: KeyRecord): void {
   if (fault !== undefined) throw tampered(fault);
 }
 
-/** @throws {Refusal} as `checkUntampered`; KEY_STATE where the state of the key does not allow this, then KEY_LOCKED. */
+/**
+ * Checks that the key may be used.
+ * @throws {Refusal} as `checkUntampered`; KEY_STATE if the state of the key does not allow this
+ *   use, then KEY_LOCKED
+ */
 export function checkUsable(key: KeyRecord, use: Use, now: number): void {
   checkUntampered(key);
   checkState(stateButLock(key, now), use);
   checkNotLocked(key, now);
 }
 
-/** @throws {Refusal} KEY_LOCKED; the message says until when. */
+/** Checks that the key is not locked. @throws {Refusal} KEY_LOCKED; the message says until when */
 export function checkNotLocked(key: KeyRecord, now: number): void {
   if (isLockedForGood(key)) throw new Refusal('KEY_LOCKED', { message: 'the key is locked until the operator unlocks it' });
   if (key.lockedUntil !== undefined && key.lockedUntil > now) {

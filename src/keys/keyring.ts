@@ -28,19 +28,22 @@ import { transitions, type Use } from './states.ts';
 import { storeKeyJournal } from './store-key-journal.ts';
 
 export interface KeyringOptions extends Partial<RecoveryOptions> {
-  /** Longer than any attempt takes: what is older went down with its instance. Two minutes where it is absent. */
+  /**
+   * Longer than any attempt takes: older attempts were lost with their instance. Default: two
+   * minutes.
+   */
   readonly attemptMaxMs?: number;
-  /** How long an attempt waits for those before it; absent: half a minute. */
+  /** How long an attempt waits for those before it. Default: 30 seconds. */
   readonly attemptWaitMs?: number;
-  /** Where big documents are hashed; absent: on the event loop. */
+  /** Threads that hash large documents. Default: the event loop. */
   readonly threads?: Pick<WorkThreads, 'run'>;
-  /** Keys that are made ahead; absent: none are. */
+  /** Settings of the key pool. Default: no pool. */
   readonly pool?: PoolOptions;
 }
 
 const nothingLeft = async (): Promise<void> => Promise.resolve();
 
-/** The keys of all tenants: their records, their secrets, their life cycle. */
+/** Manages the keys of all tenants: records, secrets, life cycle. */
 export class Keyring {
   readonly #store: StateStore;
   readonly #token: Token;
@@ -49,9 +52,9 @@ export class Keyring {
   readonly #cache: KeyCache;
   readonly #creation: KeyCreation;
   readonly #signing: Signing;
-  /** What goes from the token, now, later, or at the next start. */
+  /** Destroys keys on the token. */
   readonly destruction: Destruction;
-  /** Keys that are made ahead. */
+  /** The pool of keys made in advance. */
   readonly #pool: KeyPool | undefined;
 
   constructor(store: StateStore, token: Token, custody: KeyCustody, options: KeyringOptions = {}) {
@@ -74,15 +77,21 @@ export class Keyring {
     this.#signing = new Signing({ activation: this.#activation, custody, destruction, threads: options.threads });
   }
 
-  /** @throws {Refusal} KEY_UNKNOWN; the same for another tenant's key. ACTIVATION_FAILED where its row is not as the service wrote it. */
+  /**
+   * Finds a key.
+   * @throws {Refusal} KEY_UNKNOWN, also for another tenant's key; ACTIVATION_FAILED if its row is
+   *   not as the service wrote it
+   */
   async find(tenant: TenantId, reference: KeyReferenceId): Promise<KeyRecord> {
     return this.#cache.find(tenant, reference);
   }
 
   /**
-   * Makes a key with a secret that is shown this once. Whatever fails, no key without a record stays on the token. Returns what `answer` makes
-   * of the key for the caller, which the commit that makes the key keeps for repetitions of the request.
-   * @throws {Refusal} ISSUANCE_REFUSED where the tenant has as many keys as it may; what `issue` refuses with
+   * Creates a key with a secret that is shown only once. If any step fails, no key without a record
+   * stays on the token. Returns the answer that `answer` makes for the caller, which the commit
+   * that creates the key also keeps for repetitions of the request.
+   * @throws {Refusal} ISSUANCE_REFUSED if the tenant has reached its limit of keys; refusals of
+   *   `issue`
    */
   async create(request: NewKey): Promise<CreatedKey>;
   async create<T extends object>(request: NewKey, answer: (created: CreatedKey) => T): Promise<T>;
@@ -91,8 +100,9 @@ export class Keyring {
   }
 
   /**
-   * Verifies the secret and signs with the key, then lets `complete` make of the values what leaves. A secret of one use is used up after that, and
-   * given back if it fails. What `complete` answers is what the caller is answered.
+   * Verifies the secret and signs with the key, then has `complete` make the result from the
+   * signature values. A single-use secret is used up after that, and given back if it fails. The
+   * result of `complete` is the caller's answer.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED, DIGEST_NOT_AUTHORISED
    */
   async sign<T extends object>(
@@ -106,8 +116,9 @@ export class Keyring {
   }
 
   /**
-   * Whether the secret is the key's, or open for signing. It is counted like any other attempt, and not used up. Undefined, since it is not
-   * evaluated, on a key that is locked or has ended.
+   * Checks whether the secret is the key's, or an open one-time password for signing. The attempt
+   * counts like any other, and the secret is not used up. Undefined if the secret is not evaluated
+   * because the key is locked or has reached a final state.
    */
   async verifySecret(key: KeyRecord, given: GivenSecret): Promise<boolean | undefined> {
     try {
@@ -122,24 +133,29 @@ export class Keyring {
     }
   }
 
-  /** Destroys the private key; certificate and record stay. @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED */
+  /**
+   * Destroys the private key; certificate and record stay.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
+   */
   async remove(key: KeyRecord, given: GivenSecret): Promise<void> {
     await this.#authorise(key, { use: 'remove', action: 'REVOKE', given }, { change: { kind: 'end', ...transitions.remove } });
     await this.destruction.finish(key.id);
   }
 
   /**
-   * The secret that revokeCertificate was given: counted, and used up in the commit that does what it is for.
+   * Authorises revokeCertificate by its secret: the attempt is counted, and the secret is used up
+   * in the commit that revokes.
    * @throws {Refusal} KEY_LOCKED, ACTIVATION_FAILED
-   * @throws what the commit failed with
+   * @throws the error of a failed commit
    */
   async authoriseRevocation(key: KeyRecord, given: GivenSecret, purpose: CommittedPurpose): Promise<void> {
     await this.#authorise(key, { use: 'revoke', action: 'REVOKE', given }, { purpose });
   }
 
   /**
-   * The transaction of a key whose certificate is revoked without a secret. A wrong one counts, and so does none where the key is tied to one; a
-   * right one clears no failures, for it is no secret.
+   * Authorises a revocation without a secret by the transaction of the key. A wrong transaction
+   * counts as a failure, and so does a missing one if the key is tied to one; a right one does not
+   * reset the count, since it is not a secret.
    * @throws {Refusal} KEY_LOCKED, ACTIVATION_FAILED
    */
   async authoriseTransaction(key: KeyRecord, transactionId: string | undefined): Promise<void> {
@@ -151,8 +167,9 @@ export class Keyring {
   }
 
   /**
-   * Gives the key another password.
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED; FIELDS_INCONSISTENT where it is the one that the key has
+   * Changes the password of the key.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED; FIELDS_INCONSISTENT if the new
+   *   password is the current one
    */
   async changePassword(key: KeyRecord, given: GivenSecret, password: string): Promise<void> {
     await this.#activation.activate(key, { use: 'changePassword', action: 'CHANGE_PASSWORD', given }, async (reserved) => {
@@ -165,9 +182,10 @@ export class Keyring {
   }
 
   /**
-   * Makes a one-time password for one action, which replaces an older one. With `deliver` it reaches the owner that way, and is not answered; where that
-   * fails, nothing has changed.
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED; DIGEST_NOT_AUTHORISED where the key does not allow the digests; what `deliver` refuses with
+   * Makes a one-time password for one action; it replaces an older one. With `deliver`, it is sent
+   * to the owner and is not part of the answer; if the delivery fails, nothing has changed.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED; DIGEST_NOT_AUTHORISED if the key does not allow the
+   *   digests; refusals of `deliver`
    */
   async makeOtp(
     key: KeyRecord,
@@ -177,7 +195,7 @@ export class Keyring {
     const isForSigning = action === 'SIGN';
     if (isForSigning && !coversDigests(key.binding, digests)) throw new Refusal('DIGEST_NOT_AUTHORISED');
     const { text, row } = await makeOtp(this.#token, key, action, { binding: isForSigning ? digests : undefined, now: this.#store.now() });
-    // Until somebody has taken it, the one before it stays open.
+    // The previous one stays open until the new one is delivered.
     await deliver?.(key.subscriber, text);
     const answer = deliver === undefined ? { password: text } : {};
     const outcome = await outcomeSteps({ answer, until: row.expires_at, whileOtp: row.otp_id });
@@ -189,22 +207,34 @@ export class Keyring {
     return deliver === undefined ? text : undefined;
   }
 
-  /** The store has another state of the key: it counts from the return on, for requests on their way too. */
+  /**
+   * Applies a state change from the store: it takes effect on return, also for requests in
+   * progress.
+   */
   async stateChanged(key: KeyRecord): Promise<void> {
     await this.#cache.reread(key);
   }
 
-  /** The time that locks and ends go by, on every instance the same; milliseconds since epoch. */
+  /**
+   * Returns the time used for locks and expiry, the same on every instance; milliseconds since
+   * epoch.
+   */
   now(): number {
     return this.#store.now();
   }
 
-  /** Before anything else is asked of the key. @throws {Refusal} KEY_STATE, KEY_LOCKED */
+  /**
+   * Checks that the key may be used, before anything else.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED
+   */
   checkUsable(key: KeyRecord, use: Use): void {
     checkUsable(key, use, this.#store.now());
   }
 
-  /** What an operator does with a locked key: it has all its attempts again. `record` is committed with it. @throws {Refusal} KEY_UNKNOWN */
+  /**
+   * Unlocks a key for an operator: it has all its attempts again. `record` is committed with it.
+   * @throws {Refusal} KEY_UNKNOWN
+   */
   async unlock(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
     const [counters] = await this.#store.commit([deciding(step('unlockKey', reference)), ...record]);
     if (counters === undefined) throw new Refusal('KEY_UNKNOWN');
@@ -212,14 +242,14 @@ export class Keyring {
     if (key !== undefined) setCounters(key, counters);
   }
 
-  /** What an operator does with a key whose secret is lost: as `remove`, without a secret. @throws {Refusal} KEY_UNKNOWN, KEY_STATE */
+  /** Removes a key for an operator, without its secret. @throws {Refusal} KEY_UNKNOWN, KEY_STATE */
   async removeAsOperator(reference: KeyReferenceId, record: readonly Step[]): Promise<void> {
     const row = await this.#store.run('findKey', reference);
     if (row === undefined) throw new Refusal('KEY_UNKNOWN');
     const { from, to, destroys } = transitions.remove;
     const change = step('changeKeyState', { reference, from, to, destroys, now: this.#store.now() });
     const [isChanged] = await this.#store.commit([deciding(change), ...record]);
-    if (!isChanged) throw new Refusal('KEY_STATE', { message: 'the key has ended before' });
+    if (!isChanged) throw new Refusal('KEY_STATE', { message: 'the key is already destroyed' });
     const key = this.#cache.cached(reference);
     if (key !== undefined) {
       key.state = to;
@@ -228,7 +258,7 @@ export class Keyring {
     await this.destruction.finish(parseKeyId(row.key_id));
   }
 
-  /** Makes keys ahead, from now on until it is told to stop. */
+  /** Starts the pool. */
   startPool(): void {
     this.#pool?.start();
   }
@@ -237,7 +267,7 @@ export class Keyring {
     this.#pool?.stop();
   }
 
-  /** What an earlier run left open. @see Destruction.recover */
+  /** Finishes or undoes steps left open by an earlier run. @see Destruction.recover */
   async recover(): Promise<Recovered> {
     if (!this.#store.isShared) await this.#store.run('endReservations');
     return this.destruction.recover();

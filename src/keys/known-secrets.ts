@@ -5,22 +5,24 @@ import type { GivenSecret } from './credentials.ts';
 const maxEntries = 10_000;
 
 declare const brand: unique symbol;
-/** A keyed hash of a secret with its transaction. */
+/** A keyed hash of a secret and its transaction. */
 export type SecretMark = string & { readonly [brand]: 'SecretMark' };
 
 /**
- * Remembers, under a MAC whose key lives in this process's memory alone, which password the token last accepted for a key. It decides nothing:
- * the token still compares each time. It only tells an attempt that is all but sure to succeed from one that has to be reserved.
+ * Remembers which password the token last accepted for each key, under a MAC whose key exists only
+ * in the memory of this process. It authorises nothing: the token still compares every time. It
+ * only separates attempts that are almost certain to succeed from those that must be reserved.
  */
 export class KnownSecrets {
   readonly #macKey = randomBytes(32);
   readonly #marks = new Map<KeyId, SecretMark>();
 
-  /** What stands for a secret here; of no use outside this process. */
+  /** Returns the mark of a secret, which is of no use outside this process. */
   markOf(id: KeyId, { member, bytes, transactionId }: GivenSecret): SecretMark {
     const transaction = transactionId === undefined ? '-' : `+${transactionId}`;
     const head = Buffer.from(`${id} ${member} ${Buffer.byteLength(transaction)} ${transaction}`);
-    // The key comes first and no mark ever leaves the process, so the plain hash is a MAC here; createHmac takes three times as long.
+    // The MAC key comes first and no mark ever leaves the process, so a plain hash is a MAC here;
+    // createHmac takes three times as long.
     return hash('sha256', Buffer.concat([this.#macKey, head, bytes]), 'base64') as SecretMark;
   }
 

@@ -1,7 +1,7 @@
 import type { Logger } from '../telemetry/log.ts';
 import type { KeyId } from '../token/key-id.ts';
 
-/** A key that should be gone from the token. */
+/** A key that is to be destroyed and is still on the token. */
 export interface LeftKey {
   readonly id: KeyId;
   /** Why the last try failed. */
@@ -17,7 +17,10 @@ interface Trying {
 const firstPauseMs = 1000;
 const longestPauseMs = 10 * 60_000;
 
-/** Keys that the token did not destroy: tried again, soon at first, since it may only have been away, and ever more seldom, since it may refuse for good. */
+/**
+ * Retries the destruction of keys that the token did not destroy: soon at first, since it may only
+ * have been unavailable, then less and less often, since it may refuse permanently.
+ */
 export class LeftKeys {
   readonly #keys = new Map<KeyId, Trying>();
   readonly #destroy: (id: KeyId) => Promise<void>;
@@ -41,7 +44,7 @@ export class LeftKeys {
     const reason = error instanceof Error ? error.message : String(error);
     const known = this.#keys.get(id);
     if (known?.reason !== reason) {
-      this.#log?.error('a key that should be gone is still on the token; its destruction is tried again', { key: id, reason });
+      this.#log?.error('a key to be destroyed is still on the token; will try again', { key: id, reason });
     }
     const pauseMs = known === undefined ? firstPauseMs : Math.min(2 * known.pauseMs, longestPauseMs);
     clearTimeout(known?.timer);
@@ -58,7 +61,7 @@ export class LeftKeys {
     try {
       await this.#destroy(id);
       this.#keys.delete(id);
-      this.#log?.warn('a key that should be gone was destroyed at last, or somebody else has seen to it', { key: id });
+      this.#log?.warn('a key whose destruction had failed is now gone from the token', { key: id });
     } catch (error) {
       this.add(id, error);
     }

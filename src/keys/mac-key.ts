@@ -5,17 +5,20 @@ import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TokenMacKey } from '../token/token.ts';
 
-/** The token as the key for secrets needs it. */
+/** The functions of the token that the MAC key needs. */
 export interface MacKeyToken {
   readonly macKey: TokenMacKey;
-  /** No host is used from now on that does not have the key that is known by this. */
+  /** From now on, only uses hosts whose MAC key has this check value. */
   expectMacKey(check: Uint8Array): void;
 }
 
 export interface MacKeyOptions {
-  /** The token's label, for what is said to an operator. */
+  /** Label of the token, for messages to the operator. */
   readonly label: string;
-  /** Longer than any request to the token takes: whoever has held the right to make the key for so long went down with it. */
+  /**
+   * Longer than any request to the token takes: an instance that has held the claim for longer is
+   * gone.
+   */
   readonly claimMs: number;
   readonly log: Logger;
 }
@@ -23,9 +26,10 @@ export interface MacKeyOptions {
 const pollMs = 100;
 
 /**
- * Sees to it that token and state store belong together: the store keeps what the token's key for secrets is known by, and with another key every
- * right secret would be wrong, and count as a failed attempt. Where neither has any, one instance makes the key.
- * @throws {ConfigError} where they do not belong together: a sentence for the operator
+ * Ensures that the token and the state store belong together. The store keeps a check value of the
+ * token's MAC key: with another key, every right secret would be wrong and count as a failed
+ * attempt. If neither has one, one instance makes the key.
+ * @throws {ConfigError} if they do not belong together; the message is for the operator
  */
 export async function establishMacKey(store: StateStore, token: MacKeyToken, options: MacKeyOptions): Promise<void> {
   const check = (await store.run('findMacKeyCheck')) ?? (await firstCheck(store, token, options));
@@ -34,16 +38,19 @@ export async function establishMacKey(store: StateStore, token: MacKeyToken, opt
   if (found === undefined) throw new ConfigError(`${lacks(options.label)}, and this state store was used with one. ${whatToDo}`);
   if (Buffer.from(found).equals(check)) return;
   throw new ConfigError(
-    `the token "${options.label}" has another key for secrets (MAC key) than the one that this state store was used with. ${whatToDo}`,
+    `the token "${options.label}" has a different MAC key from the one that this state store was used with. ${whatToDo}`,
   );
 }
 
-/** Of instances that start at once with an empty store, one looks at the token at a time, and the first makes the key or takes the one that is there. */
+/**
+ * Finds or makes the MAC key for an empty store. Of instances that start at the same time, one at a
+ * time looks at the token, and the first makes the key or uses the existing one.
+ */
 async function firstCheck(store: StateStore, { macKey }: MacKeyToken, { label, claimMs, log }: MacKeyOptions): Promise<Uint8Array> {
   const claim = randomUUID();
   for (;;) {
     const now = store.now();
-    // A store that is not shared has no other claimants than those that died.
+    // If the store is not shared, any other claim is left from a process that is gone.
     const freeBefore = store.isShared ? now : Number.MAX_SAFE_INTEGER;
     if (await store.run('claimMacKey', { claim, until: now + claimMs, freeBefore })) {
       try {
@@ -51,11 +58,7 @@ async function firstCheck(store: StateStore, { macKey }: MacKeyToken, { label, c
         if (found === undefined) await checkNothingIsLost(store, label);
         const check = found ?? (await macKey.make());
         if (await store.run('keepMacKeyCheck', { claim, check })) {
-          log.info(
-            found === undefined
-              ? 'made the key for secrets on the token'
-              : 'the key for secrets on the token is the one of this state store',
-          );
+          log.info(found === undefined ? 'created the MAC key on the token' : 'adopted the MAC key that is on the token');
           return check;
         }
       } catch (error) {
@@ -69,7 +72,7 @@ async function firstCheck(store: StateStore, { macKey }: MacKeyToken, { label, c
   }
 }
 
-/** @throws {ConfigError} */
+/** Checks that the store has no secrets made with a MAC key that is gone. @throws {ConfigError} */
 async function checkNothingIsLost(store: StateStore, label: string): Promise<void> {
   const secrets = await store.run('countSecrets');
   if (secrets === 0) return;
@@ -77,10 +80,10 @@ async function checkNothingIsLost(store: StateStore, label: string): Promise<voi
 }
 
 function lacks(label: string): string {
-  return `the token "${label}" has no key for secrets (MAC key)`;
+  return `the token "${label}" has no MAC key`;
 }
 
 const whatToDo =
-  'Every password, one-time password and authToken would be wrong, so nothing was changed and signetd does not start. ' +
-  'See that token.label names the right token or partition, that a replica of it is complete, and that the state store is the one that belongs to it; ' +
-  'where the token was erased, restore it from its backup (docs/tokens.md, "The key for secrets")';
+  'Every password, one-time password and authToken would be wrong, so signetd does not start. Nothing was changed. ' +
+  'Check that token.label names the right token or partition, that a replica is complete, and that the state store belongs to this token; ' +
+  'if the token was erased, restore it from its backup (docs/tokens.md, "The MAC key")';

@@ -9,10 +9,10 @@ import { bindingText, type DigestBinding } from './digest-binding.ts';
 import type { ActivationProtocol, KeyReferenceId, Subscriber } from './key-record.ts';
 import { keyScope, sealKey } from './seals.ts';
 
-/** A certificate for a new key, as the certificates room issues it. */
+/** A certificate for a new key, as `certificates/` issues it. */
 export interface IssuedCertificate {
   readonly row: CertificateRow;
-  /** What it was issued under. */
+  /** The issuing chain. */
   readonly issuers?: IssuingChainRow;
 }
 
@@ -23,15 +23,15 @@ export interface NewKey {
   readonly transactionId?: string | undefined;
   readonly binding?: DigestBinding;
   readonly subscriber: Subscriber;
-  /** Keys that the tenant may have on the token; absent: any number. */
+  /** Maximum number of keys of the tenant on the token. Default: no limit. */
   readonly keysMax?: number | undefined;
   /** Issues the certificate for the public key (SubjectPublicKeyInfo, DER). */
   issue(publicKeyInfo: Uint8Array): Promise<IssuedCertificate>;
-  /** What else is done in the commit that makes the key, or keeps it from being made. */
+  /** Further steps in the commit that creates the key; if one fails, the key is not created. */
   readonly steps?: readonly Step[];
 }
 
-/** The secret of a new key, shown this once. */
+/** The secret of a new key, shown only once. */
 export interface NewSecret {
   readonly password?: string;
   readonly authToken?: string;
@@ -44,14 +44,14 @@ export interface CreatedKey {
   readonly certificate: Uint8Array;
 }
 
-/** What a MAC needs. */
+/** The part of the token that makes MACs. */
 type Macs = Pick<Token, 'makeMac'>;
 
-/** Both have more bits than anybody guesses, so neither is stretched. */
+/** Both are too long to be guessed, so neither is stretched. */
 const secretBytes = { PASSWORD: 20, AUTH_TOKEN: 32 } as const;
 const none = new Uint8Array();
 
-/** The secret that the protocol wants. */
+/** Draws the secret for the protocol. */
 export async function drawSecret(token: Pick<Token, 'random'>, protocol: ActivationProtocol): Promise<NewSecret> {
   switch (protocol) {
     case 'PASSWORD':
@@ -67,7 +67,10 @@ export async function drawSecret(token: Pick<Token, 'random'>, protocol: Activat
   }
 }
 
-/** The row of a new key, with the MACs of its secrets, which cover what the row authorises, and its seal. `createdAt`: milliseconds since epoch. */
+/**
+ * Returns the row of a new key, with its seal and the MACs of its secrets, which cover what the row
+ * authorises. `createdAt`: milliseconds since epoch.
+ */
 export async function keyRow(
   token: Macs,
   request: NewKey,
@@ -109,7 +112,7 @@ export async function keyRow(
   return { ...facts, ...secrets, ...counters, state: 'ACTIVE', ...(await sealKey(token, id, scope, secrets)) };
 }
 
-/** Undefined where there is no such secret. */
+/** Makes the MAC of a secret; undefined if there is no such secret. */
 function storedMac(
   token: Macs,
   id: KeyId,

@@ -1,7 +1,10 @@
 import type { Subscriber } from './key-record.ts';
 
-/** How a text reaches the owner of a key: the port that the messages room serves. */
+/** Sends a text to the owner of a key: the port that `messages/` implements. */
 export interface Deliver {
-  /** Returns once a gateway has taken the text. @throws {Refusal} where nobody is to be reached, or no gateway takes it. */
+  /**
+   * Resolves when a gateway has accepted the text.
+   * @throws {Refusal} if the owner cannot be reached, or no gateway accepts the text
+   */
   (subscriber: Subscriber, text: string): Promise<void>;
 }

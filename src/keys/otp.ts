@@ -8,20 +8,22 @@ import { otpKinds } from './reserved.ts';
 import { otpScope, sealOtp } from './seals.ts';
 import type { Use } from './states.ts';
 
-/** Contract §6. */
+/** Length of a one-time password (contract §6). */
 const digits = 8;
 const validMs = 300_000;
 const attempts = 3;
 
 const values = 10 ** digits;
-/** The largest multiple of `values` below 2^32: numbers from there on would favour some passwords. */
+/** The largest multiple of `values` below 2^32: numbers above it would favour some passwords. */
 const fairBelow = Math.floor(2 ** 32 / values) * values;
 const drawnBytes = 32;
 
-/** What a one-time password for an action is good for. */
+/** The use that a one-time password for each action authorises. */
 export const otpUses = { SIGN: 'sign', CHANGE_PASSWORD: 'changePassword', REVOKE: 'revoke' } as const satisfies Record<OtpAction, Use>;
 
-/** Makes a one-time password, and what the store keeps of it. `now`: milliseconds since epoch, from which on it is valid. */
+/**
+ * Makes a one-time password and its row. `now`: milliseconds since epoch, start of its validity.
+ */
 export async function makeOtp(
   token: Pick<Token, 'random' | 'makeMac'>,
   key: KeyRecord,

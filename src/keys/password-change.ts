@@ -12,8 +12,9 @@ import { stretch } from './stretching.ts';
 type Macs = Pick<Token, 'makeMac' | 'verifyProof'>;
 
 /**
- * The change that gives a key another password. `own`: the secret that it replaces, which is the one that the attempt began with: another change may have
- * given the record the next one meanwhile. Answers the refusal FIELDS_INCONSISTENT instead where the new password is the one that the key has.
+ * Makes the change that sets another password. `own`: the secret to be replaced, as it was when the
+ * attempt began; another change may have replaced it in the record meanwhile. Returns the refusal
+ * FIELDS_INCONSISTENT if the new password is the current one.
  */
 export async function passwordChange(
   token: Macs,
@@ -22,11 +23,12 @@ export async function passwordChange(
   password: string,
 ): Promise<{ readonly change: KeyChange } | { readonly refusal: Refusal }> {
   const bytes = passwordBytes(password);
-  // A one-time password says nothing of the old password, which the new one may be.
+  // A one-time password does not prove the old password, so the new one may be equal to it.
   const { salt: ownSalt, mac: ownMac, stretchSalt: ownStretchSalt } = own;
   const asOwn = ownStretchSalt === undefined ? bytes : await stretch(bytes, ownStretchSalt);
   const { scope } = key.seal;
-  // The host counts it as a wrong secret, which it is in all honest changes: one of those that it compares at once.
+  // The host counts this comparison as a wrong secret, as it is in every honest change; it is one
+  // of those that the host compares at once.
   const old = { kind: 'PASSWORD', salt: ownSalt, mac: ownMac, secret: asOwn, scope, signs: false } as const;
   const isOld = await refusing(key, token.verifyProof(key.id, { anyOf: [old] }));
   if (isOld.verified) return { refusal: samePassword() };
@@ -41,5 +43,5 @@ export async function passwordChange(
 }
 
 function samePassword(): Refusal {
-  return new Refusal('FIELDS_INCONSISTENT', { at: '/password', message: 'the new password is the one that the key has' });
+  return new Refusal('FIELDS_INCONSISTENT', { at: '/password', message: 'the new password is the same as the current one' });
 }

@@ -3,7 +3,7 @@ import type { StateStore } from '../state/state-store.ts';
 
 const latelyMs = 10_000;
 
-/** How many keys of each type are ready, as far as is known. */
+/** Tracks how many keys of each type are ready, as far as is known. */
 export class PoolLevels {
   readonly #store: StateStore;
   readonly #told: { targets(): ReadonlyMap<KeyType, number>; levelIs(type: KeyType, keys: number): void };
@@ -21,13 +21,13 @@ export class PoolLevels {
     return this.#levels;
   }
 
-  /** A key was asked for. */
+  /** Notes that a key was requested. */
   took(type: KeyType, wasThere: boolean): void {
     this.#askedMs.set(type, performance.now());
     this.#set(type, wasThere ? Math.max(0, (this.#levels.get(type) ?? 1) - 1) : 0);
   }
 
-  /** The types that callers want these days. */
+  /** Returns the types that callers have requested lately. */
   askedLately(): ReadonlySet<KeyType> {
     const since = performance.now() - latelyMs;
     return new Set([...this.#askedMs].filter(([, at]) => at > since).map(([type]) => type));
@@ -40,8 +40,9 @@ export class PoolLevels {
 }
 
 /**
- * The type of which the smallest share is ready. While the token is in use, only one that callers ask for and that has fallen below half its target is
- * made: the rest waits until the token is at rest, since the making of an RSA key holds up that of others.
+ * Returns the type with the smallest share of ready keys. While the token is in use, only a type
+ * that callers request and that is below half its target is chosen; others wait until the token is
+ * idle, since generating an RSA key delays requests.
  */
 export function mostWanted(
   levels: ReadonlyMap<KeyType, number>,

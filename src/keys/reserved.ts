@@ -8,20 +8,24 @@ import { otpScope } from './seals.ts';
 
 declare const purposeOf: unique symbol;
 
-/** A secret that the given one may be. */
+/** A stored secret that the given one may match. */
 export interface PossibleSecret extends Proof {
-  /** The documents that this one allows, where it allows fewer than the key. */
+  /** The documents that this secret allows, if fewer than the key allows. */
   readonly binding: DigestBinding;
 }
 
 /**
- * A counted attempt: the key, what the given secret may be, and the transaction. Only activation makes one, and only with one can a caller's
- * key be used, so that a key used without its secret does not compile.
+ * A counted attempt: the key, the candidates for the given secret, and the transaction. Only
+ * activation creates one, and a caller's key can only be used with one, so code that uses a key
+ * without its secret does not compile.
  */
 export interface Reserved<P extends OtpAction> {
   readonly [purposeOf]: P;
   readonly key: KeyRecord;
-  /** The key's own secret that the candidates were made of; the record may have another by the time that the token answers. */
+  /**
+   * The key's own secret that the candidates were made from; the record may have another one when
+   * the token answers.
+   */
   readonly own: StoredSecret | undefined;
   readonly candidates: readonly PossibleSecret[];
   readonly also: Proof | undefined;
@@ -39,13 +43,19 @@ export interface Attempting {
   readonly own: StoredSecret | undefined;
   readonly given: GivenSecret;
   readonly action: OtpAction;
-  /** The key's own password as its MAC was made of it. */
+  /** The key's own password in the form that its MAC covers. */
   readonly ownSecret: Uint8Array;
-  /** The one-time password that is open for the action. `undefined`: none is; `unasked`: nobody looked, since the key's own password is given. */
+  /**
+   * The open one-time password for the action. `undefined`: there is none; `unasked`: not looked
+   * up, since the key's own password was given.
+   */
   readonly otp: OtpRow | undefined | 'unasked';
 }
 
-/** For activation alone. A one-time password that is not there is compared all the same, so that the time does not tell. */
+/**
+ * Makes a reserved attempt; for activation only. If no one-time password is open, a dummy is
+ * compared anyway, so that the time reveals nothing.
+ */
 export function reserve<P extends OtpAction>({ key, own, given, action, ownSecret, otp }: Attempting): Reserved<P> {
   const candidates: PossibleSecret[] = [];
   const { scope } = key.seal;
@@ -70,7 +80,10 @@ export function reserve<P extends OtpAction>({ key, own, given, action, ownSecre
   return attempt as Reserved<P>;
 }
 
-/** A row that cannot be read is none that anything verifies: it is not one that the service wrote. */
+/**
+ * Makes the candidate for a one-time password. A row that cannot be read was not written by the
+ * service, and verifies nothing.
+ */
 function otpCandidate(kind: SecretKind, otp: OtpRow | undefined, secret: Uint8Array, scope: Uint8Array): PossibleSecret {
   if (otp === undefined || !isReadable(otp)) return { ...proof(kind, undefined, secret, scope), binding: undefined };
   const stored = { salt: otp.salt, mac: otp.mac, stretched: false };
@@ -86,18 +99,21 @@ function isReadable({ salt, mac, bound_digests: digests }: OtpRow): boolean {
   }
 }
 
-/** Undefined where the key is tied to no transaction and none is given; whatever else does not fit fails on the token. */
+/**
+ * Undefined if the key is tied to no transaction and none is given; whatever else does not fit
+ * fails on the token.
+ */
 function transactionProof(key: KeyRecord, given: string | undefined): Proof | undefined {
   if (key.transaction === undefined && given === undefined) return undefined;
   return transactionOf(key, given);
 }
 
-/** One that was not given is none that could be right. */
+/** Makes the proof of a required transaction. A missing one is never right. */
 function transactionOf({ transaction, seal }: KeyRecord, given: string | undefined): Proof {
   return proof('TRANSACTION', given === undefined ? undefined : transaction, Buffer.from(given ?? ''), seal.scope);
 }
 
-/** Without a stored secret, one that nothing verifies. */
+/** Makes a proof; without a stored secret, it never verifies. */
 function proof(kind: SecretKind, stored: StoredSecret | undefined, secret: Uint8Array, scope: Uint8Array): Proof {
   return { kind, salt: stored?.salt ?? randomBytes(16), mac: stored?.mac ?? randomBytes(32), secret, scope };
 }

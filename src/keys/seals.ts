@@ -9,21 +9,23 @@ import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 
 /*
- * Whoever can write to the state store must gain nothing by it. What a row authorises is hashed into its scope, which the token's MAC of each secret
- * covers: with a changed row no secret verifies. The seal is a MAC of its own, over the scope and the salts and MACs that the row holds, for what is done
- * without a secret, and to tell a changed row from a wrong secret. State and counters change with each use, and are not covered.
+ * An attacker who can write to the state store must gain nothing by it. The authorisations in a row
+ * are hashed into its scope, which the token's MAC of each secret covers: if the row is changed, no
+ * secret verifies. The seal is a separate MAC over the scope and the salts and MACs in the row. It
+ * protects operations without a secret, and distinguishes a changed row from a wrong secret. State
+ * and counters change with each use, and are not covered.
  */
 
-/** What is under a seal, and the seal; null where there is none. */
+/** A seal and the data that it covers; null if there is none. */
 export interface Seal {
   readonly scope: Uint8Array;
-  /** A hash of the salts and MACs of the row. */
+  /** Hash of the salts and MACs of the row. */
   readonly secrets: Uint8Array;
   readonly salt: Uint8Array | null;
   readonly mac: Uint8Array | null;
 }
 
-/** What of a key never changes. */
+/** The fields of a key that never change. */
 export type KeyFacts = Pick<
   KeyWithCertificate,
   | ('reference' | 'tenant' | 'key_id' | 'key_type' | 'protocol' | 'bound_digests' | 'subscriber_email' | 'subscriber_phone' | 'created_at')
@@ -32,7 +34,9 @@ export type KeyFacts = Pick<
 
 type KeySecrets = Pick<KeyRow, 'secret_salt' | 'secret_mac' | 'secret_stretched' | 'transaction_salt' | 'transaction_mac'>;
 
-/** What authorises a key, 32 bytes. `isTied`: to a transaction. */
+/**
+ * Returns the scope of a key, 32 bytes: a hash of its authorisations. `isTied`: to a transaction.
+ */
 export function keyScope(key: KeyFacts, isTied: boolean): Uint8Array {
   return hashOf('key', [
     ...[key.reference, key.tenant, key.key_id, key.key_type, key.protocol, String(key.created_at)],
@@ -41,7 +45,7 @@ export function keyScope(key: KeyFacts, isTied: boolean): Uint8Array {
   ]);
 }
 
-/** What a one-time password authorises, 32 bytes. */
+/** Returns the scope of a one-time password, 32 bytes. */
 export function otpScope(scopeOfKey: Uint8Array, otp: Pick<OtpRow, 'otp_id' | 'action' | 'bound_digests' | 'expires_at'>): Uint8Array {
   return hashOf('one-time password', [scopeOfKey, otp.otp_id, otp.action, otp.bound_digests, String(otp.expires_at)]);
 }
@@ -69,7 +73,7 @@ export async function sealPooled(token: Macs, id: KeyId, row: Omit<KeyPoolRow, k
   return makeSeal(token, id, pooledScope(row), none);
 }
 
-/** Judges rows by their seals, and says to the log which are not as the service wrote them. */
+/** Checks the seals of rows, and logs rows that are not as the service wrote them. */
 export class Seals {
   readonly #token: Pick<Token, 'verifyProof'>;
   readonly #log: Logger | undefined;
@@ -79,12 +83,12 @@ export class Seals {
     this.#log = log;
   }
 
-  /** What is wrong with a key's row, in words for an operator; undefined where nothing is. */
+  /** Returns the fault of a key's row, in words for an operator; undefined if there is none. */
   async keyFault(row: KeyWithCertificate): Promise<string | undefined> {
     const { reference, tenant } = row;
     const fault =
       row.seal_mac === null
-        ? 'the row of the key has no seal: an earlier version made the key, or somebody took the seal away'
+        ? 'the row of the key has no seal: an earlier version made the key, or the seal was removed'
         : (await this.#holds(row.key_id, keySeal(row)))
           ? undefined
           : 'the row of the key, or of its certificate, is not as the service wrote it';
@@ -92,36 +96,39 @@ export class Seals {
   }
 
   /**
-   * A secret was wrong: has the record of the request say where that may be since the row of an open one-time password is not as the service wrote it. It
-   * counts all the same, for it may have been a guess. Where none is open the seal of the key is looked at instead, so that the time does not tell.
+   * Notes, after a wrong secret, if the cause may be that the row of an open one-time password is
+   * not as the service wrote it. The attempt counts anyway, since it may have been a guess. If none
+   * is open, the seal of the key is checked instead, so that the time reveals nothing.
    */
   async noteOtpFault(key: { readonly id: KeyId; readonly reference: string; readonly seal: Seal }, otp: OtpRow | undefined): Promise<void> {
     const { scope } = key.seal;
     const seal =
       otp === undefined ? key.seal : { scope: otpScope(scope, otp), secrets: otpSecrets(otp), salt: otp.seal_salt, mac: otp.seal_mac };
-    // What the token has said of the secret stands, whether it answers this or not.
+    // The verdict on the secret stands, even if the token does not answer this.
     const holds = await this.#holds(key.id, seal).catch(() => true);
     if (holds || otp === undefined) return;
     noteTampering(this.#told('the row of the one-time password is not as the service wrote it', { key: key.reference }));
   }
 
-  /** The certificates that a key's was issued under. `id`: their hash, which the key's seal covers. @throws {Refusal} ACTIVATION_FAILED */
+  /**
+   * Checks the chain that a key's certificate was issued under. `id`: its hash, which the key's
+   * seal covers.
+   * @throws {Refusal} ACTIVATION_FAILED
+   */
   checkChain(id: string, der: Uint8Array | undefined): asserts der is Uint8Array {
     if (der !== undefined && hash('sha256', der) === id) return;
-    throw tampered(
-      this.#told('the certificates that a certificate was issued under are not as the service wrote them', { issuingChain: id }),
-    );
+    throw tampered(this.#told('the issuing chain of a certificate is not as the service wrote it', { issuingChain: id }));
   }
 
-  /** Whether a key that was made ahead waits as it was made. */
+  /** Checks whether the row of a pooled key is as the service wrote it. */
   async isPooledRight(row: KeyPoolRow): Promise<boolean> {
     const isRight = await this.#holds(row.key_id, { scope: pooledScope(row), secrets: none, salt: row.seal_salt, mac: row.seal_mac });
-    if (!isRight) this.#told('the row of a key that was made ahead is not as the service wrote it', { tokenId: row.key_id });
+    if (!isRight) this.#told('the row of a pooled key is not as the service wrote it', { tokenId: row.key_id });
     return isRight;
   }
 
   async #holds(keyId: string, { scope, secrets, salt, mac }: Seal): Promise<boolean> {
-    // Of other lengths the token is not asked: these bytes are anybody's.
+    // A MAC of another length cannot be right, so the token is not asked.
     const id = idIn(keyId);
     if (id === undefined || salt?.length !== saltBytes || mac?.length !== macBytes) return false;
     return (await this.#token.verifyProof(id, { anyOf: [{ kind: 'RECORD', salt, mac, secret: secrets, scope, signs: false }] })).verified;
@@ -133,7 +140,9 @@ export class Seals {
   }
 }
 
-/** Refused like a wrong secret; the record of the request says what it was. */
+/**
+ * Returns the same refusal as for a wrong secret; the audit record of the request gives the reason.
+ */
 export function tampered(fault: string): Refusal {
   noteTampering(fault);
   return new Refusal('ACTIVATION_FAILED');
@@ -168,7 +177,10 @@ function idIn(text: string): KeyId | undefined {
   }
 }
 
-/** Each field says whether it is there and how long it is, so that no two lists are written alike; each kind of list has its name and its number of fields. */
+/**
+ * Hashes a list of fields. Each field is encoded with its presence and length, and each kind of
+ * list with its name and number of fields, so that no two lists have the same encoding.
+ */
 function hashOf(name: string, fields: readonly (string | Uint8Array | null)[]): Uint8Array {
   const parts: Uint8Array[] = [Buffer.from(`signetd ${name} v1\0`)];
   for (const field of fields) {

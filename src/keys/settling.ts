@@ -13,41 +13,43 @@ import type { RecordReader } from './key-cache.ts';
 import { checkUsable, lockRule, setCounters, storedSecret, type KeyRecord } from './key-record.ts';
 import type { Use } from './states.ts';
 
-/** What was reserved in the store for an attempt. */
+/** A reservation of an attempt in the store. */
 export interface Reservation {
   readonly otp: OtpRow | undefined;
-  /** When it ends by itself: of the monotonic clock, milliseconds. */
+  /** When it expires; milliseconds on the monotonic clock. */
   readonly endsMs: number;
 }
 
-/** What another room does with a right secret, in the commit that settles it. */
+/**
+ * An action of another room that a right secret authorises, in the commit that settles the secret.
+ */
 export interface CommittedPurpose {
   readonly steps: readonly Step[];
-  /** For the audit log. */
+  /** Text for the audit log. */
   readonly effect: string;
   readonly change: StateChange;
-  /** What the caller is answered. */
+  /** Answer to the caller. */
   readonly answer: object;
 }
 
-/** What a right secret leads to. */
+/** Effects of a right secret. */
 export interface Gain {
   readonly use: Use;
-  /** What must hold still. */
+  /** Conditions that must still hold. */
   readonly holding: Holding;
-  /** The failures of the key were guesses at this secret: it ends their count. */
+  /** True if the counted failures were guesses at this secret, which then resets the count. */
   readonly setsBack: boolean;
-  /** The one-time password is used up. */
+  /** True if the one-time password is used up. */
   readonly usesUpOtp: boolean;
   readonly change: KeyChange | undefined;
   readonly purpose?: CommittedPurpose | undefined;
-  /** What the caller is told, where that is known by now. */
+  /** The outcome for the caller, if it is already known. */
   readonly outcome: SettledOutcome | undefined;
 }
 
 const retryMs = 250;
 
-/** The second of the two commits of an activation. */
+/** Makes the second of the two commits of an activation. */
 export class Settling {
   readonly #store: StateStore;
   readonly #records: RecordReader;
@@ -57,7 +59,7 @@ export class Settling {
     this.#records = records;
   }
 
-  /** The service itself failed. */
+  /** Gives an attempt back after a fault of the service itself. */
   async giveBack(key: KeyRecord, reservation: Reservation): Promise<void> {
     await this.#now(key, reservation, 'fault').catch((error: unknown) => {
       this.#later(key, reservation, 'fault', error);
@@ -75,7 +77,8 @@ export class Settling {
       ]);
       if (counters !== undefined) setCounters(key, counters);
     } catch (error) {
-      // Who has the request by now counts its failure. Otherwise nobody is told of it, and it counts as soon as the store answers.
+      // If another instance has the request by now, it counts the failure. Otherwise the failure is
+      // counted as soon as the store answers.
       if (isFault(error, 'CLAIM_LOST')) await this.giveBack(key, reservation);
       else this.#later(key, reservation, 'wrong', error);
       throw error;
@@ -83,8 +86,10 @@ export class Settling {
   }
 
   /**
-   * Nothing is written where nothing changes and no party to the request needs a commit: a password that needed no reservation, on a key without failures.
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED where what the secret was right for is gone by now
+   * Settles a right secret. Nothing is written if nothing changes and no party to the request needs
+   * a commit: a password without a reservation, on a key without failures.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED if the conditions for the use no
+   *   longer hold
    */
   async right(
     key: KeyRecord,
@@ -127,8 +132,9 @@ export class Settling {
   }
 
   /**
-   * Tries again until the store answers, or the reservation has ended by its time. What may have been done all the same is left to that time: done
-   * twice, it would end the reservation of another attempt.
+   * Retries until the store answers or the reservation has expired. If the settlement may already
+   * have been done, the reservation is left to expire: settling twice would end the reservation of
+   * another attempt.
    */
   #later(key: KeyRecord, reservation: Reservation, verdict: 'wrong' | 'fault', cause: unknown): void {
     if (isFault(cause, 'COMMIT_UNKNOWN') || performance.now() + retryMs > reservation.endsMs) return;
@@ -164,5 +170,5 @@ function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | und
 function effectOfKey(change: KeyChange | undefined): Effect {
   if (change === undefined) return { effect: 'the secret was right' };
   if (change.kind === 'end') return { effect: 'the key is out of use', change: { kind: 'key end', state: change.to } };
-  return { effect: 'the key has another password', change: { kind: 'password' } };
+  return { effect: 'the password of the key was changed', change: { kind: 'password' } };
 }

@@ -13,7 +13,7 @@ import type { KeyRecord } from './key-record.ts';
 import type { PossibleSecret, Reserved } from './reserved.ts';
 import { transitions } from './states.ts';
 
-/** What is to be signed: the digests for the token, and the documents that they come from. */
+/** The digests to be signed by the token, and the documents that they belong to. */
 export interface ToBeSigned {
   readonly algorithm: SignatureAlgorithm;
   readonly digests: readonly Uint8Array[];
@@ -24,11 +24,11 @@ interface SigningParts {
   readonly activation: Activation;
   readonly custody: KeyCustody;
   readonly destruction: Destruction;
-  /** Where big documents are hashed; undefined: on the event loop. */
+  /** Threads that hash large documents; undefined: the event loop. */
   readonly threads: Pick<WorkThreads, 'run'> | undefined;
 }
 
-/** Signing with a key, for whoever has its secret, documents that key and secret allow. */
+/** Signs with a key after its secret is verified, if the key and the secret allow the documents. */
 export class Signing {
   readonly #parts: SigningParts;
 
@@ -59,8 +59,9 @@ export class Signing {
   }
 
   /**
-   * Those of the possible secrets that let the documents be signed. Where it takes time to hash the documents, the secret is verified before:
-   * undefined where it is wrong, so that nothing is hashed for it.
+   * Returns the candidate secrets that allow the documents to be signed. If hashing the documents
+   * takes time, the secret is verified first: undefined if it is wrong, so that nothing is hashed
+   * for it.
    */
   async #allowed(reserved: Reserved<'SIGN'>, documents: readonly InputDocument[]): Promise<ReadonlySet<PossibleSecret> | undefined> {
     const { key, candidates } = reserved;

@@ -1,24 +1,24 @@
 import { Refusal } from '../result-codes.ts';
 
-/** States that the store holds. The other two follow from counters and times: LOCKED and EXPIRED. */
+/** States that are stored. The other two, LOCKED and EXPIRED, follow from counters and times. */
 export const storedStates = ['ACTIVE', 'ON_HOLD', 'REVOKED', 'CONSUMED', 'REMOVED'] as const;
 export type StoredState = (typeof storedStates)[number];
 
-/** Contract §6. */
+/** States that callers see (contract §6). */
 export const keyStates = [...storedStates, 'LOCKED', 'EXPIRED'] as const;
 export type KeyState = (typeof keyStates)[number];
 
-/** A lawful way from one state to another. */
+/** An allowed transition between states. */
 export interface Transition {
   readonly from: readonly StoredState[];
   readonly to: StoredState;
-  /** The private key is destroyed on the token. */
+  /** True if the private key is destroyed on the token. */
   readonly destroys: boolean;
   /** For the documentation. */
   readonly by: string;
 }
 
-/** Every lawful transition of the stored states. A key begins as ACTIVE. */
+/** All allowed transitions of the stored states. A key starts as ACTIVE. */
 export const transitions = {
   consume: { from: ['ACTIVE'], to: 'CONSUMED', destroys: true, by: 'the one successful `sign` of a key of `SINGLE_USE`' },
   hold: { from: ['ACTIVE'], to: 'ON_HOLD', destroys: false, by: '`revokeCertificate` with `CERTIFICATE_HOLD`' },
@@ -32,7 +32,10 @@ export const transitions = {
   },
 } as const satisfies Record<string, Transition>;
 
-/** What may be asked of a key, and in which states. A lock, which is looked at afterwards, keeps from all of it. */
+/**
+ * The uses of a key, and the states that allow them. A lock, which is checked afterwards, prevents
+ * all of them.
+ */
 export const uses = {
   sign: { states: ['ACTIVE'], names: '`sign`' },
   changePassword: { states: ['ACTIVE'], names: '`changePassword`' },
@@ -46,24 +49,24 @@ export const uses = {
 
 export type Use = keyof typeof uses;
 
-/** The stored states in which a key may be used so, for the store's own check. */
+/** Returns the stored states that allow this use, for the store's own check. */
 export function storedStatesFor(use: Use): readonly StoredState[] {
   const allowed: readonly string[] = uses[use].states;
   return storedStates.filter((state) => allowed.includes(state));
 }
 
-/** What each state means, in messages and in the documentation. */
+/** Text for each state, in messages and in the documentation. */
 export const stateTexts: Readonly<Record<KeyState, string>> = {
   ACTIVE: 'the key is in use',
   LOCKED: 'the key is locked',
-  CONSUMED: 'the key has made the one signature that it was for',
+  CONSUMED: 'the single-use key has already made its signature',
   EXPIRED: 'the certificate of the key has expired',
   ON_HOLD: 'the certificate of the key is on hold',
   REVOKED: 'the certificate of the key is revoked',
   REMOVED: 'the key is removed',
 };
 
-/** @throws {Refusal} KEY_STATE */
+/** Checks that the state allows the use. @throws {Refusal} KEY_STATE */
 export function checkState(state: KeyState, use: Use): void {
   const allowed: readonly KeyState[] = uses[use].states;
   if (!allowed.includes(state)) throw new Refusal('KEY_STATE', { message: stateTexts[state] });

@@ -1,7 +1,10 @@
 import type { StateStore } from '../state/state-store.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 
-/** The journal in the state store. `Keyring.recover` finishes at the next start what it holds. */
+/**
+ * Returns the key journal in the state store. `Keyring.recover` finishes its entries at the next
+ * start.
+ */
 export function storeKeyJournal(store: StateStore): KeyJournal {
   return {
     announce: async (id, intent) => store.run('announce', { key_id: id, intent, created_at: store.now() }),

@@ -3,40 +3,46 @@ import type { KeyChange } from '../state/repositories/uses.ts';
 import type { SettledOutcome } from '../state/settlement.ts';
 import type { CommittedPurpose } from './settling.ts';
 
-/** The token's answer to an attempt: the secret is wrong, or it is right and this follows. */
+/** Result of an attempt on the token: the secret is wrong, or it is right and this follows. */
 export type Verdict<T> = { readonly verified: false } | RefusedSecret | GrantedSecret<T>;
 
 interface RightSecret {
   readonly verified: true;
-  /** The place of the secret among the candidates. */
+  /** Index of the secret among the candidates. */
   readonly by: number;
-  /** A one-time password that was right is used up. */
+  /** True if the verified one-time password is used up. */
   readonly usesUp: boolean;
 }
 
-/** The caller is refused although the secret is right: the attempt is settled, and nothing further is done. */
+/** A refusal despite a right secret: the attempt is settled, and nothing further is done. */
 export interface RefusedSecret extends RightSecret {
   readonly refusal: Refusal;
 }
 
 export interface GrantedSecret<T> extends RightSecret {
   readonly refusal?: undefined;
-  /** Committed with the settlement. */
+  /** Change committed with the settlement. */
   readonly change?: KeyChange | undefined;
-  /** What the secret is for, where another room does it: committed with the settlement, so that both are done or neither. */
+  /** Action of another room, committed with the settlement, so that both are done or neither. */
   readonly purpose?: CommittedPurpose | undefined;
-  /** What is left to do. With a secret of one use it comes first: if it fails, the secret is given back. */
+  /**
+   * Work left to do. For a single-use secret, it is done first: if it fails, the secret is given
+   * back.
+   */
   readonly finish: () => Promise<T>;
-  /** What the caller is answered, so that the settlement keeps it. */
+  /** Makes the caller's answer, so that the settlement can keep it. */
   readonly answer?: (value: T) => object;
 }
 
-/** What the secret was for is done by the settlement, which holds only what it found to be so. */
+/**
+ * Checks whether the settlement itself does what the secret authorises, under the conditions that
+ * it checks.
+ */
 export function isCommitted<T>({ change, purpose }: GrantedSecret<T>): boolean {
   return change !== undefined || purpose !== undefined;
 }
 
-/** What the caller is told, where that is known by now. */
+/** Returns the outcome for the caller, if it is already known. */
 export function outcomeOf<T>(
   verdict: RefusedSecret | GrantedSecret<T>,
   done: { readonly value: T } | undefined,

@@ -11,9 +11,9 @@ export interface OutgoingRequest {
   /** `user:password` for HTTP Basic. */
   readonly credentials?: string | undefined;
   readonly answerMaxBytes: number;
-  /** Whether every answer is a good one, whatever its status; absent: 200 alone. */
+  /** Whether an answer with any status is accepted. Default: only 200. */
   readonly takesAnyStatus?: boolean;
-  /** Ends it before its own time. */
+  /** Aborts the request before its own time-out. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -23,21 +23,27 @@ export interface OutgoingAnswer {
   readonly body: Uint8Array;
 }
 
-/** Settings of an exchange, beside what is asked. */
+/** Settings of an exchange beside the request. */
 export interface ExchangeOptions {
-  /** Where the connection goes, whatever the name has by now. */
+  /** Addresses to connect to, regardless of what the name resolves to by now. */
   readonly addresses: readonly string[];
   readonly signal: AbortSignal;
-  /** PEM of further authorities for https; absent: those that Node trusts. */
+  /** Additional authorities for https, PEM. Default: those that Node trusts. */
   readonly certificateAuthority?: string | undefined;
-  /** Waited for before more than `smallBytes` of an answer are read. */
+  /** Awaited before more than `smallBytes` of an answer are read. */
   readonly beforeMore: () => Promise<void>;
 }
 
-/** What every exchange may read at once; few have more at a time, since it is all in memory. */
+/**
+ * Bytes that every exchange may read; only a few may read more at a time, since answers are held in
+ * memory.
+ */
 const smallBytes = 1024 * 1024;
 
-/** Sends one request and returns its answer. @throws {FetchFailed} for an answer that is not a good one; Node's errors of connections */
+/**
+ * Sends one request and returns its answer.
+ * @throws {FetchFailed} for an answer that is not accepted; Node's connection errors
+ */
 export async function exchange(asked: OutgoingRequest, { addresses, signal, ...more }: ExchangeOptions): Promise<OutgoingAnswer> {
   const { url, method, headers, body, credentials } = asked;
   const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -70,13 +76,13 @@ export async function exchange(asked: OutgoingRequest, { addresses, signal, ...m
   };
   const sent = url.protocol === 'https:' ? tlsRequest(url, { ...options, ...tls }, take) : plainRequest(url, options, take);
   sent.once('error', reject);
-  // Nobody asked for another protocol: Node ends the connection without a word where nobody takes it.
+  // No protocol upgrade was requested: without a listener, Node closes the connection silently.
   sent.once('upgrade', (response, socket) => {
     socket.destroy();
     reject(badStatus(response));
   });
   sent.once('close', () => {
-    // Where an answer has begun, reading it says how it ended.
+    // Once an answer has begun, reading it tells how it ended.
     if (!isAnswered) reject(new FetchFailed('the connection ended without an answer'));
   });
   sent.end(body);
@@ -98,14 +104,14 @@ async function read(
   }
   const tooMuch = (): FetchFailed => {
     response.destroy();
-    return new FetchFailed(`an answer of more than ${maxBytes} bytes`);
+    return new FetchFailed(`the answer has more than ${maxBytes} bytes`);
   };
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooMuch();
   const chunks: Buffer[] = [];
   let length = 0;
   let isMore = false;
   for await (const chunk of response) {
-    // Node's HTTP parser hands over bytes where no encoding is set.
+    // Node's HTTP parser passes bytes if no encoding is set.
     const bytes = chunk as Buffer;
     length += bytes.length;
     if (length > maxBytes) throw tooMuch();

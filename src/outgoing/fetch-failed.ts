@@ -4,11 +4,14 @@ interface FetchFault {
   readonly isLate?: boolean;
 }
 
-/** The exchange did not come to a good end. The message says why, and nothing of what was sent; the cause is Node's error of a connection. */
+/**
+ * Thrown if an exchange failed. The message gives the reason, and nothing of what was sent; the
+ * cause is Node's connection error.
+ */
 export class FetchFailed extends Error {
-  /** Status of the answer, where the exchange failed for it. */
+  /** Status of the answer, if that is the reason. */
   readonly status: number | undefined;
-  /** The time was over before the answer was there. */
+  /** True if the time ran out before the answer arrived. */
   readonly isLate: boolean;
 
   constructor(message: string, { cause, status, isLate = false }: FetchFault = {}) {

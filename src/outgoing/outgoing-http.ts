@@ -12,27 +12,27 @@ export { FetchFailed };
 export interface OutgoingSettings {
   /** Hosts that URLs of callers may name. */
   readonly clientHosts: readonly string[];
-  /** Networks in CIDR notation that are asked although they are not public. */
+  /** Networks in CIDR notation that may be contacted although they are not public. */
   readonly privateNetworks: readonly string[];
   readonly timeoutSeconds: number;
   readonly connectionsMax: number;
-  /** PEM of further authorities for https; absent: those that Node trusts. */
+  /** Additional authorities for https, PEM. Default: those that Node trusts. */
   readonly certificateAuthority?: string | undefined;
-  /** Called when a request has ended: `failure` is undefined for a good answer. */
+  /** Called when a request has ended: `failure` is undefined after an accepted answer. */
   readonly ended?: ((asked: OutgoingRequest, failure: Error | undefined) => void) | undefined;
 }
 
-/** The addresses of a name. */
+/** Resolves a name to its addresses. */
 type Resolve = (hostname: string) => Promise<string[]>;
 
 const systemAddresses: Resolve = async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address);
 
 const everyNetwork = ['0.0.0.0/0', '::/0'];
 
-/** So many big answers are read at once: they are in memory as a whole. */
+/** Maximum number of large answers read at once: they are held in memory. */
 const bigAtOnceMax = 4;
 
-/** What all tenants share. */
+/** State that all tenants share. */
 interface Shared {
   readonly hosts: HostList;
   readonly networks: Networks;
@@ -41,9 +41,10 @@ interface Shared {
 }
 
 /**
- * Requests to servers that certificates, callers or the configuration name (contract §5). The name is resolved once, every address that it has is judged,
- * and the connection goes to one of those: a name that changes its mind leads nowhere. Redirects are not followed, compression is not taken, and
- * time and size are limited, over the exchange as a whole.
+ * Sends requests to servers that certificates, callers or the configuration name (contract §5). The
+ * name is resolved once, all its addresses are checked, and the connection goes to one of them, so
+ * DNS rebinding has no effect. Redirects are not followed, compression is not accepted, and time
+ * and size are limited for the exchange as a whole.
  */
 export class OutgoingHttp {
   readonly #settings: OutgoingSettings;
@@ -51,7 +52,7 @@ export class OutgoingHttp {
   readonly #shared: Shared;
   readonly #tenant: string | undefined;
 
-  /** @throws {RangeError} for a network that is none */
+  /** @throws {RangeError} for an invalid network */
   constructor(
     settings: OutgoingSettings,
     resolve: Resolve = systemAddresses,
@@ -68,24 +69,30 @@ export class OutgoingHttp {
     this.#tenant = forTenant?.tenant;
   }
 
-  /** For a server that the operator named, wherever it is. */
+  /** Returns a client for a server that the operator configured, at any address. */
   static toConfiguredServer(settings: Pick<OutgoingSettings, 'timeoutSeconds' | 'connectionsMax' | 'certificateAuthority'>): OutgoingHttp {
     return new OutgoingHttp({ ...settings, clientHosts: [], privateNetworks: everyNetwork });
   }
 
-  /** The same for the requests of one tenant: it has its share of the connections, and leaves the others theirs. */
+  /**
+   * Returns a client for one tenant, which has its share of the connections and leaves the others
+   * theirs.
+   */
   ofTenant(tenant: string): OutgoingHttp {
     return new OutgoingHttp(this.#settings, this.#resolve, { tenant, shared: this.#shared });
   }
 
-  /** A URL that a caller gave. @throws {UrlRefused} */
+  /** Parses a URL that a caller gave. @throws {UrlRefused} */
   clientUrl(text: string): URL {
     const url = httpUrl(text);
-    if (!this.#shared.hosts.has(url)) throw new UrlRefused('host', `the host ${url.hostname} is not among those that callers may name`);
+    if (!this.#shared.hosts.has(url)) throw new UrlRefused('host', `callers may not name the host ${url.hostname}`);
     return url;
   }
 
-  /** Returns a good answer. Settles within its time, whatever the server does. @throws {FetchFailed} for everything else */
+  /**
+   * Returns an accepted answer. Settles within its time limit, whatever the server does.
+   * @throws {FetchFailed} for any other result
+   */
   async fetch(asked: OutgoingRequest): Promise<OutgoingAnswer> {
     const { ended } = this.#settings;
     try {
@@ -116,7 +123,8 @@ export class OutgoingHttp {
       return await within(exchange(asked, { addresses, signal, certificateAuthority, beforeMore }), signal);
     } catch (error) {
       if (error instanceof FetchFailed) throw error;
-      if (asked.signal?.aborted === true) throw new FetchFailed('no answer within the time of the request', { cause: error, isLate: true });
+      if (asked.signal?.aborted === true)
+        throw new FetchFailed('no answer within the time limit of the request', { cause: error, isLate: true });
       if (signal.aborted) throw new FetchFailed(`no answer within ${timeoutSeconds} s`, { cause: error, isLate: true });
       throw new FetchFailed(error instanceof Error && 'code' in error ? `no connection (${String(error.code)})` : 'no connection', {
         cause: error,
@@ -127,19 +135,19 @@ export class OutgoingHttp {
     }
   }
 
-  /** All that the name has, each judged. */
+  /** Returns all addresses of the name, after checking each. */
   async #addresses({ hostname }: URL, signal: AbortSignal): Promise<readonly string[]> {
     const literal = hostname.replace(/^\[|\]$/g, '');
     const addresses = isIP(literal) === 0 ? await this.#resolved(hostname, signal) : [literal];
-    // One bad address among good ones is no accident.
+    // A forbidden address among allowed ones is no accident.
     if (addresses.some((address) => !isPublicAddress(address) && !this.#shared.networks.has(address))) {
-      throw new FetchFailed(`the host ${hostname} has an address that is not public and not allowed`);
+      throw new FetchFailed(`the host ${hostname} has an address that is not public and is not allowed`);
     }
     if (addresses.length === 0) throw new FetchFailed(`the host ${hostname} has no address`);
     return addresses;
   }
 
-  /** Look-ups cannot be cancelled; who waits can leave. */
+  /** Resolves a name. Look-ups cannot be cancelled, but callers can stop waiting. */
   async #resolved(hostname: string, signal: AbortSignal): Promise<readonly string[]> {
     try {
       return await within(this.#resolve(hostname), signal);

@@ -6,8 +6,8 @@ interface Waiting {
 }
 
 /**
- * So many at once. One tenant has at most half of the places, however many it wants; of those who wait, the tenant that holds the fewest is next.
- * What is nobody's counts in the whole alone.
+ * Limits requests in progress. A tenant holds at most half of the places; of the waiting tenants,
+ * the one that holds the fewest is next. Requests without a tenant count only towards the total.
  */
 export class Places {
   readonly #max: number;
@@ -21,7 +21,10 @@ export class Places {
     this.#ofTenantMax = Math.max(1, Math.floor(max / 2));
   }
 
-  /** A place, and what gives it back: once, whoever calls it again. @throws {FetchFailed} where none is free before the signal */
+  /**
+   * Takes a place and returns the function that releases it; only its first call has an effect.
+   * @throws {FetchFailed} if none becomes free before the signal
+   */
   async take(tenant: string | undefined, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw tooMany();
     if (this.#hasPlace(tenant)) this.#enter(tenant);
@@ -43,7 +46,7 @@ export class Places {
     const waiting = { tenant, enter: resolve };
     const onAbort = (): void => {
       const index = this.#waiting.indexOf(waiting);
-      // Who is no more in the list has a place already.
+      // A request that is no longer in the list already has a place.
       if (index === -1) return;
       this.#waiting.splice(index, 1);
       reject(tooMany());

@@ -1,6 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Special-purpose addresses (IANA registries of RFC 6890, multicast, and what stands for others), which no public server has. */
+/**
+ * Special-purpose addresses (IANA registries of RFC 6890, multicast, and translation prefixes),
+ * which no public server has.
+ */
 const special = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -28,7 +31,10 @@ for (const [network, prefix] of [
 ] as const) {
   special.addSubnet(network, prefix, 'ipv6');
 }
-/** Of IPv6, global unicast alone is given to servers (IANA, IPv6 address space); an IPv4-mapped address is judged as the IPv4 address that it is. */
+/**
+ * For IPv6, servers only have global unicast addresses (IANA, IPv6 address space); an IPv4-mapped
+ * address is checked as the IPv4 address.
+ */
 const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 global.addSubnet('::ffff:0:0', 96, 'ipv6');
@@ -37,12 +43,12 @@ global.addSubnet('::ffff:0:0', 96, 'ipv6');
 export class Networks {
   readonly #list = new BlockList();
 
-  /** @throws {RangeError} for anything else */
+  /** @throws {RangeError} for other notations */
   constructor(networks: readonly string[]) {
     for (const text of networks) {
       const [address = '', prefix = ''] = text.split('/');
       const version = isIP(address);
-      if (version === 0 || !/^\d{1,3}$/.test(prefix)) throw new RangeError(`${text} is no network such as 10.0.0.0/8`);
+      if (version === 0 || !/^\d{1,3}$/.test(prefix)) throw new RangeError(`${text} is not a network in CIDR notation, such as 10.0.0.0/8`);
       this.#list.addSubnet(address, Number(prefix), version === 4 ? 'ipv4' : 'ipv6');
     }
   }
@@ -52,7 +58,10 @@ export class Networks {
   }
 }
 
-/** Whether an address is one of the public Internet. Other forms that have an IPv4 address inside of an IPv6 one are not. */
+/**
+ * Checks whether an address belongs to the public Internet. Other IPv6 forms that embed an IPv4
+ * address do not.
+ */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   if (version === 4) return !special.check(address, 'ipv4');

@@ -1,4 +1,7 @@
-/** Why a URL is not asked. `scheme`: it is none of ours; `host`: the configuration does not allow it. */
+/**
+ * Thrown for a URL that is not allowed. `scheme`: unsupported; `host`: not allowed by the
+ * configuration.
+ */
 export class UrlRefused extends Error {
   readonly reason: 'scheme' | 'host';
 
@@ -9,18 +12,19 @@ export class UrlRefused extends Error {
 }
 
 /**
- * The URL of a text. Only http and https, and no credentials in it: they would go to logs and proxies.
+ * Parses a URL. Only http and https are allowed, without credentials, which would end up in logs
+ * and proxies.
  * @throws {UrlRefused} with reason `scheme`
  */
 export function httpUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new UrlRefused('scheme', 'not a URL with http or https');
-  if (url.username !== '' || url.password !== '') throw new UrlRefused('scheme', 'a URL with a user name or a password in it');
+    throw new UrlRefused('scheme', 'not an http or https URL');
+  if (url.username !== '' || url.password !== '') throw new UrlRefused('scheme', 'the URL contains a user name or a password');
   return url;
 }
 
-/** Whether a text is a URL as `httpUrl` takes it. */
+/** Checks whether `httpUrl` accepts a text. */
 export function isHttpUrl(text: string): boolean {
   try {
     httpUrl(text);
@@ -31,7 +35,10 @@ export function isHttpUrl(text: string): boolean {
   }
 }
 
-/** Hosts by their names, each with a port where one is given; `*.example.org` stands for all hosts below a domain, `*.example.org:8080` for that port of them. */
+/**
+ * A list of host names, each with an optional port; `*.example.org` matches all hosts below a
+ * domain, `*.example.org:8080` only that port of them.
+ */
 export class HostList {
   readonly #exact = new Set<string>();
   readonly #domains: string[] = [];

@@ -1,6 +1,7 @@
 /**
- * What comes of some work, for who waits no longer than until a signal. The work itself goes on: what it comes to then is nobody's concern.
- * @throws the reason of the signal, once it is aborted
+ * Returns the result of some work if it is done before a signal aborts. The work itself continues;
+ * its later result is ignored.
+ * @throws the reason of the aborted signal
  */
 export async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();

@@ -4,7 +4,10 @@ import type { Content, OpenFile } from '../documents/content.ts';
 import { contentBytes } from '../documents/content-pieces.ts';
 import { Fault, refusalOf } from '../faults.ts';
 
-/** Encrypted at a time, and carried by one statement: neither the event loop nor another commit waits long for it. */
+/**
+ * Bytes that are encrypted at once and stored by one statement, so that neither the event loop nor
+ * another commit waits long.
+ */
 export const partBytes = 1 << 20;
 
 const readAt = promisify(read);
@@ -15,7 +18,8 @@ export interface PlainPart {
 }
 
 /**
- * Cuts pieces, one after the other, into parts of one length; the last is shorter. Nothing is one empty part. Only a part at a time is copied.
+ * Cuts consecutive pieces into parts of equal length; the last is shorter. Empty content is one
+ * empty part. Only one part at a time is copied.
  * @throws {Refusal} DOCUMENT_INVALID for a file that has become shorter
  */
 export async function* cutIntoParts(pieces: readonly Content[]): AsyncGenerator<PlainPart, void> {

@@ -1,6 +1,6 @@
 import { randomBytes, webcrypto } from 'node:crypto';
 
-/** Where a part belongs: the item of its owner, and its number in there, both from 0. */
+/** Place of a part: the item of its owner, and its number within the item, both from 0. */
 export interface PartPlace {
   readonly item: number;
   readonly part: number;
@@ -8,22 +8,26 @@ export interface PartPlace {
 
 export interface OpenedPart {
   readonly bytes: Uint8Array;
-  /** Whether it is the last part of its item; undefined where the format does not say. */
+  /** Whether it is the last part of its item; undefined if the format does not say. */
   readonly isLast: boolean | undefined;
 }
 
-/** Encrypts parts (AES-256-GCM), each of which opens in its place alone. */
+/** Encrypts parts (AES-256-GCM), each of which can only be decrypted in its place. */
 export interface PartCipher {
   seal(place: PartPlace, isLast: boolean, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
-  /** @throws {Error} where the bytes are not the part of this owner that belongs there */
+  /**
+   * Decrypts a part.
+   * @throws {Error} if the bytes are not the part that belongs at this place of this owner
+   */
   open(place: PartPlace, sealed: Uint8Array): Promise<OpenedPart>;
 }
 
 const nonceBytes = 12;
 
 /**
- * For an owner whose one item may be stored more than once under one key. A part is its format version (1 byte), a random nonce (12 bytes), and the
- * ciphertext with its tag; the identifier of the owner and the number of the part are authenticated with it.
+ * Cipher for an owner whose single item may be stored more than once under one key. A part consists
+ * of its format version (1 byte), a random nonce (12 bytes), and the ciphertext with its tag; the
+ * owner's identifier and the number of the part are authenticated with it.
  */
 export class RandomNonceCipher implements PartCipher {
   readonly #version: number;
@@ -49,7 +53,7 @@ export class RandomNonceCipher implements PartCipher {
   }
 
   #place({ item, part }: PartPlace): Uint8Array<ArrayBuffer> {
-    if (item !== 0) throw new RangeError('an owner of this kind has one item');
+    if (item !== 0) throw new RangeError('an owner of this kind has a single item');
     const place = new Uint8Array(this.#owner.length + 4);
     place.set(this.#owner);
     new DataView(place.buffer).setUint32(this.#owner.length, part);
@@ -60,8 +64,9 @@ export class RandomNonceCipher implements PartCipher {
 const headBytes = 2;
 
 /**
- * For an owner that has a key of its own and stores nothing twice at one place: the nonce is the place. A part is its format version and whether it is the
- * last of its item (1 byte each), and the ciphertext with its tag.
+ * Cipher for an owner that has its own key and stores nothing twice at one place: the nonce is the
+ * place. A part consists of its format version, a flag for the last part of its item (1 byte each),
+ * and the ciphertext with its tag.
  */
 export class PlaceNonceCipher implements PartCipher {
   readonly #version: number;
@@ -94,10 +99,10 @@ function nonceOf({ item, part }: PartPlace): Uint8Array<ArrayBuffer> {
 }
 
 function checkVersion(sealed: Uint8Array, version: number): void {
-  if (sealed[0] !== version) throw new Error('a sealed part of an unknown version');
+  if (sealed[0] !== version) throw new Error('the sealed part has an unknown version');
 }
 
-/** A key of AES-256-GCM, imported when it is used first. */
+/** An AES-256-GCM key, imported on first use. */
 class CipherKey {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   #imported: Promise<webcrypto.CryptoKey> | undefined;

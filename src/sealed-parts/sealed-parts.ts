@@ -3,9 +3,9 @@ import type { StateStore } from '../state/state-store.ts';
 import { cutIntoParts } from './cut.ts';
 import type { PartCipher, PartPlace } from './part-cipher.ts';
 
-/** Whose parts they are: each kind has its table in the state store. */
+/** Owner of parts: each kind has its table in the state store. */
 export type PartsOwner =
-  /** A kept answer. `claim`: the parts that were stored under it. */
+  /** A kept answer. `claim`: the claim under which its parts were stored. */
   | { readonly kind: 'answer'; readonly id: string; readonly claim: string }
   /** A signature between its two steps. */
   | { readonly kind: 'session'; readonly id: string };
@@ -14,7 +14,7 @@ export interface SealedPart extends PartPlace {
   readonly bytes: Uint8Array;
 }
 
-/** Parts go when their owner has gone. */
+/** Thrown for a missing part: parts are deleted with their owner. */
 export class MissingPart extends Error {
   constructor() {
     super('a sealed part is missing');
@@ -22,7 +22,10 @@ export class MissingPart extends Error {
   }
 }
 
-/** What an owner keeps in the state store: items of any size, encrypted part by part. Every instance reads them. */
+/**
+ * Items of any size that an owner keeps in the state store, encrypted part by part. Every instance
+ * can read them.
+ */
 export class SealedParts {
   readonly #store: StateStore;
   readonly #owner: PartsOwner;
@@ -40,7 +43,10 @@ export class SealedParts {
     else await this.#store.run('addAnswerPart', { id: owner.id, claim: owner.claim, part, bytes });
   }
 
-  /** Decrypts the parts of an item, one after the other. @throws {MissingPart} where parts say which is the last, and one before it is missing */
+  /**
+   * Decrypts the parts of an item in order.
+   * @throws {MissingPart} if the format marks the last part, and one before it is missing
+   */
   async *open(item: number): AsyncGenerator<Uint8Array, void> {
     let endsUnsaid = false;
     for (let part = 0; ; part += 1) {
@@ -62,7 +68,10 @@ export class SealedParts {
   }
 }
 
-/** Encrypts an item part by part, for `SealedParts.add` or for a row of its owner. @throws as `cutIntoParts` */
+/**
+ * Encrypts an item part by part, for `SealedParts.add` or for a row of its owner.
+ * @throws as `cutIntoParts`
+ */
 export async function* sealedParts(cipher: PartCipher, item: number, pieces: readonly Content[]): AsyncGenerator<SealedPart, void> {
   let part = 0;
   for await (const { bytes, isLast } of cutIntoParts(pieces)) {

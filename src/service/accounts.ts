@@ -1,11 +1,11 @@
 import { native } from './native.ts';
 
-/** The number of a user of the machine. @throws {Error} where there is none of the name */
+/** Returns the uid of a user. @throws {Error} if there is no user of this name */
 export function userNumber(account: string | number): number {
   return typeof account === 'number' ? account : found(native().userNumber(account), `there is no user "${account}"`);
 }
 
-/** The number of a group of the machine. @throws {Error} where there is none of the name */
+/** Returns the gid of a group. @throws {Error} if there is no group of this name */
 export function groupNumber(account: string | number): number {
   return typeof account === 'number' ? account : found(native().groupNumber(account), `there is no group "${account}"`);
 }

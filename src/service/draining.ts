@@ -2,15 +2,19 @@ import type { Server, ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 
 const pollMs = 20;
-/** How long connections may stay for their next request, which is answered as their last. */
+/**
+ * How long idle connections may stay open for one more request, which is answered as their last.
+ */
 const leaveMs = 1000;
-/** How long connections that were accepted last may take to send theirs. */
+/** How long the connections accepted last may take to send their request. */
 const lastRequestsMs = 1000;
 
 /**
- * The end of HTTP servers without the loss of a request. From its begin every answer closes its connection. First the servers go on accepting, so
- * that clients with kept connections leave them on an answer and not on a reset; then they stop, and what was accepted is served to its end. With
- * sockets held by the service manager, whoever connects after that waits for the next instance.
+ * Shuts HTTP servers down without losing a request. From its start, every answer closes its
+ * connection. At first the servers keep accepting, so that clients with persistent connections
+ * leave them on an answer and not on a reset; then they stop accepting, and serve everything
+ * already accepted. If the service manager holds the sockets, later clients wait for the next
+ * instance.
  */
 export class Draining {
   readonly #servers: Server[] = [];
@@ -18,10 +22,12 @@ export class Draining {
   #begun = false;
   #refusing = false;
 
-  /** Counts the requests of a server, and closes it at the end. Before it listens. */
+  /**
+   * Counts the requests of a server, and closes it at the end. Call it before the server listens.
+   */
   watch(server: Server): void {
     this.#servers.push(server);
-    // Before the handler, which may send the head of its answer at once.
+    // This must run before the handler, which may send the head of its answer at once.
     server.prependListener('request', (_request, response) => {
       this.#answering.add(response);
       response.once('close', () => {
@@ -36,7 +42,7 @@ export class Draining {
     return this.#begun;
   }
 
-  /** Whether it is too late for a new request. */
+  /** Whether new requests are refused. */
   get refusing(): boolean {
     return this.#refusing;
   }
@@ -47,15 +53,16 @@ export class Draining {
   }
 
   /**
-   * Returns when every request is answered, or after so many seconds.
-   * @returns how many requests were cut off
+   * Resolves when every request is answered, or after the given time.
+   * @returns the number of requests that were cut off
    */
   async end(withinSeconds: number): Promise<number> {
     this.#begun = true;
     const deadline = performance.now() + withinSeconds * 1000;
     for (const response of this.#answering) if (!response.headersSent) response.setHeader('Connection', 'close');
     await this.#until(async () => this.#left(), performance.now() + Math.min(leaveMs, withinSeconds * 500));
-    // What has arrived is read first: closing a connection on a request that is there already would lose it.
+    // Read what has arrived first: closing a connection whose request has already arrived would
+    // lose it.
     await turn();
     for (const server of this.#servers) server.close();
     await this.#until(async () => this.#left(), performance.now() + Math.min(lastRequestsMs, withinSeconds * 250));

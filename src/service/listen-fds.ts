@@ -5,27 +5,29 @@ const firstDescriptor = 3;
 const descriptorsMax = 64;
 
 /**
- * The sockets that the service manager has opened for this process, by name (FileDescriptorName= of the socket unit), as sd_listen_fds(3) hands
- * them over. Empty where it has opened none, or for another process. The variables are taken out of the environment.
- * @throws {Error} where what is handed over cannot be meant: the service then listens nowhere rather than in a wrong place
+ * Returns the sockets that the service manager opened for this process (sd_listen_fds(3)), by name
+ * (FileDescriptorName= of the socket unit). Empty if there are none, or they are for another
+ * process. The variables are removed from the environment.
+ * @throws {Error} if the variables are not as expected: the service then listens nowhere rather
+ *   than in the wrong place
  */
 export function listenFds(environment: Environment, pid: number, names: readonly string[]): ReadonlyMap<string, number> {
   const { LISTEN_PID: forPid, LISTEN_FDS: count, LISTEN_FDNAMES: given } = environment;
   for (const name of ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES', 'LISTEN_PIDFDID']) Reflect.deleteProperty(environment, name);
   if (count === undefined || forPid !== String(pid)) return new Map();
   const number = /^\d{1,3}$/.test(count) ? Number(count) : NaN;
-  if (!(number <= descriptorsMax)) throw new Error(`LISTEN_FDS is "${count}"; it is a number from 0 to ${descriptorsMax}`);
+  if (!(number <= descriptorsMax)) throw new Error(`LISTEN_FDS is "${count}"; it must be a number from 0 to ${descriptorsMax}`);
   if (number === 0) return new Map();
   const listed = (given ?? '').split(':');
   if (given === undefined || listed.length !== number) {
     throw new Error(
-      `LISTEN_FDNAMES names ${given === undefined ? 0 : listed.length} sockets of ${number}; each socket unit sets FileDescriptorName=`,
+      `LISTEN_FDNAMES names ${given === undefined ? 0 : listed.length} of ${number} sockets; each socket unit must set FileDescriptorName=`,
     );
   }
   const sockets = new Map<string, number>();
   for (const [index, name] of listed.entries()) {
-    if (!names.includes(name)) throw new Error(`a socket is named "${name}"; FileDescriptorName= is one of ${names.join(', ')}`);
-    if (sockets.has(name)) throw new Error(`two sockets are named "${name}"; its socket unit has one ListenStream=`);
+    if (!names.includes(name)) throw new Error(`unknown socket name "${name}"; FileDescriptorName= must be one of ${names.join(', ')}`);
+    if (sockets.has(name)) throw new Error(`two sockets are named "${name}"; the socket unit must have a single ListenStream=`);
     sockets.set(name, firstDescriptor + index);
   }
   return sockets;

@@ -6,15 +6,21 @@ import { listenAtPath, permissionsFor } from './unix-socket.ts';
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
-  /** A Unix socket instead, for the user of the process, and for a group where one is named. */
+  /** A Unix socket instead, for the user of the process and, if one is named, for a group. */
   readonly socketPath?: string | undefined;
   readonly socketGroup?: string | number | undefined;
 }
 
-/** Connections that may wait to be accepted: as many as Linux lets wait by default (net.core.somaxconn). */
+/**
+ * Maximum number of connections waiting to be accepted: the default limit of Linux
+ * (net.core.somaxconn).
+ */
 const backlog = 4096;
 
-/** Listens on the socket that the service manager holds, else at the address. @throws {Error} where it cannot */
+/**
+ * Listens on the socket that the service manager passed, or else at the address.
+ * @throws {Error} if it cannot
+ */
 export async function listen(
   server: Server,
   { host, port, socketPath, socketGroup }: ListenAddress,
@@ -25,7 +31,8 @@ export async function listen(
     await listenAtPath(server, socketPath, permissionsFor(group));
     return;
   }
-  // Else a token host started by this process would keep the port open after its end.
+  // Otherwise, a token host started by this process would keep the port open after the process
+  // ends.
   if (fd !== undefined) native().closeOnExec(fd);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -38,9 +45,9 @@ export async function listen(
   });
 }
 
-/** Where a server listens, for the log. */
+/** Returns the address of a server, for the log. */
 export function addressOf(server: Server): string {
   const address = server.address();
-  if (address === null || typeof address === 'string') return address ?? 'a Unix socket that was handed over';
+  if (address === null || typeof address === 'string') return address ?? 'a Unix socket from the service manager';
   return `${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
 }

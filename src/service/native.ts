@@ -1,21 +1,39 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** What `native/service-manager.c` exports. */
+/** The exports of `native/service-manager.c`. */
 interface Native {
-  /** Sends a datagram of at most 4,095 bytes to a Unix socket; `@` begins an abstract name. @throws {Error} where it is not taken within 0.5 s */
+  /**
+   * Sends a datagram of at most 4,095 bytes to a Unix socket; a leading `@` means an abstract name.
+   * @throws {Error} if it is not accepted within 0.5 s
+   */
   send(path: string, message: string): void;
-  /** Keeps a file descriptor from the children of this process. @throws {Error} where it is none */
+  /** Sets close-on-exec on a file descriptor. @throws {Error} if it is not one */
   closeOnExec(fd: number): void;
-  /** Number of the user who connected a Unix socket, as the kernel saw it then. @throws {Error} where it is no such socket */
+  /**
+   * Returns the uid of the process that connected to a Unix socket, as the kernel recorded it then.
+   * @throws {Error} if it is not such a socket
+   */
   peerUser(fd: number): number;
-  /** Number of the user of a name; undefined where there is none. @throws {Error} where nobody can tell */
+  /**
+   * Returns the uid of a user; undefined if there is none.
+   * @throws {Error} if it cannot be determined
+   */
   userNumber(name: string): number | undefined;
-  /** Number of the group of a name; undefined where there is none. @throws {Error} where nobody can tell */
+  /**
+   * Returns the gid of a group; undefined if there is none.
+   * @throws {Error} if it cannot be determined
+   */
   groupNumber(name: string): number | undefined;
-  /** The bound that the kernel has for the error of its clock; -1 where nothing synchronises it. @throws {Error} where the kernel may not be asked */
+  /**
+   * Returns the kernel's bound on the error of its clock; -1 if the clock is not synchronised.
+   * @throws {Error} if the kernel may not be asked
+   */
   clockErrorMicroseconds(): number;
-  /** Tells the garbage collector of this thread of memory that it does not count by itself; negative where it is gone. */
+  /**
+   * Reports memory to the garbage collector of this thread that it does not count by itself;
+   * negative when it is freed.
+   */
   adjustExternalMemory(bytes: number): void;
 }
 
@@ -23,9 +41,13 @@ interface Native {
 const file = fileURLToPath(new URL('../../dist/service-manager.node', import.meta.url));
 let loaded: Native | undefined;
 
-/** Loaded when first needed; big memory comes from the kernel from then on. @throws {Error} where it is not built */
+/**
+ * Loads the native module on first use; from then on, large allocations come directly from the
+ * kernel.
+ * @throws {Error} if it is not built
+ */
 export function native(): Native {
-  // A native module has no types of its own: the C source beside it is what this interface says.
+  // A native module has no types of its own; this interface describes the C source.
   loaded ??= createRequire(import.meta.url)(file) as Native;
   return loaded;
 }

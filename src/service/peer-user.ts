@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net';
 import { native } from './native.ts';
 
-/** Number of the user who opened a connection to a Unix socket; the kernel tells it. Undefined where the connection has ended already. */
+/**
+ * Returns the uid of the process that connected to a Unix socket, as reported by the kernel.
+ * Undefined if the connection has already ended.
+ */
 export function peerUser(socket: Socket): number | undefined {
   const fd = descriptorOf(socket);
   if (fd === undefined) return undefined;
@@ -12,7 +15,7 @@ export function peerUser(socket: Socket): number | undefined {
   }
 }
 
-/** Node shows a socket's descriptor to nobody, but on the handle that it works with. */
+/** Returns a socket's descriptor, which Node only exposes on its internal handle. */
 function descriptorOf(socket: Socket): number | undefined {
   const handle: unknown = Reflect.get(socket, '_handle');
   const fd: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'fd') : undefined;

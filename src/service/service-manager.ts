@@ -2,24 +2,25 @@ import { native } from './native.ts';
 
 type Environment = Record<string, string | undefined>;
 
-/** systemd, as sd_notify(3) speaks with it. Without a service manager every message is dropped. */
+/** Messages to systemd (sd_notify(3)). Without a service manager, every message is dropped. */
 export interface ServiceManager {
-  /** The start, or a reload, has ended. `status` is what `systemctl status` shows. */
+  /** Reports that the start or a reload is complete. `status`: shown by `systemctl status`. */
   ready(status: string): void;
-  /** A reload begins; `ready` ends it. */
+  /** Reports that a reload begins; `ready` ends it. */
   reloading(status: string): void;
-  /** The service ends within so many seconds: it is not killed before. */
+  /** Reports that the service is shutting down and needs up to this many seconds. */
   stopping(status: string, withinSeconds: number): void;
   status(text: string): void;
-  /** The service is well. */
+  /** Reports that the service is alive. */
   alive(): void;
-  /** How often `alive` is wanted at the latest; undefined where no watchdog waits for it. */
+  /** Maximum interval between calls of `alive`; undefined without a watchdog. */
   readonly watchdogMs: number | undefined;
 }
 
 /**
- * Takes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID out of the environment, so that no child speaks for this process. A message that cannot be
- * sent is told to `failed` and otherwise ignored: the service does its work without the manager too.
+ * Returns the service manager of the environment, and removes NOTIFY_SOCKET, WATCHDOG_USEC and
+ * WATCHDOG_PID from it, so that no child reports for this process. A message that cannot be sent is
+ * reported to `failed` and otherwise ignored, since the service works without the manager too.
  */
 export function serviceManager(environment: Environment, pid: number, failed: (reason: string) => void): ServiceManager {
   const socket = environment['NOTIFY_SOCKET'];
@@ -53,7 +54,10 @@ export function serviceManager(environment: Environment, pid: number, failed: (r
   };
 }
 
-/** sd_watchdog_enabled(3): the time-out counts for the process that WATCHDOG_PID names, or for any if it is absent. */
+/**
+ * Returns the interval of the watchdog. sd_watchdog_enabled(3): it applies to the process in
+ * WATCHDOG_PID, or to any if that is absent.
+ */
 function watchdogInterval(environment: Environment, pid: number): number | undefined {
   const microseconds = environment['WATCHDOG_USEC'];
   const forPid = environment['WATCHDOG_PID'];
@@ -62,7 +66,7 @@ function watchdogInterval(environment: Environment, pid: number): number | undef
   return Number(microseconds) / 1000;
 }
 
-/** One line: a newline would begin another message. */
+/** Returns the text on one line, since a newline would begin another message. */
 function statusLine(text: string): string {
   return `STATUS=${text.replaceAll(/\s+/g, ' ').slice(0, 500)}`;
 }

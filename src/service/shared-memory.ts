@@ -4,14 +4,18 @@ const gone = new FinalizationRegistry<number>((bytes) => {
   native().adjustExternalMemory(-bytes);
 });
 
-/** Zeros that threads share. The system gives pages as they are written: what is never written takes no memory. */
+/**
+ * Returns zeroed memory that threads share. The system allocates pages on write, so unwritten pages
+ * take no memory.
+ */
 export function sharedMemory(bytes: number): SharedArrayBuffer {
   return counted(new SharedArrayBuffer(bytes));
 }
 
 /**
- * The same memory, its size made known to the garbage collector: by itself it counts nothing of memory that threads share, and lets gigabytes of it wait for
- * its next turn. For memory that comes from another thread, too: each has a collector of its own.
+ * Returns the same memory after reporting its size to the garbage collector, which does not count
+ * memory shared between threads and would let gigabytes accumulate before its next run. Call it in
+ * each thread that receives the memory, since each has its own collector.
  */
 export function counted(memory: SharedArrayBuffer): SharedArrayBuffer {
   const { byteLength } = memory;

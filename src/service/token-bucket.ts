@@ -1,24 +1,24 @@
-/** Rate of a token bucket, and the most tokens that it holds. */
+/** Rate and capacity of a token bucket. */
 export interface BucketRate {
   readonly perSecond: number;
   readonly capacity: number;
 }
 
-/** Tokens grow by fractions, which binary numbers round. */
+/** Tolerance for rounding errors of fractional tokens. */
 const roundingTolerance = 1e-6;
 
 /**
- * A token bucket: it begins full, is filled at a rate, and each request takes a token. The rate is read at each use, so that one that a reload
- * changes counts at once.
+ * A token bucket: it starts full and is refilled at a rate, and each request takes a token. The
+ * rate is read at each use, so that a reload takes effect at once.
  */
 export class TokenBucket {
   readonly #rate: () => BucketRate;
   readonly #nowMs: () => number;
-  /** As of `#atMs`; below zero where tokens are taken ahead. */
+  /** As of `#atMs`; negative if tokens were taken in advance. */
   #tokens: number;
   #atMs: number;
 
-  /** `nowMs`: a clock that never goes back, in milliseconds. */
+  /** `nowMs`: a monotonic clock, in milliseconds. */
   constructor(rate: () => BucketRate, nowMs: () => number = () => performance.now()) {
     this.#rate = rate;
     this.#nowMs = nowMs;
@@ -26,14 +26,14 @@ export class TokenBucket {
     this.#atMs = nowMs();
   }
 
-  /** Takes a token, and returns whether there was one. */
+  /** Takes a token and returns whether there was one. */
   take(): boolean {
     return this.takeAhead(1, 0) !== undefined;
   }
 
   /**
-   * Takes tokens although they may not be there yet. Returns the milliseconds until they are; undefined, and takes nothing, where that is more
-   * than `maxWaitMs`.
+   * Takes tokens in advance and returns the milliseconds until they are available. If that is more
+   * than `maxWaitMs`, takes nothing and returns undefined.
    */
   takeAhead(tokens: number, maxWaitMs: number): number | undefined {
     const waitMs = this.waitMs(tokens);
@@ -42,19 +42,19 @@ export class TokenBucket {
     return waitMs;
   }
 
-  /** Milliseconds until so many tokens are there. */
+  /** Returns the milliseconds until this many tokens are available. */
   waitMs(tokens = 1): number {
     this.#fill();
     const missing = tokens - this.#tokens;
     return missing <= roundingTolerance ? 0 : (missing * 1000) / this.#rate().perSecond;
   }
 
-  /** `waitMs` as the header Retry-After has it: whole seconds, at least one. */
+  /** Returns `waitMs` as a value for Retry-After: whole seconds, at least one. */
   retryAfterSeconds(): number {
     return Math.max(1, Math.ceil(this.waitMs() / 1000 - roundingTolerance));
   }
 
-  /** Whether it holds all that it can, as a new one does. */
+  /** Checks whether the bucket is full, like a new one. */
   isFull(): boolean {
     this.#fill();
     return this.#tokens >= this.#rate().capacity;

@@ -4,22 +4,23 @@ import { dirname } from 'node:path';
 
 export interface SocketPermissions {
   readonly mode: number;
-  /** Number of the group that the socket is given. Undefined: it stays in that of the process. */
+  /** gid of the socket. Undefined: the group of the process. */
   readonly group: number | undefined;
 }
 
-/** Mode 0660 for a group that is let in, 0600 where there is none. */
+/** Returns mode 0660 if a group has access, otherwise 0600. */
 export function permissionsFor(group: number | undefined): SocketPermissions {
   return { mode: group === undefined ? 0o600 : 0o660, group };
 }
 
 /**
- * Listens at a path, in the place of what a process before has left there. Until it is permitted to others, the user of the process alone may connect, since
- * that one makes its files for itself alone. @throws {Error} where another service listens there, or nobody can
+ * Listens at a path, replacing a socket that an earlier process left. Until `permit` is called,
+ * only the user of the process can connect, because of its umask.
+ * @throws {Error} if another service listens there, or listening fails
  */
 export async function listenAtPath(server: Server, path: string, permissions: SocketPermissions): Promise<void> {
-  if (await isListenedTo(path)) throw new Error(`another service listens at ${path}`);
-  // Where the directory is missing, listening says that permission is.
+  if (await isListenedTo(path)) throw new Error(`another service is listening at ${path}`);
+  // If the directory is missing or not accessible, listening reports it.
   statSync(dirname(path));
   rmSync(path, { force: true });
   await new Promise<void>((resolve, reject) => {
@@ -37,14 +38,20 @@ export async function listenAtPath(server: Server, path: string, permissions: So
   }
 }
 
-/** Says who may connect to a Unix socket of this process. @throws {Error} where the user of the process is not in the group */
+/**
+ * Sets who may connect to a Unix socket of this process.
+ * @throws {Error} if the user of the process is not in the group
+ */
 export function permit(path: string, { mode, group }: SocketPermissions): void {
   const { uid, gid } = statSync(path);
   if (group !== undefined && group !== gid) chownSync(path, uid, group);
   chmodSync(path, mode);
 }
 
-/** A socket that an earlier process left refuses; a service that runs takes the connection. */
+/**
+ * Checks whether a service listens at the path: a socket left by an earlier process refuses
+ * connections.
+ */
 async function isListenedTo(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(path);

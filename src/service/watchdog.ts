@@ -1,17 +1,21 @@
 import type { ServiceManager } from './service-manager.ts';
 
-/** A part of the service that has to be well. The check throws, or never returns, where it is not. */
+/**
+ * A part of the service to be checked. The check throws, or never returns, if the part is not
+ * healthy.
+ */
 export interface VitalSign {
   readonly name: string;
   check(): Promise<void> | void;
 }
 
-/** Pings in the time that the manager allows: one or two may come late. */
+/** Pings per watchdog interval: one or two may be late. */
 const pingsInTime = 4;
 
 /**
- * Tells the manager that the service is alive as long as its event loop turns and every vital sign answers. While one does not, no ping is sent,
- * and the manager restarts the service when its time is over.
+ * Tells the service manager that the service is alive as long as its event loop runs and every
+ * vital sign responds. Otherwise no ping is sent, and the manager restarts the service when the
+ * interval has passed.
  */
 export class Watchdog {
   readonly #manager: ServiceManager;
@@ -41,7 +45,7 @@ export class Watchdog {
   }
 
   async #round(): Promise<void> {
-    // A check that does not come back keeps every later ping back.
+    // A check that never returns prevents every later ping.
     if (this.#checking) return;
     this.#checking = true;
     const outcomes = await Promise.all(this.#signs.map(async (sign) => this.#well(sign)));

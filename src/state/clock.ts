@@ -1,17 +1,20 @@
-/** What the clock of a database server said, and when: by the clock of this process that nobody sets. */
+/** A reading of the database server's clock, with the time of this process's monotonic clock. */
 export interface ClockReading {
   /** Milliseconds since epoch. */
   readonly serverMs: number;
-  /** As `monotonicMs`. */
+  /** Time of the reading, as returned by `monotonicMs`. */
   readonly atMs: number;
 }
 
-/** The same for all threads of this process. */
+/** Returns the monotonic time, which is the same in all threads of this process. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** The server's time by a reading; without one, that of this machine, which is the only one then. Milliseconds since epoch. */
+/**
+ * Returns the server's time according to a reading; without one, the time of this machine.
+ * Milliseconds since epoch.
+ */
 export function timeBy(reading: ClockReading | undefined): number {
   return reading === undefined ? Date.now() : Math.round(reading.serverMs + monotonicMs() - reading.atMs);
 }

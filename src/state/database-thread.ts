@@ -7,20 +7,20 @@ import { postgresqlFault } from './postgresql/postgresql-fault.ts';
 import { readOnlyOperations } from './repository-functions.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 
-/** What the thread is given. */
+/** Data that the thread starts with. */
 export interface Opening {
   readonly config: StateConfig;
   readonly readOnly: boolean;
 }
 
-/** What the daemon's main thread sends. */
+/** Messages from the main thread of the daemon. */
 export type ToDatabase =
   | ({ readonly kind: 'work' } & Work)
   | { readonly kind: 'changes'; readonly id: number }
   | { readonly kind: 'ping'; readonly id: number }
   | { readonly kind: 'close' };
 
-/** What it gets. Changes reach it before the answer to its question. */
+/** Messages to the main thread. Changes are sent before the answer to the request. */
 export type FromDatabase =
   | { readonly kind: 'ready'; readonly clock: ClockReading | undefined }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -30,7 +30,10 @@ export type FromDatabase =
   | { readonly kind: 'changes'; readonly id: number; readonly changes: readonly Change[]; readonly clock: ClockReading | undefined }
   | { readonly kind: 'noChanges'; readonly id: number; readonly failure: Failure };
 
-/** Members of a group: enough to share one wait for the disk, few enough for none of them to wait long. */
+/**
+ * Maximum size of a group: large enough to share one wait for the disk, small enough that no member
+ * waits long.
+ */
 const groupMax = 128;
 
 if (parentPort === null) throw new Error('database-thread.ts runs as a worker thread');
@@ -75,7 +78,7 @@ async function open({ config, readOnly }: Opening): Promise<Database> {
   });
 }
 
-/** Everything that came while the last group was committed is the next one. */
+/** Commits groups: everything that arrived during one commit forms the next group. */
 async function work(database: Database): Promise<void> {
   working = true;
   while (waiting.length > 0) send({ kind: 'outcomes', outcomes: await database.run(waiting.splice(0, groupMax)) });

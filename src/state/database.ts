@@ -4,16 +4,19 @@ import type { ClockReading } from './clock.ts';
 import type { Step } from './step.ts';
 import { StoreUnavailable, type UnavailableCode } from './store-unavailable.ts';
 
-/** What callers sent to be committed together, or not at all. */
+/** Steps that are committed together, or not at all. */
 export interface Work {
   readonly id: number;
   readonly steps: readonly Step[];
 }
 
-/** What an error of the database means. `full`: it cannot be written. `unavailable`: it does not answer, or cannot be read. `defect`: everything else. */
+/**
+ * Kind of a database error. `full`: the database cannot be written. `unavailable`: it does not
+ * answer, or cannot be read. `defect`: any other error.
+ */
 export type FaultKind = 'full' | 'unavailable' | 'defect';
 
-/** Why nothing was done, as the database thread sends it. */
+/** The reason why nothing was done, as the database thread sends it. */
 export type Failure =
   | SentError
   | { readonly kind: 'unavailable'; readonly code: UnavailableCode; readonly reason: string }
@@ -21,23 +24,34 @@ export type Failure =
 
 export type Outcome = { readonly id: number; readonly values: readonly unknown[] } | { readonly id: number; readonly failure: Failure };
 
-/** A row that changed, by its table and primary key. `everything`: nothing is known of what changed in a while. */
+/**
+ * A changed row, by table and primary key. `everything`: changes may have been missed, so any row
+ * may have changed.
+ */
 export type Change = 'everything' | { readonly table: string; readonly id: string };
 
-/** One of the databases, on the database thread. */
+/** A database, on the database thread. */
 export interface Database {
-  /** Carries out what waits as one group with one commit, and answers when that commit is on the disk. Never rejects. */
+  /** Runs a group in one commit, and resolves when it is on disk. Never rejects. */
   run(group: readonly Work[]): Promise<Outcome[]>;
-  /** Carries out what only reads, beside the groups. Never rejects. Absent: reads are members of groups like the rest. */
+  /**
+   * Runs read-only work outside the groups. Never rejects. If absent, reads are part of groups like
+   * all other work.
+   */
   read?(work: Work): Promise<Outcome>;
-  /** What was committed, by whomever, since the last call. @throws where the database does not answer */
+  /**
+   * Returns the changes committed by any instance since the last call.
+   * @throws if the database does not answer
+   */
   changes(): Promise<Change[]>;
-  /** What the clock of the server said last, where there is a server. */
+  /** The last reading of the server's clock, if there is a server. */
   readonly clock?: ClockReading | undefined;
   close(): Promise<void>;
 }
 
-/** A fault that a repository found is sent as it is; an error of the database, as the kind that it is of. */
+/**
+ * Returns the failure for an error: a repository's fault as it is, a database error as its kind.
+ */
 export function failureOf(error: unknown, kindOf: (error: unknown) => FaultKind): Failure {
   if (error instanceof StoreUnavailable) return { kind: 'unavailable', code: error.code, reason: error.reason };
   const sent = sentError(error);
@@ -53,7 +67,7 @@ export function failureOf(error: unknown, kindOf: (error: unknown) => FaultKind)
   }
 }
 
-/** The error that a failure is on the main thread. */
+/** Returns the error for a failure, on the main thread. */
 export function errorOf(failure: Failure): Error {
   switch (failure.kind) {
     case 'unavailable':

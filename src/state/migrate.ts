@@ -5,31 +5,35 @@ import { migrationProvider } from './migrations/all.ts';
 import { isPostgresql } from './migrations/dialect.ts';
 import type { Schema } from './schema.ts';
 
-/** The database has been brought further than this program knows. */
+/** Thrown if the schema of the database is newer than this program. */
 export class SchemaTooNew extends Error {}
 
-/** Brings the database up to date. Several instances may do so at once: the database lets one at a time. @throws {SchemaTooNew} */
+/**
+ * Migrates the database. Several instances may call this at once: the database runs one at a time.
+ * @throws {SchemaTooNew}
+ */
 export async function migrate(db: Kysely<Schema>): Promise<void> {
   await checkNotNewer(db);
-  // Numbers are given out before the work on them is done, so a lower one can come later.
+  // Numbers are assigned before the work on a migration is finished, so a lower one may be added
+  // later.
   const { error } = await new Migrator({ db, provider: migrationProvider, allowUnorderedMigrations: true }).migrateToLatest();
   if (error === undefined) return;
-  // Another instance may have gone further since the check.
+  // Another instance may have migrated further since the check.
   await checkNotNewer(db);
   throw error instanceof Error ? error : new Error(textOf(error));
 }
 
-/** @throws {SchemaTooNew} */
+/** Checks that the schema is not newer than this program. @throws {SchemaTooNew} */
 export async function checkNotNewer(db: Kysely<Schema>): Promise<void> {
   const known = new Set(Object.keys(await migrationProvider.getMigrations()));
   const unknown = (await carriedOut(db)).filter((name) => !known.has(name));
   if (unknown.length === 0) return;
   throw new SchemaTooNew(
-    `the schema of the state store is newer than this program, which does not know ${unknown.join(', ')}: install the version that made it, or a later one`,
+    `the schema of the state store is newer than this program (unknown migrations: ${unknown.join(', ')}): install the version that created it, or a later one`,
   );
 }
 
-/** Names of the migrations that the database has had. */
+/** Returns the names of the applied migrations. */
 async function carriedOut(db: Kysely<Schema>): Promise<string[]> {
   if (await isNew(db)) return [];
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);

@@ -2,12 +2,12 @@ import type { Transaction } from 'kysely';
 import * as repositories from './repositories/all.ts';
 import type { Schema } from './schema.ts';
 
-/** The operations by their names. */
+/** The operations by name. */
 export const operations = { ...repositories };
 
 export type RepositoryName = keyof typeof operations;
 
-/** Those of one statement that change nothing: they need no transaction, and wait for no commit. */
+/** Operations of one read-only statement: they need no transaction, and wait for no commit. */
 export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<RepositoryName>([
   'allKeptBytes',
   'countKeys',
@@ -35,7 +35,7 @@ export const readOnlyOperations: ReadonlySet<RepositoryName> = new Set<Repositor
   'transferShares',
 ]);
 
-/** A repository operation as callers see it: its argument, and its answer. */
+/** Argument of a repository operation, as callers see it. */
 export type RepositoryArgument<N extends RepositoryName> = (typeof operations)[N] extends (db: Transaction<Schema>) => unknown
   ? undefined
   : Parameters<(typeof operations)[N]>[1];

@@ -3,9 +3,13 @@ import type { Work } from './database.ts';
 import { operations } from './repository-functions.ts';
 import type { Schema } from './schema.ts';
 
-/** Carries out all the steps of a group in the transaction that the connection is in. Answers the values of each member. */
+/**
+ * Runs all steps of a group in the open transaction of the connection. Returns the results of each
+ * member.
+ */
 export async function runSteps(connection: Kysely<Schema>, group: readonly Work[]): Promise<unknown[][]> {
-  // The transaction was begun by hand: Kysely's own hides an error behind that of a rollback which the database has done already.
+  // The transaction was begun manually: Kysely's own hides the error behind that of a rollback that
+  // the database has already done.
   const transaction = connection as Transaction<Schema>;
   const all: unknown[][] = [];
   for (const { steps } of group) {
@@ -21,7 +25,7 @@ export async function runSteps(connection: Kysely<Schema>, group: readonly Work[
   return all;
 }
 
-/** Ends a transaction that failed. Databases end some by themselves. */
+/** Rolls back a failed transaction. Databases end some by themselves. */
 export async function rollback(connection: Kysely<Schema>): Promise<void> {
   await sql`rollback`.execute(connection).catch(() => undefined);
 }

@@ -9,7 +9,10 @@ import type { SignatureSessionPartRow, SignatureSessionRow } from './tables/sign
 import type { KeyJournalRow, KeyPoolRow, MacKeyRow, ServiceKeyRow } from './tables/token-keys.ts';
 import type { TransferFileRow, TransferShareRow } from './tables/transfer-files.ts';
 
-/** The tables of the state store. Times are milliseconds since epoch; identifiers are text as their types write them. */
+/**
+ * The tables of the state store. Times are milliseconds since epoch; identifiers are text as their
+ * types write them.
+ */
 export interface Schema {
   clients: ClientRow;
   keys: KeyRow & Attempts;

@@ -15,7 +15,7 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** The store on the database thread, as the main thread has it. */
+/** The main thread's view of the store on the database thread. */
 export class ThreadedStore implements StateStore {
   readonly isShared: boolean;
   readonly #worker: Worker;
@@ -25,7 +25,10 @@ export class ThreadedStore implements StateStore {
   #nextId = 0;
   #ended: Error | undefined;
   #closing: Promise<void> | undefined;
-  /** The look for changes that has begun, and the one that begins after it: a look sees what was there when it began. */
+  /**
+   * The query for changes in progress, and the one to follow it: a query sees what was committed
+   * when it began.
+   */
   #looking: Promise<void> | undefined;
   #nextLook: Promise<void> | undefined;
 
@@ -68,7 +71,7 @@ export class ThreadedStore implements StateStore {
 
   async commit<const S extends readonly Step[]>(steps: S): Promise<StepResults<S>> {
     const values = await this.#ask((id) => ({ kind: 'work', id, steps }));
-    // Those after a step that decided against them were not done.
+    // Steps after a deciding step that changed nothing were not run.
     tellCommitted(Array.isArray(values) ? steps.slice(0, values.length) : steps);
     // The thread ran exactly the functions that the steps name.
     return values as StepResults<S>;
@@ -173,8 +176,9 @@ function nameOf(config: StateConfig): string {
 }
 
 /**
- * Opens the store on a thread of its own, so that the event loop never waits for a disk or a server.
- * @throws {Error} where it cannot be opened or its schema is newer than this program
+ * Opens the store on a thread of its own, so that the event loop never waits for a disk or a
+ * server.
+ * @throws {Error} if it cannot be opened or its schema is newer than this program
  */
 export async function openStateStore(config: StateConfig, log: Logger): Promise<StateStore> {
   return ThreadedStore.open(config, { log });
@@ -185,7 +189,10 @@ export async function openSqliteStore(path: string): Promise<StateStore> {
   return ThreadedStore.open({ kind: 'sqlite', path });
 }
 
-/** Opens the store for a look, beside the daemon that has it. Every change is refused. @throws {Error} where it cannot be opened */
+/**
+ * Opens the store read-only while the daemon uses it. Every change is refused.
+ * @throws {Error} if it cannot be opened
+ */
 export async function readStateStore(config: StateConfig): Promise<StateStore> {
   return ThreadedStore.open(config, { readOnly: true });
 }

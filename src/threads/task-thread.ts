@@ -1,4 +1,4 @@
-/** Runs in a work thread. */
+/** Entry point of a work thread. */
 import { sentError, type SentError } from '../faults.ts';
 
 /** An exported function of a module, and its argument. */
@@ -8,7 +8,7 @@ export interface TaskCall {
   readonly task: object;
 }
 
-/** What a task came to. Errors without a code are thrown. */
+/** Outcome of a task. Errors without a code are thrown. */
 export type TaskOutcome = { readonly done: unknown } | { readonly failed: SentError };
 
 export async function runTask({ module, name, task }: TaskCall): Promise<TaskOutcome> {

@@ -4,7 +4,10 @@ import { moduleFile } from '../config/module-file.ts';
 import { Fault, revivedError } from '../faults.ts';
 import type { TaskCall, TaskOutcome } from './task-thread.ts';
 
-/** Kinds of work, each with threads of its own: a hostile document that takes long to parse holds up no hashing. */
+/**
+ * Kinds of work, each with its own threads: a hostile document that is slow to parse does not delay
+ * hashing.
+ */
 export type Lane = 'parsing' | 'hashing';
 
 /** A function that a module exports for work threads. */
@@ -14,7 +17,7 @@ export interface ThreadFunction {
   readonly lane: Lane;
 }
 
-/** Limits of a lane. A task has `deadlineMs` from the call to its answer, waiting included. */
+/** Limits of each lane. `deadlineMs` runs from the call to the result, waiting included. */
 const lanes = {
   parsing: { threadsMax: 2, deadlineMs: 120_000 },
   // Files of gigabytes on slow disks.
@@ -22,13 +25,16 @@ const lanes = {
 } as const satisfies Record<Lane, { readonly threadsMax: number; readonly deadlineMs: number }>;
 
 const idleMs = 60_000;
-/** Far more tasks than the memory for bodies allows. */
+/** Far more tasks than fit in the memory for bodies. */
 const waitingMax = 100_000;
-/** A thread whose objects need more than this ends alone, and its task with it. Bodies lie outside of it. */
+/**
+ * Heap limit of a thread; a thread that exceeds it is ended with its task. Request bodies are
+ * outside the heap.
+ */
 const heapMaxMebibytes = 256;
 const taskThread = moduleFile('./task-thread', import.meta.url);
 
-/** Threads for work that would block the event loop. They start when there is work. */
+/** Threads for work that would block the event loop, started on demand. */
 export class WorkThreads {
   readonly #pools: Readonly<Record<Lane, Piscina<unknown, unknown>>> = { parsing: poolOf('parsing'), hashing: poolOf('hashing') };
   readonly #deadlinesMs: Readonly<Record<Lane, number>>;
@@ -38,16 +44,18 @@ export class WorkThreads {
   }
 
   /**
-   * Runs the function in a thread. `task` and `Result` are cloned (structured clone); memory that threads share is not copied.
-   * @throws what the function throws: faults and refusals as they are, other errors without their class
-   * @throws {Fault} TASK_TIMEOUT where it takes longer than the lane allows; its thread is ended
+   * Runs the function in a thread. `task` and `Result` are copied (structured clone); shared memory
+   * is not.
+   * @throws the errors of the function: faults and refusals as they are, other errors without their
+   *   class
+   * @throws {Fault} TASK_TIMEOUT if it takes longer than the lane allows; its thread is ended
    */
   async run<Result>({ module, name, lane }: ThreadFunction, task: object): Promise<Result> {
     const call: TaskCall = { module: module.href, name, task };
     const signal = AbortSignal.timeout(this.#deadlinesMs[lane]);
     const outcome = await this.#outcome(lane, call, signal);
     if ('failed' in outcome) throw revivedError(outcome.failed);
-    // The module's own function answers it.
+    // The result comes from the module's own function.
     return outcome.done as Result;
   }
 

@@ -2,7 +2,10 @@ import { createHash, webcrypto } from 'node:crypto';
 import { types } from 'node:util';
 import type { HashName } from '../token/signature-algorithm.ts';
 
-/** Node hashes shorter data where it is called, and longer data on a thread of its pool, so that the event loop does not wait. */
+/**
+ * Shorter data is hashed synchronously, longer data on Node's thread pool, so that the event loop
+ * does not wait.
+ */
 const hashedInPlaceBytes = 64 * 1024;
 const registered = { sha1: 'SHA-1', sha256: 'SHA-256', sha384: 'SHA-384', sha512: 'SHA-512' } as const satisfies Record<HashName, string>;
 
@@ -10,14 +13,16 @@ export function isBufferSource(value: object): value is webcrypto.BufferSource {
   return ArrayBuffer.isView(value) || types.isArrayBuffer(value);
 }
 
-/** The bytes of a BufferSource, not copied. @throws TypeError for anything else. */
+/** Returns the bytes of a BufferSource without copying. @throws TypeError for anything else */
 function bytesOf(source: webcrypto.BufferSource): Buffer {
   if (ArrayBuffer.isView(source)) return Buffer.from(source.buffer, source.byteOffset, source.byteLength);
   if (types.isArrayBuffer(source)) return Buffer.from(source);
   throw new TypeError('not a BufferSource');
 }
 
-/** A copy of the bytes of a BufferSource, which its owner may change while a call runs. */
+/**
+ * Returns a copy of the bytes of a BufferSource, since its owner may change it while a call runs.
+ */
 export function copyOf(source: webcrypto.BufferSource): Buffer {
   return Buffer.from(bytesOf(source));
 }
@@ -26,7 +31,7 @@ export function arrayBufferOf(bytes: Uint8Array): ArrayBuffer {
   return new Uint8Array(bytes).buffer;
 }
 
-/** The digest of the bytes as they are at the moment of the call. */
+/** Returns the digest of the bytes as they are at the time of the call. */
 export async function digestOf(hash: HashName, source: webcrypto.BufferSource): Promise<Uint8Array> {
   const bytes = bytesOf(source);
   if (bytes.length <= hashedInPlaceBytes) return createHash(hash).update(bytes).digest();

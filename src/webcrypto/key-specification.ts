@@ -6,22 +6,22 @@ import { refusal } from './refusal.ts';
 
 type Curve = 'P-256' | 'P-384' | 'P-521';
 
-/** What a key is, and so how it signs: fixed when it is made or opened. */
+/** Type and parameters of a key, which determine how it signs: fixed when it is made or opened. */
 export type KeySpecification =
   | { readonly name: 'RSASSA-PKCS1-v1_5' | 'RSA-PSS'; readonly hash: RegisteredHash; readonly modulusBits: number }
   | { readonly name: 'ECDSA'; readonly namedCurve: Curve }
   | { readonly name: 'Ed25519' }
   | { readonly name: 'HMAC'; readonly hash: RegisteredHash; readonly bytes: number };
 
-/** FIPS 198-1 §3: the length of a block of the hash, which the standard takes where no length is given (W3C §31.6.3). */
+/** FIPS 198-1 §3: block length of the hash, the default length of an HMAC key (W3C §31.6.3). */
 const blockBytes = { 'SHA-256': 64, 'SHA-384': 128, 'SHA-512': 128 } as const satisfies Record<RegisteredHash, number>;
 const longestMacKeyBytes = 512;
 const fermat4 = '010001';
 
 /**
- * Reads what generateKey is asked for.
- * @throws NotSupportedError for algorithms, hashes and curves that the provider has not; OperationError for sizes that the token does not
- * make; TypeError for missing members.
+ * Reads the algorithm of generateKey.
+ * @throws NotSupportedError for algorithms, hashes and curves that the provider does not support;
+ *   OperationError for sizes that the token does not support; TypeError for missing members
  */
 export function generationSpecification(algorithm: webcrypto.AlgorithmIdentifier): KeySpecification {
   const name = algorithmName(algorithm);
@@ -29,28 +29,34 @@ export function generationSpecification(algorithm: webcrypto.AlgorithmIdentifier
   const hash = hashMember(algorithm);
   const modulusBits = unsignedMember(algorithm, 'modulusLength');
   const exponent = memberOf(algorithm, 'publicExponent');
-  if (!(exponent instanceof Uint8Array)) throw new TypeError('algorithm.publicExponent is no Uint8Array');
+  if (!(exponent instanceof Uint8Array)) throw new TypeError('algorithm.publicExponent is not a Uint8Array');
   if (
     Buffer.from(exponent)
       .toString('hex')
       .replace(/^(00)+/, '') !== fermat4
   ) {
-    throw refusal('OperationError', 'the token makes RSA keys with the public exponent 65537 alone');
+    throw refusal('OperationError', 'the token only makes RSA keys with the public exponent 65537');
   }
-  if (rsaKeyType(modulusBits) === undefined) throw refusal('OperationError', `the token makes no RSA keys of ${modulusBits} bits`);
+  if (rsaKeyType(modulusBits) === undefined) throw refusal('OperationError', `the token does not support RSA keys of ${modulusBits} bits`);
   return { name, hash, modulusBits };
 }
 
-/** What a key that is on the token already is, by the algorithm that it is opened for and its public key. */
+/**
+ * Returns the specification of an existing key on the token, from the algorithm that it is opened
+ * for and its public key.
+ */
 export function openingSpecification(algorithm: webcrypto.AlgorithmIdentifier, publicKey: webcrypto.CryptoKey): KeySpecification {
   const name = algorithmName(algorithm);
   if (name !== 'RSASSA-PKCS1-v1_5' && name !== 'RSA-PSS') return curveOrMacSpecification(name, algorithm);
   const modulusBits: unknown = Reflect.get(publicKey.algorithm, 'modulusLength');
-  if (typeof modulusBits !== 'number') throw refusal('DataError', 'the public key is none of RSA');
+  if (typeof modulusBits !== 'number') throw refusal('DataError', 'the public key is not an RSA key');
   return { name, hash: hashMember(algorithm), modulusBits };
 }
 
-/** An HMAC key by the members `hash` and `length` (bits). @throws NotSupportedError, OperationError, TypeError */
+/**
+ * Reads the specification of an HMAC key from the members `hash` and `length` (bits).
+ * @throws NotSupportedError, OperationError, TypeError
+ */
 export function macSpecification(algorithm: webcrypto.AlgorithmIdentifier): KeySpecification & { readonly name: 'HMAC' } {
   return { name: 'HMAC', ...macSize(algorithm) };
 }
@@ -65,19 +71,22 @@ function curveOrMacSpecification(name: 'ECDSA' | 'Ed25519' | 'HMAC', algorithm: 
   const curve = memberOf(algorithm, 'namedCurve');
   if (typeof curve !== 'string') throw new TypeError('algorithm.namedCurve is missing');
   if (curve !== 'P-256' && curve !== 'P-384' && curve !== 'P-521') {
-    throw refusal('NotSupportedError', `the token provider has no curve ${curve}`);
+    throw refusal('NotSupportedError', `the token provider does not support the curve ${curve}`);
   }
   return { name, namedCurve: curve };
 }
 
-/** RFC 2104 §3 discourages keys shorter than the hash, and modules refuse them. */
+/**
+ * Reads hash and length of an HMAC key. RFC 2104 §3 discourages keys shorter than the hash, and
+ * modules refuse them.
+ */
 function macSize(algorithm: webcrypto.AlgorithmIdentifier): { hash: RegisteredHash; bytes: number } {
   const hash = hashMember(algorithm);
   if (memberOf(algorithm, 'length') === undefined) return { hash, bytes: blockBytes[hash] };
   const bits = unsignedMember(algorithm, 'length');
   const shortest = hashBytes[hashName(hash)];
   if (bits % 8 !== 0 || bits < shortest * 8 || bits > longestMacKeyBytes * 8) {
-    throw refusal('OperationError', `an HMAC key with ${hash} has ${shortest * 8} to ${longestMacKeyBytes * 8} bits, in whole bytes`);
+    throw refusal('OperationError', `an HMAC key with ${hash} must have ${shortest * 8} to ${longestMacKeyBytes * 8} bits, in whole bytes`);
   }
   return { hash, bytes: bits / 8 };
 }

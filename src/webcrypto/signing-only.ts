@@ -1,7 +1,10 @@
 import type { webcrypto } from 'node:crypto';
 import { refusal } from './refusal.ts';
 
-/** What a provider of signatures has not. Each method refuses its algorithm, whichever it is, as one that is not registered (§18.4.4). */
+/**
+ * The methods that a signing provider does not support. Each rejects every algorithm as not
+ * registered (§18.4.4).
+ */
 export abstract class SigningOnly {
   async encrypt(): Promise<ArrayBuffer> {
     return unsupported('encrypt');
@@ -45,5 +48,5 @@ export abstract class SigningOnly {
 }
 
 function unsupported(method: string): never {
-  throw refusal('NotSupportedError', `the token provider has no ${method}`);
+  throw refusal('NotSupportedError', `the token provider does not support ${method}`);
 }

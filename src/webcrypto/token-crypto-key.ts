@@ -1,8 +1,9 @@
 import type { webcrypto } from 'node:crypto';
 
 /**
- * A CryptoKey that stands for a key on the token. It holds nothing of the key, and which key it stands for is known to the provider that
- * made it alone: a copy of its members, or a key of another provider, signs nothing.
+ * A CryptoKey that represents a key on the token. It contains nothing of the key, and only the
+ * provider that made it knows which key it represents: a copy of its members, or a key of another
+ * provider, cannot sign.
  */
 export class TokenCryptoKey implements webcrypto.CryptoKey {
   readonly type: 'private' | 'secret';

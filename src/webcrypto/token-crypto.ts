@@ -7,10 +7,12 @@ import { TokenKeys } from './token-keys.ts';
 import { TokenSubtle } from './token-subtle.ts';
 
 /**
- * Crypto (W3C Web Cryptography §10) whose private and HMAC keys are service keys on the token. Random numbers are Node's.
+ * Crypto (W3C Web Cryptography §10) whose private and HMAC keys are service keys on the token.
+ * Random numbers come from Node.
  *
- * A key from `subtle.generateKey` is announced in the journal. Its maker writes the record that holds its identifier (`idOf`), then calls
- * `keep`, which settles the announcement; a key that is not kept is destroyed at the next start. `destroyKey` announces, destroys and settles.
+ * A key from `subtle.generateKey` is announced in the journal. Its creator writes the record that
+ * holds its identifier (`idOf`), then calls `keep`, which settles the announcement; a key that is
+ * not kept is destroyed at the next start. `destroyKey` announces, destroys and settles.
  */
 export class TokenCrypto implements webcrypto.Crypto {
   readonly subtle: TokenSubtle;
@@ -29,28 +31,39 @@ export class TokenCrypto implements webcrypto.Crypto {
     return webcrypto.randomUUID();
   }
 
-  /** CKA_ID of a key of this provider, for the record that holds it. @throws InvalidAccessError for any other key. */
+  /**
+   * Returns the CKA_ID of a key of this provider, for the record that holds it.
+   * @throws InvalidAccessError for any other key
+   */
   idOf(key: webcrypto.CryptoKey): KeyId {
     return this.#keys.idOf(key);
   }
 
-  /** Once a record holds the key: settles its announcement. A key that is kept already is no error. @throws InvalidAccessError */
+  /**
+   * Settles the announcement of a key, once a record holds the key. Succeeds if the key is already
+   * kept.
+   * @throws InvalidAccessError
+   */
   async keep(key: webcrypto.CryptoKey): Promise<void> {
     await this.#keys.keep(key);
   }
 
   /**
-   * Destroys the key on the token. The handle signs no more from the call on, whatever its end; after an OperationError the call can be
-   * repeated, and the next start finishes it otherwise. @throws InvalidAccessError for a key of others
+   * Destroys the key on the token. The handle cannot sign from the call on, whether or not it
+   * succeeds; after an OperationError the call can be repeated, otherwise the next start finishes
+   * it.
+   * @throws InvalidAccessError for a key of another provider
    */
   async destroyKey(key: webcrypto.CryptoKey): Promise<void> {
     await this.#keys.destroy(key);
   }
 
   /**
-   * A service key for general use that is on the token already: its CKA_ID, its SubjectPublicKeyInfo (DER), and the algorithm to use it
-   * by, as importKey takes it. The token is not asked: whether the two belong together shows at the first verification.
-   * @throws InvalidAccessError for any other key; DataError, NotSupportedError and TypeError as importKey of the public key does
+   * Opens an existing service key for general use, by its CKA_ID, its SubjectPublicKeyInfo (DER),
+   * and the algorithm to use it with, as for importKey. The token is not asked: whether the two
+   * belong together shows at the first verification.
+   * @throws InvalidAccessError for any other key; DataError, NotSupportedError and TypeError as
+   *   importKey of the public key does
    */
   async openKeyPair(
     id: KeyId,
@@ -60,7 +73,10 @@ export class TokenCrypto implements webcrypto.Crypto {
     return this.#keys.open(id, subjectPublicKeyInfo, algorithm);
   }
 
-  /** An HMAC key that is on the token already; hash and length (bits) as it was made with. @throws InvalidAccessError, NotSupportedError */
+  /**
+   * Opens an existing HMAC key on the token, with the hash and length (bits) that it was made with.
+   * @throws InvalidAccessError, NotSupportedError
+   */
   openMacKey(
     id: KeyId,
     algorithm: Omit<webcrypto.HmacImportParams, 'name'>,

@@ -7,21 +7,21 @@ import { openingSpecification, rsaKeyType, type KeySpecification } from './key-s
 import { onToken, refusal } from './refusal.ts';
 import { TokenCryptoKey } from './token-crypto-key.ts';
 
-/** What the provider knows of a key that it gave out. */
+/** State of a key of the provider. */
 export interface TokenKeyState {
   readonly id: KeyId;
   readonly specification: KeySpecification;
   readonly usages: ReadonlySet<webcrypto.KeyUsage>;
   readonly publicKey: webcrypto.CryptoKey | undefined;
-  /** The journal has an entry of this key. */
+  /** True if the journal has an entry for this key. */
   announced: boolean;
-  /** Its destruction has begun. */
+  /** True if its destruction has begun. */
   destroyed: boolean;
 }
 
 type Usages = readonly webcrypto.KeyUsage[];
 
-/** The keys behind a provider's CryptoKeys: made, opened, kept, destroyed. */
+/** Creates, opens, keeps and destroys the keys behind a provider's CryptoKeys. */
 export class TokenKeys {
   readonly #keys: ServiceKeys;
   readonly #journal: KeyJournal;
@@ -32,7 +32,7 @@ export class TokenKeys {
     this.#journal = journal;
   }
 
-  /** What stands behind a key of this provider; undefined for any other. */
+  /** Returns the state of a key of this provider; undefined for any other. */
   find(key: webcrypto.CryptoKey): TokenKeyState | undefined {
     return this.#states.get(key);
   }
@@ -41,7 +41,10 @@ export class TokenKeys {
     return this.#stateOf(key).id;
   }
 
-  /** Announces the key, then lets the token make it. A key that could not be finished goes from the token at once, or at the next start. */
+  /**
+   * Announces the key, then has the token make it. A key that could not be finished is destroyed at
+   * once, or at the next start.
+   */
   async create(specification: KeySpecification, usages: Usages): Promise<webcrypto.CryptoKey | webcrypto.CryptoKeyPair> {
     const id = newKeyId('general');
     await this.#journal.announce(id, 'CREATE');
@@ -50,7 +53,7 @@ export class TokenKeys {
       if (specification.name === 'HMAC') return this.#macKey(id, specification, usages, true);
       return this.#pair(id, specification, await importPublicKey(publicKeyInfo, specification, verifyOf(usages)), usages, true);
     } catch (error) {
-      // The journal keeps its entry where this fails too, and the next start finishes it.
+      // The journal keeps its entry if this fails too, and the next start finishes it.
       await this.#destroy(id).catch(() => undefined);
       throw error;
     }
@@ -87,7 +90,7 @@ export class TokenKeys {
 
   #stateOf(key: webcrypto.CryptoKey): TokenKeyState {
     const state = this.find(key);
-    if (state === undefined) throw refusal('InvalidAccessError', 'the key is none of this provider');
+    if (state === undefined) throw refusal('InvalidAccessError', 'the key does not belong to this provider');
     return state;
   }
 
@@ -101,7 +104,7 @@ export class TokenKeys {
       case 'RSASSA-PKCS1-v1_5':
       case 'RSA-PSS': {
         const type = rsaKeyType(specification.modulusBits);
-        if (type === undefined) throw new RangeError(`no RSA keys of ${specification.modulusBits} bits`);
+        if (type === undefined) throw new RangeError(`RSA keys of ${specification.modulusBits} bits are not supported`);
         return this.#keys.createKey(id, type);
       }
       case 'ECDSA':
@@ -138,7 +141,11 @@ export class TokenKeys {
   }
 }
 
-/** @throws InvalidAccessError for a caller's key, which signs only with its owner's secret, and for keys of the service that have another purpose. */
+/**
+ * Checks that a key may be opened.
+ * @throws InvalidAccessError for a caller's key, which signs only with its owner's secret, and for
+ *   service keys with another purpose
+ */
 function checkServiceKey(id: KeyId): void {
   if (keyPurpose(id) !== 'general') throw refusal('InvalidAccessError', 'only keys for general use can be opened');
 }

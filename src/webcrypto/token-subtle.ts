@@ -16,8 +16,9 @@ type Identifier = webcrypto.AlgorithmIdentifier;
 type GeneratedKey = webcrypto.CryptoKey | webcrypto.CryptoKeyPair;
 
 /**
- * SubtleCrypto (W3C Web Cryptography §14) whose private and HMAC keys are on the token. Digests, verification with public keys, their
- * import and export are Node's. Errors are DOMExceptions by the names of the standard; OperationError where the token fails, with its cause.
+ * SubtleCrypto (W3C Web Cryptography §14) whose private and HMAC keys are on the token. Node
+ * computes digests, and verifies with, imports and exports public keys. Errors are DOMExceptions
+ * with the names of the standard; OperationError, with its cause, if the token fails.
  */
 export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
   readonly #token: ServiceKeys;
@@ -29,7 +30,10 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
     this.#keys = keys;
   }
 
-  /** Makes a key on the token, announced in the journal until it is kept or destroyed. @throws NotSupportedError for `extractable`. */
+  /**
+   * Makes a key on the token, announced in the journal until it is kept or destroyed.
+   * @throws NotSupportedError for `extractable`
+   */
   async generateKey(
     algorithm: webcrypto.RsaHashedKeyGenParams | webcrypto.EcKeyGenParams,
     extractable: boolean,
@@ -44,15 +48,18 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
   async generateKey(algorithm: Identifier, extractable: boolean, keyUsages: readonly webcrypto.KeyUsage[]): Promise<GeneratedKey> {
     const specification = generationSpecification(algorithm);
     if (keyUsages.some((usage) => usage !== 'sign' && usage !== 'verify')) {
-      throw refusal('SyntaxError', 'keys of this algorithm sign and verify alone');
+      throw refusal('SyntaxError', 'keys of this algorithm can only sign and verify');
     }
     const usable = specification.name === 'HMAC' ? keyUsages.length > 0 : keyUsages.includes('sign');
     if (!usable) throw refusal('SyntaxError', 'the private or secret key would have no usage');
-    if (extractable) throw refusal('NotSupportedError', 'no key leaves the token: extractable must be false');
+    if (extractable) throw refusal('NotSupportedError', 'keys cannot leave the token: extractable must be false');
     return this.#keys.create(specification, [...new Set(keyUsages)]);
   }
 
-  /** Hashes here, and asks the token for one private-key operation. ECDSA values are r‖s, each as long as the order of the curve. */
+  /**
+   * Hashes in this process and asks the token for one private-key operation. ECDSA values are r‖s,
+   * each as long as the order of the curve.
+   */
   async sign(
     algorithm: Identifier | webcrypto.RsaPssParams | webcrypto.EcdsaParams,
     key: webcrypto.CryptoKey,
@@ -69,7 +76,7 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
     return arrayBufferOf(await onToken(async () => this.#token.signDigest(id, asked, digest)));
   }
 
-  /** False for a wrong signature, of whatever length. */
+  /** Verifies a signature; false for a wrong one, of any length. */
   async verify(
     algorithm: Identifier | webcrypto.RsaPssParams | webcrypto.EcdsaParams,
     key: webcrypto.CryptoKey,
@@ -89,7 +96,7 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
     return software.digest(algorithm, data);
   }
 
-  /** Imports a public key into software. @throws NotSupportedError for private and secret keys. */
+  /** Imports a public key into software. @throws NotSupportedError for private and secret keys */
   async importKey(
     format: webcrypto.KeyFormat,
     keyData: webcrypto.BufferSource | webcrypto.JsonWebKey,
@@ -99,16 +106,19 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
   ): Promise<webcrypto.CryptoKey> {
     const usages = [...keyUsages];
     if (format === 'jwk') {
-      if (isBufferSource(keyData)) throw new TypeError('a JWK is no BufferSource');
+      if (isBufferSource(keyData)) throw new TypeError('a JWK is not a BufferSource');
       checkPublicJwk(keyData);
       return checkPublic(await software.importKey(format, keyData, algorithm, extractable, usages));
     }
     checkPublicFormat(format);
-    if (!isBufferSource(keyData)) throw new TypeError(`${format} is a BufferSource`);
+    if (!isBufferSource(keyData)) throw new TypeError(`the key data for ${format} must be a BufferSource`);
     return checkPublic(await software.importKey(format, keyData, algorithm, extractable, usages));
   }
 
-  /** @throws InvalidAccessError for a key on the token, and for any that is not public. */
+  /**
+   * Exports a public key.
+   * @throws InvalidAccessError for a key on the token, and for any other key that is not public
+   */
   async exportKey(format: 'jwk', key: webcrypto.CryptoKey): Promise<webcrypto.JsonWebKey>;
   async exportKey(format: Exclude<webcrypto.KeyFormat, 'jwk'>, key: webcrypto.CryptoKey): Promise<ArrayBuffer>;
   async exportKey(format: webcrypto.KeyFormat, key: webcrypto.CryptoKey): Promise<ArrayBuffer | webcrypto.JsonWebKey> {
@@ -116,7 +126,10 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
     return format === 'jwk' ? software.exportKey('jwk', publicKey) : software.exportKey(format, publicKey);
   }
 
-  /** The public key of a private key on the token. @throws InvalidAccessError for other keys. */
+  /**
+   * Returns the public key of a private key on the token.
+   * @throws InvalidAccessError for other keys
+   */
   async getPublicKey(key: webcrypto.CryptoKey, keyUsages: readonly webcrypto.KeyUsage[]): Promise<webcrypto.CryptoKey> {
     const publicKey = this.#keys.find(key)?.publicKey;
     if (publicKey === undefined) throw refusal('InvalidAccessError', 'not a private key of this provider');
@@ -124,12 +137,16 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
     return software.importKey('spki', subjectPublicKeyInfo, publicKey.algorithm, true, [...keyUsages]);
   }
 
-  /** @throws InvalidAccessError for keys of others, destroyed keys, and usages that the key has not (§14.3.3). */
+  /**
+   * Returns the state of a key that may be used.
+   * @throws InvalidAccessError for keys of another provider, destroyed keys, and usages that the
+   *   key does not have (§14.3.3)
+   */
   #usable(key: webcrypto.CryptoKey, usage: 'sign' | 'verify'): TokenKeyState {
     const state = this.#keys.find(key);
-    if (state === undefined) throw refusal('InvalidAccessError', 'the key is none of this provider');
+    if (state === undefined) throw refusal('InvalidAccessError', 'the key does not belong to this provider');
     if (state.destroyed) throw refusal('InvalidAccessError', 'the key is destroyed');
-    if (!state.usages.has(usage)) throw refusal('InvalidAccessError', `the key is not for ${usage}`);
+    if (!state.usages.has(usage)) throw refusal('InvalidAccessError', `the key does not have the usage ${usage}`);
     return state;
   }
 }

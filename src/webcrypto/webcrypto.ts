@@ -11,20 +11,21 @@ export type { TokenCrypto } from './token-crypto.ts';
 /** A provider with its own connection to the token host. */
 export interface OpenTokenCrypto {
   readonly crypto: TokenCrypto;
-  /** Ends the connection, and the token host if this provider started it. */
+  /** Closes the connection, and ends the token host if this provider started it. */
   readonly close: () => Promise<void>;
 }
 
-/** Receives what happens to the connection: the token host started, ended, or could not be reached. */
+/** Log of the connection: the token host started, ended, or could not be reached. */
 export interface ConnectionLog {
   info(message: string): void;
   error(message: string): void;
 }
 
 /**
- * Opens the WebCrypto provider on the token that the `token` section of a configuration file describes (docs/webcrypto.md).
- *
- * @throws ConfigError for a file that is not valid; TokenUnavailable where the token host does not serve within 30 s
+ * Opens the WebCrypto provider on the token described by the `token` section of a configuration
+ * file (docs/webcrypto.md).
+ * @throws ConfigError for an invalid file; TokenUnavailable if the token host is not available
+ *   within 30 s
  */
 export async function openTokenCrypto(configPath: string, journal: KeyJournal, log: ConnectionLog): Promise<OpenTokenCrypto> {
   const token = new TokenClient(loadTokenConfig(configPath), configPath, log);

@@ -203,7 +203,7 @@ describe('a reload', () => {
     const answers = await Promise.all(Array.from({ length: 6 }, async () => create('T-2')));
     expect(answers.toSorted(([one], [other]) => Number(one) - Number(other))).toEqual([
       ['0', 'success'],
-      ...Array.from({ length: 5 }, () => ['213', `${at}the token has been used before, and it is for one certificate`]),
+      ...Array.from({ length: 5 }, () => ['213', `${at}the token is already used, and is valid for one certificate only`]),
     ]);
     expect(await create('T-3')).toEqual(['0', 'success']);
     expect((await create())[0]).toBe('213');
@@ -214,7 +214,7 @@ describe('a reload', () => {
     expect((await signetctl('reload')).status).toBe(0);
     expect(await create('T-4')).toEqual([
       '104',
-      '/certificationRequestInfo/JWT: no identity provider is configured for the tenant; PKCS10 is offered',
+      '/certificationRequestInfo/JWT: no identity provider is configured for the tenant; use PKCS10',
     ]);
     const audit = join(environment.directory, 'audit');
     const records = readdirSync(audit).map((name) => readFileSync(join(audit, name), 'utf8'));

@@ -128,7 +128,7 @@ describe('the admin socket', () => {
 
   it('is one service: a second one does not open it, what a dead one left is replaced', async () => {
     socket = await open();
-    await expect(open()).rejects.toThrow('another service listens');
+    await expect(open()).rejects.toThrow('another service is listening');
     await socket.close();
     writeFileSync(socketPath, '');
     socket = await open();

@@ -149,7 +149,7 @@ describe('the audit log', () => {
 
   it('is written by one process', async () => {
     audit = await scratch.open();
-    await expect(scratch.open()).rejects.toThrow('another process writes the audit log');
+    await expect(scratch.open()).rejects.toThrow('another process is writing the audit log');
   });
 });
 

@@ -146,7 +146,7 @@ describe('a state store that is restored from before', () => {
     expect(told(revoked)).toEqual(['the certificate is revoked']);
     expect(told(removed)).toEqual(['the key is out of use']);
     expect(told(consumed)).toEqual(['the key is out of use']);
-    expect(told(changed)).toEqual(['the key has another password']);
+    expect(told(changed)).toEqual(['the password of the key was changed']);
     expect(told(guessed)).toEqual(['a failed attempt is counted']);
     expect(told(kept)).toEqual(['the secret was right']);
     expect(told(since)).toEqual(['the key and its certificate exist']);

@@ -213,7 +213,7 @@ describe('the pool of keys', () => {
     const after = await onToken();
     expect(before.filter((id) => !after.includes(id))).toHaveLength(1);
     expect(await store.run('journal')).toEqual([]);
-    expect(one.log.lines.filter((line) => line.includes('lets no key be marked'))).toHaveLength(1);
+    expect(one.log.lines.filter((line) => line.includes('cannot mark keys as handed out'))).toHaveLength(1);
     await store.close();
   });
 

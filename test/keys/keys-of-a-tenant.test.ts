@@ -69,7 +69,7 @@ describe.each([
     }
     expect((await onToken()) - before).toBe(keysMax);
     expect(await stores[0]?.run('journal')).toEqual([]);
-    await expect(create(all[0])).rejects.toThrow('the tenant has 5 keys, and may have no more');
+    await expect(create(all[0])).rejects.toThrow('the tenant has reached its limit of 5 keys');
     expect((await onToken()) - before).toBe(keysMax);
     // Others count for themselves.
     await create(all[0], tenantId('other'));

@@ -89,7 +89,7 @@ async function keyWithPassword(store: StateStore, token: TokenClient): Promise<v
   await new Keyring(store, token, tokenCustody(token)).create(request);
 }
 
-describe('the key for secrets', () => {
+describe('the MAC key', () => {
   it('is made once when two instances start at once, each with its own host, on an empty token with an empty store', async () => {
     const scratch = emptyToken();
     const config = await postgresql.fresh();
@@ -171,9 +171,7 @@ describe('the key for secrets', () => {
     const wrong = await started(next);
     const refusal = establish(store, wrong);
     await expect(refusal).rejects.toThrow(ConfigError);
-    await expect(refusal).rejects.toThrow(
-      'the token "test" has no key for secrets (MAC key), and this state store has 1 keys with secrets',
-    );
+    await expect(refusal).rejects.toThrow('the token "test" has no MAC key, and this state store has 1 keys with secrets');
     expect(macKeysOn(next)).toBe(0);
     // Nothing stands in the way of the right token.
     await establish(store, token);
@@ -182,12 +180,10 @@ describe('the key for secrets', () => {
   it('keeps a start from a token that has another one, or none any more', async () => {
     const [store, right, other] = [await storeOf(sqlite), await started(emptyToken()), await started(emptyToken())];
     await establish(store, right);
-    await expect(establish(store, other)).rejects.toThrow('has no key for secrets (MAC key), and this state store was used with one');
+    await expect(establish(store, other)).rejects.toThrow('has no MAC key, and this state store was used with one');
     expect(await other.macKey.check()).toBeUndefined();
     await other.macKey.make();
-    await expect(establish(store, other)).rejects.toThrow(
-      'has another key for secrets (MAC key) than the one that this state store was used with',
-    );
+    await expect(establish(store, other)).rejects.toThrow('has a different MAC key from the one that this state store was used with');
   });
 
   it('twice on a token is refused by the host, in words', async () => {

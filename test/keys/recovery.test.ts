@@ -118,7 +118,7 @@ describe('key life cycle', () => {
     const next = new Keyring(store, token, custody, { log });
     expect(await next.recover()).toEqual({ finished: 1, kept: [] });
     expect(next.destruction.left).toEqual([{ id: stubborn, reason: 'PKCS#11 0x1b: CKR_ACTION_PROHIBITED' }]);
-    expect(log.lines.join()).toContain('a key that should be gone is still on the token');
+    expect(log.lines.join()).toContain('a key to be destroyed is still on the token');
     const left = await onToken();
     expect([left.includes(stubborn), left.includes(other)]).toEqual([true, false]);
     expect(await store.run('journal')).toMatchObject([{ key_id: stubborn, intent: 'DESTROY' }]);

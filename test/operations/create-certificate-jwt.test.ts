@@ -52,11 +52,11 @@ describe('createCertificate with a JWT', () => {
   });
 
   it.each([
-    ['no end', { exp: undefined }, 'the token has no end (exp) that lies ahead'],
-    ['an end in the past', { exp: now() - 5 }, 'the token has no end (exp) that lies ahead'],
-    ['an end as text', { exp: '2100' }, 'the token has no end (exp) that lies ahead'],
-    ['a beginning that lies ahead', { nbf: now() + 300 }, 'the token is not valid yet (nbf)'],
-    ['an issue that lies ahead', { iat: now() + 300 }, 'the token says no time of issue (iat), or one that lies ahead or too long ago'],
+    ['no end', { exp: undefined }, 'the token has expired, or has no expiry time (exp)'],
+    ['an end in the past', { exp: now() - 5 }, 'the token has expired, or has no expiry time (exp)'],
+    ['an end as text', { exp: '2100' }, 'the token has expired, or has no expiry time (exp)'],
+    ['a beginning that lies ahead', { nbf: now() + 300 }, 'the token is not yet valid (nbf)'],
+    ['an issue that lies ahead', { iat: now() + 300 }, 'the time of issue (iat) of the token is missing, in the future, or too long ago'],
     ['another audience', { aud: 'somebody else' }, 'the token is for another audience (aud)'],
     ['no audience', { aud: undefined }, 'the token is for another audience (aud)'],
     ['another issuer', { iss: `${issuer}/` }, 'the issuer (iss) of the token is not an identity provider of this tenant'],
@@ -68,7 +68,7 @@ describe('createCertificate with a JWT', () => {
 
   it.each([
     ['no name', { name: undefined, given_name: undefined }, /subject\.commonName \(from \{name\} or \{given_name\} \{family_name\}\)/],
-    ['a name that is a list', { name: ['a'] }, /the claim name is neither text nor a whole number/],
+    ['a name that is a list', { name: ['a'] }, /the claim name is neither a string nor an integer/],
     ['a name of 65 characters', { name: 'x'.repeat(65) }, /subject\.commonName .*64/],
     ['a name with NUL', { name: 'a\u0000b' }, /subject\.commonName/],
     ['a name that turns the order of letters', { name: 'a\u202eb' }, /subject\.commonName/],
@@ -206,7 +206,7 @@ describe('a forged token', () => {
     const unsigned = await new CompactEncrypt(Buffer.from(JSON.stringify(claims())))
       .setProtectedHeader({ alg: 'PBES2-HS256+A128KW', enc: 'A256GCM', p2c: 2048 })
       .encrypt(Buffer.from('pass'));
-    expect(await outcome(unsigned, { password: 'pass' })).toEqual(['2/213', `${at}the encrypted token does not hold a signed one`]);
+    expect(await outcome(unsigned, { password: 'pass' })).toEqual(['2/213', `${at}the encrypted token does not contain a signed token`]);
     const foreign = await new CompactEncrypt(Buffer.from(await signed(claims())))
       .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM' })
       .encrypt(publicKey);
@@ -227,10 +227,10 @@ describe('a token under a password', () => {
 
   it('is not opened by another, or without', async () => {
     const token = await under('a password');
-    expect(await outcome(token, { password: 'another' })).toEqual(['2/213', `${at}the token is not under this password`]);
+    expect(await outcome(token, { password: 'another' })).toEqual(['2/213', `${at}the token is not encrypted with this password`]);
     expect(await outcome(token)).toEqual([
       '1/101',
-      '/certificationRequestInfo/JWT/password: the token is under a password, which is required',
+      '/certificationRequestInfo/JWT/password: the token is encrypted with a password, which is required',
     ]);
   });
 

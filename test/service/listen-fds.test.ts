@@ -30,12 +30,12 @@ describe('the sockets that a service manager hands over', () => {
   });
 
   it.each([
-    ['a name that is none of ours', { LISTEN_FDS: '1', LISTEN_FDNAMES: 'signetd-api.socket' }, /is one of api, operations, public/],
-    ['a socket without a name', { LISTEN_FDS: '2', LISTEN_FDNAMES: 'api' }, /names 1 sockets of 2/],
-    ['no names at all', { LISTEN_FDS: '1' }, /names 0 sockets of 1/],
+    ['a name that is none of ours', { LISTEN_FDS: '1', LISTEN_FDNAMES: 'signetd-api.socket' }, /must be one of api, operations, public/],
+    ['a socket without a name', { LISTEN_FDS: '2', LISTEN_FDNAMES: 'api' }, /names 1 of 2 sockets/],
+    ['no names at all', { LISTEN_FDS: '1' }, /names 0 of 1 sockets/],
     ['one name twice', { LISTEN_FDS: '2', LISTEN_FDNAMES: 'api:api' }, /two sockets are named "api"/],
-    ['a number that is none', { LISTEN_FDS: '-1', LISTEN_FDNAMES: 'api' }, /it is a number from 0 to 64/],
-    ['more than there can be', { LISTEN_FDS: '65', LISTEN_FDNAMES: 'api' }, /it is a number from 0 to 64/],
+    ['a number that is none', { LISTEN_FDS: '-1', LISTEN_FDNAMES: 'api' }, /it must be a number from 0 to 64/],
+    ['more than there can be', { LISTEN_FDS: '65', LISTEN_FDNAMES: 'api' }, /it must be a number from 0 to 64/],
   ])('are refused with %s', (_what, environment, message) => {
     expect(() => listenFds({ LISTEN_PID: '42', ...environment }, 42, names)).toThrow(message);
   });

@@ -81,7 +81,7 @@ describe('the operations listener on a Unix socket', () => {
     await operations();
     expect(await get('/health/live')).toContain('"live"');
     const second = createServer();
-    await expect(listen(second, { ...loopback, socketPath }, undefined)).rejects.toThrow(`another service listens at ${socketPath}`);
+    await expect(listen(second, { ...loopback, socketPath }, undefined)).rejects.toThrow(`another service is listening at ${socketPath}`);
     await expect(listen(second, { ...loopback, socketPath: join(directory, 'nowhere', 'x') }, undefined)).rejects.toThrow('ENOENT');
     await expect(listen(second, { ...loopback, socketPath: `${socketPath}2`, socketGroup: 'no-such-group' }, undefined)).rejects.toThrow(
       'there is no group "no-such-group"',

@@ -10,7 +10,7 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Directory of the quickstart that the whole run shares. */
     quickstartDirectory: string;
-    /** A SoftHSM token to be copied: initialised, with the key for secrets, as one is that a service has started with, and with nothing else. */
+    /** A SoftHSM token to be copied: initialised, with the MAC key, as one is that a service has started with, and with nothing else. */
     templateToken: string;
   }
 }

@@ -5,7 +5,7 @@ import { loadTokenConfig } from '../../src/config/config.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { recordingLog } from './silent-log.ts';
 
-/** Makes a SoftHSM token in the directory for tests to copy: initialised, with the key for secrets, as one that a service has started with. */
+/** Makes a SoftHSM token in the directory for tests to copy: initialised, with the MAC key, as one that a service has started with. */
 export async function makeTemplateToken(directory: string): Promise<void> {
   const pin = join(directory, 'pin');
   writeFileSync(pin, '123456\n', { mode: 0o600 });

@@ -152,7 +152,7 @@ describe('a key pair', () => {
   it.each([
     ['for HMAC', newKeyId('mac')],
     ['without a purpose', parseKeyId(`53${'a'.repeat(32)}`)],
-    ['that is the key for secrets', macKeyId],
+    ['that is the MAC key', macKeyId],
   ])('is not made for an identifier %s', (_which, id) => {
     const thread = new Thread();
     expect(thread.ask(operations.createKey, messages.writeCreateKey(id, 'P-256'))).toMatchObject({
@@ -400,7 +400,7 @@ describe('a secret', () => {
     expect(made[0]?.mac).not.toEqual(made[1]?.mac);
   });
 
-  it('has nothing to be compared with where the token has no key for secrets, which is made on demand alone', () => {
+  it('has nothing to be compared with where the token has no MAC key, which is made on demand alone', () => {
     const first = new Thread();
     const check = first.ask(operations.checkMacKey, Buffer.alloc(0));
     expect([check.status, first.ask(operations.makeMacKey, Buffer.alloc(0)).text]).toEqual([statuses.ok, check.text]);

@@ -94,7 +94,7 @@ it('belongs to one host at a time', async () => {
   const second = new TokenClient(loadTokenConfig(other), other, log);
   ends.push(async () => second.stop());
   void second.start().catch(() => undefined);
-  await vi.waitUntil(() => log.lines.some((line) => line.includes('another process writes the account of uses')), { timeout: 30_000 });
+  await vi.waitUntil(() => log.lines.some((line) => line.includes('another process is writing the account of uses')), { timeout: 30_000 });
   expect(second.ready).toBe(false);
 });
 

@@ -189,7 +189,7 @@ describe('the keys that a start finds', () => {
     ['with the label of all keys, where labels are to carry identifiers', late, 'signetd', true],
     ['with the label of somebody else', plain, 'their key', false],
     ['with the label of somebody else, where labels are to carry identifiers', late, 'their key', false],
-    ['with the label of the key for secrets, which its own start looks for', late, 'signetd secrets', false],
+    ['with the label of the MAC key, which its own start looks for', late, 'signetd secrets', false],
   ])('do not have one without identifier %s', (_what, profile, label = labelOf({ id: newKeyId('general') }, late), goes) => {
     const handle = half({ id: newKeyId('general') }, late, { label });
     expect(listed(profile)).toEqual([]);

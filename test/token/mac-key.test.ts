@@ -55,7 +55,7 @@ function imported(value: Buffer): Handle {
   return token.module.C_CreateObject(token.session.handle, [...template, { type: pkcs11js.CKA_VALUE, value }]);
 }
 
-describe('the key for secrets', () => {
+describe('the MAC key', () => {
   it('is known by its MAC of a text that no secret begins with', () => {
     const value = Buffer.alloc(32, 7);
     const key = keyOf(imported(value));
@@ -120,7 +120,7 @@ describe('the key for secrets', () => {
   });
 });
 
-describe('the making of the key for secrets', () => {
+describe('the making of the MAC key', () => {
   it.each([
     ['plain', plain],
     ['that gives identifiers after generation', late],

@@ -168,7 +168,7 @@ describe('a quirk changes the templates as it says', () => {
     expect(typesOf(inSession)).not.toContain(pkcs11js.CKA_ID);
   });
 
-  it('macKey.keyType: the type of the key for secrets', () => {
+  it('macKey.keyType: the type of the MAC key', () => {
     for (const [name, number] of Object.entries(macKeyTypes)) {
       expect(valueOf(macKeyTemplate('session', profileOf({ macKey: { keyType: name } })), pkcs11js.CKA_KEY_TYPE)).toBe(number);
     }

@@ -222,7 +222,7 @@ describe('the probe of a token', () => {
     expect(() => probe()).toThrow(`:${ckr.DEVICE_ERROR}`);
   });
 
-  it('finds missing what no service can do without: MACs, one key for secrets, random bytes', () => {
+  it('finds missing what no service can do without: MACs, one MAC key, random bytes', () => {
     const another = makeMacKey(token.session, { id: macKeyId }, plain);
     forge('C_Verify', () => true);
     vi.spyOn(token.module, 'C_GenerateRandom').mockReturnValue(Buffer.alloc(16));

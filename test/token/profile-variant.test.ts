@@ -102,7 +102,7 @@ describe('a token whose keys get their CKA_ID after generation', () => {
     expect(listed('pubkey')).not.toContain('signetd');
   });
 
-  it('has one key for secrets, with its identifier, whatever the number of starts', () => {
+  it('has one MAC key, with its identifier, whatever the number of starts', () => {
     expect(listed('secrkey').match(/signetd secrets/g)?.length).toBe(1);
     expect(listed('secrkey')).toContain(macKeyId);
   });

@@ -50,7 +50,7 @@ describe('a key of the provider', () => {
     await watched.keep(privateKey);
     expect([...journal.entries]).toEqual([]);
     expect(await onToken()).toContain(watched.idOf(privateKey));
-    expect(() => crypto.idOf(privateKey)).toThrow('none of this provider');
+    expect(() => crypto.idOf(privateKey)).toThrow('does not belong to this provider');
   });
 
   it.each(['kept', 'not kept'])('of every kind, %s, goes from the token when it is destroyed, and signs no more', async (kept) => {

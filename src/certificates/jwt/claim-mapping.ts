@@ -7,15 +7,17 @@ import { refusedToken } from './compact.ts';
 export type Claims = Readonly<Record<string, unknown>>;
 export type RequestedSubject = z.output<typeof Pkcs10>;
 
-/** OpenID Connect Core 1.0 §5.1: the provider itself says that nobody has checked the address. */
+/** Claims that say whether an address is verified (OpenID Connect Core 1.0 §5.1). */
 const verifiedBy: ReadonlyMap<string, string> = new Map([
   ['email', 'email_verified'],
   ['phone_number', 'phone_number_verified'],
 ]);
 
 /**
- * What the claims of a verified token ask for, as if it stood in the request. A claim that is absent, null or empty leaves its field out.
- * @throws {Refusal} ISSUANCE_REFUSED for claims that no certificate can be made of; the message names the field and the claims, not their values
+ * Returns the subject that the claims of a verified token request, in the form of a request. A
+ * claim that is absent, null or empty leaves its field out.
+ * @throws {Refusal} ISSUANCE_REFUSED for claims that cannot form a certificate; the message names
+ *   the field and the claims, not their values
  */
 export function requestedBy(claims: Claims, mapping: ClaimMapping, defaultCountry: string | undefined): RequestedSubject {
   const { organizationUnit: unitSources, ...textSources } = mapping.subject;
@@ -32,7 +34,7 @@ export function requestedBy(claims: Claims, mapping: ClaimMapping, defaultCountr
   const required = ['country', 'commonName'].find(
     (field) => subject[field] === undefined && (field !== 'country' || defaultCountry === undefined),
   );
-  if (required !== undefined) throw unfit(['subject', required], mapping, 'required, and no claim gives it');
+  if (required !== undefined) throw unfit(['subject', required], mapping, 'required, but no claim provides it');
   const parsed = Pkcs10.safeParse({
     subject: { country: defaultCountry, ...subject, ...(nameField.length === 0 ? {} : { fields: { nameField } }) },
     attributes: {
@@ -45,20 +47,20 @@ export function requestedBy(claims: Claims, mapping: ClaimMapping, defaultCountr
   });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw unfit(issue?.path.map(String) ?? [], mapping, issue?.message ?? 'not as it should be');
+  throw unfit(issue?.path.map(String) ?? [], mapping, issue?.message ?? 'invalid');
 }
 
 function unfit(path: readonly string[], mapping: ClaimMapping, fault: string) {
-  return refusedToken(`the claims give no certificate: ${path.join('.')}${originOf(path, mapping)}: ${fault}`);
+  return refusedToken(`cannot make a certificate from the claims: ${path.join('.')}${originOf(path, mapping)}: ${fault}`);
 }
 
-/** The claims that a field is made of, for a message. */
+/** Returns the claims that a field is made of, for a message. */
 function originOf([part, field = '']: readonly string[], { subject }: ClaimMapping): string {
   const sources: readonly string[] = (part === 'subject' ? Object.entries(subject).find(([name]) => name === field)?.[1] : undefined) ?? [];
   return sources.length === 0 ? '' : ` (from ${sources.join(' or ')})`;
 }
 
-/** The first template whose claims are all there. */
+/** Returns the text of the first template whose claims are all present. */
 function textFrom(sources: readonly string[], claims: Claims): string | undefined {
   for (const template of sources) {
     const text = filled(template, claims);
@@ -67,7 +69,7 @@ function textFrom(sources: readonly string[], claims: Claims): string | undefine
   return undefined;
 }
 
-/** The same, where one claim may be a list. */
+/** As `textFrom`, but one claim may be a list. */
 function unitsFrom(sources: readonly string[], claims: Claims): string[] | undefined {
   for (const template of sources) {
     const [, only] = /^\{([^{}]+)\}$/.exec(template) ?? [];
@@ -91,12 +93,12 @@ function filled(template: string, claims: Claims): string | undefined {
   return isWhole ? text : undefined;
 }
 
-/** Some providers write booleans as text. */
+/** Checks whether a value is false; some providers write booleans as text. */
 function isFalse(value: unknown): boolean {
   return value === false || value === 'false';
 }
 
-/** A top-level claim by its name, or one inside by its JSON Pointer. */
+/** Returns a top-level claim by its name, or a nested one by its JSON Pointer. */
 function claimAt(name: string, claims: Claims): unknown {
   if (!name.startsWith('/')) return Object.hasOwn(claims, name) ? claims[name] : undefined;
   let value: unknown = claims;
@@ -112,7 +114,7 @@ function claimText(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value === 'string') return value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  throw refusedToken(`the claim ${name} is neither text nor a whole number`);
+  throw refusedToken(`the claim ${name} is neither a string nor an integer`);
 }
 
 function compact(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {

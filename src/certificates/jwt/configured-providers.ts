@@ -10,7 +10,7 @@ import { readDecryptionKeys } from './decrypt.ts';
 import { KeySet } from './key-set.ts';
 import { FetchedKeys, FileKeys, type ProviderKeys } from './provider-keys.ts';
 
-/** An identity provider with what its section names. */
+/** An identity provider and the contents of the files that its section names. */
 export interface Provider {
   readonly config: IdentityProvider;
   readonly keys: ProviderKeys;
@@ -20,17 +20,17 @@ export interface Provider {
 export interface ReadingOptions {
   readonly log: Logger;
   readonly parseJson: ParseJson;
-  /** Before a reload. */
+  /** The provider before a reload. */
   readonly previous?: Provider | undefined;
 }
 
-/** Reads the files that a section names. @throws {ConfigError} where one is not what it should be */
+/** Reads the files that a section names. @throws {ConfigError} if one is invalid */
 export function readProvider(name: string, config: IdentityProvider, options: ReadingOptions): Provider {
   const at = `identityProviders.${name}`;
   for (const identifier of Object.keys(config.claims.nameFields)) {
     if ((attributeTypeOfName(identifier) ?? attributeTypeOfOid(identifier)) !== undefined) continue;
     throw new ConfigError(
-      `${at}.claims.nameFields: the attribute "${identifier}" is none of RFC 4519, and no OID of an attribute that is text`,
+      `${at}.claims.nameFields: the attribute "${identifier}" is neither an attribute of RFC 4519 nor the OID of a text attribute`,
     );
   }
   return {
@@ -46,7 +46,7 @@ function keysOf({ keys }: IdentityProvider, { log, parseJson, previous }: Readin
   const { url, certificateAuthority: file, timeoutSeconds, maxBytes, ...times } = keys;
   const certificateAuthority = file === undefined ? undefined : readFileSync(file, 'utf8');
   if (certificateAuthority?.includes('-----BEGIN CERTIFICATE-----') === false)
-    throw new Error(`${file}: no certificate in PEM is in this file`);
+    throw new Error(`${file}: the file contains no PEM certificate`);
   const source = JSON.stringify([keys, certificateAuthority]);
   if (previous?.keys instanceof FetchedKeys && previous.keys.source === source) return previous.keys;
   const http = OutgoingHttp.toConfiguredServer({ timeoutSeconds, connectionsMax: 1, certificateAuthority });
@@ -58,7 +58,7 @@ function keysOf({ keys }: IdentityProvider, { log, parseJson, previous }: Readin
   return new FetchedKeys({ url, source, fetch, read, log }, times);
 }
 
-/** @throws {ConfigError} */
+/** Runs the work and adds the setting to its error. @throws {ConfigError} */
 function reading<T>(at: string, work: () => T): T {
   try {
     return work();

@@ -12,16 +12,16 @@ const rsaAlgorithms = ['RSA-OAEP', 'RSA-OAEP-256', 'RSA-OAEP-384', 'RSA-OAEP-512
 const curveAlgorithms = ['ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A192KW', 'ECDH-ES+A256KW'];
 const contentAlgorithms = ['A128GCM', 'A192GCM', 'A256GCM', 'A128CBC-HS256', 'A192CBC-HS384', 'A256CBC-HS512'];
 
-/** Private keys that tokens are encrypted to. @throws {ConfigError} */
+/** Reads the private keys that tokens are encrypted to. @throws {ConfigError} */
 export function readDecryptionKeys(references: readonly string[]): KeyObject[] {
   return references.map((reference) => {
     const pem = readSecret(reference);
     try {
       const key = createPrivateKey(pem);
-      if (algorithmsOf(key).length === 0) throw new Error(`no token can be encrypted to a key of type ${key.asymmetricKeyType}`);
+      if (algorithmsOf(key).length === 0) throw new Error(`tokens cannot be encrypted to a key of type ${key.asymmetricKeyType}`);
       return key;
     } catch (error) {
-      // What OpenSSL says of it has nothing of the key.
+      // OpenSSL's message reveals nothing of the key.
       throw new ConfigError(`${reference}: not a private key in PEM: ${error instanceof Error ? error.message : String(error)}`);
     }
   });
@@ -32,7 +32,10 @@ export interface Decryption {
   readonly passwordIterationsMax: number;
 }
 
-/** Whether a token is under a password (RFC 7518 §4.8), and with how many iterations. */
+/**
+ * Returns the number of iterations of a password-encrypted token (RFC 7518 §4.8); undefined for
+ * other tokens.
+ */
 export function passwordIterations({ header }: CompactToken): number | undefined {
   if (!passwordAlgorithms.includes(header.alg)) return undefined;
   const { p2c } = header;
@@ -40,35 +43,36 @@ export function passwordIterations({ header }: CompactToken): number | undefined
 }
 
 /**
- * The text that an encrypted token holds.
- * @throws {Refusal} ISSUANCE_REFUSED; FIELD_MISSING without the password that it is under, FIELDS_INCONSISTENT for one that it is not under
+ * Decrypts the text of an encrypted token.
+ * @throws {Refusal} ISSUANCE_REFUSED; FIELD_MISSING if the token's password is missing,
+ *   FIELDS_INCONSISTENT if it is superfluous
  */
 export async function decryptToken(token: CompactToken, password: string | undefined, decryption: Decryption): Promise<string> {
   const { header } = token;
-  if (header['crit'] !== undefined) throw refusedToken('the header of the token has critical extensions (crit), and none is understood');
-  if (header['zip'] !== undefined) throw refusedToken('the token is compressed (zip), and no such token is taken');
+  if (header['crit'] !== undefined) throw refusedToken('the header of the token has critical extensions (crit), which are not supported');
+  if (header['zip'] !== undefined) throw refusedToken('the token is compressed (zip), which is not supported');
   if (typeof header['enc'] !== 'string' || !contentAlgorithms.includes(header['enc'])) {
-    throw refusedToken(`the token is encrypted by an algorithm (enc) other than ${contentAlgorithms.join(', ')}`);
+    throw refusedToken(`the encryption algorithm (enc) of the token is not one of ${contentAlgorithms.join(', ')}`);
   }
   const iterations = passwordIterations(token);
   if (iterations === undefined) return decryptWithKeys(token, password, decryption.keys);
-  if (decryption.passwordIterationsMax === 0) throw refusedToken('the token is under a password, and no such token is taken');
+  if (decryption.passwordIterationsMax === 0) throw refusedToken('the token is encrypted with a password, which is not allowed');
   if (iterations > decryption.passwordIterationsMax) {
-    throw refusedToken(`the token wants more iterations of PBKDF2 (p2c) than ${decryption.passwordIterationsMax}`);
+    throw refusedToken(`the token requires more PBKDF2 iterations (p2c) than ${decryption.passwordIterationsMax}`);
   }
   if (password === undefined)
-    throw new Refusal('FIELD_MISSING', { at: passwordAt, message: 'the token is under a password, which is required' });
+    throw new Refusal('FIELD_MISSING', { at: passwordAt, message: 'the token is encrypted with a password, which is required' });
   const options = { keyManagementAlgorithms: passwordAlgorithms, maxPBES2Count: decryption.passwordIterationsMax };
   const text = await opened(token, Buffer.from(password), options);
-  if (text === undefined) throw refusedToken('the token is not under this password');
+  if (text === undefined) throw refusedToken('the token is not encrypted with this password');
   return text;
 }
 
 async function decryptWithKeys(token: CompactToken, password: string | undefined, keys: readonly KeyObject[]): Promise<string> {
   const { alg } = token.header;
   const fitting = keys.filter((key) => algorithmsOf(key).includes(alg));
-  if (fitting.length === 0) throw refusedToken('the token is encrypted in a way (alg), or to a kind of key, that is not configured');
-  if (password !== undefined) throw passwordWithout('the token is encrypted to a key and not to a password');
+  if (fitting.length === 0) throw refusedToken('the key management algorithm (alg) of the token, or its kind of key, is not configured');
+  if (password !== undefined) throw passwordWithout('the token is encrypted to a key, not with a password');
   for (const key of fitting) {
     const text = await opened(token, key, { keyManagementAlgorithms: [alg] });
     if (text !== undefined) return text;
@@ -76,12 +80,15 @@ async function decryptWithKeys(token: CompactToken, password: string | undefined
   throw refusedToken('the token is not encrypted to a key of this service');
 }
 
-/** @throws {Refusal} */
+/** Returns the refusal of a superfluous password. */
 export function passwordWithout(why: string): Refusal {
   return new Refusal('FIELDS_INCONSISTENT', { at: passwordAt, message: `${why}: leave the password out` });
 }
 
-/** Undefined where the key is another one, or the token was changed: which of them is not told apart. */
+/**
+ * Decrypts with one key. Undefined for a wrong key or a changed token, which cannot be
+ * distinguished.
+ */
 async function opened(
   { text }: CompactToken,
   key: KeyObject | Uint8Array,

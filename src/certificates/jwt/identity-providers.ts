@@ -12,19 +12,19 @@ import { readProvider, type Provider } from './configured-providers.ts';
 import { usedToken, UsedTokens } from './used-tokens.ts';
 import { verifyToken } from './verify-token.ts';
 
-/** What the audit log keeps of a token's identifier, which its issuer chooses. */
+/** Characters of a token's identifier kept in the audit log; its issuer chooses it. */
 const auditedIdCharacters = 128;
 
-/** The interface's `JWT`. */
+/** A token as in the interface's `JWT`. */
 export interface GivenToken {
   readonly token: string;
   readonly password?: string | undefined;
 }
 
-/** What a verified token asks for. */
+/** The request of a verified token. */
 export interface TokenRequest {
   readonly requested: RequestedSubject;
-  /** For the commit that makes the key: a token of one use is used up by it. */
+  /** Steps for the commit that makes the key: they use up a single-use token. */
   readonly steps: readonly Step[];
 }
 
@@ -34,15 +34,18 @@ export interface IdentityProviderOptions {
   readonly parseJson: ParseJson;
 }
 
-/** The identity providers of all tenants: whose tokens name the subjects of certificates (contract §7). */
+/**
+ * The identity providers of all tenants, whose tokens name the subjects of certificates (contract
+ * §7).
+ */
 export class IdentityProviders {
   readonly #parseJson: ParseJson;
   readonly #providers: ReadonlyMap<string, Provider>;
   readonly #used: UsedTokens;
 
   /**
-   * `previous`: before a reload; what was fetched for it serves on where nothing of it changed.
-   * @throws {ConfigError} where a file is not what it should be
+   * `previous`: the providers before a reload; fetched keys of unchanged providers are kept.
+   * @throws {ConfigError} if a file is invalid
    */
   constructor(configured: Readonly<Record<string, IdentityProvider>>, options: IdentityProviderOptions, previous?: IdentityProviders) {
     this.#parseJson = options.parseJson;
@@ -56,9 +59,10 @@ export class IdentityProviders {
   }
 
   /**
-   * Decrypts and verifies a token of one of the tenant's providers, and reads from its claims what a certificate is asked for.
-   * @throws {Refusal} UNSUPPORTED without a provider; FIELD_INVALID for what is no token; ISSUANCE_REFUSED for what it says; FIELD_MISSING and
-   *   FIELDS_INCONSISTENT for its password
+   * Decrypts and verifies a token of one of the tenant's providers, and returns the certificate
+   * that its claims request.
+   * @throws {Refusal} UNSUPPORTED without a provider; FIELD_INVALID if it is not a token;
+   *   ISSUANCE_REFUSED for its contents; FIELD_MISSING and FIELDS_INCONSISTENT for its password
    */
   async read(
     given: GivenToken,
@@ -69,7 +73,7 @@ export class IdentityProviders {
     if (providers.length === 0) {
       throw new Refusal('UNSUPPORTED', {
         at: '/certificationRequestInfo/JWT',
-        message: 'no identity provider is configured for the tenant; PKCS10 is offered',
+        message: 'no identity provider is configured for the tenant; use PKCS10',
       });
     }
     const digest = `sha256:${createHash('sha256').update(given.token).digest('hex')}`;
@@ -81,7 +85,7 @@ export class IdentityProviders {
     if (provider === undefined) throw refusedToken('the issuer (iss) of the token is not an identity provider of this tenant');
     const { config } = provider;
     if ((passwordIterations(outer) ?? 0) > config.passwordIterationsMax) {
-      throw refusedToken('the token is under a password, with more iterations of PBKDF2 (p2c) than its provider may use');
+      throw refusedToken('the token is encrypted with a password, with more PBKDF2 iterations (p2c) than its provider may use');
     }
     const { claims, id, endsAtSeconds } = await verifyToken(token, provider.keys, config);
     const shownId = id?.slice(0, auditedIdCharacters).toWellFormed();
@@ -95,18 +99,24 @@ export class IdentityProviders {
     return { requested, steps: [this.#used.use(unique)] };
   }
 
-  /** The signed token in an encrypted one. Encryption alone says nothing of who made it: anybody can encrypt to a public key. */
+  /**
+   * Returns the signed token in an encrypted one. Encryption alone does not authenticate: anybody
+   * can encrypt to a public key.
+   */
   async #opened(outer: CompactToken, { password }: GivenToken, providers: readonly Provider[]): Promise<CompactToken> {
     const text = await decryptToken(outer, password, {
       keys: providers.flatMap(({ decryptionKeys }) => decryptionKeys),
       passwordIterationsMax: Math.max(...providers.map(({ config }) => config.passwordIterationsMax)),
     });
-    if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)) throw refusedToken('the encrypted token does not hold a signed one');
+    if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)) throw refusedToken('the encrypted token does not contain a signed token');
     return parseCompact(text, this.#parseJson);
   }
 }
 
-/** @throws {Refusal} FIELDS_INCONSISTENT */
+/**
+ * Returns a token that is signed but not encrypted.
+ * @throws {Refusal} FIELDS_INCONSISTENT if there is a password
+ */
 function signedAlone(token: CompactToken, { password }: GivenToken): CompactToken {
   if (password !== undefined) throw passwordWithout('the token is not encrypted');
   return token;

@@ -3,7 +3,7 @@ import { createLocalJWKSet, errors, type CryptoKey, type JWK } from 'jose';
 import { z } from 'zod';
 import type { ParseJson } from './compact.ts';
 
-/** More keys than any provider has at once. */
+/** More keys than any provider uses at once. */
 const maxKeys = 256;
 const minRsaBits = 2048;
 const maxRsaBits = 16_384;
@@ -25,24 +25,27 @@ const About = z.object({
 });
 const KeySetDocument = z.object({ keys: z.array(z.unknown()).max(maxKeys) });
 
-/** What the header of a token says of the key that verifies it. */
+/** Header fields of a token that select the key to verify it. */
 export interface WantedKey {
   readonly alg: string;
   readonly kid: string | undefined;
 }
 
-/** The public keys of a JSON Web Key Set (RFC 7517 §5) that signatures can be verified with. Others in it are passed over. */
+/** The verification keys of a JSON Web Key Set (RFC 7517 §5). Other keys in it are ignored. */
 export class KeySet {
   readonly #keyFor: ReturnType<typeof createLocalJWKSet>;
 
-  /** @throws {Error} for what is no key set, or has no key to verify with */
+  /** @throws {Error} if it is not a key set, or has no key to verify with */
   constructor(document: Buffer, parseJson: ParseJson) {
     const keys = KeySetDocument.parse(parseJson(document)).keys.flatMap(verificationKey);
-    if (keys.length === 0) throw new Error('no public key in it can verify a token');
+    if (keys.length === 0) throw new Error('it contains no public key that can verify a token');
     this.#keyFor = createLocalJWKSet({ keys });
   }
 
-  /** Returns the one key for a token: by its `kid`, or, without one, the only one that fits. Undefined: there is none, or more than one. */
+  /**
+   * Returns the key for a token: by its `kid` or, without one, the only key that fits. Undefined if
+   * there is none, or more than one.
+   */
   async find({ alg, kid }: WantedKey): Promise<CryptoKey | undefined> {
     try {
       return await this.#keyFor(kid === undefined ? { alg } : { alg, kid });
@@ -54,7 +57,10 @@ export class KeySet {
   }
 }
 
-/** jose looks at a key when a token needs it. Here each is looked at when the set is read: RSA of a sound length and exponent, a point on its curve. */
+/**
+ * Checks a key when the set is read, while jose only checks it on use: RSA with a sound length and
+ * exponent, a point on its curve.
+ */
 function verificationKey(value: unknown): JWK[] {
   const members = PublicMembers.safeParse(value);
   const about = About.safeParse(value);
@@ -65,12 +71,16 @@ function verificationKey(value: unknown): JWK[] {
     const isGood = modulusLength >= minRsaBits && modulusLength <= maxRsaBits && publicExponent >= 3n;
     return isGood ? [{ ...members.data, ...named(about.data) }] : [];
   } catch {
-    // A curve that OpenSSL does not have, a point beside it: nothing can be verified with such a key.
+    // Nothing can be verified with a key on an unsupported curve, or whose point is not on its
+    // curve.
     return [];
   }
 }
 
-/** EdDSA and Ed25519 are two names of one algorithm (RFC 8037 §3.1, RFC 9864 §2.2), which jose tells apart: a key with either is for both. */
+/**
+ * Returns `kid` and `alg`. EdDSA and Ed25519 are two names of one algorithm (RFC 8037 §3.1, RFC
+ * 9864 §2.2), which jose distinguishes: a key with either is used for both.
+ */
 function named({ kid, alg }: z.output<typeof About>): Pick<JWK, 'kid' | 'alg'> {
   const own = alg === 'EdDSA' || alg === 'Ed25519' ? undefined : alg;
   return { ...(kid === undefined ? {} : { kid }), ...(own === undefined ? {} : { alg: own }) };

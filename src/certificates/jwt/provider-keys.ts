@@ -3,18 +3,21 @@ import type { CryptoKey } from 'jose';
 import type { Logger } from '../../telemetry/log.ts';
 import type { KeySet, WantedKey } from './key-set.ts';
 
-/** The keys cannot be had: the message says why, for the log. */
+/** Thrown if the keys are not available: the message gives the reason, for the log. */
 export class KeysUnavailable extends Error {}
 
-/** Where the public keys of a provider come from. */
+/** Source of a provider's public keys. */
 export interface ProviderKeys {
-  /** Undefined: it has no such key. @throws {KeysUnavailable} */
+  /** Finds a key; undefined if the provider has no such key. @throws {KeysUnavailable} */
   find(wanted: WantedKey): Promise<CryptoKey | undefined>;
 }
 
 type ReadKeySet = (document: Buffer) => KeySet;
 
-/** A key set in a file, which is read again when it has changed. A bad one is said to the log, and the last good one serves. */
+/**
+ * A key set in a file, which is read again when it has changed. An invalid one is logged, and the
+ * last valid one stays in use.
+ */
 export class FileKeys implements ProviderKeys {
   readonly #path: string;
   readonly #read: ReadKeySet;
@@ -22,7 +25,7 @@ export class FileKeys implements ProviderKeys {
   #keys: KeySet;
   #version: string;
 
-  /** @throws {Error} where the file is no key set now */
+  /** @throws {Error} if the file does not contain a key set */
   constructor(path: string, read: ReadKeySet, log: Logger) {
     this.#path = path;
     this.#read = read;
@@ -43,7 +46,7 @@ export class FileKeys implements ProviderKeys {
       this.#version = version;
       this.#keys = this.#read(readFileSync(this.#path));
     } catch (error) {
-      this.#log.warn('a key set of an identity provider cannot be read; the last good one serves', {
+      this.#log.warn('cannot read the key set of an identity provider; using the last valid one', {
         file: this.#path,
         reason: textOf(error),
       });
@@ -58,7 +61,7 @@ function versionOf(path: string): string {
 
 export interface KeySource {
   readonly url: string;
-  /** Stands for all that decides what is fetched: a reload that leaves it as it was leaves the keys. */
+  /** Identifies the source of the keys: if a reload leaves it unchanged, the keys are kept. */
   readonly source: string;
   readonly fetch: () => Promise<Buffer>;
   readonly read: ReadKeySet;
@@ -71,15 +74,17 @@ export interface FetchTimes {
   readonly cooldownSeconds: number;
 }
 
-/** After a fetch that failed. */
+/** Delay after a failed fetch. */
 const retrySeconds = 5;
 
 /**
- * A key set that is fetched: kept while it is fresh, fetched anew behind the requests when it is not, and at once for a key that it does not have,
- * which is how providers rotate; strangers who name unknown keys make one fetch in a while.
+ * A key set that is fetched: cached while it is fresh, then refreshed in the background, and
+ * fetched at once for an unknown key, since providers rotate their keys; unknown keys named by
+ * strangers cause at most one fetch in a while.
  *
- * jose's `createRemoteJWKSet` does less: it does not serve old keys while the provider is away, has requests wait for each refresh, and counts
- * its pauses from the last good fetch, by a clock that may be set back.
+ * jose's `createRemoteJWKSet` does less: it does not use old keys while the provider is
+ * unavailable, makes requests wait for each refresh, and counts its pauses from the last successful
+ * fetch, by a clock that may be set back.
  */
 export class FetchedKeys implements ProviderKeys {
   /** As `KeySource.source`. */
@@ -95,7 +100,7 @@ export class FetchedKeys implements ProviderKeys {
   #askedForUnknownAt = -Infinity;
   #fetching: Promise<void> | undefined;
 
-  /** `nowSeconds`: a clock that never goes back. */
+  /** `nowSeconds`: a monotonic clock. */
   constructor({ url, source, fetch, read, log }: KeySource, times: FetchTimes, nowSeconds: () => number = () => performance.now() / 1000) {
     this.#url = url;
     this.source = source;
@@ -110,7 +115,7 @@ export class FetchedKeys implements ProviderKeys {
     const found = await (await this.#current()).find(wanted);
     if (found !== undefined) return found;
     const now = this.#nowSeconds();
-    // Those who come while it is fetched wait for the same.
+    // Concurrent callers wait for the same fetch.
     if (this.#fetching === undefined) {
       if (now - this.#askedForUnknownAt < this.#times.cooldownSeconds) return undefined;
       this.#askedForUnknownAt = now;
@@ -119,7 +124,7 @@ export class FetchedKeys implements ProviderKeys {
     return this.#keys?.set.find(wanted);
   }
 
-  /** @throws {KeysUnavailable} */
+  /** Returns the current key set. @throws {KeysUnavailable} */
   async #current(): Promise<KeySet> {
     const { freshSeconds, keptSeconds } = this.#times;
     const now = this.#nowSeconds();
@@ -136,7 +141,7 @@ export class FetchedKeys implements ProviderKeys {
     return this.#keys.set;
   }
 
-  /** Fetches once for all who wait; never fails, since what there was still serves. */
+  /** Fetches once for all waiting callers; never fails, since the previous set stays in use. */
   async #refresh(): Promise<void> {
     this.#fetching ??= this.#fetchKeys().finally(() => {
       this.#fetching = undefined;
@@ -150,7 +155,7 @@ export class FetchedKeys implements ProviderKeys {
       this.#keys = { set, since: this.#nowSeconds() };
     } catch (error) {
       this.#failedAt = this.#nowSeconds();
-      this.#log.warn('the key set of an identity provider cannot be fetched', { url: this.#url, reason: textOf(error) });
+      this.#log.warn('cannot fetch the key set of an identity provider', { url: this.#url, reason: textOf(error) });
     }
   }
 }

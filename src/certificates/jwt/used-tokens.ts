@@ -5,12 +5,12 @@ import type { StateStore } from '../../state/state-store.ts';
 import { step, type Step } from '../../state/step.ts';
 import { tokenAt } from './compact.ts';
 
-/** Beyond what a token is accepted for, since clocks of instances differ. */
+/** Added to the lifetime of a token, since the clocks of instances differ. */
 const marginSeconds = 600;
 const pruneEveryMs = 60_000;
 const pruneRows = 1000;
 
-/** What makes a token one of a kind. */
+/** Identification of a token. */
 export interface UniqueToken {
   readonly issuer: string;
   readonly id: string;
@@ -18,7 +18,9 @@ export interface UniqueToken {
   readonly endsAtSeconds: number;
 }
 
-/** Tokens that were used up, until they end by themselves: in the state store, so that no instance takes one a second time. */
+/**
+ * Used tokens, kept in the state store until they expire, so that no instance accepts one twice.
+ */
 export class UsedTokens {
   readonly #store: StateStore;
   #prunedAtMs = -Infinity;
@@ -27,13 +29,19 @@ export class UsedTokens {
     this.#store = store;
   }
 
-  /** Before anything is made for it. @throws {Refusal} ISSUANCE_REFUSED */
+  /**
+   * Checks that a token is unused, before anything is made for it.
+   * @throws {Refusal} ISSUANCE_REFUSED
+   */
   async check(token: UniqueToken): Promise<void> {
     await this.#prune();
     if (await this.#store.run('isIdentityTokenUsed', idOf(token))) throw alreadyUsed(new Fault('IDENTITY_TOKEN_USED'));
   }
 
-  /** Uses the token up, in the commit of what was made for it. Where it is used already, nothing of the commit is done. */
+  /**
+   * Returns the step that marks the token as used, for the commit that makes the certificate. If it
+   * is already used, nothing is committed.
+   */
   use(token: UniqueToken): Step {
     const { id, until } = usedToken(token);
     return step('useIdentityToken', { id, ends_at: until });
@@ -47,21 +55,24 @@ export class UsedTokens {
   }
 }
 
-/** What a commit failed with, as the caller reads it: the refusal where the token was used meanwhile. */
+/**
+ * Returns the error of a commit as the caller sees it: the refusal, if the token was used
+ * meanwhile.
+ */
 export function refusalOfUse(error: unknown): unknown {
   return isFault(error, 'IDENTITY_TOKEN_USED') ? alreadyUsed(error) : error;
 }
 
 function alreadyUsed(fault: Fault): Refusal {
-  return refusalOf(fault, { at: tokenAt, message: 'the token has been used before, and it is for one certificate' });
+  return refusalOf(fault, { at: tokenAt, message: 'the token is already used, and is valid for one certificate only' });
 }
 
-/** What it is known by once it is used up, and until when, milliseconds since epoch. */
+/** Returns the identifier of a used token, and when it expires, in milliseconds since epoch. */
 export function usedToken(token: UniqueToken): { readonly id: string; readonly until: number } {
   return { id: idOf(token), until: Math.ceil((token.endsAtSeconds + marginSeconds) * 1000) };
 }
 
-/** No table tells who was issued what. */
+/** Returns the identifier as a hash, so that no table shows who received a certificate. */
 function idOf({ issuer, id }: UniqueToken): string {
   return createHash('sha256')
     .update(JSON.stringify([issuer, id]))

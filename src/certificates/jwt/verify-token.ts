@@ -4,7 +4,7 @@ import { refusedToken, type CompactToken } from './compact.ts';
 import type { Claims } from './claim-mapping.ts';
 import { KeysUnavailable, type ProviderKeys } from './provider-keys.ts';
 
-/** Of a replay too: longer identifiers are of no use to anybody. */
+/** Maximum length of an identifier that is accepted. */
 const maxIdCharacters = 512;
 
 export type TokenRules = Pick<
@@ -12,30 +12,32 @@ export type TokenRules = Pick<
   'issuer' | 'audience' | 'algorithms' | 'clockToleranceSeconds' | 'maxAgeSeconds' | 'type' | 'oneTime'
 >;
 
-/** What a verified token says of itself. */
+/** Contents of a verified token. */
 export interface VerifiedToken {
   readonly claims: Claims;
-  /** `jti`, where it is text of a usual length. */
+  /** `jti`, if it is a string of usual length. */
   readonly id: string | undefined;
   /** `exp`: seconds since epoch. */
   readonly endsAtSeconds: number;
 }
 
 /**
- * Verifies a signed token by the keys of its provider, and holds its claims to the rules (RFC 7519 §7.2, RFC 8725). Keys come from the configured
- * place alone: what the header says of keys (`jku`, `jwk`, `x5u`, `x5c`) is not looked at.
+ * Verifies a signed token with the keys of its provider, and checks its claims (RFC 7519 §7.2, RFC
+ * 8725). Keys come only from the configured source: key references in the header (`jku`, `jwk`,
+ * `x5u`, `x5c`) are ignored.
  * @throws {Refusal} ISSUANCE_REFUSED
  */
 export async function verifyToken(token: CompactToken, keys: ProviderKeys, rules: TokenRules): Promise<VerifiedToken> {
   const { alg, kid } = token.header;
   if (token.header['crit'] !== undefined) {
-    throw refusedToken('the header of the token has critical extensions (crit), and none is understood');
+    throw refusedToken('the header of the token has critical extensions (crit), which are not supported');
   }
   const algorithm = rules.algorithms.find((allowed) => allowed === alg);
-  if (algorithm === undefined) throw refusedToken(`the token is signed by an algorithm (alg) other than ${rules.algorithms.join(', ')}`);
-  if (kid !== undefined && typeof kid !== 'string') throw unknownKey('kid is no text');
+  if (algorithm === undefined)
+    throw refusedToken(`the signature algorithm (alg) of the token is not one of ${rules.algorithms.join(', ')}`);
+  if (kid !== undefined && typeof kid !== 'string') throw unknownKey('kid is not a string');
   const key = await findKey(keys, { alg, kid });
-  if (key === undefined) throw unknownKey(kid === undefined ? 'it names none (kid), and not exactly one fits' : 'it is not among its keys');
+  if (key === undefined) throw unknownKey(kid === undefined ? 'the token has no kid, and not exactly one key fits' : 'unknown kid');
   const payload = await verified(token.text, key, algorithm, rules);
   const now = Date.now() / 1000;
   const { exp, iat, jti } = payload;
@@ -43,7 +45,7 @@ export async function verifyToken(token: CompactToken, keys: ProviderKeys, rules
   if (exp === undefined) throw refusedToken(faults.exp);
   const id = typeof jti === 'string' && jti !== '' && jti.length <= maxIdCharacters ? jti : undefined;
   if (rules.oneTime && id === undefined) {
-    throw refusedToken(`the token has no identifier (jti) of 1 to ${maxIdCharacters} characters, which makes it one that is used once`);
+    throw refusedToken(`the token has no identifier (jti) of 1 to ${maxIdCharacters} characters, which a single-use token needs`);
   }
   return { claims: payload, id, endsAtSeconds: exp };
 }
@@ -51,10 +53,10 @@ export async function verifyToken(token: CompactToken, keys: ProviderKeys, rules
 const faults = {
   iss: 'the issuer (iss) of the token is not an identity provider of this tenant',
   aud: 'the token is for another audience (aud)',
-  exp: 'the token has no end (exp) that lies ahead',
-  nbf: 'the token is not valid yet (nbf)',
-  iat: 'the token says no time of issue (iat), or one that lies ahead or too long ago',
-  typ: 'the token is of another type (typ) than is configured',
+  exp: 'the token has expired, or has no expiry time (exp)',
+  nbf: 'the token is not yet valid (nbf)',
+  iat: 'the time of issue (iat) of the token is missing, in the future, or too long ago',
+  typ: 'the type (typ) of the token is not the configured one',
 } as const;
 
 async function findKey(...[keys, wanted]: [ProviderKeys, Parameters<ProviderKeys['find']>[0]]) {
@@ -62,7 +64,7 @@ async function findKey(...[keys, wanted]: [ProviderKeys, Parameters<ProviderKeys
     return await keys.find(wanted);
   } catch (error) {
     if (!(error instanceof KeysUnavailable)) throw error;
-    throw refusedToken('the keys of the identity provider cannot be had at this time; repeat the request later', error);
+    throw refusedToken('the keys of the identity provider are not available at present; repeat the request later', error);
   }
 }
 
@@ -82,9 +84,9 @@ async function verified(text: string, key: Parameters<typeof jwtVerify>[1], algo
   } catch (error) {
     if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed) {
       const fault = Object.entries(faults).find(([claim]) => claim === error.claim)?.[1];
-      throw refusedToken(fault ?? 'a claim of the token is not what it should be', error);
+      throw refusedToken(fault ?? 'a claim of the token is invalid', error);
     }
-    if (error instanceof errors.JWSSignatureVerificationFailed) throw refusedToken('the signature of the token does not verify', error);
+    if (error instanceof errors.JWSSignatureVerificationFailed) throw refusedToken('the signature of the token is invalid', error);
     if (error instanceof errors.JOSEError) throw refusedToken('the token cannot be verified', error);
     throw error;
   }

@@ -1,23 +1,26 @@
 import { TokenBucket } from '../../service/token-bucket.ts';
 
-/** How much of the token strangers may have. */
+/** Limits on the signatures that anonymous requests may use. */
 export interface SigningLimitSettings {
   readonly signaturesPerSecond: number;
-  /** Of them, so many at once. */
+  /** Maximum number of signatures in progress. */
   readonly atOnceMax: number;
-  /** And so many wait. */
+  /** Maximum number of waiting signatures. */
   readonly waitingMax: number;
 }
 
-/** More is asked for than strangers may have. */
+/** Thrown if anonymous requests exceed the limit of signatures. */
 export class TooManySignatures extends Error {
   constructor() {
-    super('more signatures are asked for than strangers may have');
+    super('too many signatures for anonymous requests');
     this.name = 'TooManySignatures';
   }
 }
 
-/** Bounds how many signatures are made in a second (a full second's worth may come at once), and how many at the same time. */
+/**
+ * Limits the signatures made per second (a full second's worth may come at once), and those in
+ * progress.
+ */
 export class SigningLimit {
   readonly #settings: SigningLimitSettings;
   readonly #bucket: TokenBucket;
@@ -30,14 +33,14 @@ export class SigningLimit {
     this.#bucket = new TokenBucket(() => rate);
   }
 
-  /** @throws {TooManySignatures} before the work is begun */
+  /** Runs the work within the limits. @throws {TooManySignatures} before the work begins */
   async run<T>(work: () => Promise<T>): Promise<T> {
     await this.#enter();
     try {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // The place is handed on.
+      // The place passes to the next.
       if (next === undefined) this.#running -= 1;
       else next();
     }

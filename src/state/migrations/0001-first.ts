@@ -3,7 +3,7 @@ import { isPostgresql } from './dialect.ts';
 
 /** Clients, keys, certificates, and the journal of key creation and destruction. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  // SQLite's name for bytes is used throughout.
+  // The SQLite name for bytes is used for both databases.
   if (isPostgresql(db)) await sql`create domain blob as bytea`.execute(db);
   await db.schema
     .createTable('clients')

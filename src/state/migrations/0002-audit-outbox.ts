@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** Audit records on their way to the chain. */
+/** Audit records that are not yet in the chain. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('audit_outbox')

@@ -1,7 +1,10 @@
 import { sql, type Kysely } from 'kysely';
 import { isPostgresql } from './dialect.ts';
 
-/** Attempts in flight, counted where all instances see them; and, on PostgreSQL, the feed of changes that keeps their caches right. */
+/**
+ * Attempts in flight, counted in the database for all instances; and, on PostgreSQL, the feed of
+ * changes that keeps their caches current.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('keys')
@@ -18,7 +21,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     )`.execute(db);
   await sql`create index changes_transaction_id on changes (transaction_id)`.execute(db);
   await sql`create index changes_created_at on changes (created_at)`.execute(db);
-  // Triggers, not statements of the repositories: no change can be forgotten, one by hand included.
+  // Triggers rather than statements of the repositories, so that no change is missed, including
+  // manual ones.
   await sql`
     create function note_change() returns trigger language plpgsql as $$
     begin
@@ -29,7 +33,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create trigger clients_change after insert or update or delete on clients
     for each row execute function note_change('spki_sha256')`.execute(db);
-  // A new key is in nobody's cache. Who reserves an attempt changes nothing that a cache holds.
+  // A new key is in no cache. Reserving an attempt changes nothing that a cache holds.
   await sql`
     create trigger keys_change after update on keys for each row
     when (to_jsonb(old) - 'reserved' - 'reserved_until' is distinct from to_jsonb(new) - 'reserved' - 'reserved_until')

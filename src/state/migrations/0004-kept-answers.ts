@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** Answers that are kept for repetitions of their requests, and the keys on the token that the service has for its own purposes. */
+/** Kept answers for repeated requests, and the service's own keys on the token. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('kept_answers')

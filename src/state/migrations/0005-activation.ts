@@ -1,6 +1,9 @@
 import type { Kysely } from 'kysely';
 
-/** What activation goes by beside the secret: whether it is stretched, the transaction, the bound digests; and one-time passwords. */
+/**
+ * Data that activation uses beside the secret: whether it is stretched, the transaction, the bound
+ * digests; and one-time passwords.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('keys')

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** Keys that were made ahead and belong to nobody yet. */
+/** Keys that were made in advance and have no owner yet. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('key_pool')

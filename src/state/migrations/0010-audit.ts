@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** The keys that sign the audit log's checkpoints, and where each log's last checkpoint is. */
+/** The keys that sign checkpoints of the audit log, and the last checkpoint of each log. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('audit_keys')

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { isPostgresql } from './dialect.ts';
 
-/** Revoked certificates, and the CRLs that tell of them. */
+/** Revoked certificates, and the CRLs that list them. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('revocations')
@@ -31,6 +31,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('der', 'blob', (column) => column.notNull())
     .execute();
   if (!isPostgresql(db)) return;
-  // Compressing what is all but random costs time and saves nothing.
+  // Nearly random data does not compress.
   await sql`alter table crls alter column der set storage external`.execute(db);
 }

@@ -1,7 +1,10 @@
 import { sql, type Kysely } from 'kysely';
 import { isPostgresql } from './dialect.ts';
 
-/** What the token's key for secrets is known by, and who may make one; instances that share the store hear of new service keys. */
+/**
+ * The check value of the token's MAC key, and the claim to make one; instances that share the store
+ * are notified of new service keys.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('mac_key')

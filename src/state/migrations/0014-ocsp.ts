@@ -1,7 +1,10 @@
 import { sql, type Kysely } from 'kysely';
 import { isPostgresql } from './dialect.ts';
 
-/** Responders of OCSP, the look-up of certificates by serial number, and whose CRL goes before another's. */
+/**
+ * OCSP responders, the look-up of certificates by serial number, and the order of precedence of
+ * CRLs by signer.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('ocsp_responders')

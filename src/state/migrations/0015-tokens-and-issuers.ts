@@ -1,6 +1,9 @@
 import type { Kysely } from 'kysely';
 
-/** Tokens of identity providers that were used up, until they end by themselves; and the chain that each certificate was issued under. */
+/**
+ * Used tokens of identity providers, until they expire; and the chain that each certificate was
+ * issued under.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('identity_tokens')

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** Whose kept answers are, how many bytes they have, and the sums of both: what clients may have kept is limited. */
+/** The client and size of each kept answer, and the sums of sizes, which are limited. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('kept_answers')

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** The files of the transfer store, and what each tenant has of it. */
+/** The files of the transfer store, and the share of each tenant. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('transfer_files')

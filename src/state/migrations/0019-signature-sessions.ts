@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { isPostgresql } from './dialect.ts';
 
-/** Signatures whose values are made elsewhere, between their two steps. */
+/** Sessions of signatures whose values are made elsewhere, between their two steps. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('signature_sessions')
@@ -24,6 +24,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('signature_session_parts_key', ['id', 'item', 'part'])
     .execute();
   if (!isPostgresql(db)) return;
-  // Compressing what is encrypted costs time and saves nothing.
+  // Encrypted data does not compress.
   await sql`alter table signature_session_parts alter column bytes set storage external`.execute(db);
 }

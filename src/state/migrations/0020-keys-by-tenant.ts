@@ -1,6 +1,9 @@
 import type { Kysely } from 'kysely';
 
-/** The keys of a tenant in the order of their references: a page of them is read as it stands, and nothing is sorted for it. */
+/**
+ * An index of each tenant's keys in the order of their references, so that a page is read without
+ * sorting.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('keys_tenant_reference').on('keys').columns(['tenant', 'reference']).execute();
 }

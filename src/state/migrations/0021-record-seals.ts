@@ -1,8 +1,9 @@
 import { sql, type Kysely } from 'kysely';
 
 /**
- * The seals of keys, of one-time passwords and of keys that were made ahead. What was made before has none and gets none here, or a change before this
- * would be sealed with the rest: the keys of callers are refused from now on, open one-time passwords end, and the pool's keys are destroyed.
+ * The seals of keys, of one-time passwords and of pooled keys. Existing rows get no seal, since
+ * this would also seal any earlier tampering: callers' existing keys are refused from now on, open
+ * one-time passwords end, and pooled keys are destroyed.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const table of ['keys', 'otps', 'key_pool']) {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** The journal of evidence that is to be published. */
+/** The journal of evidence to be published. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('publications')

@@ -18,7 +18,7 @@ import * as keysByTenant from './0020-keys-by-tenant.ts';
 import * as recordSeals from './0021-record-seals.ts';
 import * as publications from './0022-publications.ts';
 
-/** Every migration, oldest first. They only go forward. */
+/** All migrations, oldest first. There are no down migrations. */
 const migrations: Record<string, Migration> = {
   '0001-first': first,
   '0002-audit-outbox': auditOutbox,

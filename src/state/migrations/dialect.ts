@@ -1,6 +1,8 @@
 import { PostgresAdapter, type Kysely } from 'kysely';
 
-/** What is written once for both databases asks where it has to differ. */
+/**
+ * Checks whether the database is PostgreSQL, for migrations that differ between the two databases.
+ */
 export function isPostgresql(db: Pick<Kysely<unknown>, 'getExecutor'>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;
 }

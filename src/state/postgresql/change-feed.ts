@@ -2,23 +2,30 @@ import { monotonicMs, type ClockReading } from '../clock.ts';
 import type { Change } from '../database.ts';
 import type { Connection, Link } from './link.ts';
 
-/** Rows of the feed live longer than this: an instance that has not looked for so long cannot know what it missed. */
+/**
+ * Rows of the feed are kept longer than this. An instance that has not read the feed for longer may
+ * have missed changes.
+ */
 const maxGapMs = 5 * 60_000;
 const keptMinutes = 10;
-/** A look that took longer says too little of the server's clock. */
+/** A query that took longer says too little about the server's clock. */
 const clockMaxMs = 1000;
 
-/** SQL: milliseconds since epoch. */
+/** SQL expression for milliseconds since epoch. */
 export const serverNow = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
-/** The server read its clock between two moments of ours. */
+/**
+ * Returns the reading of the server's clock, which was taken between two moments of the local
+ * clock.
+ */
 export function readingOf(serverMs: number, beganMs: number, endedMs: number): ClockReading {
   return { serverMs, atMs: (beganMs + endedMs) / 2 };
 }
 
 /**
- * Tells which rows changed since the last look, by one statement: triggers note each change with the identifier of its transaction, and what
- * the snapshot of the last look did not see is new. Whatever was committed before the call is told; nothing is told twice but after a gap.
+ * Returns the rows that changed since the last query, in one statement: triggers record each change
+ * with its transaction identifier, and changes that the snapshot of the last query did not see are
+ * new. Every change committed before the call is reported; changes are repeated only after a gap.
  */
 export class ChangeFeed {
   readonly #link: Link;
@@ -32,7 +39,7 @@ export class ChangeFeed {
     this.#clock = clock;
   }
 
-  /** As the last look found it. */
+  /** The reading of the last query. */
   get clock(): ClockReading {
     return this.#clock;
   }
@@ -49,10 +56,10 @@ export class ChangeFeed {
         values: [this.#snapshot === '' ? '1:1:' : this.#snapshot],
       });
       const [row] = rows;
-      if (row === undefined) throw new Error('the change feed answered nothing');
+      if (row === undefined) throw new Error('the change feed returned no row');
       const nowMs = monotonicMs();
       if (nowMs - beganMs < clockMaxMs) this.#clock = readingOf(row.now, beganMs, nowMs);
-      // Another server may answer behind the same name now.
+      // The same name may now lead to another server.
       const isGap = this.#connection !== connection || nowMs - this.#lookedAtMs > maxGapMs;
       this.#connection = connection;
       this.#snapshot = row.snapshot;
@@ -61,7 +68,7 @@ export class ChangeFeed {
     });
   }
 
-  /** Takes away what every instance has seen or will not ask for. */
+  /** Deletes rows that every instance has seen or will never ask for. */
   async prune(): Promise<void> {
     await this.#link.use(async ({ client }) =>
       client.query(`delete from changes where created_at < now() - interval '${keptMinutes} minutes'`),

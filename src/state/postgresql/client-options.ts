@@ -9,8 +9,9 @@ const bytea = 17;
 const int8 = 20;
 
 /**
- * How a connection is made. Read anew for each: a password or certificate that was renewed is taken.
- * @throws {ConfigError} where a secret cannot be read
+ * Returns the options of a connection. They are read anew for each connection, so that renewed
+ * passwords and certificates are used.
+ * @throws {ConfigError} if a secret cannot be read
  */
 export function clientOptions(config: PostgresqlConfig): ClientConfig {
   const { host, port, database, user, connectTimeoutSeconds, statementTimeoutSeconds } = config;
@@ -24,9 +25,10 @@ export function clientOptions(config: PostgresqlConfig): ClientConfig {
     connectionTimeoutMillis: connectTimeoutSeconds * 1000,
     statement_timeout: statementTimeoutSeconds * 1000,
     lock_timeout: statementTimeoutSeconds * 1000,
-    // A connection that was cut off in a transaction must not keep its locks.
+    // A connection that is lost inside a transaction must not keep its locks.
     idle_in_transaction_session_timeout: statementTimeoutSeconds * 2000,
-    // The server cannot say that the network is gone: a little later than it would say anything itself.
+    // If the network is down, the server cannot report a time-out: wait slightly longer than its
+    // own.
     query_timeout: statementTimeoutSeconds * 1000 + 2000,
     keepAlive: true,
     application_name: 'signetd',
@@ -34,7 +36,7 @@ export function clientOptions(config: PostgresqlConfig): ClientConfig {
   };
 }
 
-/** `host` is checked against the server's certificate by the driver. */
+/** Returns the TLS options. The driver checks `host` against the server's certificate. */
 function tlsOptions(tls: NonNullable<PostgresqlConfig['tls']>): ConnectionOptions {
   return {
     rejectUnauthorized: true,
@@ -45,7 +47,7 @@ function tlsOptions(tls: NonNullable<PostgresqlConfig['tls']>): ConnectionOption
   };
 }
 
-/** The same JavaScript types as from SQLite: numbers for times and counts, plain bytes. */
+/** Maps to the same JavaScript types as SQLite: numbers for times and counts, plain bytes. */
 const typeParser: CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') => {
   if (oid === int8) return safeInteger;
   if (oid === bytea) return bytes;
@@ -54,11 +56,14 @@ const typeParser: CustomTypesConfig['getTypeParser'] = (oid: number, format?: 't
 
 function safeInteger(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is beyond what a number holds`);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is too large for a JavaScript number`);
   return value;
 }
 
-/** A buffer of their own: a message to another thread would carry the whole pool that small buffers share. */
+/**
+ * Returns bytes in a buffer of their own: a message to another thread would otherwise carry the
+ * whole pool that small buffers share.
+ */
 function bytes(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.slice(2), 'hex'));
 }

@@ -11,23 +11,27 @@ import { isBroken, isConflict } from './postgresql-fault.ts';
 const maxConflicts = 12;
 const outcomeWaitMs = 5000;
 
-/** The connection broke over a commit. The server knows what became of the transaction. */
+/**
+ * Thrown if the connection broke during a commit. The server knows the outcome of the transaction.
+ */
 class CommitUnknown extends Error {
   readonly transactionId: string;
   readonly values: unknown[][];
 
   constructor(transactionId: string, values: unknown[][], cause: unknown) {
-    super('the connection broke over a commit', { cause });
+    super('the connection broke during a commit', { cause });
     this.transactionId = transactionId;
     this.values = values;
   }
 }
 
 /**
- * Commits a group in one transaction that sees one state of the database (REPEATABLE READ): where another instance changed the same row
- * meanwhile, it is carried out again on what is there now. A broken connection is replaced once; if it broke over the commit, the server is
- * asked what became of it, so that nothing is done twice and nothing done is called failed.
- * @throws {StoreUnavailable} where the server does not answer in time; a group whose commit nobody could tell of may then be done
+ * Commits a group in one transaction with a single snapshot (REPEATABLE READ): if another instance
+ * changed the same row meanwhile, the group is run again on the current data. A broken connection
+ * is replaced once. If it broke during the commit, the server is asked for the outcome, so that
+ * nothing is done twice and nothing done is reported as failed.
+ * @throws {StoreUnavailable} if the server does not answer in time; a group whose outcome could not
+ *   be determined may have been committed
  */
 export async function commit(link: Link, group: readonly Work[]): Promise<unknown[][]> {
   let conflicts = 0;
@@ -69,7 +73,10 @@ async function attempt({ client, db }: Connection, group: readonly Work[]): Prom
   });
 }
 
-/** Answers the identifier of the transaction. Both statements go in one message, which the driver answers with a list. */
+/**
+ * Begins a transaction and returns its identifier. Both statements go in one message, for which the
+ * driver returns a list.
+ */
 async function begin(client: Client): Promise<string> {
   const results: unknown = await client.query('begin isolation level repeatable read; select pg_current_xact_id()::text as id');
   const last: unknown = Array.isArray(results) ? results.at(-1) : undefined;
@@ -77,7 +84,10 @@ async function begin(client: Client): Promise<string> {
   return rows.rows[0].id;
 }
 
-/** @throws {StoreUnavailable} where the server cannot be asked */
+/**
+ * Checks whether the transaction was committed.
+ * @throws {StoreUnavailable} if the server cannot be asked
+ */
 async function wasCommitted(link: Link, { transactionId }: CommitUnknown): Promise<boolean> {
   const deadline = performance.now() + outcomeWaitMs;
   for (;;) {
@@ -91,7 +101,8 @@ async function wasCommitted(link: Link, { transactionId }: CommitUnknown): Promi
     } catch (error) {
       if (performance.now() > deadline) throw new StoreUnavailable(textOf(error), { code: 'COMMIT_UNKNOWN', cause: error });
     }
-    if (performance.now() > deadline) throw new StoreUnavailable('the server does not know of its transaction', { code: 'COMMIT_UNKNOWN' });
+    if (performance.now() > deadline)
+      throw new StoreUnavailable('the server does not know the outcome of the transaction', { code: 'COMMIT_UNKNOWN' });
     await delay(50);
   }
 }

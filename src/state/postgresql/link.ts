@@ -10,17 +10,20 @@ import { isBroken } from './postgresql-fault.ts';
 const firstPauseMs = 50;
 const longestPauseMs = 1000;
 
-/** A connection that is there. */
+/** An open connection. */
 export interface Connection {
   readonly client: Client;
   readonly db: Kysely<Schema>;
 }
 
-/** One connection, made when it is wanted and again after it broke. While the server is away, attempts have pauses and callers do not wait. */
+/**
+ * Holds one connection, opened on demand and again after it broke. While the server is unavailable,
+ * attempts are spaced out and callers do not wait.
+ */
 export class Link {
   readonly #config: PostgresqlConfig;
   #connection: Connection | undefined;
-  /** Settles with the task that came last. */
+  /** Settles with the last task. */
   #last: Promise<unknown> = Promise.resolve();
   #pauseMs = 0;
   #notBefore = 0;
@@ -32,8 +35,9 @@ export class Link {
   }
 
   /**
-   * Runs with the connection, one task at a time. It is given up where an error says that it broke.
-   * @throws {StoreUnavailable} where there is none
+   * Runs tasks with the connection, one at a time. The connection is dropped after an error that
+   * shows that it broke.
+   * @throws {StoreUnavailable} if there is no connection
    */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const turn = this.#last.then(async () => this.#run(work));
@@ -42,7 +46,7 @@ export class Link {
   }
 
   async #run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    // A new connection would keep the thread from ending.
+    // A new connection would keep the thread alive.
     if (this.#isClosed) throw new StoreUnavailable('it is closed');
     const connection = (this.#connection ??= await this.#connect());
     try {
@@ -61,7 +65,7 @@ export class Link {
 
   #giveUp({ client }: Connection): void {
     this.#connection = undefined;
-    // After a time-out an orderly end would wait for the very network that is silent.
+    // After a time-out, an orderly close would wait for the very network that does not respond.
     client.end().catch(() => undefined);
     client.connection.stream.destroy();
   }
@@ -82,7 +86,7 @@ export class Link {
 
   async #attempt(): Promise<Connection> {
     const client = new Client(clientOptions(this.#config));
-    // The next use finds it broken; without a listener it would end the thread.
+    // The next use finds the connection broken; without a listener, the error would end the thread.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -99,7 +103,10 @@ export class Link {
   }
 }
 
-/** A commit is on the server's disk when it returns, and the server is one that writes. */
+/**
+ * Prepares a connection: commits are on the server's disk when they return, and the server accepts
+ * writes.
+ */
 async function prepare(client: Client): Promise<void> {
   const { rows } = await client.query<{ standby: boolean }>(
     `select pg_is_in_recovery() as standby, set_config('synchronous_commit', case when current_setting('synchronous_commit') = 'off' then 'on' else current_setting('synchronous_commit') end, false)`,
@@ -107,7 +114,7 @@ async function prepare(client: Client): Promise<void> {
   if (rows[0]?.standby !== false) throw Object.assign(new Error('the server is a standby'), { code: 'ESTANDBY' });
 }
 
-/** Kysely over this one connection: it is taken and given back at once, for one task at a time uses it. */
+/** Returns Kysely over this one connection, without a pool, since one task at a time uses it. */
 function kyselyOver(client: Client): Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: new PostgresDialect({

@@ -15,7 +15,10 @@ const pruneEveryMs = 60_000;
 const startPauseMs = 500;
 const oldestVersion = 130_000;
 
-/** A PostgreSQL that several instances share. One connection commits groups, one reads, one looks for changes: none waits for another. */
+/**
+ * A PostgreSQL database shared by several instances. One connection commits groups, one reads, one
+ * queries the change feed, so none waits for another.
+ */
 export class PostgresqlDatabase implements Database {
   readonly #writer: Link;
   readonly #reader: Link;
@@ -29,14 +32,15 @@ export class PostgresqlDatabase implements Database {
     this.#feedLink = new Link(config);
     this.#feed = new ChangeFeed(this.#feedLink, clock);
     this.#pruning = setInterval(() => {
-      // Next time will do.
+      // The next round tries again.
       this.#feed.prune().catch(() => undefined);
     }, pruneEveryMs);
   }
 
   /**
-   * Waits for a server that is away, saying so; brings the schema up to date.
-   * @throws {Error} where waiting would not help: a wrong password, no such database, a schema that is newer than this program
+   * Waits for an unavailable server, reporting the reason, and migrates the schema.
+   * @throws {Error} if waiting would not help: wrong password, no such database, schema newer than
+   *   this program
    */
   static async open(config: PostgresqlConfig, say: (message: string) => void): Promise<PostgresqlDatabase> {
     const writer = new Link(config);
@@ -63,7 +67,10 @@ export class PostgresqlDatabase implements Database {
     }
   }
 
-  /** For a look beside the instances: the schema stays as it is. @throws {Error} where it does not answer */
+  /**
+   * Opens the database read-only while instances use it; the schema is not migrated.
+   * @throws {Error} if it does not answer
+   */
   static async openReadOnly(config: PostgresqlConfig): Promise<PostgresqlDatabase> {
     const writer = new Link(config);
     try {
@@ -85,7 +92,7 @@ export class PostgresqlDatabase implements Database {
       return group.map(({ id }, index) => ({ id, values: values[index] ?? [] }));
     } catch (error) {
       const failure = failureOf(error, postgresqlFault);
-      // A server that is away is away for each of them.
+      // If the server is unavailable, every member fails.
       if (group.length === 1 || failure.kind === 'unavailable') return group.map(({ id }) => ({ id, failure }));
       const outcomes: Outcome[] = [];
       for (const one of group) outcomes.push(...(await this.run([one])));
@@ -126,13 +133,16 @@ export class PostgresqlDatabase implements Database {
   }
 }
 
-/** What this room asks of the server came with PostgreSQL 13 (`xid8` and its functions). Answers what its clock says. */
+/**
+ * Checks the version of the server and returns the reading of its clock. `xid8` and its functions
+ * need PostgreSQL 13.
+ */
 async function checkVersion(client: Client): Promise<ClockReading> {
   const beganMs = monotonicMs();
   const { rows } = await client.query<{ version: number; now: number }>(
     `select current_setting('server_version_num')::int as version, ${serverNow} as now`,
   );
   const [row] = rows;
-  if (row === undefined || row.version < oldestVersion) throw new Error('PostgreSQL 13 or later is needed');
+  if (row === undefined || row.version < oldestVersion) throw new Error('PostgreSQL 13 or later is required');
   return readingOf(row.now, beganMs, monotonicMs());
 }

@@ -1,4 +1,7 @@
-/** Every operation on the state store, by repository. Each runs whole, in a transaction, where the database is. */
+/**
+ * All operations on the state store, by repository. Each runs as a whole, in a transaction, on the
+ * database thread.
+ */
 export { unlockKey } from './attempts.ts';
 export { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
 export { auditHead, auditKeys, findAuditKey, keepAuditHead, takeAuditKey } from './audit.ts';

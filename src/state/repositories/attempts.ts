@@ -2,11 +2,11 @@ import { sql, type RawBuilder, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { KeyRow } from '../tables/keys.ts';
 
-/** How failures lock a key (contract §6), and the moment at which that is asked. */
+/** The rule by which failures lock a key (contract §6), and the time at which it is applied. */
 export interface LockRule {
   readonly failuresInRow: number;
   readonly lockMs: number;
-  /** Without a success: until an operator unlocks the key. */
+  /** Failures without a success that lock the key until an operator unlocks it. */
   readonly failuresSinceSuccess: number;
   /** Milliseconds since epoch. */
   readonly now: number;
@@ -16,18 +16,20 @@ export type Counters = Pick<KeyRow, 'failures_in_row' | 'failures_since_success'
 
 const counters = ['failures_in_row', 'failures_since_success', 'locked_until'] as const;
 
-/** Attempts that are with the token now. Those whose time has passed went down with their instance, and nobody learnt their outcome. */
+/** Attempts that are with the token now. Expired ones were lost with their instance. */
 const open = (now: number): RawBuilder<number> =>
   sql<number>`(case when reserved_until is null or reserved_until <= ${now} then 0 else reserved end)`;
 
-/** Failures in a row; those before a lock that has ended are forgotten. */
+/** Failures in a row; those before an expired lock are not counted. */
 const inRow = (now: number): RawBuilder<number> => sql<number>`(case when locked_until <= ${now} then 0 else failures_in_row end)`;
 
-/** One attempt fewer; nobody waits for the last one. */
+/** One reserved attempt fewer. */
 const settled = (reserved: boolean): RawBuilder<number> =>
   reserved ? sql<number>`(case when reserved > 0 then reserved - 1 else 0 end)` : sql<number>`reserved`;
 
-/** What an operator does: the key has all its attempts again. Undefined where there is no such key. */
+/**
+ * Unlocks a key for an operator: it has all its attempts again. Undefined if there is no such key.
+ */
 export async function unlockKey(db: Transaction<Schema>, reference: string): Promise<Counters | undefined> {
   return db
     .updateTable('keys')
@@ -38,8 +40,9 @@ export async function unlockKey(db: Transaction<Schema>, reference: string): Pro
 }
 
 /**
- * Reserves an attempt before the token is asked, if the key is in use, is not locked, and has more attempts left than are in flight: so
- * parallel guesses gain nothing, on however many instances. At most `atOnce` are in flight. False otherwise.
+ * Reserves an attempt before the token is asked, if the key is in use, is not locked, and has more
+ * attempts left than are in flight: parallel guesses gain nothing, however many instances there
+ * are. At most `atOnce` are in flight. Returns false otherwise.
  */
 export async function reserveAttempt(
   db: Transaction<Schema>,
@@ -66,7 +69,7 @@ export async function reserveAttempt(
   return row !== undefined;
 }
 
-/** The service itself failed: the attempt counts for nothing. */
+/** Gives an attempt back after a fault of the service itself. */
 export async function giveBackAttempt(db: Transaction<Schema>, reference: string): Promise<void> {
   await db
     .updateTable('keys')
@@ -75,7 +78,10 @@ export async function giveBackAttempt(db: Transaction<Schema>, reference: string
     .execute();
 }
 
-/** Counts a failed attempt and locks the key where the rule says so. Answers the counters as they are now. `reserved`: it had been. */
+/**
+ * Counts a failed attempt, locks the key if the rule says so, and returns the new counters.
+ * `reserved`: the attempt had been reserved.
+ */
 export async function recordFailure(
   db: Transaction<Schema>,
   { reference, rule, reserved }: { reference: string; rule: LockRule; reserved: boolean },
@@ -97,26 +103,30 @@ export async function recordFailure(
     .executeTakeFirstOrThrow();
 }
 
-/** What a right secret is right for, as long as it is so: the key is in one of these states, and has this secret still. */
+/**
+ * The conditions under which a right secret counts: the key is in one of these states, and still
+ * has this secret.
+ */
 export interface Holding {
   readonly states: readonly string[];
-  /** Of the key's own secret, where that was the right one. */
+  /** MAC of the key's own secret, if that was the right one. */
   readonly mac: Uint8Array | undefined;
 }
 
-/** What is settled with a right secret. */
+/** Data to settle a right secret. */
 export interface Success {
   readonly reference: string;
   readonly rule: LockRule;
   readonly reserved: boolean;
   readonly holding: Holding | undefined;
-  /** The failures that are counted were guesses at this secret: it ends their count. */
+  /** True if the counted failures were guesses at this secret, which then resets the count. */
   readonly setsBack: boolean;
 }
 
 /**
- * A right secret ends the count of the failures that were guesses at it, unless the key was locked meanwhile. Answers the counters as they are now. With
- * `holding`: undefined, and nothing is done, where the key is locked by now, or the secret is right for nothing any more.
+ * Resets the count of failures that were guesses at the right secret, unless the key was locked
+ * meanwhile. Returns the new counters. With `holding`: does nothing and returns undefined if the
+ * key is locked by now, or the conditions no longer hold.
  */
 export async function recordSuccess(
   db: Transaction<Schema>,

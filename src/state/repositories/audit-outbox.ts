@@ -2,12 +2,15 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { AuditOutboxRow } from '../tables/audit.ts';
 
-/** Stores a record, in the commit of what it tells of. */
+/** Stores an audit record, in the commit of the change that it describes. */
 export async function addAuditRecord(db: Transaction<Schema>, row: AuditOutboxRow): Promise<void> {
   await db.insertInto('audit_outbox').values(row).execute();
 }
 
-/** The oldest records that are not known to be in the chain; those of one instance by how their identifiers begin (no wildcards in it). */
+/**
+ * Returns the oldest records that are not known to be in the chain; those of one instance by the
+ * prefix of their identifiers (which contains no wildcards).
+ */
 export async function listAuditRecords(
   db: Transaction<Schema>,
   { limit, idPrefix = '' }: { limit: number; idPrefix?: string },
@@ -16,7 +19,7 @@ export async function listAuditRecords(
   return rows.orderBy('created_at').orderBy('id').limit(limit).execute();
 }
 
-/** For records that are in the chain, on the disk. */
+/** Deletes records that are in the chain, on disk. */
 export async function deleteAuditRecords(db: Transaction<Schema>, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await db.deleteFrom('audit_outbox').where('id', 'in', ids).execute();

@@ -3,19 +3,25 @@ import type { Schema } from '../schema.ts';
 import type { AuditHeadRow, AuditKeyRow } from '../tables/audit.ts';
 import { findServiceKey, takeServiceKey } from './service-keys.ts';
 
-/** The keys of checkpoints, the newest first. */
+/** Returns the keys of checkpoints, newest first. */
 export async function auditKeys(db: Transaction<Schema>): Promise<AuditKeyRow[]> {
   return db.selectFrom('audit_keys').selectAll().orderBy('created_at', 'desc').execute();
 }
 
 const purpose = 'audit checkpoints';
 
-/** CKA_ID of the key that signs checkpoints; of stores from before it was named, the newest. */
+/**
+ * Returns the CKA_ID of the key that signs checkpoints; for stores from before it was recorded,
+ * that of the newest key.
+ */
 export async function findAuditKey(db: Transaction<Schema>): Promise<string | undefined> {
   return (await findServiceKey(db, purpose)) ?? (await auditKeys(db))[0]?.key_id;
 }
 
-/** Takes a key that was just made, as `takeServiceKey` does, and keeps its public half. Answers the key that counts. */
+/**
+ * Registers a new key, as `takeServiceKey` does, and stores its public key. Returns the key in
+ * force.
+ */
 export async function takeAuditKey(
   db: Transaction<Schema>,
   { replaces, ...key }: AuditKeyRow & { replaces: string | undefined },
@@ -30,7 +36,7 @@ export async function auditHead(db: Transaction<Schema>, log: string): Promise<A
   return db.selectFrom('audit_heads').selectAll().where('log', '=', log).executeTakeFirst();
 }
 
-/** Names the store's place in a log. It goes on, and never back. */
+/** Stores the store's position in a log. It only moves forward. */
 export async function keepAuditHead(db: Transaction<Schema>, head: AuditHeadRow): Promise<void> {
   const { records, hash, file } = head;
   await db

@@ -7,11 +7,15 @@ import { noteDestruction } from './key-journal.ts';
 import { holdReason, noteRevision, releaseKey, revokeKey } from './revocations.ts';
 
 /*
- * What a store that was restored from before is told again (docs/audit.md, "A state store that is older"). Each of these may be done where it was done
- * already, and none gives back what is gone for good.
+ * Repeats changes on a store that was restored from a backup (docs/audit.md, "A state store that is
+ * older"). Each operation may be applied again where it was already applied, and none restores
+ * anything that is permanently gone.
  */
 
-/** A certificate is revoked or on hold, whether the store knows the certificate or not; its key goes with it. */
+/**
+ * Revokes a certificate or puts it on hold, whether the store knows it or not, together with its
+ * key.
+ */
 export async function revokeAgain(
   db: Transaction<Schema>,
   { sha1, ...revocation }: RevocationRow & { readonly sha1: string | undefined },
@@ -31,7 +35,7 @@ export async function revokeAgain(
   await noteRevision(db, authority);
 }
 
-/** A certificate was released from hold. */
+/** Releases a certificate from hold. */
 export async function releaseAgain(
   db: Transaction<Schema>,
   { sha1, authority, serialNumber }: { sha1: string | undefined; authority: string; serialNumber: string },
@@ -48,7 +52,9 @@ export async function releaseAgain(
   await noteRevision(db, authority);
 }
 
-/** A key was removed or used up: the next start destroys its private key, if it is there. */
+/**
+ * Ends a key that was removed or used up: the next start destroys its private key, if it exists.
+ */
 export async function endKeyAgain(
   db: Transaction<Schema>,
   { reference, state, now }: { reference: string; state: 'CONSUMED' | 'REMOVED'; now: number },
@@ -63,7 +69,7 @@ export async function endKeyAgain(
   if (row !== undefined) await noteDestruction(db, row.key_id, now);
 }
 
-/** Failed attempts on a key. */
+/** Counts failed attempts on a key. */
 export async function countFailuresAgain(
   db: Transaction<Schema>,
   { reference, failures, rule: { failuresInRow, lockMs, now } }: { reference: string; failures: number; rule: LockRule },
@@ -81,7 +87,7 @@ export async function countFailuresAgain(
     .execute();
 }
 
-/** Nobody uses the key until an operator unlocks it. */
+/** Locks the key until an operator unlocks it. */
 export async function lockForOperator(
   db: Transaction<Schema>,
   { reference, failuresSinceSuccess }: { reference: string; failuresSinceSuccess: number },
@@ -94,7 +100,10 @@ export async function lockForOperator(
     .execute();
 }
 
-/** A private key that a lost record has: nobody gives it to another one, nor takes it for one whose creation was cut short. */
+/**
+ * Protects the private key of a lost record: it is neither given to another record nor taken for an
+ * interrupted creation.
+ */
 export async function leaveKeyAlone(db: Transaction<Schema>, keyId: string): Promise<void> {
   await db.deleteFrom('key_pool').where('key_id', '=', keyId).execute();
   await db.deleteFrom('key_journal').where('key_id', '=', keyId).where('intent', '=', 'CREATE').execute();
@@ -108,12 +117,15 @@ export async function useIdentityTokenAgain(db: Transaction<Schema>, token: Iden
     .execute();
 }
 
-/** No one-time password of before is good for anything. */
+/** Deletes all one-time passwords. */
 export async function dropOtps(db: Transaction<Schema>): Promise<void> {
   await db.deleteFrom('otps').execute();
 }
 
-/** The published CRLs may be older than those that were published since: none is served before the next one, whose number is at least `least`. */
+/**
+ * Withdraws the published CRLs, which may be older than CRLs published since: none is served before
+ * the next one, whose number is at least `least`.
+ */
 export async function withdrawCrls(db: Transaction<Schema>, least: number): Promise<void> {
   await db.deleteFrom('crls').execute();
   await db

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { ClientRow } from '../tables/clients.ts';
 
-/** Registers a client, or changes what is registered under its public key. */
+/** Registers a client, or updates the registration under its public key. */
 export async function registerClient(db: Transaction<Schema>, client: ClientRow): Promise<void> {
   await db
     .insertInto('clients')
@@ -11,7 +11,10 @@ export async function registerClient(db: Transaction<Schema>, client: ClientRow)
     .execute();
 }
 
-/** False where its public key is registered already: of two who add it at once, one does. */
+/**
+ * Registers a client. Returns false if its public key is already registered: of two concurrent
+ * calls, one succeeds.
+ */
 export async function addClient(db: Transaction<Schema>, client: ClientRow): Promise<boolean> {
   const row = await db
     .insertInto('clients')
@@ -22,7 +25,7 @@ export async function addClient(db: Transaction<Schema>, client: ClientRow): Pro
   return row !== undefined;
 }
 
-/** False where it was not registered. */
+/** Revokes a registration. Returns false if there was none. */
 export async function revokeClient(db: Transaction<Schema>, spkiSha256: string): Promise<boolean> {
   const row = await db.deleteFrom('clients').where('spki_sha256', '=', spkiSha256).returning('spki_sha256').executeTakeFirst();
   return row !== undefined;

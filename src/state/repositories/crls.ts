@@ -2,13 +2,19 @@ import { sql, type Selectable, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { CrlStateRow } from '../tables/revocation.ts';
 
-/** Where the CRLs of an authority are. `number` is the last that was taken; `published_number`, 0 before the first, the one that is served. */
+/**
+ * State of an authority's CRLs. `number`: the last number taken; `published_number`: that of the
+ * CRL being served, 0 before the first.
+ */
 export type CrlState = Selectable<CrlStateRow>;
 
-/** Octets of a serial number at most (RFC 5280 4.1.2.2). */
+/** Maximum octets of a serial number (RFC 5280 §4.1.2.2). */
 export const serialNumberBytes = 20;
 
-/** Revoked certificates, column by column: a hundred thousand rows go from thread to thread as a few bytes each. */
+/**
+ * Revoked certificates by column, so that a hundred thousand rows pass between threads in a few
+ * bytes each.
+ */
 export interface RevokedColumns {
   readonly count: number;
   /** Unsigned numbers, big-endian, 20 octets each. */
@@ -21,7 +27,7 @@ export interface RevokedColumns {
 
 export interface CrlClaim {
   readonly number: number;
-  /** What the CRL covers: it is up to date while the authority's revision is this. */
+  /** Revision that the CRL covers: the CRL is current while the authority's revision equals it. */
   readonly revision: number;
   readonly revoked: RevokedColumns;
 }
@@ -29,20 +35,23 @@ export interface CrlClaim {
 interface ClaimRequest {
   readonly authority: string;
   readonly now: number;
-  /** Whoever claimed is given up after this. */
+  /** When the claim expires. */
   readonly claimedUntil: number;
-  /** A claim of a process that is gone, where there is one process alone. */
+  /** True if existing claims are ignored, since a single process uses the store. */
   readonly ignoreClaim: boolean;
-  /** Not before this much has passed since the last CRL. */
+  /** Minimum time since the last CRL. */
   readonly minGapMs: number;
-  /** Due where the CRL ends before this, or an older key signed it, or something has changed. */
+  /**
+   * A CRL is due if the last one expires before this, was signed by an older key, or is out of
+   * date.
+   */
   readonly endsBefore: number;
-  /** Due, too, where the last CRL was made before this. */
+  /** A CRL is also due if the last one was made before this. */
   readonly madeSince: number;
   readonly signer: string;
-  /** notBefore of the signer's certificate. Where a newer key has signed the last CRL, none is due. */
+  /** notBefore of the signer's certificate. If a newer key has signed the last CRL, none is due. */
   readonly signerSince: number;
-  /** Whoever has the newer key is gone: an older one may sign. */
+  /** True if the instance with the newer key is gone, so that an older key may sign. */
   readonly ignoreNewer: boolean;
   readonly keepExpired: boolean;
 }
@@ -51,7 +60,7 @@ export async function crlState(db: Transaction<Schema>, authority: string): Prom
   return db.selectFrom('crl_states').selectAll().where('authority', '=', authority).executeTakeFirst();
 }
 
-/** The CRL that is served. */
+/** Returns the CRL being served. */
 export async function publishedCrl(
   db: Transaction<Schema>,
   authority: string,
@@ -68,13 +77,14 @@ export async function publishedCrl(
 }
 
 /**
- * Takes the next CRL number, which is then used up whatever comes, and reads what that CRL has to say: everything that was committed before. Undefined
- * where no CRL is due, or somebody makes one.
+ * Takes the next CRL number, which is used up in any case, and reads the contents of that CRL:
+ * every revocation committed before. Undefined if no CRL is due or another instance is making one.
  */
 export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): Promise<CrlClaim | undefined> {
   const { authority, now, claimedUntil, ignoreClaim, minGapMs, endsBefore, madeSince, signer, signerSince, ignoreNewer, keepExpired } =
     request;
-  // A number is never below the seconds since 1970: numbers go on from what was published also where the store comes from an old backup.
+  // A number is never less than the seconds since 1970, so that numbers keep increasing even after
+  // the store is restored from an old backup.
   const least = Math.floor(now / 1000);
   await db
     .insertInto('crl_states')
@@ -89,7 +99,7 @@ export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): 
     })
     .where('authority', '=', authority)
     .where(sql<boolean>`(claimed_until <= ${now} or ${ignoreClaim ? 1 : 0} = 1)`)
-    // A last one in the future is of a clock that was set back.
+    // A last CRL in the future was made by a clock that was set back since.
     .where((where) => where.or([where('this_update', '<=', now - minGapMs), where('this_update', '>', now)]))
     .where((where) =>
       where.or([
@@ -110,18 +120,22 @@ export async function claimCrl(db: Transaction<Schema>, request: ClaimRequest): 
     .returning(['number', 'revision', 'this_update'])
     .executeTakeFirst();
   if (claimed === undefined) return undefined;
-  // One text for all: a row of its own for each would take several times as long.
+  // All entries in one text: a row for each would take several times as long.
   let lines = db
     .selectFrom('revocations')
     .select(sql<string | null>`string_agg(serial_number || ' ' || reason || ' ' || revoked_at, '/')`.as('lines'))
     .where('authority', '=', authority);
-  // RFC 5280 §3.3: an entry stays until it has been on a CRL that was issued after the certificate's end.
+  // RFC 5280 §3.3: an entry stays until it has appeared on a CRL issued after the certificate
+  // expired.
   if (!keepExpired) lines = lines.where('not_after', '>=', claimed.this_update);
   const read = await lines.executeTakeFirst();
   return { number: claimed.number, revision: claimed.revision, revoked: columns(read?.lines ?? '') };
 }
 
-/** The CRL is served from this commit on. False where a later one is already. */
+/**
+ * Publishes the CRL, which is served from this commit on. Returns false if a later one is already
+ * published.
+ */
 export async function publishCrl(
   db: Transaction<Schema>,
   {
@@ -151,12 +165,12 @@ export async function publishCrl(
   return true;
 }
 
-/** Nothing comes of the CRL with this number. */
+/** Gives up the CRL with this number. */
 export async function giveUpCrl(db: Transaction<Schema>, { authority, number }: { authority: string; number: number }): Promise<void> {
   await db.updateTable('crl_states').set({ claimed_until: 0 }).where('authority', '=', authority).where('number', '=', number).execute();
 }
 
-/** Lines of serial number (hexadecimal), reason and milliseconds, a slash between them. */
+/** Parses lines of serial number (hexadecimal), reason and milliseconds, separated by slashes. */
 function columns(text: string): RevokedColumns {
   let count = text === '' ? 0 : 1;
   for (let at = text.indexOf('/'); at >= 0; at = text.indexOf('/', at + 1)) count += 1;

@@ -4,7 +4,7 @@ import type { Schema } from '../schema.ts';
 import type { KeptAnswerPartRow, KeptAnswerRow } from '../tables/kept-answers.ts';
 import { countKeptBytes, keptBytes, type KeptBytes } from './kept-bytes.ts';
 
-/** Who claims a request, until when nobody else does. Times are milliseconds since epoch. */
+/** A claim on a request, and when it expires. Times are milliseconds since epoch. */
 export interface Claim {
   readonly id: string;
   readonly fingerprint: Uint8Array;
@@ -12,22 +12,25 @@ export interface Claim {
   readonly until: number;
   readonly now: number;
   readonly client: string;
-  /** Of the instance that counts. */
+  /** Counter of the instance. */
   readonly counter: string;
-  /** How much may be kept already. */
+  /** Limits on the bytes already kept. */
   readonly room: KeptBytes;
 }
 
-/** No more is kept for whom; what is kept longest ends then. */
+/**
+ * The limit that is reached, of the client or of all clients, and when the last kept answer
+ * expires.
+ */
 export interface NoRoom {
   readonly full: 'client' | 'all';
   readonly until: number;
 }
 
 /**
- * Claims a request that nobody has claimed and no answer is kept for, where there is room for one. Otherwise answers the row that is there. What has
- * ended is as if it were not there: a claim whose instance died, an answer that has been kept long enough, that of a one-time password that is not
- * open any more.
+ * Claims a request without a claim or a kept answer, if there is room for one. Otherwise returns
+ * the existing row. Expired rows are ignored: a claim whose instance died, an answer past its time,
+ * an answer whose one-time password is no longer open.
  */
 export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promise<'claimed' | NoRoom | Selectable<KeptAnswerRow>> {
   if (!(await inserted(db, claim))) {
@@ -47,7 +50,7 @@ export async function claimAnswer(db: Transaction<Schema>, claim: Claim): Promis
   return { full, until: row?.ends_at ?? claim.now };
 }
 
-/** False where a row is there that has not ended, or that has an answer. */
+/** Inserts a claim. Returns false if there is a row that has not expired, or that has an answer. */
 async function inserted(db: Transaction<Schema>, { id, fingerprint, claim, until, now, client }: Claim): Promise<boolean> {
   const fields = { fingerprint, claim, answer: null, parts: null, ends_at: until, while_otp: null, client, bytes: 0 };
   const row = await db
@@ -61,7 +64,7 @@ async function inserted(db: Transaction<Schema>, { id, fingerprint, claim, until
   return row !== undefined;
 }
 
-/** Deletes rows, and counts what they had. Answers how many. */
+/** Deletes rows and subtracts their bytes. Returns the number of rows. */
 async function forget(
   db: Transaction<Schema>,
   counter: string,
@@ -92,7 +95,10 @@ export async function findAnswerPart(
   return (await parts.where('part', '=', part).executeTakeFirst())?.bytes;
 }
 
-/** An answer with the claim that it is for; `whileOtp`: it is worth nothing without this one-time password. */
+/**
+ * An answer and the claim that it belongs to. `whileOtp`: the answer is worthless without this
+ * one-time password.
+ */
 export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'parts' | 'bytes'> {
   readonly claim: string;
   readonly until: number;
@@ -102,8 +108,9 @@ export interface AnswerToKeep extends Pick<KeptAnswerRow, 'id' | 'answer' | 'par
 }
 
 /**
- * Keeps the answer of a claimed request: one step of the commit that does what the answer tells of.
- * @throws {Fault} CLAIM_LOST where the claim has ended and somebody else has the request, so that the commit does nothing
+ * Keeps the answer of a claimed request: one step of the commit that makes the change it reports.
+ * @throws {Fault} CLAIM_LOST if the claim has expired and another instance has the request, so that
+ *   nothing is committed
  */
 export async function keepAnswer(
   db: Transaction<Schema>,
@@ -120,24 +127,27 @@ export async function keepAnswer(
   await countKeptBytes(db, counter, new Map([[row.client, bytes]]));
 }
 
-/** The request ended with nothing to keep: the next one with its key runs anew. False where the claim had ended. */
+/**
+ * Releases the claim of a request that ended with no answer to keep: the next one with its key runs
+ * anew. Returns false if the claim had expired.
+ */
 export async function releaseClaim(db: Transaction<Schema>, { id, claim }: { id: string; claim: string }): Promise<boolean> {
   const row = await db.deleteFrom('kept_answers').where('id', '=', id).where('claim', '=', claim).returning('id').executeTakeFirst();
   return row !== undefined;
 }
 
-/** The requests of these claims still run. */
+/** Renews the claims of requests that are still running. */
 export async function renewClaims(db: Transaction<Schema>, { claims, until }: { claims: readonly string[]; until: number }): Promise<void> {
   if (claims.length === 0) return;
   await db.updateTable('kept_answers').set({ ends_at: until }).where('claim', 'in', claims).execute();
 }
 
-/** At the start of the one process that has the store: whoever claimed something before has died. */
+/** Ends all claims when the only process that uses the store starts: their owners are gone. */
 export async function endAllClaims(db: Transaction<Schema>): Promise<void> {
   await db.deleteFrom('kept_answers').where('claim', 'is not', null).execute();
 }
 
-/** Deletes what has ended, some rows at a time. Answers how many. */
+/** Deletes expired rows, up to a limit. Returns the number of rows. */
 export async function deleteEndedAnswers(
   db: Transaction<Schema>,
   { now, limit, counter }: { now: number; limit: number; counter: string },
@@ -146,7 +156,10 @@ export async function deleteEndedAnswers(
   return forget(db, counter, db.deleteFrom('kept_answers').where('id', 'in', ended).where('ends_at', '<=', now));
 }
 
-/** Deletes parts whose answer has ended or was never kept, some at a time. Answers how many. */
+/**
+ * Deletes parts whose answer has expired or was never kept, up to a limit. Returns the number of
+ * parts.
+ */
 export async function deleteLooseParts(db: Transaction<Schema>, { limit }: { limit: number }): Promise<number> {
   const { rows } = await sql`
     delete from kept_answer_parts where (id, claim, part) in (

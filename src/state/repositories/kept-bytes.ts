@@ -1,10 +1,10 @@
 import { sql, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 
-/** What stands for all clients together. */
+/** The client of the rows that count all clients together. */
 const everybody = '';
 
-/** What a client's kept answers, and those of all clients, have. */
+/** Bytes of kept answers: of one client, and of all. */
 export interface KeptBytes {
   readonly client: number;
   readonly all: number;
@@ -21,12 +21,12 @@ export async function keptBytes(db: Transaction<Schema>, client: string): Promis
   return { client: of(client), all: of(everybody) };
 }
 
-/** All that is kept, in bytes. */
+/** Returns the bytes of all kept answers. */
 export async function allKeptBytes(db: Transaction<Schema>): Promise<number> {
   return (await keptBytes(db, everybody)).all;
 }
 
-/** Counts bytes of clients, negative ones for what was deleted, on the counter of one instance. */
+/** Adds to the bytes of clients (negative for deleted answers) on the counter of one instance. */
 export async function countKeptBytes(db: Transaction<Schema>, counter: string, ofClients: ReadonlyMap<string, number>): Promise<void> {
   const changed = [...ofClients].filter(([, bytes]) => bytes !== 0);
   if (changed.length === 0) return;
@@ -38,7 +38,10 @@ export async function countKeptBytes(db: Transaction<Schema>, counter: string, o
     .execute();
 }
 
-/** Takes what other instances have counted over to the counter of this one, so that those of instances that are gone do not pile up. */
+/**
+ * Moves the counts of other instances to the counter of this one, so that counters of instances
+ * that are gone do not accumulate.
+ */
 export async function gatherKeptBytes(db: Transaction<Schema>, counter: string): Promise<void> {
   const others = await db.deleteFrom('kept_bytes').where('counter', '!=', counter).returning(['client', 'bytes']).execute();
   const sums = new Map<string, number>();

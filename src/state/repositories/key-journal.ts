@@ -3,7 +3,7 @@ import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { KeyJournalRow } from '../tables/token-keys.ts';
 
-/** Announces a step on the token, so that a crash in the middle of it is seen afterwards. */
+/** Announces a step on the token, so that a crash during the step is noticed afterwards. */
 export async function announce(db: Transaction<Schema>, entry: KeyJournalRow): Promise<void> {
   await db.insertInto('key_journal').values(entry).execute();
 }
@@ -13,8 +13,8 @@ export async function journal(db: Transaction<Schema>): Promise<KeyJournalRow[]>
 }
 
 /**
- * Takes over the steps that began before a moment: their keys are to be destroyed. From this commit on, whoever began to create one of them
- * cannot finish it.
+ * Takes over steps that began before a given time: their keys are to be destroyed. From this commit
+ * on, the instance that began to create one of them can no longer finish it.
  */
 export async function takeOverSteps(db: Transaction<Schema>, { begunBefore }: { begunBefore: number }): Promise<string[]> {
   const rows = await db
@@ -26,7 +26,9 @@ export async function takeOverSteps(db: Transaction<Schema>, { begunBefore }: { 
   return rows.map(({ key_id: keyId }) => keyId);
 }
 
-/** The same for one key, whenever it began. False where nothing is announced for it. */
+/**
+ * Takes over the step of one key, whenever it began. Returns false if nothing is announced for it.
+ */
 export async function takeOverStep(db: Transaction<Schema>, keyId: string): Promise<boolean> {
   const row = await db
     .updateTable('key_journal')
@@ -41,7 +43,7 @@ export async function finishStep(db: Transaction<Schema>, keyId: string): Promis
   await db.deleteFrom('key_journal').where('key_id', '=', keyId).execute();
 }
 
-/** Announces a destruction, unless the key is announced already. */
+/** Announces a destruction, unless the key is already announced. */
 export async function noteDestruction(db: Transaction<Schema>, keyId: string, now: number): Promise<void> {
   await db
     .insertInto('key_journal')
@@ -51,8 +53,9 @@ export async function noteDestruction(db: Transaction<Schema>, keyId: string, no
 }
 
 /**
- * The key exists from this commit on: the end of its journal entry.
- * @throws {Fault} CREATION_LOST where the entry is gone: somebody took the key for abandoned, and it is not on the token any more
+ * Finishes a creation: the key exists from this commit on.
+ * @throws {Fault} CREATION_LOST if the journal entry is gone: the key was taken for abandoned, and
+ *   is no longer on the token
  */
 export async function finishCreation(db: Transaction<Schema>, keyId: string): Promise<void> {
   const announced = await db

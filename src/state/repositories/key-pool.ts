@@ -4,15 +4,15 @@ import type { Schema } from '../schema.ts';
 import type { KeyPoolRow } from '../tables/token-keys.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
-/** A key that was made ahead waits from this commit on. @throws as `finishCreation` */
+/** Adds a key to the pool. @throws as `finishCreation` */
 export async function fillPool(db: Transaction<Schema>, row: KeyPoolRow): Promise<void> {
   await finishCreation(db, row.key_id);
   await db.insertInto('key_pool').values(row).execute();
 }
 
 /**
- * Takes the oldest key of a type, which is then like one whose creation has begun: a crash before it has an owner destroys it. So it is handed
- * out once, to one taker.
+ * Takes the oldest key of a type, whose state is then that of a key being created: a crash before
+ * it has an owner destroys it. So each key is handed out once.
  */
 export async function takeFromPool(
   db: Transaction<Schema>,

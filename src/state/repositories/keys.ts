@@ -5,13 +5,13 @@ import type { CertificateRow, IssuingChainRow } from '../tables/certificates.ts'
 import type { KeyRow } from '../tables/keys.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
-/** A key with its certificate, as every use of the key needs both. */
+/** A key with its certificate, since every use of the key needs both. */
 export type KeyWithCertificate = KeyRow & {
   readonly der: Uint8Array;
   readonly not_after: number;
   /** The tenant that the certificate was issued for. */
   readonly certificate_tenant: string;
-  /** The configured name of the authority that issued it. */
+  /** Configured name of the issuing authority. */
   readonly authority: string;
   readonly issuing_chain: string | null;
 };
@@ -34,14 +34,14 @@ const certificateColumns = [
   'certificates.issuing_chain',
 ] as const;
 
-/** The chain that certificates were issued under. */
+/** Returns the chain that certificates were issued under. */
 export async function findIssuingChain(db: Transaction<Schema>, id: string): Promise<Uint8Array | undefined> {
   return (await db.selectFrom('issuing_chains').select('der').where('id', '=', id).executeTakeFirst())?.der;
 }
 
 /**
- * The keys after a reference, in the order of their references; of one tenant, or of all. An index has them in that order: a page costs what it holds,
- * however many keys there are.
+ * Returns the keys after a reference, in the order of references; of one tenant or of all. An index
+ * has this order, so the cost depends only on the page size.
  */
 export async function listKeys(
   db: Transaction<Schema>,
@@ -54,7 +54,7 @@ export async function listKeys(
     .orderBy('reference')
     .limit(limit);
   if (tenant !== undefined) keys = keys.where('tenant', '=', tenant);
-  // The page first, then its certificates: a planner that joins first reads all of them.
+  // Select the page before joining certificates: a planner that joins first reads all of them.
   return db
     .selectFrom(keys.as('page'))
     .innerJoin('certificates', 'certificates.sha1', 'page.reference')
@@ -64,10 +64,10 @@ export async function listKeys(
     .execute();
 }
 
-/** States in which the private key is gone from the token. */
+/** States in which the private key is no longer on the token. */
 const endedStates = ['CONSUMED', 'REMOVED'];
 
-/** Keys of a tenant that the token holds. */
+/** Counts the keys of a tenant on the token. */
 export async function countKeys(db: Transaction<Schema>, tenant: string): Promise<number> {
   const { keys } = await db
     .selectFrom('keys')
@@ -78,7 +78,10 @@ export async function countKeys(db: Transaction<Schema>, tenant: string): Promis
   return Number(keys);
 }
 
-/** Keys on the token whose records have no seal, so that nobody can use them. An index has them. */
+/**
+ * Counts the keys on the token whose records have no seal, so that they cannot be used. There is an
+ * index for this.
+ */
 export async function countUnsealedKeys(db: Transaction<Schema>): Promise<number> {
   const { keys } = await db
     .selectFrom('keys')
@@ -90,7 +93,7 @@ export async function countUnsealedKeys(db: Transaction<Schema>): Promise<number
 }
 
 /**
- * The key exists from this commit on: its record, its certificate, and the end of its journal entry.
+ * Inserts a key: its record and its certificate, and removes its journal entry.
  * @throws as `finishCreation`; {Fault} TENANT_FULL
  */
 export async function insertKey(
@@ -118,7 +121,10 @@ export async function insertKey(
   await db.insertInto('keys').values(key).execute();
 }
 
-/** Creations at once change one row: they come one after the other, on however many instances. */
+/**
+ * Checks the tenant's limit. Concurrent creations change one row, so they are serialised across all
+ * instances.
+ */
 async function checkRoom(db: Transaction<Schema>, tenant: string, keysMax: number): Promise<void> {
   await db
     .insertInto('limited_tenants')
@@ -128,7 +134,7 @@ async function checkRoom(db: Transaction<Schema>, tenant: string, keysMax: numbe
   if ((await countKeys(db, tenant)) >= keysMax) throw new Fault('TENANT_FULL');
 }
 
-/** Where a key goes from one state to another. An end announces the destruction on the token. */
+/** A change of a key's state. A final state announces the destruction on the token. */
 export interface StateChange {
   readonly reference: string;
   readonly from: readonly string[];
@@ -137,7 +143,10 @@ export interface StateChange {
   readonly now: number;
 }
 
-/** Changes the state, in one commit with the announcement of what follows. False where the key is in none of the states it may come from. */
+/**
+ * Changes the state, in one commit with the announcement of a destruction. Returns false if the key
+ * is not in a state that the change may start from.
+ */
 export async function changeKeyState(db: Transaction<Schema>, { reference, from, to, destroys, now }: StateChange): Promise<boolean> {
   const row = await db
     .updateTable('keys')

@@ -1,23 +1,31 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 
-/** There is one key for secrets, and one row. */
+/** There is one MAC key, and one row. */
 const id = 1;
 
-/** What the token's key for secrets is known by; undefined where none was used with this store yet. */
+/**
+ * Returns the check value of the token's MAC key; undefined if none has been used with this store.
+ */
 export async function findMacKeyCheck(db: Transaction<Schema>): Promise<Uint8Array | undefined> {
   const row = await db.selectFrom('mac_key').select('check_value').where('id', '=', id).executeTakeFirst();
   return row?.check_value ?? undefined;
 }
 
-/** Times are milliseconds since epoch. `freeBefore`: claims that end before are over. */
+/**
+ * A claim to make the MAC key. Times are milliseconds since epoch. `freeBefore`: claims that end
+ * earlier have expired.
+ */
 export interface MacKeyClaim {
   readonly claim: string;
   readonly until: number;
   readonly freeBefore: number;
 }
 
-/** The right to look at the token and to make its key for secrets: one instance at a time, and none once the key is known. Answers whether it was had. */
+/**
+ * Claims the right to look at the token and to make its MAC key: one instance at a time, and none
+ * once the key is known. Returns whether the claim succeeded.
+ */
 export async function claimMacKey(db: Transaction<Schema>, { claim, until, freeBefore }: MacKeyClaim): Promise<boolean> {
   const row = await db
     .insertInto('mac_key')
@@ -34,7 +42,7 @@ export async function claimMacKey(db: Transaction<Schema>, { claim, until, freeB
   return row !== undefined;
 }
 
-/** Keeps what the key is known by, and ends the claim. Answers false where the claim was lost. */
+/** Stores the check value and ends the claim. Returns false if the claim was lost. */
 export async function keepMacKeyCheck(db: Transaction<Schema>, { claim, check }: { claim: string; check: Uint8Array }): Promise<boolean> {
   const row = await db
     .updateTable('mac_key')
@@ -51,7 +59,7 @@ export async function releaseMacKey(db: Transaction<Schema>, claim: string): Pro
   await db.updateTable('mac_key').set({ claim: null, claimed_until: 0 }).where('id', '=', id).where('claim', '=', claim).execute();
 }
 
-/** How many keys on the token have records or secrets that only the key for secrets can check. */
+/** Counts the keys on the token whose records or secrets can only be verified with the MAC key. */
 export async function countSecrets(db: Transaction<Schema>): Promise<number> {
   const rows = await db
     .selectFrom('keys')

@@ -3,15 +3,15 @@ import type { Schema } from '../schema.ts';
 import type { OcspResponderRow } from '../tables/revocation.ts';
 import { announce, finishCreation } from './key-journal.ts';
 
-/** What the state says of a serial number of an authority: one row where it was issued, one more where it is revoked or on hold. */
+/** Status of a serial number: one row if it was issued, another if it is revoked or on hold. */
 export interface SerialStatus {
   readonly serial_number: string;
-  /** CRLReason; null in the row that says that it was issued. */
+  /** CRLReason; null in the row of an issued certificate. */
   readonly reason: number | null;
   readonly revoked_at: number | null;
 }
 
-/** Serial numbers in hexadecimal, as `certificates` writes them. */
+/** Returns the status of serial numbers, in hexadecimal as in `certificates`. */
 export async function serialStatuses(
   db: Transaction<Schema>,
   { authority, serialNumbers }: { readonly authority: string; readonly serialNumbers: readonly string[] },
@@ -31,7 +31,7 @@ export async function serialStatuses(
     .execute();
 }
 
-/** The responders of an authority's key, the newest first. */
+/** Returns the responders of an authority's key, newest first. */
 export async function ocspResponders(
   db: Transaction<Schema>,
   { authority, signer }: Pick<OcspResponderRow, 'authority' | 'signer'>,
@@ -46,8 +46,9 @@ export async function ocspResponders(
 }
 
 /**
- * Takes a responder that was just made, and ends the journal entry of its key. False where another instance was faster with this generation: the key
- * is not needed. @throws as `finishCreation`
+ * Registers a new responder and ends the journal entry of its key. Returns false if another
+ * instance has already registered this generation, so that the key is not needed.
+ * @throws as `finishCreation`
  */
 export async function takeOcspResponder(db: Transaction<Schema>, row: OcspResponderRow): Promise<boolean> {
   const taken = await db
@@ -61,7 +62,10 @@ export async function takeOcspResponder(db: Transaction<Schema>, row: OcspRespon
   return true;
 }
 
-/** Responders that ended before a moment go; answers their keys, whose destruction is announced in the same commit. */
+/**
+ * Deletes responders that expired before a given time. Returns their keys, whose destruction is
+ * announced in the same commit.
+ */
 export async function retireOcspResponders(
   db: Transaction<Schema>,
   { endedBefore, now }: { readonly endedBefore: number; readonly now: number },

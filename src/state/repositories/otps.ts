@@ -2,7 +2,10 @@ import { sql, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import type { OtpRow } from '../tables/keys.ts';
 
-/** A newer one-time password replaces the older one for the same key and action. Those that have ended go too. */
+/**
+ * Stores a one-time password, replacing an older one for the same key and action. Expired ones are
+ * deleted.
+ */
 export async function putOtp(db: Transaction<Schema>, { otp, now }: { otp: OtpRow; now: number }): Promise<void> {
   await db
     .deleteFrom('otps')
@@ -12,8 +15,8 @@ export async function putOtp(db: Transaction<Schema>, { otp, now }: { otp: OtpRo
 }
 
 /**
- * Reserves the open one-time password of a key for one attempt, which counts from now on. `undefined`: there is none. `busy`: another attempt has
- * it, and settles it soon.
+ * Reserves the open one-time password of a key for one attempt, which is counted now. `undefined`:
+ * none is open. `busy`: another attempt has reserved it and will settle it soon.
  */
 export async function reserveOtp(
   db: Transaction<Schema>,
@@ -37,10 +40,16 @@ export async function reserveOtp(
     .executeTakeFirst();
 }
 
-/** How an attempt with a one-time password ended. `kept`: it was not the one that was given, or it is not used up by this. */
+/**
+ * Outcome of an attempt with a one-time password. `kept`: another secret was given, or this use
+ * does not use it up.
+ */
 export type OtpFate = 'used' | 'failed' | 'kept';
 
-/** False where it was to be used up, and is gone: it was replaced meanwhile, or another attempt used it. */
+/**
+ * Settles a reserved one-time password. Returns false if it was to be used up and is gone: replaced
+ * meanwhile, or used by another attempt.
+ */
 export async function settleOtp(db: Transaction<Schema>, { otpId, fate }: { otpId: string; fate: OtpFate }): Promise<boolean> {
   if (fate === 'used') {
     const row = await db.deleteFrom('otps').where('otp_id', '=', otpId).returning('otp_id').executeTakeFirst();

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 
-/** Whether the store takes writes: readiness asks. A row comes and goes in one transaction, so that something is written indeed. */
+/**
+ * Checks that the store can be written, for readiness. A row is inserted and deleted in one
+ * transaction, so that there is an actual write.
+ */
 export async function probe(db: Transaction<Schema>): Promise<void> {
   const id = `probe-${randomUUID()}`;
   await db.insertInto('key_journal').values({ key_id: id, intent: 'CREATE', created_at: 0 }).execute();

@@ -4,10 +4,10 @@ import type { Schema } from '../schema.ts';
 import type { CertificateRow } from '../tables/certificates.ts';
 import type { RevocationRow } from '../tables/revocation.ts';
 
-/** CRLReason certificateHold (RFC 5280 5.3.1): the one that can be taken back. */
+/** CRLReason certificateHold (RFC 5280 §5.3.1), the only revocation that can be lifted. */
 export const holdReason = 6;
 
-/** A certificate with its revocation, if it has one. */
+/** A certificate with its revocation, if any. */
 export type CertificateWithRevocation = CertificateRow & { readonly reason: number | null; readonly revoked_at: number | null };
 
 export async function findCertificate(db: Transaction<Schema>, sha1: string): Promise<CertificateWithRevocation | undefined> {
@@ -25,8 +25,11 @@ export async function findCertificate(db: Transaction<Schema>, sha1: string): Pr
 }
 
 /**
- * Revokes a certificate, or puts it on hold; its key, if it is in use or on hold, goes with it. `heldSince`: it is on hold, and keeps that date when it
- * is revoked for good (X.509 9.5.3.3). @throws {Fault} CERTIFICATE_CHANGED where that is no longer so: nothing of the commit is done
+ * Revokes a certificate or puts it on hold, together with its key if that is in use or on hold.
+ * `heldSince`: date of the existing hold, which is kept for the permanent revocation (X.509
+ * §9.5.3.3).
+ * @throws {Fault} CERTIFICATE_CHANGED if it is no longer on hold since then; nothing of the commit
+ *   is done
  */
 export async function revoke(
   db: Transaction<Schema>,
@@ -55,7 +58,10 @@ export async function revoke(
   await noteRevision(db, authority);
 }
 
-/** Sets the key of a certificate to revoked or on hold, as the certificate is. `sha1`: of the certificate. */
+/**
+ * Sets the key of a certificate to revoked or on hold, like the certificate. `sha1`: fingerprint of
+ * the certificate.
+ */
 export async function revokeKey(db: Transaction<Schema>, sha1: string, reason: number): Promise<void> {
   await db
     .updateTable('keys')
@@ -65,7 +71,11 @@ export async function revokeKey(db: Transaction<Schema>, sha1: string, reason: n
     .execute();
 }
 
-/** Takes a hold back. @throws {Fault} CERTIFICATE_CHANGED where the certificate is not on hold: nothing of the commit is done */
+/**
+ * Releases a hold.
+ * @throws {Fault} CERTIFICATE_CHANGED if the certificate is not on hold; nothing of the commit is
+ *   done
+ */
 export async function releaseHold(
   db: Transaction<Schema>,
   { sha1, authority, serialNumber }: { sha1: string; authority: string; serialNumber: string },
@@ -82,12 +92,12 @@ export async function releaseHold(
   await noteRevision(db, authority);
 }
 
-/** Makes the key of a certificate that is no longer on hold active again. */
+/** Reactivates the key of a certificate that is no longer on hold. */
 export async function releaseKey(db: Transaction<Schema>, sha1: string): Promise<void> {
   await db.updateTable('keys').set({ state: 'ACTIVE' }).where('reference', '=', sha1).where('state', '=', 'ON_HOLD').execute();
 }
 
-/** What the next CRL will say differs from what the last one says. */
+/** Notes that the contents of the next CRL differ from the last. */
 export async function noteRevision(db: Transaction<Schema>, authority: string): Promise<void> {
   await db
     .insertInto('crl_states')

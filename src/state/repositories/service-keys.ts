@@ -3,15 +3,17 @@ import type { Schema } from '../schema.ts';
 import type { ServiceKeyRow } from '../tables/token-keys.ts';
 import { finishCreation, noteDestruction } from './key-journal.ts';
 
-/** CKA_ID of the service's key for a purpose. */
+/** Returns the CKA_ID of the service key for a purpose. */
 export async function findServiceKey(db: Transaction<Schema>, purpose: string): Promise<string | undefined> {
   const row = await db.selectFrom('service_keys').select('key_id').where('purpose', '=', purpose).executeTakeFirst();
   return row?.key_id;
 }
 
 /**
- * Takes a key that was just made for a purpose, and ends its journal entry, unless another instance was faster. Answers the key that counts.
- * `replaces`: the key that was lost, if one was; whatever is left of it is announced for its destruction. @throws as `finishCreation`
+ * Registers a new service key for a purpose and ends its journal entry, unless another instance was
+ * faster. Returns the key in force. `replaces`: the lost key, if any; its remains are announced for
+ * destruction.
+ * @throws as `finishCreation`
  */
 export async function takeServiceKey(
   db: Transaction<Schema>,

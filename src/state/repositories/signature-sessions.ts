@@ -3,27 +3,33 @@ import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { SignatureSessionPartRow, SignatureSessionRow } from '../tables/signature-sessions.ts';
 
-/** What may be open at the same time. */
+/** Limits on open sessions. */
 export interface SessionLimits {
   readonly openMaxPerClient: number;
   readonly openMaxPerTenant: number;
-  /** Bytes of content that sessions hold, all of them and those of one tenant. */
+  /** Maximum bytes of content in sessions: of all, and of one tenant. */
   readonly spoolMaxBytes: number;
   readonly spoolMaxBytesPerTenant: number;
 }
 
-/** Which limit a session would pass. */
+/** The limit that a session would exceed. */
 export type SessionRefusal = keyof SessionLimits;
 
 export interface NewSession {
   readonly session: SignatureSessionRow;
-  /** What there is of it already; the rest follows with `addSessionPart`, unless `stored` says that this is all. */
+  /**
+   * The parts so far; the rest follows with `addSessionPart`, unless `stored` says that these are
+   * all.
+   */
   readonly parts: readonly SignatureSessionPartRow[];
   readonly limits: SessionLimits;
   readonly now: number;
 }
 
-/** Stores a session, unless it would pass a limit: then answers which. Sessions that have ended do not count. */
+/**
+ * Stores a session, unless it would exceed a limit, which is then returned. Expired sessions do not
+ * count.
+ */
 export async function addSession(
   db: Transaction<Schema>,
   { session, parts, limits, now }: NewSession,
@@ -74,7 +80,10 @@ export async function addSessionPart(db: Transaction<Schema>, part: SignatureSes
   await db.insertInto('signature_session_parts').values(part).execute();
 }
 
-/** All parts are there: from this commit on the session can be completed. False where it has ended meanwhile. */
+/**
+ * Marks a session as complete: from this commit on it can be used. Returns false if it has expired
+ * meanwhile.
+ */
 export async function sessionStored(db: Transaction<Schema>, { id, endsAt }: { id: string; endsAt: number }): Promise<boolean> {
   const row = await db
     .updateTable('signature_sessions')
@@ -85,7 +94,7 @@ export async function sessionStored(db: Transaction<Schema>, { id, endsAt }: { i
   return row !== undefined;
 }
 
-/** A session that can be completed. */
+/** Returns a complete session. */
 export async function findSession(
   db: Transaction<Schema>,
   { id, now }: { id: string; now: number },
@@ -108,8 +117,9 @@ export async function findSessionPart(
 }
 
 /**
- * Ends a session: one step of the commit that keeps what came of it. The parts of a small one go with it; those of others are swept.
- * @throws {Fault} SESSION_ENDED where it has ended before, so that the commit does nothing
+ * Ends a session: one step of the commit that keeps its result. The parts of a small session are
+ * deleted with it; those of others are swept later.
+ * @throws {Fault} SESSION_ENDED if it has already ended, so that nothing is committed
  */
 export async function closeSession(db: Transaction<Schema>, { id, now }: { id: string; now: number }): Promise<void> {
   const row = await db
@@ -123,7 +133,7 @@ export async function closeSession(db: Transaction<Schema>, { id, now }: { id: s
   if (row.spooled_bytes === 0) await db.deleteFrom('signature_session_parts').where('id', '=', id).execute();
 }
 
-/** Deletes a session that did not come to be, or sessions that have ended, some at a time. Answers how many. */
+/** Deletes an unfinished session, or expired sessions up to a limit. Returns the number deleted. */
 export async function deleteEndedSessions(db: Transaction<Schema>, { now, limit }: { now: number; limit: number }): Promise<number> {
   const ended = db.selectFrom('signature_sessions').select('id').where('ends_at', '<=', now).limit(limit);
   const rows = await db.deleteFrom('signature_sessions').where('id', 'in', ended).where('ends_at', '<=', now).returning('id').execute();
@@ -134,7 +144,7 @@ export async function dropSession(db: Transaction<Schema>, id: string): Promise<
   await db.deleteFrom('signature_sessions').where('id', '=', id).execute();
 }
 
-/** Deletes parts whose session is gone, some at a time. Answers how many. */
+/** Deletes parts whose session is gone, up to a limit. Returns the number deleted. */
 export async function deleteLooseSessionParts(db: Transaction<Schema>, { limit }: { limit: number }): Promise<number> {
   const { rows } = await sql`
     delete from signature_session_parts where (id, item, part) in (

@@ -3,7 +3,7 @@ import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { TransferFileRow, TransferShareRow } from '../tables/transfer-files.ts';
 
-/** What a tenant may have in the transfer store at a time, what arrives included. */
+/** Limits on a tenant's files in the transfer store, including files that are arriving. */
 export interface TransferQuota {
   readonly bytes: number;
   readonly files: number;
@@ -11,7 +11,10 @@ export interface TransferQuota {
 
 type Arriving = Pick<TransferFileRow, 'id' | 'tenant' | 'owner' | 'bytes' | 'media_type' | 'file_name' | 'ends_at'>;
 
-/** A file begins to arrive: `bytes` of the tenant's share are its own from now on, until `ends_at` unless that is put off. False: the share has no room for it. */
+/**
+ * Registers a file that begins to arrive: `bytes` of the tenant's share are reserved until
+ * `ends_at`, which may be extended. Returns false if the share has no room for it.
+ */
 export async function beginTransfer(
   db: Transaction<Schema>,
   { quota, ...file }: Arriving & { readonly quota: TransferQuota },
@@ -30,7 +33,10 @@ export async function beginTransfer(
   return true;
 }
 
-/** A file that arrives is larger than was known. False: the share has no room for it, or it does not arrive any more. */
+/**
+ * Enlarges the reservation of a file that turns out larger. Returns false if the share has no room
+ * for it, or it is no longer arriving.
+ */
 export async function growTransfer(
   db: Transaction<Schema>,
   { id, by, quota }: { readonly id: string; readonly by: number; readonly quota: TransferQuota },
@@ -46,7 +52,7 @@ export async function growTransfer(
   return true;
 }
 
-/** These files are on their way still. */
+/** Extends the reservations of files that are still arriving. */
 export async function renewTransfers(
   db: Transaction<Schema>,
   { ids, until }: { readonly ids: readonly string[]; readonly until: number },
@@ -57,17 +63,26 @@ export async function renewTransfers(
 
 type Whole = Pick<TransferFileRow, 'id' | 'bytes' | 'ends_at'> & { readonly sha256: string };
 
-/** A file is there, whole and synced: from this commit on it can be fetched. @throws {Fault} TRANSFER_ENDED where it was given up meanwhile */
+/**
+ * Stores a file that is complete and synced: from this commit on it can be fetched.
+ * @throws {Fault} TRANSFER_ENDED if it was given up meanwhile
+ */
 export async function storeTransfer(db: Transaction<Schema>, file: Whole): Promise<void> {
   await arrived(db, file, 'STORED');
 }
 
-/** Evidence is there, whole and synced, and nobody can fetch it before it is published. @throws {Fault} TRANSFER_ENDED where it was given up meanwhile */
+/**
+ * Stages evidence that is complete and synced; it cannot be fetched until it is published.
+ * @throws {Fault} TRANSFER_ENDED if it was given up meanwhile
+ */
 export async function stageTransfer(db: Transaction<Schema>, file: Whole): Promise<void> {
   await arrived(db, file, 'STAGED');
 }
 
-/** From this commit on staged evidence can be fetched. Once it is published, nothing is done. */
+/**
+ * Publishes staged evidence: from this commit on it can be fetched. Does nothing if it is already
+ * published.
+ */
 export async function publishTransfer(
   db: Transaction<Schema>,
   { id, endsAt }: { readonly id: string; readonly endsAt: number },
@@ -80,7 +95,7 @@ export async function publishTransfer(
     .execute();
 }
 
-/** Staged evidence is not published. */
+/** Withdraws staged evidence. */
 export async function withdrawTransfer(db: Transaction<Schema>, id: string): Promise<void> {
   await db.updateTable('transfer_files').set({ state: 'ENDED' }).where('id', '=', id).where('state', '=', 'STAGED').execute();
 }
@@ -101,7 +116,7 @@ async function arrived(db: Transaction<Schema>, { id, ...stored }: Whole, state:
   await giveBackShare(db, row.tenant, row.bytes - stored.bytes, 0);
 }
 
-/** A file that is there and has not ended. */
+/** Returns a stored file that has not expired. */
 export async function findTransfer(
   db: Transaction<Schema>,
   { id, tenant, now }: { readonly id: string; readonly tenant: string; readonly now: number },
@@ -116,7 +131,7 @@ export async function findTransfer(
     .executeTakeFirst();
 }
 
-/** Nobody can fetch the file any more. False where nobody could before. */
+/** Ends a file, which can no longer be fetched. Returns false if it could not be fetched before. */
 export async function endTransfer(
   db: Transaction<Schema>,
   { id, tenant, now }: { readonly id: string; readonly tenant: string; readonly now: number },
@@ -126,13 +141,16 @@ export async function endTransfer(
   return true;
 }
 
-/** What arrived when its owner died. */
+/** Ends the files that were arriving when their owner died. */
 export async function endTransfersOf(db: Transaction<Schema>, owner: string | undefined): Promise<void> {
   const arriving = db.updateTable('transfer_files').set({ state: 'ENDED' }).where('state', '=', 'ARRIVING');
   await (owner === undefined ? arriving : arriving.where('owner', '=', owner)).execute();
 }
 
-/** Identifiers of files whose time has ended, or that nobody brings to an end: they have to be removed from the disk, some at a time. */
+/**
+ * Returns identifiers of files to be removed from the disk, up to a limit: expired, or abandoned
+ * while arriving.
+ */
 export async function endedTransfers(
   db: Transaction<Schema>,
   { now, limit }: { readonly now: number; readonly limit: number },
@@ -147,7 +165,10 @@ export async function endedTransfers(
   return rows.map(({ id }) => id);
 }
 
-/** The file is not on the disk any more, or is there in vain: the tenant has its share back. */
+/**
+ * Deletes the row of a file that is no longer on disk, or is there to no purpose: the tenant gets
+ * its share back.
+ */
 export async function forgetTransfer(db: Transaction<Schema>, id: string): Promise<void> {
   const row = await db
     .deleteFrom('transfer_files')
@@ -158,7 +179,7 @@ export async function forgetTransfer(db: Transaction<Schema>, id: string): Promi
   if (row !== undefined) await giveBackShare(db, row.tenant, row.bytes, 1);
 }
 
-/** Which of the identifiers have a row. */
+/** Returns the identifiers that have a row. */
 export async function knownTransfers(db: Transaction<Schema>, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await db.selectFrom('transfer_files').select('id').where('id', 'in', ids).execute();
@@ -169,7 +190,10 @@ export async function transferShares(db: Transaction<Schema>): Promise<TransferS
   return db.selectFrom('transfer_shares').selectAll().execute();
 }
 
-/** One statement decides: it waits for those of other instances. */
+/**
+ * Reserves part of the tenant's share. A single statement decides, and waits for those of other
+ * instances.
+ */
 async function takeShare(
   db: Transaction<Schema>,
   {

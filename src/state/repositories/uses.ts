@@ -6,23 +6,24 @@ import { giveBackAttempt, recordFailure, recordSuccess, reserveAttempt, type Cou
 import { changeKeyState } from './keys.ts';
 import { reserveOtp, settleOtp, type OtpFate } from './otps.ts';
 
-/** What is to be reserved before the token is asked. */
+/** A reservation to be made before the token is asked. */
 export interface UseReservation {
   readonly reference: string;
   readonly rule: LockRule;
-  /** When it is given up, milliseconds since epoch. */
+  /** When the reservation expires, milliseconds since epoch. */
   readonly until: number;
-  /** States of the key in which it may be used so. */
+  /** States of the key that allow this use. */
   readonly states: readonly string[];
-  /** Attempts on the key that may be in flight at once, over all instances. */
+  /** Maximum number of attempts on the key in flight, over all instances. */
   readonly atOnce: number;
-  /** The action whose open one-time password is reserved too. */
+  /** Action whose open one-time password is also reserved. */
   readonly otpAction?: string | undefined;
 }
 
 /**
- * Reserves an attempt, and the open one-time password that it may be, in one commit. Undefined where other attempts have what this one needs, or the
- * key is not in use, is locked, or has no attempts left.
+ * Reserves an attempt, and the open one-time password that the secret may match, in one commit.
+ * Undefined if other attempts hold them, or the key is not in use, is locked, or has no attempts
+ * left.
  */
 export async function reserveUse(db: Transaction<Schema>, use: UseReservation): Promise<{ otp: OtpRow | undefined } | undefined> {
   const { reference, otpAction, rule, until, states, atOnce } = use;
@@ -35,7 +36,7 @@ export async function reserveUse(db: Transaction<Schema>, use: UseReservation): 
 
 /** A change of the key that is committed with the attempt that allows it. */
 export type KeyChange =
-  /** Out of use: its destruction on the token is announced. */
+  /** The key ends: its destruction on the token is announced. */
   | { readonly kind: 'end'; readonly to: 'CONSUMED' | 'REMOVED'; readonly from: readonly string[] }
   | {
       readonly kind: 'password';
@@ -50,21 +51,22 @@ export type KeyChange =
 export interface UseSettlement {
   readonly reference: string;
   readonly rule: LockRule;
-  /** Whether the attempt was counted in the store. */
+  /** True if the attempt was counted in the store. */
   readonly reserved: boolean;
-  /** `fault`: the service itself failed, and nothing counts. */
+  /** `fault`: the service itself failed, and the attempt does not count. */
   readonly verdict: 'right' | 'wrong' | 'fault';
   readonly otp?: { readonly otpId: string; readonly fate: OtpFate } | undefined;
   readonly change?: KeyChange | undefined;
-  /** What must hold still for a right secret to count. */
+  /** Conditions that must still hold for a right secret to count. */
   readonly holding?: Holding | undefined;
-  /** Whether a right secret ends the count of the key's failures. Absent: it does. */
+  /** Whether a right secret resets the key's count of failures. Default: it does. */
   readonly setsBack?: boolean | undefined;
 }
 
 /**
- * Settles an attempt: counters, one-time password and what was asked for, in one commit. Answers the counters; none after a fault.
- * @throws {Fault} USE_LOST; then nothing of the commit is done
+ * Settles an attempt: counters, one-time password and the requested change, in one commit. Returns
+ * the counters; none after a fault.
+ * @throws {Fault} USE_LOST; nothing of the commit is done
  */
 export async function settleUse(db: Transaction<Schema>, settlement: UseSettlement): Promise<Counters | undefined> {
   const { reference, rule, reserved, verdict, otp, change, holding, setsBack = true } = settlement;
@@ -94,7 +96,10 @@ async function changeKey(db: Transaction<Schema>, reference: string, now: number
   return row !== undefined;
 }
 
-/** For a store that one process has: what was in flight went down with the process before. */
+/**
+ * Ends all reservations when the only process that uses the store starts: they were lost with the
+ * previous one.
+ */
 export async function endReservations(db: Transaction<Schema>): Promise<void> {
   await db.updateTable('keys').set({ reserved: 0, reserved_until: null }).where('reserved', '>', 0).execute();
   await db.updateTable('otps').set({ reserved_until: null }).where('reserved_until', 'is not', null).execute();

@@ -2,12 +2,12 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
 
 /**
- * Node's own SQLite in the shape that Kysely's dialect expects. Kysely asks each statement whether it reads, and a bare DatabaseSync
- * does not say: a statement that has columns does.
+ * Opens Node's built-in SQLite in the form that Kysely's dialect expects. Kysely asks each
+ * statement whether it reads, which DatabaseSync does not report: a statement with columns does.
  */
 export function openDatabase(path: URL, readOnly: boolean): SqliteDatabase {
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5000, readOnly });
-  // FULL: a commit is on the disk when it returns.
+  // FULL: a commit is on disk when it returns.
   if (!readOnly) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   return {
     prepare(sql): SqliteStatement {
@@ -29,6 +29,6 @@ function inputs(parameters: readonly unknown[]): SQLInputValue[] {
   return parameters.map((value) => {
     if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return value;
     if (value instanceof Uint8Array) return value;
-    throw new TypeError(`SQLite takes no ${typeof value}`);
+    throw new TypeError(`SQLite does not accept values of type ${typeof value}`);
   });
 }

@@ -1,9 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Sees to it that one process has the embedded store: the counters of attempts in flight are in its memory. The lock is that of a database
- * beside the store, so that a backup can read the store meanwhile; the kernel takes it away with the process.
- * @throws {Error} where another process has it
+ * Ensures that a single process uses the embedded store, since the counters of attempts in flight
+ * are in its memory. The lock is on a database beside the store, so that a backup can read the
+ * store meanwhile; the kernel releases it when the process ends.
+ * @throws {Error} if another process holds the lock
  */
 export function claimAlone(path: string): { release(): void } {
   const lock = new DatabaseSync(`${path}-lock`, { timeout: 0 });
@@ -12,7 +13,9 @@ export function claimAlone(path: string): { release(): void } {
   } catch (error) {
     lock.close();
     if (error instanceof Error && 'errcode' in error && error.errcode === 5) {
-      throw new Error('another process has this state store open; SQLite is for one instance, several take PostgreSQL', { cause: error });
+      throw new Error('another process has this state store open; SQLite supports a single instance, use PostgreSQL for several', {
+        cause: error,
+      });
     }
     throw error;
   }

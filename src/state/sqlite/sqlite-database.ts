@@ -9,11 +9,11 @@ import { openDatabase } from './node-sqlite.ts';
 import { claimAlone } from './only-one.ts';
 import { sqliteFault } from './sqlite-fault.ts';
 
-/** The embedded database. One process has it, so nobody else changes it. */
+/** The embedded database, which a single process uses. */
 export class SqliteDatabase implements Database {
   readonly #path: string;
   readonly #lock: { release(): void } | undefined;
-  /** Absent after a fault that a new connection may be free of. */
+  /** Undefined after a fault that a new connection may clear. */
   #db: Kysely<Schema> | undefined;
 
   private constructor(path: string, lock: { release(): void } | undefined, db: Kysely<Schema>) {
@@ -22,7 +22,10 @@ export class SqliteDatabase implements Database {
     this.#db = db;
   }
 
-  /** @throws {Error} where the file cannot be opened or brought up to date, or another process has it */
+  /**
+   * Opens and migrates the database.
+   * @throws {Error} if the file cannot be opened or migrated, or another process has it open
+   */
   static async open(path: string): Promise<SqliteDatabase> {
     createPrivate(path);
     createPrivate(`${path}-lock`);
@@ -39,7 +42,10 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** For a look beside the process that has it: nothing can be changed. @throws {Error} where the file cannot be opened */
+  /**
+   * Opens the database read-only while another process uses it.
+   * @throws {Error} if the file cannot be opened
+   */
   static async openReadOnly(path: string): Promise<SqliteDatabase> {
     const db = connect(path, 'ro');
     try {
@@ -57,7 +63,7 @@ export class SqliteDatabase implements Database {
       return group.map(({ id }, index) => ({ id, values: values[index] ?? [] }));
     } catch (error) {
       if (group.length === 1) return group.map(({ id }) => ({ id, failure: failureOf(error, (fault) => sqliteFault(fault).kind) }));
-      // One of them fails, or the disk does: each for itself.
+      // A member or the disk failed: run each member by itself.
       const outcomes: Outcome[] = [];
       for (const one of group) outcomes.push(...(await this.run([one])));
       return outcomes;
@@ -99,19 +105,19 @@ export class SqliteDatabase implements Database {
 }
 
 /**
- * For its owner alone, whoever makes it; SQLite gives the files beside it the same mode. One that is there is not opened: closing it would take
- * away the locks that this process has on it.
+ * Creates the file with access for its owner only; SQLite gives the files beside it the same mode.
+ * An existing file is not opened: closing it would release the locks that this process has on it.
  */
 function createPrivate(path: string): void {
   if (existsSync(path)) return;
   try {
     closeSync(openSync(path, 'a', 0o600));
   } catch {
-    // SQLite will not be able to make it either, and says so as a fault of the store.
+    // SQLite will fail too, and report it as a fault of the store.
   }
 }
 
-/** In one transaction: a crash in the middle leaves the schema as it was. */
+/** Migrates in one transaction, so that a crash leaves the schema as it was. */
 async function migrateWhole(db: Kysely<Schema>): Promise<void> {
   await db.connection().execute(async (connection) => {
     await sql`begin immediate`.execute(connection);
@@ -125,7 +131,7 @@ async function migrateWhole(db: Kysely<Schema>): Promise<void> {
   });
 }
 
-/** `rw`: a file that has gone is not made anew, for it would be empty. */
+/** Connects to the file. `rw`: a missing file is not created, since it would be empty. */
 function connect(path: string, mode: 'rwc' | 'rw' | 'ro' = 'rwc'): Kysely<Schema> {
   const url = pathToFileURL(path);
   url.searchParams.set('mode', mode);

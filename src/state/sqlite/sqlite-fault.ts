@@ -10,10 +10,10 @@ const full = 13;
 const cannotOpen = 14;
 const notADatabase = 26;
 
-/** Extended codes of SQLITE_IOERR that come from reading. */
+/** Extended codes of SQLITE_IOERR for read failures. */
 const readFailures = new Set([0x10a, 0x20a, 0x1f0a, 0x210a]);
 
-/** What an error of SQLite means. `reopen`: the connection may be of no use any more. */
+/** Returns the kind of an SQLite error. `reopen`: the connection may be unusable. */
 export function sqliteFault(error: unknown): { readonly kind: FaultKind; readonly reopen: boolean } {
   const extended = error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : 0;
   switch (extended & 0xff) {

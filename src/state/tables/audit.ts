@@ -1,4 +1,4 @@
-/** A key that signs checkpoints of the audit log. Older ones stay: they verify older files. */
+/** A key that signs checkpoints of the audit log. Old keys are kept to verify old files. */
 export interface AuditKeyRow {
   /** CKA_ID, hexadecimal. */
   key_id: string;
@@ -8,8 +8,8 @@ export interface AuditKeyRow {
 }
 
 /**
- * The store's place in an audit log, its last checkpoint or a record after that: what a log that was cut or rolled back is compared with, and by which a store
- * that is older than its log is known.
+ * The store's position in an audit log: its last checkpoint or a later record. It reveals a log
+ * that was cut or rolled back, and a store that is older than its log.
  */
 export interface AuditHeadRow {
   /** Name of the log. */
@@ -22,9 +22,12 @@ export interface AuditHeadRow {
   file: number;
 }
 
-/** An audit record that is stored with what it tells of, until it is in the chain: a crash between the two loses none. */
+/**
+ * An audit record, stored in the commit of the change that it describes until it is in the chain,
+ * so that a crash loses none.
+ */
 export interface AuditOutboxRow {
-  /** Unique over all instances; its maker chooses it. */
+  /** Unique over all instances; chosen by the writer. */
   id: string;
   created_at: number;
   /** JSON. */

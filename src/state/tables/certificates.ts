@@ -4,7 +4,7 @@ import type { Generated } from 'kysely';
 export interface CertificateRow {
   sha1: string;
   tenant: string;
-  /** The configured name of its certificate authority. */
+  /** Configured name of its certificate authority. */
   authority: string;
   /** Hexadecimal. */
   serial_number: string;
@@ -14,11 +14,13 @@ export interface CertificateRow {
 }
 
 export interface Issuing {
-  /** Of `issuing_chains`; null for a certificate that an earlier version issued. */
+  /** Identifier in `issuing_chains`; null if an earlier version issued the certificate. */
   issuing_chain: Generated<string | null>;
 }
 
-/** The certificate that a certificate was issued under, and those above it. Few: as many as authorities had in their time. */
+/**
+ * The issuing certificate and those above it. There are few: as many as the authorities have had.
+ */
 export interface IssuingChainRow {
   /** SHA-256 of `der`, hexadecimal. */
   id: string;
@@ -26,10 +28,10 @@ export interface IssuingChainRow {
   der: Uint8Array;
 }
 
-/** A token of an identity provider that made a certificate and makes no other. */
+/** A used token of an identity provider, which cannot be used again. */
 export interface IdentityTokenRow {
-  /** Stands for its issuer and its identifier: a SHA-256, hexadecimal. */
+  /** SHA-256 of its issuer and identifier, hexadecimal. */
   id: string;
-  /** When nobody accepts it any more. */
+  /** When the token is no longer accepted anyway. */
   ends_at: number;
 }

@@ -1,31 +1,34 @@
 import type { Generated } from 'kysely';
 
 /**
- * A request with an Idempotency-Key (contract §10): claimed while it runs, with its answer afterwards. Nothing of key, body and answer is readable
- * without the token.
+ * A request with an Idempotency-Key (contract §10): claimed while it runs, with its answer
+ * afterwards. Key, body and answer are unreadable without the token.
  */
 export interface KeptAnswerRow {
-  /** Stands for client, operation and key: a MAC under a key of the token, hexadecimal. */
+  /** MAC of client, operation and key under a key of the token, hexadecimal. */
   id: string;
-  /** Stands for the request's body, likewise. */
+  /** MAC of the request's body. */
   fingerprint: Uint8Array;
-  /** Whose the request is while it runs; null once it has an answer. */
+  /** The claim while the request runs; null once it has an answer. */
   claim: string | null;
-  /** Encrypted; null also where it is in parts. */
+  /** Encrypted; null also if it is in parts. */
   answer: Uint8Array | null;
-  /** The claim that its parts were stored under. */
+  /** Claim under which its parts were stored. */
   parts: string | null;
-  /** The end of the claim, or of the time for which the answer is kept. */
+  /** When the claim or the kept answer expires. */
   ends_at: number;
   /** SHA-256 of the client's SubjectPublicKeyInfo, hexadecimal. */
   client: string;
-  /** What the answer counts for in `kept_bytes`; 0 while there is none. */
+  /** Bytes that the answer adds to `kept_bytes`; 0 while there is none. */
   bytes: number;
-  /** The one-time password that the answer tells, and without which it is worth nothing: `otp_id`. */
+  /** `otp_id` of the one-time password in the answer, which is worthless without it. */
   while_otp: Generated<string | null>;
 }
 
-/** A piece of a large kept answer. It counts when its row in `kept_answers` names the claim that it was stored under. */
+/**
+ * A part of a large kept answer. It counts if its row in `kept_answers` names the claim under which
+ * it was stored.
+ */
 export interface KeptAnswerPartRow {
   id: string;
   claim: string;
@@ -34,12 +37,15 @@ export interface KeptAnswerPartRow {
   bytes: Uint8Array;
 }
 
-/** How many bytes of answers are kept. Instances count apart, so that none waits for another; the sum over their counters is what holds. */
+/**
+ * Bytes of kept answers. Each instance has its own counter, so that none waits for another; the sum
+ * over the counters is the total.
+ */
 export interface KeptBytesRow {
-  /** As in `kept_answers`; empty: of all clients. */
+  /** As in `kept_answers`; empty for all clients. */
   client: string;
   /** Of one instance. */
   counter: string;
-  /** Below 0 where another instance counted what this one deleted. */
+  /** Negative if another instance counted answers that this one deleted. */
   bytes: number;
 }

@@ -1,6 +1,9 @@
 import type { Generated } from 'kysely';
 
-/** The token's MAC of what a row says (`src/keys/seals.ts`). Null, both: an earlier version made the row, and nobody goes by it. */
+/**
+ * The token's MAC of the contents of a row (`src/keys/seals.ts`). Both null: an earlier version
+ * made the row, which is not used.
+ */
 export interface Sealed {
   seal_salt: Uint8Array | null;
   seal_mac: Uint8Array | null;
@@ -15,21 +18,26 @@ export interface KeyRow extends Sealed {
   key_id: string;
   key_type: string;
   protocol: string;
-  /** Those of `src/keys/states.ts` that are stored; locked and expired follow from counters and times. */
+  /** A stored state of `src/keys/states.ts`; LOCKED and EXPIRED follow from counters and times. */
   state: string;
-  /** Empty, like the MAC, where the key has no secret of its own. 16 bytes; where it is stretched, 16 more are the salt of that. */
+  /**
+   * Empty, like the MAC, if the key has no secret of its own. 16 bytes; if the secret is stretched,
+   * followed by the 16-byte scrypt salt.
+   */
   secret_salt: Uint8Array;
   secret_mac: Uint8Array;
-  /** 1: the MAC is over the secret as scrypt stretches it, since a person chose it. */
+  /** 1: the MAC is over the secret stretched by scrypt, since a person chose it. */
   secret_stretched: number;
-  /** The MAC of the transaction that the key is tied to. */
+  /** MAC of the transaction that the key is tied to. */
   transaction_salt: Uint8Array | null;
   transaction_mac: Uint8Array | null;
   /** JSON list of the digests that the key may sign; null: any. */
   bound_digests: string | null;
-  /** Failed attempts since the last success with the secret that they are guesses at, or the end of the last lock. */
+  /**
+   * Failed attempts since the last success with the guessed secret, or since the last lock ended.
+   */
   failures_in_row: number;
-  /** Failed attempts since that success. */
+  /** Failed attempts since the last success with the guessed secret. */
   failures_since_success: number;
   /** When the lock ends. */
   locked_until: number | null;
@@ -38,10 +46,13 @@ export interface KeyRow extends Sealed {
   created_at: number;
 }
 
-/** Attempts on a key that are with the token, over all instances of a shared store. Those of an instance that died end by themselves. */
+/**
+ * Attempts on a key that are with the token, over all instances of a shared store. Those of an
+ * instance that died expire.
+ */
 export interface Attempts {
   reserved: Generated<number>;
-  /** When the last of them is given up. */
+  /** When the last of them expires. */
   reserved_until: Generated<number | null>;
 }
 
@@ -50,20 +61,23 @@ export interface OtpRow extends Sealed {
   reference: string;
   /** SIGN, CHANGE_PASSWORD or REVOKE. */
   action: string;
-  /** Of this one, which a newer one does not have. */
+  /** Identifies this password; a newer one has another value. */
   otp_id: string;
   salt: Uint8Array;
   mac: Uint8Array;
   /** JSON list, as `KeyRow.bound_digests`. */
   bound_digests: string | null;
-  /** An attempt counts from its reservation on. */
+  /** Attempts left; an attempt counts when it is reserved. */
   attempts_left: number;
-  /** An attempt has it until then; null: none. */
+  /** When the reservation of an attempt expires; null if there is none. */
   reserved_until: number | null;
   expires_at: number;
 }
 
-/** A tenant that may have so many keys: two creations at once change one row, so that each counts the other. */
+/**
+ * A tenant with a limit on its keys: concurrent creations change this row, so that each counts the
+ * other.
+ */
 export interface LimitedTenantRow {
   tenant: string;
   creations: number;

@@ -1,16 +1,22 @@
-/** Evidence of a request that is settled, on its way to its final place (contract §10, order of delivery). */
+/** Evidence of a settled request that is not yet published (contract §10, order of delivery). */
 export interface PublicationRow {
   id: string;
   /** Name of the instance that publishes it. */
   owner: string;
-  /** The service's own identifier of the request, as the audit log has it. */
+  /** The service's own identifier of the request, as in the audit log. */
   request: string;
-  /** DUE: to be published once the record of the request is on the disk. PUBLISHED: with other names than were planned. */
+  /**
+   * DUE: to be published once the record of the request is on disk. PUBLISHED: under other names
+   * than planned.
+   */
   state: string;
-  /** Where it lies and where it goes to: JSON. */
+  /** Sources and destinations: JSON. */
   items: string;
-  /** PUBLISHED: planned path to given path, JSON. */
+  /** PUBLISHED: map from planned to actual path, JSON. */
   renamed: string | null;
-  /** DUE: when it is given up. PUBLISHED: until when repeated answers may need the names. Milliseconds since epoch. */
+  /**
+   * DUE: when publication is given up. PUBLISHED: until when repeated answers may need the names.
+   * Milliseconds since epoch.
+   */
   ends_at: number;
 }

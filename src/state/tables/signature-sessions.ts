@@ -1,21 +1,24 @@
-/** A signature between its two steps (contract §5). Nothing in it is readable without the token and the caller's signatureThreadId. */
+/**
+ * A signature between its two steps (contract §5). It is unreadable without the token and the
+ * caller's signatureThreadId.
+ */
 export interface SignatureSessionRow {
-  /** Stands for tenant and signatureThreadId: a MAC under a key of the token, hexadecimal. */
+  /** MAC of tenant and signatureThreadId under a key of the token, hexadecimal. */
   id: string;
   tenant: string;
-  /** Who opened it: SHA-256 of SubjectPublicKeyInfo, hexadecimal. */
+  /** SHA-256 of the SubjectPublicKeyInfo of the client that opened it, hexadecimal. */
   client: string;
-  /** 1: all its parts are there. */
+  /** 1 if all parts are stored. */
   stored: number;
-  /** Bytes of content that its parts hold. */
+  /** Bytes of content in its parts. */
   spooled_bytes: number;
   ends_at: number;
 }
 
-/** A piece of what a session holds, encrypted. It goes when its session has gone. */
+/** An encrypted part of a session. It is deleted after its session. */
 export interface SignatureSessionPartRow {
   id: string;
-  /** 0: what was prepared; from 1: the content of documents. */
+  /** 0: the prepared state; from 1: the content of documents. */
   item: number;
   /** From 0. */
   part: number;

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { Sealed } from './keys.ts';
 
-/** A key on the token that nobody owns yet. */
+/** A key on the token without an owner. */
 export interface KeyPoolRow extends Sealed {
   /** CKA_ID on the token, hexadecimal. */
   key_id: string;
@@ -11,14 +11,14 @@ export interface KeyPoolRow extends Sealed {
   created_at: number;
 }
 
-/** A step on the token that has begun: after a crash the start finishes or undoes it. */
+/** A step on the token that has begun: after a crash, the next start finishes or undoes it. */
 export interface KeyJournalRow {
   key_id: string;
   intent: 'CREATE' | 'DESTROY';
   created_at: number;
 }
 
-/** A key on the token that the service has for a purpose of its own. */
+/** A key on the token for a purpose of the service itself. */
 export interface ServiceKeyRow {
   purpose: string;
   /** CKA_ID, hexadecimal. */
@@ -26,12 +26,12 @@ export interface ServiceKeyRow {
   created_at: number;
 }
 
-/** What the token's key for secrets is known by, in one row. */
+/** Check value of the token's MAC key, in one row. */
 export interface MacKeyRow {
   id: number;
-  /** Its MAC of a constant; null until there is one. */
+  /** The key's MAC of a constant; null until there is a key. */
   check_value: Generated<Uint8Array | null>;
-  /** Whoever looks at the token, or makes the key, until then. */
+  /** Claim of the instance that looks at the token or makes the key. */
   claim: string | null;
   claimed_until: Generated<number>;
 }

@@ -138,7 +138,7 @@ describe('keys in a file', () => {
     await refused(read(reader, await tokenOf(one)), /no key for this token/);
     writeFileSync(keys.file, '{"keys":[');
     await expect(read(reader, await tokenOf(two))).resolves.toBeDefined();
-    expect(log.lines.join('\n')).toContain('the last good one serves');
+    expect(log.lines.join('\n')).toContain('using the last valid one');
   });
 
   it.each([
@@ -214,7 +214,7 @@ describe('keys over HTTPS', () => {
     await read(reader, token);
     const reloaded = providers(at(url, { freshSeconds: 0.001 }), log, reader);
     await expect(read(reloaded, token)).resolves.toBeDefined();
-    await refused(read(providers(at(url, { freshSeconds: 5 }), log, reader), token), /cannot be had at this time/);
+    await refused(read(providers(at(url, { freshSeconds: 5 }), log, reader), token), /are not available at present/);
   });
 
   it.each<[string, RequestListener]>([
@@ -226,18 +226,18 @@ describe('keys over HTTPS', () => {
   ])('are not to be had from a server that %s', async (_what, listener) => {
     const log = recordingLog();
     const reader = providers(at(await server.start(listener), { timeoutSeconds: 1 }), log);
-    await refused(read(reader, await tokenOf(key)), /cannot be had at this time/);
+    await refused(read(reader, await tokenOf(key)), /are not available at present/);
     // The next fetch waits: a server in trouble is not asked for each request.
-    await refused(read(reader, await tokenOf(key)), /cannot be had at this time/);
+    await refused(read(reader, await tokenOf(key)), /are not available at present/);
     expect(server.requests).toBe(1);
     expect(log.lines.join('\n')).not.toContain('eyJ');
   });
 
   it('are not taken from a server whose certificate nobody vouches for', async () => {
     const url = await server.start(serving(key.jwk));
-    await refused(read(providers({ keys: { url } }), await tokenOf(key)), /cannot be had at this time/);
+    await refused(read(providers({ keys: { url } }), await tokenOf(key)), /are not available at present/);
     const byAddress = url.replace('localhost', '127.0.0.1');
-    await refused(read(providers(at(byAddress)), await tokenOf(key)), /cannot be had at this time/);
+    await refused(read(providers(at(byAddress)), await tokenOf(key)), /are not available at present/);
     expect(server.requests).toBe(0);
   });
 
@@ -287,7 +287,7 @@ describe('an encrypted token', () => {
       await encrypted(inner, 'RSA-OAEP-256', rsa),
       `${part({ alg: 'none' })}.${part(claims())}.`,
     ]) {
-      await refused(read(reader, await encrypted(content, 'RSA-OAEP-256', rsa)), /does not hold a signed one|algorithm/);
+      await refused(read(reader, await encrypted(content, 'RSA-OAEP-256', rsa)), /does not contain a signed token|algorithm/);
     }
     await refused(read(reader, await encrypted('a.b.c', 'RSA-OAEP-256', rsa)), /not a JSON Web Token/, 'FIELD_INVALID');
   });
