@@ -1,8 +1,9 @@
 import { readSync } from 'node:fs';
 import type { ByteSource } from '../asn1/byte-source.ts';
-import type { Content } from '../documents/content.ts';
-import { contentBytes, type FileRange, type FileParts } from '../documents/content-pieces.ts';
+import { type Content, contentBytes, type FileRange, type FileParts, contentPieces } from '../documents/content.ts';
 import { Fault } from '../faults.ts';
+import { createHash, hash as digestOf } from 'node:crypto';
+import type { HashName } from '../token/signature-algorithm.ts';
 
 const windowBytes = 128 * 1024;
 
@@ -38,4 +39,12 @@ function placeIn(file: FileParts, offset: number): FileRange {
     before += end - start;
   }
   throw new RangeError(`no byte ${offset} in a file of ${file.bytes}`);
+}
+
+/** The digest of content, read piece by piece. @throws {Fault} CONTENT_CHANGED */
+export function hashContent(hash: HashName, content: Content): Buffer {
+  if (content instanceof Uint8Array) return digestOf(hash, content, 'buffer');
+  const digest = createHash(hash);
+  for (const piece of contentPieces(content)) digest.update(piece);
+  return digest.digest();
 }

@@ -1,7 +1,7 @@
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { unlessChanged, type Moment, type Prepared, type SignerChain, type Signing } from './format.ts';
 import { formats, type FormatName } from './formats.ts';
-import type { Additions } from './levels/additions.ts';
+import type { Additions } from './levels/long-term-data.ts';
 
 /** Documents to be prepared in one format. It can be cloned into a thread. */
 export interface PrepareTask {

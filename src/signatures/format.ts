@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { bigContentBytes } from '../documents/big-content.ts';
-import type { Content } from '../documents/content.ts';
-import type { DocumentDigest, Evidence, InputDocument } from '../documents/document.ts';
+import type { Content, DocumentDigest } from '../documents/content.ts';
+import type { Evidence, InputDocument } from '../documents/document.ts';
 import { isFault, refusalOf } from '../faults.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Certificate } from '../x509/certificate.ts';
-import type { Additions } from './levels/additions.ts';
+import type { Additions } from './levels/long-term-data.ts';
 
 /** The signer as a format sees it: never a private key. */
 export interface SignerChain {

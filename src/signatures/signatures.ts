@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { moduleFile } from '../config/module-file.ts';
 import { isBig } from '../documents/big-content.ts';
-import type { SignedFile } from '../documents/content-pieces.ts';
+import type { SignedFile } from '../documents/content.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { isFault, refusalOf } from '../faults.ts';
 import { Refusal } from '../result-codes.ts';
@@ -14,7 +14,7 @@ import type { Prepared, SignerChain, Signing, Workload } from './format.ts';
 import { formats, type AskedFormat, type FormatName } from './formats.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
 import type { Levels } from './levels/level-order.ts';
-import type { Additions } from './levels/additions.ts';
+import type { Additions } from './levels/long-term-data.ts';
 import { completeAtLevel } from './levels/raise-level.ts';
 
 /** Everything that follows from a request and its signer, before any document is read. */

@@ -1,10 +1,7 @@
-import type { Content } from '../../documents/content.ts';
-import { contentBytes } from '../../documents/content-pieces.ts';
-import { evidenceDocument, evidenceFileName, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
-import { evidenceBase64 } from '../../documents/evidence-base64.ts';
-import { isFileName } from '../../documents/file-name.ts';
+import { type Content, contentBytes } from '../../documents/content.ts';
+import { evidenceDocument, evidenceFileName, type EvidenceDocument, type InputDocument, isFileName } from '../../documents/document.ts';
+import { evidenceBase64, writePieces } from '../../documents/big-content.ts';
 import { OutputDirectory } from '../../documents/paths/output-directory.ts';
-import { writePieces } from '../../documents/write-pieces.ts';
 import { isFault, refusalOf } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { SignatureEvidence } from '../../signatures/signatures.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
-import { isFileName } from '../../documents/file-name.ts';
+import { isFileName } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';

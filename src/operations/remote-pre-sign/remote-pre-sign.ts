@@ -5,13 +5,15 @@ import { Refusal } from '../../result-codes.ts';
 import { CertificatesField } from '../fields/certificate-field.ts';
 import { InputDocuments } from '../fields/input-documents.ts';
 import { openDocuments } from '../fields/open-documents.ts';
-import { RequestId } from '../../fields/values.ts';
+import { RequestId, ObjectIdentifier } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 import { askedSigning } from '../sign/signing-plan.ts';
 import { bindsCertificate, SignatureParameters } from '../../signatures/request/parameters.ts';
 import { auditedDigests, planWithoutSigner, prepareSignatures, signerPlan } from '../../signatures/signatures.ts';
-import { digestEntry, DigestEntryToSign } from './digest-to-sign.ts';
 import { checkValidNow, externalSigner } from './external-signer.ts';
+import { hashAlgorithmOid, signatureAlgorithmOid } from '../../cms/algorithm-identifier.ts';
+import type { Prepared } from '../../signatures/format.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 
 const maxChainCertificates = 16;
 
@@ -35,6 +37,29 @@ const RemotePreSignRequest = z
     // Missing fields are reported before wrong ones, so this is looked for beside those.
     when: ({ value }) => typeof value === 'object' && value !== null,
   });
+
+/** An entry of `signerData.digest`, as it is handed to a device. */
+export const DigestEntryToSign = z.strictObject({
+  id: z.string().describe('ID of the document; the signature value goes by it'),
+  digestAlgOID: ObjectIdentifier.describe('hash of dataToSign'),
+  digestValue: z.base64().describe('what the device signs'),
+  dataToSign: z.base64().optional().describe('what digestValue is made of, for devices that hash for themselves; absent from 64 KiB on'),
+  signatureAlgorithmOid: ObjectIdentifier.optional().describe('absent where neither a certificate nor the parameters say'),
+});
+
+/** Returns what is handed to a device. `algorithm` is undefined where nobody knows it. */
+export function digestEntry(
+  { id, hash, digest, dataToSign }: Prepared<unknown>,
+  algorithm: SignatureAlgorithm | undefined,
+): z.output<typeof DigestEntryToSign> {
+  return {
+    id,
+    digestAlgOID: hashAlgorithmOid(hash),
+    digestValue: Buffer.from(digest).toString('base64'),
+    ...(dataToSign === undefined ? {} : { dataToSign: Buffer.from(dataToSign).toString('base64') }),
+    ...(algorithm === undefined ? {} : { signatureAlgorithmOid: signatureAlgorithmOid(algorithm) }),
+  };
+}
 
 /** Opens a signature whose values are made elsewhere: answers what is to be signed (contract §5). */
 export const remotePreSign = operation({

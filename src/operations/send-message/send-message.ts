@@ -4,9 +4,9 @@ import { messageMaxCharacters } from '../../messages/messenger.ts';
 import { Refusal } from '../../result-codes.ts';
 import { exampleReference } from '../fields/key-reference.ts';
 import { longText } from '../../fields/long-values.ts';
-import { SubscriberField } from '../fields/subscriber.ts';
 import { Sha1Hex, RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
+import { isMailbox } from '../../certificates/internet-names.ts';
 
 /** Line breaks and tabs are text; what else controls a terminal or a protocol is none. */
 const controls = /[^\P{Cc}\t\n\r]/u;
@@ -21,6 +21,16 @@ const Message = longText(maxCharacters)
   })
   .meta({ minLength: 1, maxLength: maxCharacters })
   .describe('the text; by SMS at most 1,600 characters');
+
+/** Interface, Subscriber. */
+export const SubscriberField = z.strictObject({
+  emailAddress: z.string().refine(isMailbox, 'not an e-mail address').optional().describe('e-mail address'),
+  phoneNumber: z
+    .string()
+    .regex(/^\+[1-9]\d{6,14}$/, 'not a telephone number in E.164 form, such as +33612345678')
+    .optional()
+    .describe('mobile number, E.164'),
+});
 
 const SenderResponse = z.strictObject({
   date: z.int().describe('when the gateway answered or was given up, milliseconds since 1970 (UTC)'),

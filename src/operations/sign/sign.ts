@@ -12,10 +12,13 @@ import { openDocuments } from '../fields/open-documents.ts';
 import { RequestId } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { askedSigning } from './signing-plan.ts';
-import { withTokensAbility } from './token-ability.ts';
-import { evidenceAnswer, EvidenceAnswer } from './evidence-answer.ts';
+import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
 import { SignatureParameters } from '../../signatures/request/parameters.ts';
 import { auditedDigests, completeSignatures, documentsAsPrepared, prepareSignatures, signerPlan } from '../../signatures/signatures.ts';
+import { Refusal } from '../../result-codes.ts';
+import { rawAt } from '../../signatures/raw/raw-algorithm.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { TokenCannot } from '../../token/token.ts';
 
 const SignRequest = z.strictObject({
   keyReference: KeyReference,
@@ -95,4 +98,21 @@ function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | 
   const issuers = chainFor(key.issuers, authorities.get(key.authority), trustedCa);
   if (issuers.length === 0) throw new Error(`the authority ${key.authority} that issued ${key.reference} is not configured any more`);
   return { certificate: key.certificate, publicKey: key.publicKey, issuers };
+}
+
+/**
+ * Has the token sign. Few tokens support MGF1 with another hash than the digest's, and none says so
+ * before it is asked. @throws {Refusal} UNSUPPORTED where it cannot; what `work` throws
+ */
+export async function withTokensAbility<T>(algorithm: SignatureAlgorithm, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof TokenCannot) || algorithm.scheme !== 'RSA_PSS' || algorithm.mgfHash === algorithm.hash) throw error;
+    throw new Refusal('UNSUPPORTED', {
+      at: `${rawAt}/signatureAlgorithmParameters`,
+      message: 'the token supports MGF1 only with the hash of the digest',
+      cause: error,
+    });
+  }
 }

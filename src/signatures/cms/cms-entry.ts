@@ -1,7 +1,7 @@
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { FormatEntry, SignerKey } from '../format-entry.ts';
-import { hashOfDigest } from '../request/enumerations.ts';
+import { hashOfDigest } from '../request/shared-fields.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
 import { checkSigningTime } from '../request/signed-properties-asked.ts';
 import { xp7Asked, xp7At } from '../request/xp7-asked.ts';

@@ -5,7 +5,7 @@ import { children, DerError, readAll, readObjectIdentifier, type DerElement } fr
 import type { MessageImprint } from '../../timestamp/request.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier, hashOfOid } from '../../cms/algorithm-identifier.ts';
-import type { Additions } from '../levels/additions.ts';
+import type { Additions } from '../levels/long-term-data.ts';
 import { readSignedData } from '../../cms/read-signed-data.ts';
 import { setWith, signedData } from '../../cms/signed-data.ts';
 

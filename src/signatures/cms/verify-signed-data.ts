@@ -1,8 +1,7 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { windowsBetween } from '../../asn1/byte-source.ts';
 import type { Certificate } from '../../x509/certificate.ts';
-import type { Content, OpenFile } from '../../documents/content.ts';
-import type { SignedFile } from '../../documents/content-pieces.ts';
+import type { Content, OpenFile, SignedFile } from '../../documents/content.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { signatureAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import { contentSource } from '../content-source.ts';

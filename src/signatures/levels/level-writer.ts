@@ -3,7 +3,7 @@ import type { CheckedToken } from '../../timestamp/check-token.ts';
 import type { MessageImprint } from '../../timestamp/request.ts';
 import type { PathCertificate } from '../../x509/path/path-certificate.ts';
 import type { Prepared, Signing } from '../format.ts';
-import type { Additions } from './additions.ts';
+import type { Additions } from './long-term-data.ts';
 
 /** Levels of baseline signatures (EN 319 122-1, 132-1 and 142-1, clause 6), each with all that those before it have. */
 export const levels = ['B', 'T', 'LT', 'LTA'] as const;

@@ -23,6 +23,15 @@ export interface LongTermData {
   readonly ocspAnswers: readonly Uint8Array[];
 }
 
+/** What raises a signature above baseline B, in the terms of no format. */
+export interface Additions {
+  /** Token of the time-stamp over the signature value, DER. */
+  readonly timeStamp: Uint8Array;
+  readonly longTermData?: LongTermData | undefined;
+  /** Archive time-stamp as the format holds it. */
+  readonly archive?: Uint8Array | undefined;
+}
+
 /** The moment that statuses are wanted for, and what ends the asking. */
 type Moment = Pick<RevocationQuestion, 'at' | 'signal'>;
 

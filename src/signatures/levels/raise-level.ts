@@ -6,9 +6,8 @@ import type { MessageImprint } from '../../timestamp/request.ts';
 import type { PathCertificate } from '../../x509/path/path-certificate.ts';
 import type { Prepared, SignerChain, Signing } from '../format.ts';
 import type { LevelOrder } from './level-order.ts';
-import type { Additions } from './additions.ts';
+import { type Additions, longTermData, type LongTermPath } from './long-term-data.ts';
 import { CertificateRevoked, isAtLeast, LevelBroken, type LevelWriter, type Raised } from './level-writer.ts';
-import { longTermData, type LongTermPath } from './long-term-data.ts';
 import { checkStampedSigner, signerCertificates } from './signer-path.ts';
 
 /** A prepared signature with its value. */

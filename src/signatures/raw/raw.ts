@@ -2,7 +2,7 @@ import type { Evidence } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { valueVerifies } from '../../verification/verify-value.ts';
 import { dataToSignMaxBytes, oneForEach, usualWorkload, type SignatureFormat } from '../format.ts';
-import { hashContent } from '../hash-content.ts';
+import { hashContent } from '../content-source.ts';
 import { signatureValueOf } from '../signature-value.ts';
 
 export interface RawParameters {

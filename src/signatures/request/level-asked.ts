@@ -2,9 +2,8 @@ import type { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
 import type { Addresses, AskedLevel, StatusData } from '../levels/asked-level.ts';
 import type { RequestRules } from '../format-entry.ts';
-import { hashOfDigest } from './enumerations.ts';
+import { hashOfDigest, type UrlSourceFields } from './shared-fields.ts';
 import type { XP7Signature } from './xp7-signature.ts';
-import type { UrlSourceFields } from './url-source-fields.ts';
 
 type TimeStampFields = NonNullable<XP7Signature['timeStamp']>;
 type LongTermFields = NonNullable<XP7Signature['longTermValidation']>;

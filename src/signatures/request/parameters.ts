@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { notOffered } from '../../fields/not-offered.ts';
-import { Text } from '../../fields/values.ts';
+import { notOffered, Text } from '../../fields/values.ts';
 import { RawSignature } from '../raw/raw-fields.ts';
 import { sharedMembers } from './shared-members.ts';
 import { EnvelopedXadesParameters } from './xml-fields.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Base64, Text } from '../../fields/values.ts';
-import { UrlSourceFields } from './url-source-fields.ts';
+import { UrlSourceFields } from './shared-fields.ts';
 
 /** Where CRLs and OCSP answers come from. */
 export const RevocationSources = z.strictObject({

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { maxListEntries, ObjectIdentifier, Secret, Sha1Hex, Text } from '../../fields/values.ts';
 import { isCountryCode } from '../../certificates/country-codes.ts';
 import { commitmentTypes } from './signed-properties.ts';
-import { Digest, RsaVersion, UrlSource } from './enumerations.ts';
-import { urlSourceFields } from './url-source-fields.ts';
+import { Digest, RsaVersion, UrlSource, urlSourceFields } from './shared-fields.ts';
 
 const TimeStamp = z.strictObject({
   ...urlSourceFields,

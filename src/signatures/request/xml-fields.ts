@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { maxListEntries, Text } from '../../fields/values.ts';
-import { Canonicalisation, Position, XadesVersion } from './enumerations.ts';
+import { Canonicalisation, Position, XadesVersion } from './shared-fields.ts';
 
 const NamespaceBinding = z.strictObject({
   namespaceURI: Text.describe('namespace that the prefix stands for'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notOffered } from '../../fields/not-offered.ts';
+import { notOffered } from '../../fields/values.ts';
 import { PdfContent, PdfParameters, RevocationSources } from './pdf-fields.ts';
 import { sharedMembers } from './shared-members.ts';
 import { DetachedXadesParameters, EnvelopedProviderParameters, EnvelopingProviderParameters } from './xml-fields.ts';

@@ -1,12 +1,13 @@
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
 import type { Content } from '../../documents/content.ts';
 import { Refusal } from '../../result-codes.ts';
 import { MissingPart, SealedParts } from '../../sealed-parts/sealed-parts.ts';
 import type { StateStore } from '../../state/state-store.ts';
-import { scratchFile } from './scratch-file.ts';
 import type { SessionSecrets } from './session-secrets.ts';
 import type { PreparedSignatures } from '../signatures.ts';
 import { storedState, type StoredState } from './session-state.ts';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 
 /** Content up to this size, of the whole session, is in memory while it is completed; the rest is in files. */
 const memoryMaxBytes = 1 << 20;
@@ -78,5 +79,28 @@ async function unlessGone<T>(reading: Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof MissingPart) throw new Refusal('SESSION_UNKNOWN', { cause: error });
     throw error;
+  }
+}
+
+/** Writes parts into a file without a name, so that nothing stays of it whatever happens. Who gets it closes it. */
+export async function scratchFile(directory: string, parts: AsyncIterable<Uint8Array>): Promise<FileHandle> {
+  const path = join(directory, `signetd-${randomUUID()}`);
+  const file = await orFull(open(path, 'wx+', 0o600));
+  try {
+    await orFull(unlink(path));
+    for await (const part of parts) await orFull(file.appendFile(part));
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** @throws {Refusal} STORE_FULL where the disk cannot be written */
+async function orFull<T>(writing: Promise<T>): Promise<T> {
+  try {
+    return await writing;
+  } catch (error) {
+    throw new Refusal('STORE_FULL', { message: 'the scratch directory cannot be written; the session stays open', cause: error });
   }
 }

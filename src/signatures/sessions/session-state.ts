@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Content } from '../../documents/content.ts';
-import { contentBytes } from '../../documents/content-pieces.ts';
+import { type Content, contentBytes } from '../../documents/content.ts';
 import { hashNames, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { readPublicKey } from '../../verification/public-key.ts';
 import { readCertificate } from '../../x509/certificate.ts';

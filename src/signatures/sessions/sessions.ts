@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { auditSteps } from '../../audit/audited-request.ts';
-import type { Content } from '../../documents/content.ts';
-import { contentBytes } from '../../documents/content-pieces.ts';
+import { type Content, contentBytes } from '../../documents/content.ts';
 import { isFault, refusalOf } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import { partBytes } from '../../sealed-parts/cut.ts';

@@ -1,7 +1,24 @@
 import { z } from 'zod';
 import { isHttpUrl } from '../../outgoing/url-rules.ts';
 import { maxListEntries, Text } from '../../fields/values.ts';
-import { UrlSource } from './enumerations.ts';
+
+/** Enumerations that several members of `parameters` share (interface, Shared enumerations). */
+export const Digest = z.enum(['SHA_1', 'SHA_256', 'SHA_384', 'SHA_512']);
+
+export const Canonicalisation = z.enum([
+  'XML_EXC_C_14_N',
+  'XML_EXC_C_14_N_WITH_COMMENTS',
+  'REC_XML_C_14_N_20010315',
+  'REC_XML_C_14_N_20010315_WITH_COMMENTS',
+  'XML_C_14_N_11',
+  'XML_C_14_N_11_WITH_COMMENTS',
+]);
+export const XadesVersion = z.enum(['VERSION_1_1_1', 'VERSION_1_2_2', 'VERSION_1_3_2', 'VERSION_1_4_1']);
+export const UrlSource = z.enum(['CERTIFICATE', 'CLIENT', 'SERVER']);
+export const Position = z.enum(['FIRST_CHILD', 'LAST_CHILD', 'NEXT_SIBLING']);
+export const RsaVersion = z.enum(['PKCS_1_1_5', 'PKCS_1_2_1']);
+
+export const hashOfDigest = { SHA_1: 'sha1', SHA_256: 'sha256', SHA_384: 'sha384', SHA_512: 'sha512' } as const;
 
 const HttpUrl = Text.refine(isHttpUrl, 'not a URL with http or https, or one with a user name or a password in it');
 
