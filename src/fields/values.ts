@@ -5,7 +5,7 @@ import { MaybeLong } from './long-values.ts';
 const maxMediaTypeCharacters = 255;
 
 /** Marks a part of the interface that is checked and then refused with 1/104; the documentation does not go into it. */
-export const notOffered = { description: 'not offered by this version: 1/104', 'x-offered': false };
+export const notSupported = { description: 'not supported by this version: 1/104', 'x-supported': false };
 
 /** A string without lone surrogates: what could not be written as UTF-8 again. */
 export const Text = z.string().refine((text) => text.isWellFormed(), 'text with a lone surrogate');

@@ -9,7 +9,10 @@ export function ecdsaValueToDer(value: Uint8Array): Uint8Array {
   return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
 }
 
-/** The value as it stands in a CMS, a PKCS #7 or a raw signature: ECDSA in DER. `value`: as tokens make it, ECDSA as r‖s. */
+/**
+ * The value as it stands in a CMS, a PKCS #7 or a raw signature: ECDSA in DER. `value`: as tokens
+ * make it, ECDSA as r‖s.
+ */
 export function signatureValueOf({ scheme }: SignatureAlgorithm, value: Uint8Array): Uint8Array {
   return scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
 }
@@ -21,7 +24,10 @@ const coordinateBytes = new Map<string | undefined, number>([
   ['secp521r1', 66],
 ]);
 
-/** What a value made elsewhere may be as r‖s of fixed width: r‖s itself, or ECDSA-Sig-Value in DER. A few values are both; none where it is neither. */
+/**
+ * What a value made elsewhere may be as r‖s of fixed width: r‖s itself, or ECDSA-Sig-Value in DER.
+ * A few values are both; none where it is neither.
+ */
 export function possibleEcdsaValues(value: Uint8Array, namedCurve: string | undefined): Uint8Array[] {
   const width = coordinateBytes.get(namedCurve);
   if (width === undefined) return [];

@@ -58,7 +58,10 @@ export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument
   return { format, algorithm, level, chain: signer.chain, parameters };
 }
 
-/** Decides what follows from a request without signer, in a format that binds no certificate. @throws {Refusal} FIELDS_INCONSISTENT */
+/**
+ * Decides what follows from a request without signer, in a format that binds no certificate.
+ * @throws {Refusal} FIELDS_INCONSISTENT
+ */
 export function planWithoutSigner(asked: AskedFormat, documents: readonly AskedDocument[]): SigningPlan {
   const { format, level } = asked;
   const { algorithm, parameters } = asked.plan(documents, undefined);
@@ -97,7 +100,8 @@ export interface Completing {
 }
 
 /**
- * Puts the values in, each by the id of its signature, and returns the evidence in the order of the signatures.
+ * Puts the values in, each by the id of its signature, and returns the evidence in the order of the
+ * signatures.
  * @throws {Refusal} where a level is not reached; {Error} where a result does not verify
  */
 export async function completeSignatures(
@@ -144,8 +148,8 @@ export function auditedDigests({ prepared }: { readonly prepared: readonly Pick<
 
 /**
  * Returns the documents with what `prepare` found in their files. Reading such a file again, for a
- * digest that a key is bound to, throws CONTENT_CHANGED where the file holds something else by then:
- * a file swapped in between would otherwise be signed in the name of another.
+ * digest that a key is bound to, throws CONTENT_CHANGED where the file holds something else by
+ * then: a file swapped in between would otherwise be signed in the name of another.
  */
 export function documentsAsPrepared(documents: readonly InputDocument[], { prepared }: PreparedSignatures): readonly InputDocument[] {
   const digests = new Map(prepared.flatMap(({ covers }) => covers.map(({ index, digest }) => [index, digest])));
@@ -160,7 +164,10 @@ export function documentsAsPrepared(documents: readonly InputDocument[], { prepa
 
 const module = moduleFile('./format-steps', import.meta.url);
 
-/** Runs a function of `format-steps.ts` in a thread. @throws {Refusal} UNSUPPORTED where it takes too long */
+/**
+ * Runs a function of `format-steps.ts` in a thread.
+ * @throws {Refusal} UNSUPPORTED where it takes too long
+ */
 async function inThread<T>(
   threads: Pick<WorkThreads, 'run'>,
   name: 'prepareTask' | 'completeTask',

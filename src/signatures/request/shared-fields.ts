@@ -20,22 +20,21 @@ export const RsaVersion = z.enum(['PKCS_1_1_5', 'PKCS_1_2_1']);
 
 export const hashOfDigest = { SHA_1: 'sha1', SHA_256: 'sha256', SHA_384: 'sha384', SHA_512: 'sha512' } as const;
 
-const HttpUrl = Text.refine(isHttpUrl, 'not a URL with http or https, or one with a user name or a password in it');
+const HttpUrl = Text.refine(isHttpUrl, 'not an http or https URL without user name and password');
 
-/** Where addresses come from: members that time-stamps, CRLs and OCSP share (interface, URL_SOURCE). */
+/**
+ * Members for the source of addresses, shared by time-stamps, CRLs and OCSP (interface,
+ * URL_SOURCE).
+ */
 export const urlSourceFields = {
   URLSource: UrlSource.optional(),
-  clientURL: z
-    .array(HttpUrl)
-    .max(maxListEntries)
-    .optional()
-    .describe('addresses, tried in their order; at least one with CLIENT, none else'),
+  clientURL: z.array(HttpUrl).max(maxListEntries).optional().describe('URLs, tried in order; at least one with CLIENT, none otherwise'),
 };
 
-/** Where CRLs, or OCSP answers, come from. */
+/** Source of CRLs or of OCSP responses. */
 export const UrlSourceFields = z.strictObject({
   ...urlSourceFields,
   URLSource: UrlSource.optional().describe(
-    'CERTIFICATE (the default): what the certificate names; SERVER: what the configuration names; CLIENT: clientURL',
+    'CERTIFICATE (default): the addresses in the certificate; SERVER: those in the configuration; CLIENT: clientURL',
   ),
 });
