@@ -17,39 +17,41 @@ import type { Levels } from './levels/level-order.ts';
 import type { Additions } from './levels/long-term-data.ts';
 import { completeAtLevel } from './levels/raise-level.ts';
 
-/** Everything that follows from a request and its signer, before any document is read. */
+/** Everything determined by a request and its signer, before any document is read. */
 export interface SigningPlan {
   readonly format: FormatName;
-  /** One for all signatures; undefined where neither a certificate nor the request says. */
+  /**
+   * Algorithm of all signatures; undefined if neither a certificate nor the request determines it.
+   */
   readonly algorithm: SignatureAlgorithm | undefined;
-  /** Above baseline B, where the request asks for one. */
+  /** Requested level above baseline B, if any. */
   readonly level: AskedLevel | undefined;
   readonly chain: SignerChain | undefined;
-  /** The format's own. */
+  /** Parameters of the format. */
   readonly parameters: unknown;
 }
 
-/** The plan of a signer that is known. */
+/** The plan for a known signer. */
 export interface SignerPlan extends SigningPlan {
   readonly algorithm: SignatureAlgorithm;
   readonly chain: SignerChain;
 }
 
-/** Prepared signatures of one request. They survive JSON but for their bytes. */
+/** Prepared signatures of one request. Everything but their bytes survives JSON. */
 export interface PreparedSignatures extends Omit<SigningPlan, 'parameters'> {
   readonly prepared: readonly Prepared<unknown>[];
 }
 
 /** Evidence of one signature. */
 export interface SignatureEvidence {
-  /** That of the prepared signature. */
+  /** ID of the prepared signature. */
   readonly id: string;
   /** Index of the document that the evidence is named after. */
   readonly document: number;
   readonly evidence: Evidence;
 }
 
-/** Decides what follows from the signer. @throws {Refusal} FIELDS_INCONSISTENT */
+/** Returns the plan for a signer. @throws {Refusal} FIELDS_INCONSISTENT */
 export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument[], signer: Signer): SignerPlan {
   const { format, level } = asked;
   checkTrustedCa(asked.trustedCa, signer.chain.issuers);
@@ -59,7 +61,7 @@ export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument
 }
 
 /**
- * Decides what follows from a request without signer, in a format that binds no certificate.
+ * Returns the plan for a request without a signer, in a format that binds no certificate.
  * @throws {Refusal} FIELDS_INCONSISTENT
  */
 export function planWithoutSigner(asked: AskedFormat, documents: readonly AskedDocument[]): SigningPlan {
@@ -68,18 +70,18 @@ export function planWithoutSigner(asked: AskedFormat, documents: readonly AskedD
   return { format, algorithm, level, chain: undefined, parameters };
 }
 
-/** @throws {Refusal} FIELDS_INCONSISTENT where the chain does not contain it */
+/** Checks that the chain contains the CA. @throws {Refusal} FIELDS_INCONSISTENT */
 function checkTrustedCa(trustedCa: TrustedCa | undefined, issuers: readonly Uint8Array[]): void {
   if (trustedCa === undefined) return;
   const wanted = trustedCa.fingerprint.toLowerCase();
   if (issuers.some((certificate) => createHash('sha1').update(certificate).digest('hex') === wanted)) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: trustedCa.at,
-    message: 'no chain of the signer certificate has this certificate',
+    message: 'no chain of the signer certificate contains this certificate',
   });
 }
 
-/** Prepares the signatures. @throws {Refusal} where a document is not what its format needs */
+/** Prepares the signatures. @throws {Refusal} if a document does not suit the format */
 export async function prepareSignatures(
   { parameters, ...plan }: SigningPlan,
   documents: readonly InputDocument[],
@@ -93,7 +95,7 @@ export async function prepareSignatures(
   return { ...plan, prepared: isLong ? await inThread(threads, 'prepareTask', task, lane) : prepareTask(task) };
 }
 
-/** The services that completing needs. */
+/** Services needed for completion. */
 export interface Completing {
   readonly threads: WorkThreads;
   readonly levels: Pick<Levels, 'order'>;
@@ -166,7 +168,7 @@ const module = moduleFile('./format-steps', import.meta.url);
 
 /**
  * Runs a function of `format-steps.ts` in a thread.
- * @throws {Refusal} UNSUPPORTED where it takes too long
+ * @throws {Refusal} UNSUPPORTED if it takes too long
  */
 async function inThread<T>(
   threads: Pick<WorkThreads, 'run'>,

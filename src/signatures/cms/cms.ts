@@ -23,26 +23,29 @@ export interface CmsParameters {
   readonly detached: boolean;
   readonly properties: SignedProperties;
   /**
-   * What becomes of an attached signature's document that is a SignedData with content itself: it is content like any other (`NEVER`), or the new signature stands beside
-   * those that it has, which are not looked at (`UNCHECKED`), or verified first (`CHECKED`).
+   * How a document that is itself a SignedData with content is signed, if the signature is
+   * attached: as plain content (`NEVER`), or by adding the new signature to the existing ones,
+   * which are not checked (`UNCHECKED`) or verified first (`CHECKED`).
    */
   readonly coSigning: 'NEVER' | 'UNCHECKED' | 'CHECKED';
 }
 
-/** Bytes in base64. */
+/** State between the two steps, with bytes in base64. */
 export interface CmsState {
   readonly signedAttributes: readonly string[];
   readonly contentType: string;
   readonly contentDigest: string;
   readonly detached: boolean;
-  /** Of all that the document has beside its content; null where it is not co-signed. */
+  /** Digest of everything in the document except its content; null if it is not co-signed. */
   readonly earlierDigest: string | null;
 }
 
-/** Co-signing reads what other signers wrote: a document of few bytes can hold many signatures. */
+/** Co-signing parses untrusted input: even a small document can hold many signatures. */
 const coSignedThreadBytes = 4 * 1024;
 
-/** CAdES baseline B (EN 319 122-1), attached or detached, as the first signature or beside others. */
+/**
+ * CAdES baseline B (EN 319 122-1), attached or detached, as the first signature or added to others.
+ */
 export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
   workload: ({ coSigning }) =>
     coSigning === 'CHECKED'
@@ -119,18 +122,18 @@ function contentOf(source: InputDocument['source']): Content {
 }
 
 function onlyContent([content]: Prepared<CmsState>['contents']): Content {
-  if (content === undefined) throw new Error('the content that was prepared is needed once more');
+  if (content === undefined) throw new Error('the prepared content is missing');
   return content;
 }
 
-/** The document as it was prepared, read anew: a file may have changed since then. */
+/** Reads the prepared document again. @throws {Fault} CONTENT_CHANGED if it has changed */
 function sameEarlier(content: Content, digest: string): EarlierSignatures {
   const earlier = earlierSignatures(content);
   if (earlier?.partsDigest !== digest) throw new Fault('CONTENT_CHANGED');
   return earlier;
 }
 
-/** A file is hashed while it leaves: what it holds by then must be what was signed. */
+/** Adds the signed digest to a file, which is compared with its content on delivery. */
 function signed(content: Content, { hash }: SignatureAlgorithm, digest: Uint8Array): Content {
   if (content instanceof Uint8Array) return content;
   if (content.bytes === 0) return new Uint8Array();

@@ -9,7 +9,10 @@ import { storedState, type StoredState } from './session-state.ts';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 
-/** Content up to this size, of the whole session, is in memory while it is completed; the rest is in files. */
+/**
+ * Content of a session up to this total size is kept in memory while it is completed; the rest is
+ * kept in files.
+ */
 const memoryMaxBytes = 1 << 20;
 
 /** A session that is being completed. */
@@ -36,7 +39,10 @@ export class OpenSession {
     return new OpenSession(id, parts, storedState(text.toString('utf8')), scratchDirectory);
   }
 
-  /** Returns the signatures with their contents, valid until `release`. @throws {Refusal} SESSION_UNKNOWN where the session ended meanwhile */
+  /**
+   * Returns the signatures with their contents, valid until `release`.
+   * @throws {Refusal} SESSION_UNKNOWN if the session ended meanwhile
+   */
   async signatures(): Promise<PreparedSignatures> {
     const { signatures } = this.state;
     const prepared: PreparedSignatures['prepared'][number][] = [];
@@ -82,7 +88,10 @@ async function unlessGone<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
-/** Writes parts into a file without a name, so that nothing stays of it whatever happens. Who gets it closes it. */
+/**
+ * Writes parts to an unlinked file, so that nothing remains after a crash. The caller must close
+ * it.
+ */
 export async function scratchFile(directory: string, parts: AsyncIterable<Uint8Array>): Promise<FileHandle> {
   const path = join(directory, `signetd-${randomUUID()}`);
   const file = await orFull(open(path, 'wx+', 0o600));
@@ -96,11 +105,11 @@ export async function scratchFile(directory: string, parts: AsyncIterable<Uint8A
   }
 }
 
-/** @throws {Refusal} STORE_FULL where the disk cannot be written */
+/** @throws {Refusal} STORE_FULL if writing to the disk fails */
 async function orFull<T>(writing: Promise<T>): Promise<T> {
   try {
     return await writing;
   } catch (error) {
-    throw new Refusal('STORE_FULL', { message: 'the scratch directory cannot be written; the session stays open', cause: error });
+    throw new Refusal('STORE_FULL', { message: 'writing to the scratch directory failed; the session stays open', cause: error });
   }
 }
