@@ -10,8 +10,8 @@ export function ecdsaValueToDer(value: Uint8Array): Uint8Array {
 }
 
 /**
- * The value as it stands in a CMS, a PKCS #7 or a raw signature: ECDSA in DER. `value`: as tokens
- * make it, ECDSA as r‖s.
+ * Returns the value as CMS, PKCS #7 and raw signatures contain it (ECDSA: DER). `value`: as tokens
+ * return it (ECDSA: r‖s).
  */
 export function signatureValueOf({ scheme }: SignatureAlgorithm, value: Uint8Array): Uint8Array {
   return scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
@@ -25,8 +25,8 @@ const coordinateBytes = new Map<string | undefined, number>([
 ]);
 
 /**
- * What a value made elsewhere may be as r‖s of fixed width: r‖s itself, or ECDSA-Sig-Value in DER.
- * A few values are both; none where it is neither.
+ * Returns the possible readings of a value made elsewhere, as r‖s of fixed width: it may be r‖s
+ * itself or ECDSA-Sig-Value in DER. A few values are both; the list is empty if it is neither.
  */
 export function possibleEcdsaValues(value: Uint8Array, namedCurve: string | undefined): Uint8Array[] {
   const width = coordinateBytes.get(namedCurve);

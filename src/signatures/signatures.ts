@@ -102,9 +102,10 @@ export interface Completing {
 }
 
 /**
- * Puts the values in, each by the id of its signature, and returns the evidence in the order of the
+ * Inserts the values, each by the ID of its signature, and returns the evidence in the order of the
  * signatures.
- * @throws {Refusal} where a level is not reached; {Error} where a result does not verify
+ * @throws {Refusal} if a level cannot be reached
+ * @throws {Error} if a result does not verify
  */
 export async function completeSignatures(
   { format, algorithm, chain, level, prepared }: PreparedSignatures,
@@ -149,9 +150,9 @@ export function auditedDigests({ prepared }: { readonly prepared: readonly Pick<
 }
 
 /**
- * Returns the documents with what `prepare` found in their files. Reading such a file again, for a
- * digest that a key is bound to, throws CONTENT_CHANGED where the file holds something else by
- * then: a file swapped in between would otherwise be signed in the name of another.
+ * Returns the documents with the digests that `prepare` computed from their files. Reading such a
+ * file again, to compare it with a bound digest, throws CONTENT_CHANGED if it has changed.
+ * Otherwise a file swapped meanwhile would be signed in place of another.
  */
 export function documentsAsPrepared(documents: readonly InputDocument[], { prepared }: PreparedSignatures): readonly InputDocument[] {
   const digests = new Map(prepared.flatMap(({ covers }) => covers.map(({ index, digest }) => [index, digest])));

@@ -5,14 +5,14 @@ import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { ObjectIdentifier } from '../../fields/values.ts';
 import type { LongAnswer } from '../../documents/long-answer.ts';
 
-/** Long evidence leaves as the bytes of its base64. */
+/** Long evidence is sent as the bytes of its base64. */
 const Base64Value: z.ZodType<string | LongAnswer> = z.base64();
 
 /** Interface, Evidence object. */
 export const EvidenceObject = z.strictObject({
   document: z.strictObject({
-    ID: z.string().describe('the ID of the document that was signed'),
-    fileName: z.string().optional().describe("the name of the document with the format's ending; only where the document had one"),
+    ID: z.string().describe('ID of the signed document'),
+    fileName: z.string().optional().describe('name of the document with the extension of the format; only if the document has a name'),
     mimeType: z.string().describe('media type of the evidence'),
     base64Data: z
       .strictObject({ base64Value: Base64Value.describe('the evidence, base64') })
@@ -23,31 +23,31 @@ export const EvidenceObject = z.strictObject({
       .optional()
       .describe('with outputMode PLAIN'),
     filePathData: z
-      .strictObject({ filePath: z.string().describe('below outputDirectory; a number was added to a name that was taken') })
+      .strictObject({ filePath: z.string().describe('path below outputDirectory; a number is added if the name is taken') })
       .optional()
       .describe('with outputMode FILE_PATH'),
     FTMData: z
       .strictObject({
-        fileSize: z.int().nonnegative().describe('bytes of the evidence'),
-        fileID: z.string().describe('in the file transfer store'),
+        fileSize: z.int().nonnegative().describe('size of the evidence in bytes'),
+        fileID: z.string().describe('identifier in the file transfer store'),
       })
       .optional()
       .describe('with outputMode FTM'),
   }),
 });
 
-/** What `sign` and `remoteSign` answer. */
+/** Answer of `sign` and `remoteSign`. */
 export const EvidenceAnswer = z.strictObject({
   evidenceObject: EvidenceObject.describe('the evidence of the first document'),
   evidenceObjects: z.array(EvidenceObject).describe('the evidence of every document, in the order of the request'),
   optionalOutputs: z
     .strictObject({ signatureAlgorithm: ObjectIdentifier.describe('the algorithm of every signature') })
     .optional()
-    .describe('absent where nobody knows the algorithm: rawSignature in two steps, without certificate and signatureAlgorithmOid'),
+    .describe('absent if the algorithm is unknown: rawSignature in two steps without certificate and signatureAlgorithmOid'),
 });
 export type EvidenceAnswer = z.output<typeof EvidenceAnswer>;
 
-/** The answer of evidence that was delivered. `algorithm` is undefined where nobody knows it. */
+/** Returns the answer for delivered evidence. `algorithm` is undefined if it is unknown. */
 export function evidenceAnswer(delivered: readonly EvidenceDocument[], algorithm: SignatureAlgorithm | undefined): EvidenceAnswer {
   const evidence = delivered.map((document) => ({ document }));
   const [first] = evidence;

@@ -11,19 +11,22 @@ import type { OpenSession } from '../../signatures/sessions/open-session.ts';
 import { verifiedValues } from '../../signatures/sessions/verify-values.ts';
 
 const RemoteSignRequest = z.strictObject({
-  signatureThreadId: Text.describe('as remotePreSign answered it'),
+  signatureThreadId: Text.describe('as returned by remotePreSign'),
   signatureValues: SignatureValues,
   optionalInputs: OptionalInputs.optional(),
   requestID: RequestId.optional(),
 });
 
-/** Completes what remotePreSign prepared, with values made elsewhere (contract §5). Whatever fails before leaves the session open. */
+/**
+ * Completes signatures that remotePreSign prepared, with values made elsewhere (contract §5). A
+ * failure leaves the session open.
+ */
 export const remoteSign = operation({
   path: 'signature/remoteSign',
   role: 'signature',
   spelling: 'resultMajor',
   takesIdempotencyKey: true,
-  summary: 'Completes a signature that remotePreSign prepared, with the values that were made elsewhere.',
+  summary: 'Completes a signature that remotePreSign prepared, with values made elsewhere.',
   request: RemoteSignRequest,
   example: {
     signatureThreadId: 'pZ0aXxqRjDqk2v1oYJ7y0bM5cQ8eWn3LhTg6uKfS4iA',
@@ -51,7 +54,7 @@ export const remoteSign = operation({
 
 /**
  * Returns the evidence of a session's signatures.
- * @throws {Refusal} SIGNATURE_VALUE_INVALID; what levels above baseline B are refused with
+ * @throws {Refusal} SIGNATURE_VALUE_INVALID; the refusals of levels above baseline B
  */
 export async function completeSession(
   session: OpenSession,
@@ -62,7 +65,7 @@ export async function completeSession(
   return completeSignatures(await session.signatures(), rightValues, context);
 }
 
-/** Values under a certificate, each in the form that formats take; without a certificate nobody can verify them. */
+/** Returns the values, verified if there is a certificate, each in the form that formats expect. */
 async function checkedValues(
   { state: { signatures } }: OpenSession,
   values: ValueMapping,
