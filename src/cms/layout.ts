@@ -1,6 +1,5 @@
 import { concat, lengthOctets } from '../asn1/der.ts';
-import type { Content } from '../documents/content.ts';
-import { contentBytes } from '../documents/content-pieces.ts';
+import { type Content, contentBytes } from '../documents/content.ts';
 
 /**
  * Sequence of encodings and content. The length of an element is known even if its content is not

@@ -1,7 +1,11 @@
 import { moduleFile } from '../config/module-file.ts';
-import type { ThreadFunction } from '../threads/work-threads.ts';
-import type { Content } from './content.ts';
-import { contentBytes } from './content-pieces.ts';
+import type { ThreadFunction, WorkThreads } from '../threads/work-threads.ts';
+import { type Content, contentBytes } from './content.ts';
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import type { WriteOutcome, WriteTask } from './content-thread.ts';
+import { LongAnswer } from './long-answer.ts';
+import { counted } from '../service/shared-memory.ts';
 
 /** Content from this size on is hashed, written and encoded in a work thread. */
 export const bigContentBytes = 256 * 1024;
@@ -22,3 +26,32 @@ export const contentThread = {
   sharedBase64: { module, name: 'sharedBase64', lane: 'hashing' },
   writePieces: { module, name: 'writePieces', lane: 'hashing' },
 } as const satisfies Record<string, ThreadFunction>;
+
+/**
+ * Writes the pieces into an empty file that is open, and syncs it. Answers what is in it.
+ * @throws the error of the file system, with its code; a Fault CONTENT_CHANGED for a signed file that has changed
+ */
+export async function writePieces(
+  pieces: readonly Content[],
+  file: FileHandle,
+  threads: WorkThreads,
+): Promise<{ bytes: number; sha256: Buffer }> {
+  const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
+  if (!isBig(pieces)) {
+    const whole = Buffer.concat(inMemory);
+    await file.writeFile(whole);
+    await file.sync();
+    return { bytes: whole.length, sha256: createHash('sha256').update(whole).digest() };
+  }
+  const task: WriteTask = { pieces, descriptor: file.fd };
+  const outcome = await threads.run<WriteOutcome>(contentThread.writePieces, task);
+  if ('code' in outcome) throw Object.assign(new Error(outcome.text), { code: outcome.code });
+  return { bytes: outcome.bytes, sha256: Buffer.from(outcome.sha256) };
+}
+
+/** Returns the base64 of pieces, as it goes into an answer. @throws {Fault} CONTENT_CHANGED for a signed file that has changed */
+export async function evidenceBase64(pieces: readonly Content[], threads: WorkThreads): Promise<string | LongAnswer> {
+  const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
+  if (!isBig(pieces)) return Buffer.concat(inMemory).toString('base64');
+  return new LongAnswer(new Uint8Array(counted(await threads.run<SharedArrayBuffer>(contentThread.sharedBase64, { pieces }))));
+}

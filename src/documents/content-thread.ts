@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { fsyncSync, writeSync } from 'node:fs';
 import { sharedMemory } from '../service/shared-memory.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
-import type { Content } from './content.ts';
-import { contentBytes, contentPieces } from './content-pieces.ts';
+import { type Content, contentBytes, contentPieces } from './content.ts';
 
 /** A digest to be made. */
 export interface DigestTask {

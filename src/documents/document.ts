@@ -1,5 +1,4 @@
-import type { HashName } from '../token/signature-algorithm.ts';
-import type { Content } from './content.ts';
+import type { Content, DocumentDigest } from './content.ts';
 import type { LongAnswer } from './long-answer.ts';
 
 /** A document of a request, read: its content, or (rawSignature) its digest. */
@@ -7,11 +6,6 @@ export interface InputDocument {
   readonly id: string;
   readonly fileName: string | undefined;
   readonly source: { readonly content: Content } | { readonly digest: DocumentDigest };
-}
-
-export interface DocumentDigest {
-  readonly hash: HashName;
-  readonly value: Uint8Array;
 }
 
 /** A document that leaves: the evidence object's `document` (interface, Evidence object). */
@@ -39,6 +33,11 @@ export interface Evidence {
 
 /** Bytes of UTF-8 in a file name, in requests and answers: what file systems take. */
 export const maxFileNameBytes = 255;
+
+/** Whether a text can name a file in a directory: no path, no control characters, not too long. */
+export function isFileName(name: string): boolean {
+  return name.length > 0 && name !== '.' && name !== '..' && !/[/\\\p{Cc}]/u.test(name) && Buffer.byteLength(name) <= maxFileNameBytes;
+}
 
 /** A document's name with the format's ending. A name that would be too long loses letters at its end. */
 export function evidenceFileName(fileName: string, ending: string): string {

@@ -4,7 +4,7 @@ import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { step, type Step } from '../state/step.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { isFileName } from './file-name.ts';
+import { isFileName } from './document.ts';
 import { OutputDirectory, type StagedDirectory } from './paths/output-directory.ts';
 import { EvidenceGone } from './paths/file-publication.ts';
 import { stagedNameForm, type StagedNames } from './paths/staged-names.ts';

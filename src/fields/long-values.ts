@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import { LongText } from '../documents/long-text.ts';
 
-/** Content that may come as LongText. To JSON Schema and in its messages it is text like any other. */
+/** Text that may be a LongText. In JSON Schema and in messages it is ordinary text. */
 export const MaybeLong = z.custom<string | LongText>(
   (value) => typeof value === 'string' || value instanceof LongText,
   'this must be text',
 );
 
-/** JSON Schema (2020-12) of what a request has. @throws {Error} where the schema has something that JSON Schema cannot express */
+/**
+ * Returns the JSON Schema (2020-12) of a request.
+ * @throws {Error} if the schema has something that JSON Schema cannot express
+ */
 export function requestJsonSchema(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   return z.toJSONSchema(schema, {
     io: 'input',
@@ -15,14 +18,17 @@ export function requestJsonSchema(schema: z.ZodType): z.core.JSONSchema.BaseSche
   });
 }
 
-/** Bytes of a character of UTF-8 (RFC 3629 §3). */
+/** Maximum length of a character in UTF-8 (RFC 3629 §3). */
 const characterMaxBytes = 4;
 
-/** Text of at most so many characters (code points), which is long enough to come as LongText in a big body. */
+/**
+ * Returns a schema for text of at most so many code points, which may be a LongText in a large
+ * body.
+ */
 export function longText(maxCharacters: number): z.ZodType<string, string | LongText> {
   const tooLong = `at most ${maxCharacters} characters`;
   return MaybeLong.transform((text, context): string => {
-    // A text that is far too long is not taken apart.
+    // A text that is far too long is not split into characters.
     const mayFit = text instanceof LongText ? text.textBytes <= characterMaxBytes * maxCharacters : text.length <= 2 * maxCharacters;
     const whole = mayFit && text instanceof LongText ? text.toText() : text;
     if (typeof whole === 'string' && mayFit && Array.from(whole).length <= maxCharacters) return whole;

@@ -4,20 +4,26 @@ import { MaybeLong } from './long-values.ts';
 
 const maxMediaTypeCharacters = 255;
 
-/** A string without lone surrogates: what could not be written as UTF-8 again. */
-export const Text = z.string().refine((text) => text.isWellFormed(), 'text with a lone surrogate');
+/**
+ * Marks a part of the interface that is checked and then refused with 1/104; it is not documented
+ * in detail.
+ */
+export const notSupported = { description: 'not supported by this version: 1/104', 'x-supported': false };
 
-/** The ID of a document that a key or a one-time password is bound to: all of them are kept in memory. */
+/** A string without lone surrogates, which UTF-8 cannot represent. */
+export const Text = z.string().refine((text) => text.isWellFormed(), 'the text contains a lone surrogate');
+
+/** Limit for IDs of bound documents, all of which are kept in memory. */
 const maxDigestIdCharacters = 255;
 
-/** Entries of a list in a request, documents and their digests apart. */
+/** Maximum length of lists in a request, except those of documents and digests. */
 export const maxListEntries = 64;
 
-/** A secret is short. What is long is refused before it goes to the token. */
+/** Longer secrets are refused before they reach the token. */
 export const maxSecretBytes = 1024;
 
-/** No secret of ours is empty: such a one is a caller's mistake, and costs no attempt. */
-export const Secret = Text.min(1, 'a secret is not empty').refine(
+/** A secret. An empty one is a caller's mistake, and is not counted as a failed attempt. */
+export const Secret = Text.min(1, 'a secret must not be empty').refine(
   (text) => Buffer.byteLength(text) <= maxSecretBytes,
   `a secret has at most ${maxSecretBytes} bytes`,
 );
@@ -40,11 +46,11 @@ export const Base64 = MaybeLong.transform((text, context): Uint8Array => {
   return z.NEVER;
 }).describe('base64 (RFC 4648, padded, no line breaks)');
 
-/** Text that is content: its UTF-8. */
+/** Text content, as UTF-8. */
 export const PlainContent = MaybeLong.transform((text, context): Uint8Array => {
   if (text instanceof LongText ? text.kind === 'text' : text.isWellFormed())
     return text instanceof LongText ? text.bytes : Buffer.from(text);
-  context.addIssue({ code: 'custom', message: 'text with a lone surrogate' });
+  context.addIssue({ code: 'custom', message: 'the text contains a lone surrogate' });
   return z.NEVER;
 });
 
@@ -61,17 +67,17 @@ export const Sha1Hex = z
   .regex(/^[0-9a-fA-F]{40}$/, 'not a SHA-1 fingerprint: 40 hexadecimal digits')
   .describe('SHA-1, 40 hexadecimal digits');
 
-/** OID of the hash and the digest itself. */
+/** Members for the OID of a hash and the digest itself. */
 export const digestFields = {
   digestAlgOID: ObjectIdentifier.describe('object identifier of the hash: SHA-256 (2.16.840.1.101.3.4.2.1), SHA-384 (….2), SHA-512 (….3)'),
   digestValue: Base64.describe('the digest, base64'),
 };
 
-/** The caller's name for a request. */
-export const RequestId = Text.describe('comes back unchanged in the answer');
+/** Identifier that the caller gives a request. */
+export const RequestId = Text.describe('returned unchanged in the answer');
 
 /** Interface, Digest entry. */
 export const DigestEntry = z.strictObject({
-  id: Text.max(maxDigestIdCharacters, `an id has at most ${maxDigestIdCharacters} characters`).describe('ID of the document'),
+  id: Text.max(maxDigestIdCharacters, `an ID has at most ${maxDigestIdCharacters} characters`).describe('ID of the document'),
   ...digestFields,
 });

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { LongText } from '../documents/long-text.ts';
 
-/** Types of the schema language in words of JSON. */
+/** JSON names for the types of the schema language. */
 const typeNames: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
@@ -14,7 +14,7 @@ const typeNames: Readonly<Record<string, string>> = {
 
 const unitNames: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' };
 
-/** What is said of a field where its schema has no words of its own. */
+/** Returns the message for a field whose schema has none of its own. */
 export function issueText(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -34,7 +34,7 @@ export function issueText(issue: z.core.$ZodRawIssue): string {
     case 'invalid_element':
     case 'unrecognized_keys':
     case 'custom':
-      return 'this has a wrong form';
+      return 'this has the wrong form';
   }
 }
 

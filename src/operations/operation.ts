@@ -18,34 +18,34 @@ import type { WorkThreads } from '../threads/work-threads.ts';
 import type { Token } from '../token/token.ts';
 import { parseRequest } from './parse-request.ts';
 
-/** What an operation may use: who asks, and the rooms below. */
+/** Everything that an operation may use: the caller and the services below. */
 export interface Context {
   readonly caller: Caller;
   readonly config: Config;
   readonly keys: Keyring;
   readonly token: Token;
-  /** How texts reach people. */
+  /** Sends texts to subscribers. */
   readonly messages: Messenger;
-  /** How a one-time password reaches the owner of a key, where a gateway is configured. */
+  /** Delivers a one-time password to the owner of a key, if a gateway is configured. */
   readonly deliver?: Deliver | undefined;
   /** The certificate authorities by their configured names. */
   readonly authorities: ReadonlyMap<string, CertificateIssuer>;
-  /** Whose tokens name the subjects of certificates. */
+  /** Identity providers whose tokens name the subjects of certificates. */
   readonly identityProviders: IdentityProviders;
   readonly revocations: Revocations;
-  /** How signatures above baseline B are made for the caller. */
+  /** Levels above baseline B for the caller. */
   readonly levels: Levels;
   /** Signatures between their two steps. */
   readonly sessions: Sessions;
   /** For work that would hold up the event loop. */
   readonly threads: WorkThreads;
-  /** The file transfer store, where there is one. */
+  /** The file transfer store, if there is one. */
   readonly transfers: TransferStore | undefined;
   /** Names of files that are being written into directories of callers. */
   readonly stagedNames: StagedNames;
-  /** What the request delivers outside of its answer: it is published once the request is settled and recorded. */
+  /** Evidence delivered outside the answer, published once the request is settled and recorded. */
   readonly deliveries: Deliveries;
-  /** What the audit log is told of this request beside its outcome. */
+  /** Details for the audit record of this request, besides its outcome. */
   readonly audit: AuditDetails;
 }
 
@@ -58,20 +58,24 @@ export interface OperationDescription<Request, Answer extends object> {
   readonly role: Role;
   readonly spelling: ResultSpelling;
   /**
-   * Whether a repetition with the same Idempotency-Key is answered by the first outcome (contract §10). The http room sees to it; an operation that
-   * changes something puts `outcomeSteps` into the commit of its last change.
+   * Whether a repetition with the same Idempotency-Key is answered with the first outcome (contract
+   * §10). The http room does this; an operation that changes something adds `outcomeSteps` to the
+   * commit of its last change.
    */
   readonly takesIdempotencyKey: boolean;
-  /** The limit that its requests count for, beside those of all requests (contract §10). The http room sees to it. */
+  /**
+   * The rate limit for its requests, besides that of all requests (contract §10). The http room
+   * enforces it.
+   */
   readonly pace?: OperationPaceName;
-  /** What it does, in one sentence of the documentation. */
+  /** One sentence about the operation, for the documentation. */
   readonly summary: string;
   readonly request: z.ZodType<Request>;
   /** A request that the documentation shows. */
   readonly example: object;
-  /** What a success answers beside `result` and `requestID`. */
+  /** Members of a successful answer, besides `result` and `requestID`. */
   readonly answer: z.ZodType<Answer>;
-  /** Carries the request out. @throws {Refusal} */
+  /** Carries out the request. @throws {Refusal} */
   run(request: Request, context: Context): Promise<Answer>;
 }
 
@@ -83,7 +87,7 @@ export interface Operation extends Omit<OperationDescription<unknown, object>, '
   handle(body: Readonly<Record<string, unknown>>, context: Context): Promise<object>;
 }
 
-/** One entry of the table of operations. */
+/** Returns an entry of the table of operations. */
 export function operation<Request, Answer extends object>(description: OperationDescription<Request, Answer>): Operation {
   return {
     ...description,

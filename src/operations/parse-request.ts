@@ -8,8 +8,9 @@ type Path = readonly PropertyKey[];
 const maxStepCharacters = 128;
 
 /**
- * Checks a request against its schema. A missing field is told before a wrong one, and members that no table names come last (contract §2, order
- * of checks). @throws {Refusal} FIELD_MISSING or FIELD_INVALID, with the JSON Pointer of the field.
+ * Checks a request against its schema. Missing fields are reported before invalid ones, and unknown
+ * members last (contract §2, order of checks).
+ * @throws {Refusal} FIELD_MISSING or FIELD_INVALID, with the JSON Pointer of the field.
  */
 export function parseRequest<T>(schema: z.ZodType<T>, body: Readonly<Record<string, unknown>>): T {
   const parsed = schema.safeParse(body, { error: issueText });
@@ -27,18 +28,18 @@ export function parseRequest<T>(schema: z.ZodType<T>, body: Readonly<Record<stri
   return parsed.data;
 }
 
-/** JSON Pointer (RFC 6901) of a path. */
+/** Returns the JSON Pointer (RFC 6901) of a path. */
 export function pointer(path: Path): string {
   return path.map((step) => `/${shown(String(step)).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** No field has a name of such length: of one that a client made up, an answer repeats the beginning alone. */
+/** Shortens a name that is longer than any field's, so that answers do not repeat it in full. */
 function shown(step: string): string {
   return step.length <= maxStepCharacters ? step : `${step.slice(0, maxStepCharacters).toWellFormed()}…`;
 }
 
 function unknownMember(path: Path): Refusal {
-  return new Refusal('FIELD_INVALID', { at: pointer(path), message: 'no field has this name here' });
+  return new Refusal('FIELD_INVALID', { at: pointer(path), message: 'unknown field' });
 }
 
 function valueAt(value: unknown, path: Path): unknown {
@@ -50,7 +51,9 @@ function valueAt(value: unknown, path: Path): unknown {
   return current;
 }
 
-/** A member named `__proto__` is an own property after JSON.parse, and one that schema libraries step over. */
+/**
+ * Finds a member named `__proto__`, an own property after JSON.parse that schema libraries ignore.
+ */
 function pathOfPrototypeMember(value: unknown, path: Path): Path | undefined {
   if (typeof value !== 'object' || value === null || value instanceof LongText) return undefined;
   if (Object.hasOwn(value, '__proto__')) return [...path, '__proto__'];

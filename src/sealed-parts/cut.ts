@@ -1,7 +1,6 @@
 import { read } from 'node:fs';
 import { promisify } from 'node:util';
-import type { Content, OpenFile } from '../documents/content.ts';
-import { contentBytes } from '../documents/content-pieces.ts';
+import { type Content, type OpenFile, contentBytes } from '../documents/content.ts';
 import { Fault, refusalOf } from '../faults.ts';
 
 /**

@@ -1,12 +1,16 @@
 import { readSync } from 'node:fs';
 import type { ByteSource } from '../asn1/byte-source.ts';
-import type { Content } from '../documents/content.ts';
-import { contentBytes, type FileRange, type FileParts } from '../documents/content-pieces.ts';
+import { type Content, contentBytes, type FileRange, type FileParts, contentPieces } from '../documents/content.ts';
 import { Fault } from '../faults.ts';
+import { createHash, hash as digestOf } from 'node:crypto';
+import type { HashName } from '../token/signature-algorithm.ts';
 
 const windowBytes = 128 * 1024;
 
-/** Pieces of content as one source. It blocks on the disk where a piece is a file. `windowAt` throws CONTENT_CHANGED for a file that has become shorter. */
+/**
+ * Returns pieces of content as one source. Reading a piece that is a file blocks. `windowAt` throws
+ * CONTENT_CHANGED if a file has become shorter.
+ */
 export function contentSource(pieces: readonly Content[]): ByteSource {
   const ends: number[] = [];
   for (const piece of pieces) ends.push((ends.at(-1) ?? 0) + contentBytes(piece));
@@ -30,7 +34,7 @@ function fileWindow(file: FileParts, offset: number): Uint8Array {
   return window.subarray(0, count);
 }
 
-/** From the place of a byte of the content to the end of the range that it is in. */
+/** Returns the part of the file from a byte of the content to the end of its range. */
 function placeIn(file: FileParts, offset: number): FileRange {
   let before = 0;
   for (const { start, end } of file.ranges ?? [{ start: 0, end: file.bytes }]) {
@@ -38,4 +42,12 @@ function placeIn(file: FileParts, offset: number): FileRange {
     before += end - start;
   }
   throw new RangeError(`no byte ${offset} in a file of ${file.bytes}`);
+}
+
+/** Hashes content piece by piece. @throws {Fault} CONTENT_CHANGED */
+export function hashContent(hash: HashName, content: Content): Buffer {
+  if (content instanceof Uint8Array) return digestOf(hash, content, 'buffer');
+  const digest = createHash(hash);
+  for (const piece of contentPieces(content)) digest.update(piece);
+  return digest.digest();
 }

@@ -5,7 +5,7 @@ import type { AskedLevel } from './levels/asked-level.ts';
 import type { LevelWriter } from './levels/level-writer.ts';
 import type { SignatureParameters } from './request/parameters.ts';
 
-/** The key that values are made with, wherever it is. */
+/** The signing key, on the token or elsewhere. */
 export interface SignerKey {
   readonly type: SignerKeyType;
 }
@@ -16,9 +16,9 @@ export interface Signer {
   readonly chain: SignerChain;
 }
 
-/** A document as far as the request alone says. */
+/** A document, as far as the request alone describes it. */
 export interface AskedDocument {
-  /** Hash of the digest that is given instead of content. */
+  /** Hash of the digest given instead of content. */
   readonly digestHash: HashName | undefined;
 }
 
@@ -26,32 +26,35 @@ export interface AskedDocument {
 export interface TrustedCa {
   /** SHA-1 of its DER, hexadecimal. */
   readonly fingerprint: string;
-  /** Pointer of the field. */
+  /** JSON Pointer of the field. */
   readonly at: string;
 }
 
-/** What a format signs with, once the signer is known. */
+/** Algorithm and parameters of a format, once the signer is known. */
 export interface FormatPlan<Parameters> {
-  /** One for all signatures of a request; undefined where neither a key nor the request says. */
+  /**
+   * Algorithm of all signatures of a request; undefined if neither a key nor the request determines
+   * it.
+   */
   readonly algorithm: SignatureAlgorithm | undefined;
   /** Parameters of `SignatureFormat.prepare`. */
   readonly parameters: Parameters;
 }
 
-/** A signature that a request asks for, as far as the request alone says. */
+/** A requested signature, as far as the request alone describes it. */
 export interface AskedSignature<Parameters = unknown> {
-  /** Above baseline B; undefined: baseline B, or a format without levels. */
+  /** Level above baseline B; undefined for baseline B and for formats without levels. */
   readonly level: AskedLevel | undefined;
   readonly trustedCa: TrustedCa | undefined;
-  /** Documents may be given as digests. */
+  /** Whether documents may be given as digests. */
   readonly takesDigests: boolean;
-  /** Documents may have a password. */
+  /** Whether documents may have a password. */
   readonly takesPasswords: boolean;
-  /** The evidence is text. */
+  /** Whether the evidence is text. */
   readonly isText: boolean;
   /**
-   * Decides what follows from the key, before any document is read. `signer` is undefined only
-   * where the format binds no certificate and none was given.
+   * Determines algorithm and parameters before any document is read. `signer` is undefined only
+   * if the format binds no certificate and none was given.
    * @throws {Refusal} FIELDS_INCONSISTENT
    */
   plan(documents: readonly AskedDocument[], signer: Signer | undefined): FormatPlan<Parameters>;
@@ -60,17 +63,20 @@ export interface AskedSignature<Parameters = unknown> {
 /** Rules of the caller's tenant. */
 export interface RequestRules {
   readonly allowSha1: boolean;
-  /** Checks whether the service may connect to a URL of the caller. @throws {Refusal} */
+  /** Checks whether the service may connect to a URL from the caller. @throws {Refusal} */
   checkUrl(text: string, at: string): void;
 }
 
 /** A format's entry in the table of formats. */
 export interface FormatEntry<Parameters, State> {
-  /** The format in messages, by its name in the interface. */
+  /** Name of the format in messages, as in the interface. */
   readonly title: string;
   readonly format: SignatureFormat<Parameters, State>;
-  /** Writes the levels above baseline B, where the format has them. */
+  /** Writes the levels above baseline B, if the format has any. */
   readonly levels: LevelWriter<State> | undefined;
-  /** Reads the parameters; undefined: they ask for another format. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
+  /**
+   * Reads the parameters. Returns undefined if they ask for another format.
+   * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+   */
   asked(parameters: SignatureParameters, rules: RequestRules): AskedSignature<Parameters> | undefined;
 }

@@ -1,9 +1,9 @@
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { unlessChanged, type Moment, type Prepared, type SignerChain, type Signing } from './format.ts';
 import { formats, type FormatName } from './formats.ts';
-import type { Additions } from './levels/additions.ts';
+import type { Additions } from './levels/long-term-data.ts';
 
-/** Documents to be prepared in one format. It can be cloned into a thread. */
+/** Documents to prepare in one format. Can be cloned into a thread. */
 export interface PrepareTask {
   readonly format: FormatName;
   readonly documents: readonly InputDocument[];
@@ -12,7 +12,7 @@ export interface PrepareTask {
   readonly moment: Moment;
 }
 
-/** Signatures to be completed in one format. It can be cloned into a thread. */
+/** Signatures to complete in one format. Can be cloned into a thread. */
 export interface CompleteTask {
   readonly format: FormatName;
   readonly signatures: readonly ToComplete[];
@@ -22,16 +22,20 @@ export interface CompleteTask {
 export interface ToComplete {
   readonly prepared: Prepared<unknown>;
   readonly value: Uint8Array;
-  /** Where the level is above baseline B. */
+  /** Only for levels above baseline B. */
   readonly additions?: Additions | undefined;
 }
 
-/** @throws {Refusal} where a document or a parameter is not what the format needs */
+/** Prepares signatures. @throws {Refusal} if a document or a parameter does not suit the format */
 export function prepareTask({ format, documents, parameters, chain, moment }: PrepareTask): readonly Prepared<unknown>[] {
   return formats[format].format.prepare(documents, parameters, chain, moment);
 }
 
-/** @throws {Refusal} DOCUMENT_INVALID where a file has changed; {Error} where a result does not verify */
+/**
+ * Completes signatures.
+ * @throws {Refusal} DOCUMENT_INVALID if a file has changed
+ * @throws {Error} if a result does not verify
+ */
 export function completeTask({ format, signatures, signing }: CompleteTask): readonly Evidence[] {
   return signatures.map(({ prepared, value, additions }) =>
     unlessChanged(prepared.covers[0]?.index ?? 0, () => formats[format].format.complete(prepared, value, signing, additions)),

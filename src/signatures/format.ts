@@ -1,13 +1,13 @@
 import type { KeyObject } from 'node:crypto';
 import { bigContentBytes } from '../documents/big-content.ts';
-import type { Content } from '../documents/content.ts';
-import type { DocumentDigest, Evidence, InputDocument } from '../documents/document.ts';
+import type { Content, DocumentDigest } from '../documents/content.ts';
+import type { Evidence, InputDocument } from '../documents/document.ts';
 import { isFault, refusalOf } from '../faults.ts';
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import type { Certificate } from '../x509/certificate.ts';
-import type { Additions } from './levels/additions.ts';
+import type { Additions } from './levels/long-term-data.ts';
 
-/** The signer as a format sees it: never a private key. */
+/** The signer as seen by a format, without a private key. */
 export interface SignerChain {
   readonly certificate: Certificate;
   readonly publicKey: KeyObject;
@@ -15,7 +15,7 @@ export interface SignerChain {
   readonly issuers: readonly Uint8Array[];
 }
 
-/** The time that a format uses. It is an argument, so that the same input gives the same bytes. */
+/** The current time, passed as an argument so that the same input gives the same bytes. */
 export interface Moment {
   readonly now: Date;
 }
@@ -24,19 +24,23 @@ export interface Moment {
 export interface CoveredDocument {
   /** Index in the request. */
   readonly index: number;
-  /** Digest of its bytes, where `prepare` hashed them: reading the file again shows whether it changed. */
+  /**
+   * Digest of its bytes if `prepare` hashed them, to detect changes when the file is read again.
+   */
   readonly digest?: DocumentDigest | undefined;
 }
 
-/** A signature that lacks only its value. It survives JSON but for its bytes. */
+/** A signature that lacks only its value. Everything but its bytes survives JSON. */
 export interface Prepared<State> {
-  /** Identifies the signature among those of a request: the ID of its document, or of the first one. */
+  /**
+   * Identifies the signature among those of a request: the ID of its document, or of the first one.
+   */
   readonly id: string;
   readonly covers: readonly CoveredDocument[];
   readonly hash: HashName;
   /** Digest that the key signs. */
   readonly digest: Uint8Array;
-  /** Bytes that the digest is of, where they are few (`dataToSignMaxBytes`) and in memory. */
+  /** The hashed bytes, if they are in memory and at most `dataToSignMaxBytes`. */
   readonly dataToSign: Uint8Array | undefined;
   /** Content that `complete` needs. */
   readonly contents: readonly Content[];
@@ -44,20 +48,20 @@ export interface Prepared<State> {
   readonly state: State;
 }
 
-/** The largest data to be signed that `remotePreSign` answers (contract §5). */
+/** Maximum size of the data to be signed that `remotePreSign` returns (contract §5). */
 export const dataToSignMaxBytes = 64 * 1024 - 1;
 
-/** The algorithm and the certificate that a value is made under. */
+/** Algorithm and certificate of a signature value. */
 export interface Signing {
   readonly algorithm: SignatureAlgorithm;
   readonly chain: SignerChain;
 }
 
-/** How much work it is to prepare documents. */
+/** Cost of preparing documents. */
 export interface Workload {
-  /** Documents of more bytes are prepared in a work thread; 0: always. */
+  /** Size in bytes above which documents are prepared in a work thread; 0: always. */
   readonly threadBeyondBytes: number;
-  /** Whether it parses what strangers wrote, or mostly hashes. */
+  /** `parsing`: parses untrusted input; `hashing`: mostly hashes. */
   readonly lane: 'parsing' | 'hashing';
 }
 
@@ -72,9 +76,9 @@ export interface SignatureFormat<Parameters, State> {
   /** Returns the workload of `prepare` with these parameters. */
   workload(parameters: Parameters): Workload;
   /**
-   * Prepares the signatures that a request's documents get, in the order of the documents.
-   * `chain` is undefined where the format binds no certificate and none was given.
-   * @throws {Refusal} where a document or a parameter is not what the format needs
+   * Prepares the signatures of a request's documents, in the order of the documents.
+   * `chain` is undefined if the format binds no certificate and none was given.
+   * @throws {Refusal} if a document or a parameter does not suit the format
    */
   prepare(
     documents: readonly InputDocument[],
@@ -83,16 +87,17 @@ export interface SignatureFormat<Parameters, State> {
     moment: Moment,
   ): readonly Prepared<State>[];
   /**
-   * Puts the value in, verifies the result, and returns it. `signing` is undefined where nobody
-   * knows who signs. `additions` raise the level above baseline B, in formats that have levels.
-   * @throws {Error} where the result does not verify
+   * Inserts the value, verifies the result and returns it. `signing` is undefined if the signer is
+   * unknown. `additions` raise the level above baseline B, in formats that have levels.
+   * @throws {Error} if the result does not verify
    */
   complete(prepared: Prepared<State>, value: Uint8Array, signing: Signing | undefined, additions?: Additions): Evidence;
 }
 
 /**
- * Prepares one signature for each document, the usual case.
- * @throws {Refusal} DOCUMENT_INVALID for a file that changes meanwhile; what `prepare` throws
+ * Prepares one signature for each document, as most formats do.
+ * @throws {Refusal} DOCUMENT_INVALID if a file changes meanwhile
+ * @throws what `prepare` throws
  */
 export function oneForEach<State>(
   documents: readonly InputDocument[],
@@ -109,7 +114,11 @@ export function oneForEach<State>(
   );
 }
 
-/** Runs a step on a document. @throws {Refusal} DOCUMENT_INVALID where its file changes meanwhile: the caller asked for another one */
+/**
+ * Runs a step on a document.
+ * @throws {Refusal} DOCUMENT_INVALID if its file changes meanwhile: the caller asked to sign the
+ * earlier content
+ */
 export function unlessChanged<T>(index: number, step: () => T): T {
   try {
     return step();

@@ -13,25 +13,28 @@ const table = {
 
 export type FormatName = keyof typeof table;
 
-/** The formats. Only an entry's own functions make its parameters and its state. */
+/** The formats. Only an entry's own functions create its parameters and its state. */
 export const formats: Readonly<Record<FormatName, FormatEntry<unknown, unknown>>> = table;
 
 // The keys of the table are its names.
 export const formatNames = Object.keys(table) as readonly FormatName[];
 
-/** The signature that a request asks for, and its format. */
+/** The requested signature and its format. */
 export interface AskedFormat extends AskedSignature {
   readonly format: FormatName;
 }
 
-/** Finds the format that the parameters ask for, and reads them. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
+/**
+ * Finds the format that the parameters ask for and reads them.
+ * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+ */
 export function askedFormat(parameters: SignatureParameters, rules: RequestRules): AskedFormat {
   const given = Object.entries(parameters).flatMap(([name, member]) => (member === undefined ? [] : [name]));
   const [member, ...others] = given;
   if (member === undefined || others.length > 0) {
     throw new Refusal('FIELDS_INCONSISTENT', {
       at: '/parameters',
-      message: `exactly one of rawSignature, code2DDocSignature, envelopedXAdESSignature, XP7Signature is needed, and there are ${given.length}`,
+      message: `exactly one of rawSignature, code2DDocSignature, envelopedXAdESSignature, XP7Signature is required; the request has ${given.length}`,
     });
   }
   for (const format of formatNames) {

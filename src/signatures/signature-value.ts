@@ -2,26 +2,32 @@ import * as der from '../asn1/der.ts';
 import { children, DerError, readAll } from '../asn1/reader.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 
-/** ECDSA-Sig-Value (RFC 3279 §2.2.3) of r‖s of fixed width. */
+/** Returns ECDSA-Sig-Value (RFC 3279 §2.2.3) for r‖s of fixed width. */
 export function ecdsaValueToDer(value: Uint8Array): Uint8Array {
   if (value.length === 0 || value.length % 2 !== 0) throw new RangeError('r‖s has an even length');
   const half = value.length / 2;
   return der.sequence(der.integer(value.subarray(0, half)), der.integer(value.subarray(half)));
 }
 
-/** The value as it stands in a CMS, a PKCS #7 or a raw signature: ECDSA in DER. `value`: as tokens make it, ECDSA as r‖s. */
+/**
+ * Returns the value as CMS, PKCS #7 and raw signatures contain it (ECDSA: DER). `value`: as tokens
+ * return it (ECDSA: r‖s).
+ */
 export function signatureValueOf({ scheme }: SignatureAlgorithm, value: Uint8Array): Uint8Array {
   return scheme === 'ECDSA' ? ecdsaValueToDer(value) : value;
 }
 
-/** Bytes of r and of s each. */
+/** Bytes of r, and of s. */
 const coordinateBytes = new Map<string | undefined, number>([
   ['prime256v1', 32],
   ['secp384r1', 48],
   ['secp521r1', 66],
 ]);
 
-/** What a value made elsewhere may be as r‖s of fixed width: r‖s itself, or ECDSA-Sig-Value in DER. A few values are both; none where it is neither. */
+/**
+ * Returns the possible readings of a value made elsewhere, as r‖s of fixed width: it may be r‖s
+ * itself or ECDSA-Sig-Value in DER. A few values are both; the list is empty if it is neither.
+ */
 export function possibleEcdsaValues(value: Uint8Array, namedCurve: string | undefined): Uint8Array[] {
   const width = coordinateBytes.get(namedCurve);
   if (width === undefined) return [];
@@ -42,7 +48,7 @@ function ecdsaValueOfDer(value: Uint8Array, width: number): Uint8Array | undefin
   }
 }
 
-/** A positive INTEGER in the fewest octets, as a number of fixed width. */
+/** Returns a minimally encoded, non-negative INTEGER as a number of fixed width. */
 function unsigned(content: Uint8Array, width: number): Uint8Array | undefined {
   const [first = 0x80, second = 0] = content;
   if (first >= 0x80 || (first === 0 && content.length > 1 && second < 0x80)) return undefined;

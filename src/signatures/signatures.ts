@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { moduleFile } from '../config/module-file.ts';
 import { isBig } from '../documents/big-content.ts';
-import type { SignedFile } from '../documents/content-pieces.ts';
+import type { SignedFile } from '../documents/content.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { isFault, refusalOf } from '../faults.ts';
 import { Refusal } from '../result-codes.ts';
@@ -14,42 +14,44 @@ import type { Prepared, SignerChain, Signing, Workload } from './format.ts';
 import { formats, type AskedFormat, type FormatName } from './formats.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
 import type { Levels } from './levels/level-order.ts';
-import type { Additions } from './levels/additions.ts';
+import type { Additions } from './levels/long-term-data.ts';
 import { completeAtLevel } from './levels/raise-level.ts';
 
-/** Everything that follows from a request and its signer, before any document is read. */
+/** Everything determined by a request and its signer, before any document is read. */
 export interface SigningPlan {
   readonly format: FormatName;
-  /** One for all signatures; undefined where neither a certificate nor the request says. */
+  /**
+   * Algorithm of all signatures; undefined if neither a certificate nor the request determines it.
+   */
   readonly algorithm: SignatureAlgorithm | undefined;
-  /** Above baseline B, where the request asks for one. */
+  /** Requested level above baseline B, if any. */
   readonly level: AskedLevel | undefined;
   readonly chain: SignerChain | undefined;
-  /** The format's own. */
+  /** Parameters of the format. */
   readonly parameters: unknown;
 }
 
-/** The plan of a signer that is known. */
+/** The plan for a known signer. */
 export interface SignerPlan extends SigningPlan {
   readonly algorithm: SignatureAlgorithm;
   readonly chain: SignerChain;
 }
 
-/** Prepared signatures of one request. They survive JSON but for their bytes. */
+/** Prepared signatures of one request. Everything but their bytes survives JSON. */
 export interface PreparedSignatures extends Omit<SigningPlan, 'parameters'> {
   readonly prepared: readonly Prepared<unknown>[];
 }
 
 /** Evidence of one signature. */
 export interface SignatureEvidence {
-  /** That of the prepared signature. */
+  /** ID of the prepared signature. */
   readonly id: string;
   /** Index of the document that the evidence is named after. */
   readonly document: number;
   readonly evidence: Evidence;
 }
 
-/** Decides what follows from the signer. @throws {Refusal} FIELDS_INCONSISTENT */
+/** Returns the plan for a signer. @throws {Refusal} FIELDS_INCONSISTENT */
 export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument[], signer: Signer): SignerPlan {
   const { format, level } = asked;
   checkTrustedCa(asked.trustedCa, signer.chain.issuers);
@@ -58,25 +60,28 @@ export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument
   return { format, algorithm, level, chain: signer.chain, parameters };
 }
 
-/** Decides what follows from a request without signer, in a format that binds no certificate. @throws {Refusal} FIELDS_INCONSISTENT */
+/**
+ * Returns the plan for a request without a signer, in a format that binds no certificate.
+ * @throws {Refusal} FIELDS_INCONSISTENT
+ */
 export function planWithoutSigner(asked: AskedFormat, documents: readonly AskedDocument[]): SigningPlan {
   const { format, level } = asked;
   const { algorithm, parameters } = asked.plan(documents, undefined);
   return { format, algorithm, level, chain: undefined, parameters };
 }
 
-/** @throws {Refusal} FIELDS_INCONSISTENT where the chain does not contain it */
+/** Checks that the chain contains the CA. @throws {Refusal} FIELDS_INCONSISTENT */
 function checkTrustedCa(trustedCa: TrustedCa | undefined, issuers: readonly Uint8Array[]): void {
   if (trustedCa === undefined) return;
   const wanted = trustedCa.fingerprint.toLowerCase();
   if (issuers.some((certificate) => createHash('sha1').update(certificate).digest('hex') === wanted)) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: trustedCa.at,
-    message: 'no chain of the signer certificate has this certificate',
+    message: 'no chain of the signer certificate contains this certificate',
   });
 }
 
-/** Prepares the signatures. @throws {Refusal} where a document is not what its format needs */
+/** Prepares the signatures. @throws {Refusal} if a document does not suit the format */
 export async function prepareSignatures(
   { parameters, ...plan }: SigningPlan,
   documents: readonly InputDocument[],
@@ -90,15 +95,17 @@ export async function prepareSignatures(
   return { ...plan, prepared: isLong ? await inThread(threads, 'prepareTask', task, lane) : prepareTask(task) };
 }
 
-/** The services that completing needs. */
+/** Services needed for completion. */
 export interface Completing {
   readonly threads: WorkThreads;
   readonly levels: Pick<Levels, 'order'>;
 }
 
 /**
- * Puts the values in, each by the id of its signature, and returns the evidence in the order of the signatures.
- * @throws {Refusal} where a level is not reached; {Error} where a result does not verify
+ * Inserts the values, each by the ID of its signature, and returns the evidence in the order of the
+ * signatures.
+ * @throws {Refusal} if a level cannot be reached
+ * @throws {Error} if a result does not verify
  */
 export async function completeSignatures(
   { format, algorithm, chain, level, prepared }: PreparedSignatures,
@@ -143,9 +150,9 @@ export function auditedDigests({ prepared }: { readonly prepared: readonly Pick<
 }
 
 /**
- * Returns the documents with what `prepare` found in their files. Reading such a file again, for a
- * digest that a key is bound to, throws CONTENT_CHANGED where the file holds something else by then:
- * a file swapped in between would otherwise be signed in the name of another.
+ * Returns the documents with the digests that `prepare` computed from their files. Reading such a
+ * file again, to compare it with a bound digest, throws CONTENT_CHANGED if it has changed.
+ * Otherwise a file swapped meanwhile would be signed in place of another.
  */
 export function documentsAsPrepared(documents: readonly InputDocument[], { prepared }: PreparedSignatures): readonly InputDocument[] {
   const digests = new Map(prepared.flatMap(({ covers }) => covers.map(({ index, digest }) => [index, digest])));
@@ -160,7 +167,10 @@ export function documentsAsPrepared(documents: readonly InputDocument[], { prepa
 
 const module = moduleFile('./format-steps', import.meta.url);
 
-/** Runs a function of `format-steps.ts` in a thread. @throws {Refusal} UNSUPPORTED where it takes too long */
+/**
+ * Runs a function of `format-steps.ts` in a thread.
+ * @throws {Refusal} UNSUPPORTED if it takes too long
+ */
 async function inThread<T>(
   threads: Pick<WorkThreads, 'run'>,
   name: 'prepareTask' | 'completeTask',

@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { closing } from '../../src/documents/closing.ts';
+import { closing } from '../../src/documents/paths/descriptors.ts';
 import { EvidenceGone } from '../../src/documents/paths/file-publication.ts';
 import { OutputDirectory } from '../../src/documents/paths/output-directory.ts';
 import { openForReading } from '../../src/documents/paths/read-path.ts';

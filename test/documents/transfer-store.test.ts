@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TransferStoreConfig } from '../../src/config/documents-config.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
-import { closing } from '../../src/documents/closing.ts';
+import { closing } from '../../src/documents/paths/descriptors.ts';
 import { TransferStore } from '../../src/documents/transfer/transfer-store.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import type { StateStore } from '../../src/state/state-store.ts';

@@ -4,9 +4,8 @@ import { closeSync, fstatSync, ftruncateSync, mkdtempSync, openSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Content, OpenFile } from '../../src/documents/content.ts';
-import { contentPieces } from '../../src/documents/content-pieces.ts';
-import { evidenceBase64 } from '../../src/documents/evidence-base64.ts';
+import { type Content, type OpenFile, contentPieces } from '../../src/documents/content.ts';
+import { evidenceBase64 } from '../../src/documents/big-content.ts';
 import { LongAnswer } from '../../src/documents/long-answer.ts';
 import type { CmsParameters } from '../../src/signatures/cms/cms.ts';
 import { completeSignatures, prepareSignatures } from '../../src/signatures/signatures.ts';

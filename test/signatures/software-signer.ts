@@ -1,7 +1,6 @@
 import { constants, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { readCertificateText } from '../../src/x509/certificate.ts';
-import type { Content } from '../../src/documents/content.ts';
-import { contentPieces } from '../../src/documents/content-pieces.ts';
+import { type Content, contentPieces } from '../../src/documents/content.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
 import { cmsFormat, type CmsParameters, type CmsState } from '../../src/signatures/cms/cms.ts';
 import type { Prepared, SignerChain, Signing } from '../../src/signatures/format.ts';

@@ -46,3 +46,12 @@ export function pathOfEntry(directory: FileHandle, name: string): string {
 function pathOf({ fd }: FileHandle): string {
   return `/proc/self/fd/${fd}`;
 }
+
+/** Closes something that is open after work with it, however that ends. */
+export async function closing<T>(opened: { close(): Promise<void> }, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    await opened.close();
+  }
+}

@@ -1,9 +1,8 @@
 import { constants } from 'node:fs';
 import { link, lstat, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { Refusal } from '../../result-codes.ts';
-import { closing } from '../closing.ts';
+import { closing, pathOfEntry, reopen } from './descriptors.ts';
 import { evidenceFileName } from '../document.ts';
-import { pathOfEntry, reopen } from './descriptors.ts';
 import { errorCode } from './path-refusal.ts';
 
 /** After this many taken numbers, the directory is read to find the highest. */

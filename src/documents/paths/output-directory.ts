@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { closing } from '../closing.ts';
-import { pathOfEntry } from './descriptors.ts';
+import { closing, pathOfEntry } from './descriptors.ts';
 import { finalNames, isTaken, publishFile, removeStaged, syncNames, type StagedFile } from './file-publication.ts';
 import { notFound, refusalOf } from './path-refusal.ts';
 import type { StagedNames } from './staged-names.ts';

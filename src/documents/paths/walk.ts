@@ -1,6 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { closing } from '../closing.ts';
-import { linkIn, openEntry, openPlace, realPath } from './descriptors.ts';
+import { closing, linkIn, openEntry, openPlace, realPath } from './descriptors.ts';
 import { denied, errorCode, notFound, refusalOf } from './path-refusal.ts';
 
 /** The kernel's own limit (path_resolution(7)). */

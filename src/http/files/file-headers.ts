@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isFileName } from '../../documents/file-name.ts';
+import { isFileName } from '../../documents/document.ts';
 import { MediaType } from '../../fields/values.ts';
 import { fileTooLarge, refuseContentEncoding } from '../body/incoming-body.ts';
 import { Problem } from '../problem.ts';

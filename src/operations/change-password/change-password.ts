@@ -12,13 +12,15 @@ const NewPassword = Text.transform((text) => text.normalize('NFC')).refine((text
   return length >= characters.min && length <= characters.max;
 }, `a password has ${characters.min} to ${characters.max} characters`);
 
-/** Gives a key another password, which works from the answer on (contract §6). */
+/**
+ * Changes the password of a key. The new one is valid once the request is answered (contract §6).
+ */
 export const changePassword = operation({
   path: 'pki/changePassword',
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: false,
-  summary: 'Gives a key another password.',
+  summary: 'Changes the password of a key.',
   request: z.strictObject({
     keyReference: KeyReference,
     password: NewPassword.describe('the new password: 8 to 128 characters, counted in NFC'),
@@ -32,13 +34,16 @@ export const changePassword = operation({
     if (keyReference.password?.normalize('NFC') === password) {
       throw new Refusal('FIELDS_INCONSISTENT', {
         at: '/password',
-        message: 'the new password is the one that is given as the current one',
+        message: 'the new password is the same as the current one',
       });
     }
     const key = await keys.find(caller.tenant, keyReference.reference);
     keys.checkUsable(key, 'changePassword');
     if (key.protocol !== 'PASSWORD') {
-      throw new Refusal('UNSUPPORTED', { at: '/keyReference', message: `a key of ${key.protocol} has no password; keys of PASSWORD have` });
+      throw new Refusal('UNSUPPORTED', {
+        at: '/keyReference',
+        message: `a key of ${key.protocol} has no password; only keys of PASSWORD do`,
+      });
     }
     await keys.changePassword(key, requiredSecret(key, 'CHANGE_PASSWORD', keyReference), password);
     return {};

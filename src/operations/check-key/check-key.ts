@@ -6,27 +6,27 @@ import { checkKeyReference, exampleReference, KeyReference } from '../fields/key
 import { Secret, Sha1Hex, RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 
-/** Tells the state of a key, and whether a secret is its secret (contract §6). A wrong one is counted, and still a success. */
+/**
+ * Returns the state of a key and verifies its secret (contract §6). A wrong secret is counted, but
+ * the request still succeeds.
+ */
 export const checkKey = operation({
   path: 'pki/checkKey',
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: false,
-  summary: "Tells the state of a key, and whether a secret is the key's.",
+  summary: 'Returns the state of a key and verifies its secret.',
   request: z.strictObject({ keyReference: KeyReference, requestID: RequestId.optional() }),
   example: { keyReference: exampleReference },
   answer: z.strictObject({
     keyReference: z.strictObject({ reference: Sha1Hex, transactionId: Secret.optional().describe('as in the request') }),
-    state: z.enum(keyStates).describe('the state of the key'),
+    state: z.enum(keyStates).describe('state of the key'),
     certificate: z.base64().describe('the certificate, DER'),
     notAfter: z.int().describe('end of the certificate, milliseconds since 1970 (UTC)'),
-    remainingAttempts: z.int().describe('wrong secrets that are left before the key is locked'),
-    lockedUntil: z.int().optional().describe('end of the lock, milliseconds since 1970 (UTC); only where the key is locked for a time'),
+    remainingAttempts: z.int().describe('number of wrong secrets left before the key is locked'),
+    lockedUntil: z.int().optional().describe('end of the lock, milliseconds since 1970 (UTC); only if the key is locked temporarily'),
     boundDigests: z.array(z.string()).describe('the IDs of the documents that the key is bound to'),
-    secretVerified: z
-      .boolean()
-      .optional()
-      .describe('whether the secret given is right; absent where none was given, or none was evaluated'),
+    secretVerified: z.boolean().optional().describe('whether the given secret is correct; absent if none was given or none was evaluated'),
   }),
   async run({ keyReference }, { caller, keys, audit }) {
     audit.key = keyReference.reference;

@@ -15,7 +15,10 @@ import { activationProtocols } from '../../keys/key-record.ts';
 import { boundDigests, SignerData } from '../fields/bound-digests.ts';
 import { Secret, Sha1Hex, RequestId, Text } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-import { requestedSubject } from './requested-subject.ts';
+import type { RequestedSubject } from '../../certificates/jwt/claim-mapping.ts';
+import { refusedToken } from '../../certificates/jwt/compact.ts';
+import type { GivenToken } from '../../certificates/jwt/identity-providers.ts';
+import type { Step } from '../../state/step.ts';
 
 const CertificateFormat = z.enum(['CERTIFICATE', 'PKCS_7', 'PKCS_7_WITH_CHAIN']);
 
@@ -24,24 +27,24 @@ const CreateCertificateRequest = z.strictObject({
     signatureActivationProtocol: z
       .enum(activationProtocols)
       .describe(
-        'PASSWORD: the answer has a password; OTP: sendOTP makes one for each use; SINGLE_USE: the answer has an authToken for one call',
+        'PASSWORD: the answer contains a password; OTP: sendOTP creates a one-time password for each use; SINGLE_USE: the answer contains an authToken for one call',
       ),
     validityPeriod: z
       .int()
       .positive()
       .optional()
-      .describe("minutes; absent: the profile's default; cut to the profile's maximum and to the end of the CA"),
-    transactionId: Secret.optional().describe('ties the key to a transaction: it is to be given again with each use; 1 to 1024 bytes'),
+      .describe("minutes; default: that of the profile; limited to the profile's maximum and to the end of the CA certificate"),
+    transactionId: Secret.optional().describe('ties the key to a transaction: it is required again for each use; 1 to 1024 bytes'),
     JWT: z
       .strictObject({
-        token: Text.describe('the token, as its issuer wrote it'),
+        token: Text.describe('the token as issued'),
         password: Secret.optional().describe('opens an encrypted token'),
       })
       .optional(),
     PKCS10: Pkcs10.optional(),
   }),
   certificateFormat: CertificateFormat.describe(
-    'CERTIFICATE: DER; PKCS_7: SignedData with the certificate; PKCS_7_WITH_CHAIN: with its chain, too',
+    'CERTIFICATE: DER; PKCS_7: SignedData with the certificate; PKCS_7_WITH_CHAIN: with the certificate and its chain',
   ),
   signerData: SignerData.optional(),
   requestID: RequestId.optional(),
@@ -56,7 +59,7 @@ export const createCertificate = operation({
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
-  summary: 'Makes a key on the token and issues its certificate.',
+  summary: 'Creates a key on the token and issues its certificate.',
   request: CreateCertificateRequest,
   example: {
     certificationRequestInfo: {
@@ -68,13 +71,13 @@ export const createCertificate = operation({
   },
   answer: z.strictObject({
     keyReference: z.strictObject({
-      reference: Sha1Hex.describe('SHA-1 of the certificate: names the key from now on'),
-      password: z.string().optional().describe('the secret of a key of PASSWORD, shown this once'),
-      authToken: z.string().optional().describe('the secret of a key of SINGLE_USE, shown this once'),
+      reference: Sha1Hex.describe('SHA-1 of the certificate: identifies the key from now on'),
+      password: z.string().optional().describe('the secret of a key of PASSWORD, returned only once'),
+      authToken: z.string().optional().describe('the secret of a key of SINGLE_USE, returned only once'),
       transactionId: Secret.optional().describe('the transaction of the request'),
     }),
-    certificate: z.base64().describe('the certificate in the format asked for'),
-    certificateFormat: CertificateFormat.describe('as the request asked for'),
+    certificate: z.base64().describe('the certificate in the requested format'),
+    certificateFormat: CertificateFormat.describe('as requested'),
     name: z.string().describe('the subject of the certificate (RFC 4514)'),
   }),
   async run(request, context) {
@@ -99,7 +102,8 @@ export const createCertificate = operation({
       notBefore,
       notAfter,
     });
-    // The whole certificate is made once before the key is, so that a request that is refused costs no key.
+    // The whole certificate is built once before the key is created, so that a refused request
+    // costs no key.
     judged(() => {
       rehearse(issuer, profile.keyType, content);
     });
@@ -150,7 +154,7 @@ export const createCertificate = operation({
 /** @throws {Refusal} FIELDS_INCONSISTENT */
 function checkOneSubject({ certificationRequestInfo: { JWT, PKCS10 } }: CreateCertificateRequest): void {
   if ((JWT === undefined) !== (PKCS10 === undefined)) return;
-  throw new Refusal('FIELDS_INCONSISTENT', { at: info, message: 'the subject comes from exactly one of JWT and PKCS10' });
+  throw new Refusal('FIELDS_INCONSISTENT', { at: info, message: 'exactly one of JWT and PKCS10 is required' });
 }
 
 function tenantOf({ caller, config, authorities }: Context) {
@@ -159,4 +163,42 @@ function tenantOf({ caller, config, authorities }: Context) {
   if (tenant === undefined || issuer === undefined) throw new Error(`tenant ${caller.tenant} is not configured`);
   const { profile, certificateAuthority: authority, allowSha1, keysMax } = tenant;
   return { name: caller.tenant, profile, issuer, authority, allowSha1, keysMax };
+}
+
+/** The requested subject, whatever its source. */
+interface AskedSubject {
+  readonly requested: RequestedSubject;
+  /** Steps for the commit that creates the key. */
+  readonly steps: readonly Step[];
+  /**
+   * Runs checks of the subject, so that a refusal points to what the request contains: a field or
+   * the token.
+   */
+  readonly judged: <T>(work: () => T) => T;
+}
+
+/** Returns the requested subject. @throws {Refusal} as `IdentityProviders.read` */
+export async function requestedSubject(
+  { JWT, PKCS10 }: { readonly JWT?: GivenToken | undefined; readonly PKCS10?: RequestedSubject | undefined },
+  { caller, config, identityProviders, audit }: Context,
+): Promise<AskedSubject> {
+  if (PKCS10 !== undefined) return { requested: PKCS10, steps: [], judged: (work) => work() };
+  if (JWT === undefined) throw new Error('a request has a subject');
+  const tenant = config.tenants[caller.tenant];
+  const allowed = { identityProviders: tenant?.identityProviders ?? [], defaultCountry: tenant?.profile.subject.defaultCountry };
+  return { ...(await identityProviders.read(JWT, allowed, audit)), judged: ofToken };
+}
+
+/**
+ * Runs checks of claims. The request contains the token, not the claims, so a refusal points to the
+ * token.
+ */
+function ofToken<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.at === undefined || (error.code !== 'ISSUANCE_REFUSED' && error.code !== 'FIELD_INVALID'))
+      throw error;
+    throw refusedToken(error.text, error);
+  }
 }

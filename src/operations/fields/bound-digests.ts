@@ -8,24 +8,25 @@ import { DigestEntry } from '../../fields/values.ts';
 
 /** Interface, `signerData`. */
 export const SignerData = z.strictObject({
-  digest: z.array(DigestEntry).max(documentsAbsoluteMax).describe('the documents that may be signed, by their IDs and digests'),
+  digest: z.array(DigestEntry).max(documentsAbsoluteMax).describe('the documents that may be signed, with their IDs and digests'),
 });
 
-/** The tenant's rules, and those of the service. */
+/** Rules of the tenant and of the service. */
 export interface BindingRules {
   readonly allowSha1: boolean;
-  /** Entries; as many as a request has documents. */
+  /** Maximum number of entries, the same as of documents in a request. */
   readonly documentsMax: number;
 }
 
 /**
- * The digests of the documents that may be signed.
- * @throws {Refusal} FIELD_INVALID for an empty list and one that is too long, FIELDS_INCONSISTENT for a digest of a wrong length and for a second one of
- * the same document by the same hash, UNSUPPORTED for another hash
+ * Returns the digests of the documents that may be signed.
+ * @throws {Refusal} FIELD_INVALID for a list that is empty or too long, FIELDS_INCONSISTENT for a
+ * digest of the wrong length or a duplicate (same document and hash), UNSUPPORTED for any other
+ * hash
  */
 export function boundDigests({ digest }: z.output<typeof SignerData>, { allowSha1, documentsMax }: BindingRules): BoundDigest[] {
   if (digest.length === 0) {
-    throw new Refusal('FIELD_INVALID', { at: '/signerData/digest', message: 'at least one digest: with none, nothing could be signed' });
+    throw new Refusal('FIELD_INVALID', { at: '/signerData/digest', message: 'at least one digest is required' });
   }
   if (digest.length > documentsMax) {
     throw new Refusal('FIELD_INVALID', { at: '/signerData/digest', message: `at most ${documentsMax} digests` });
@@ -35,13 +36,13 @@ export function boundDigests({ digest }: z.output<typeof SignerData>, { allowSha
     const at = `/signerData/digest/${index}`;
     const hash = hashOfOid(digestAlgOID);
     if (hash === undefined || (hash === 'sha1' && !allowSha1)) {
-      throw new Refusal('UNSUPPORTED', { at: `${at}/digestAlgOID`, message: 'digests of SHA-256, SHA-384 and SHA-512 are taken' });
+      throw new Refusal('UNSUPPORTED', { at: `${at}/digestAlgOID`, message: 'supported: SHA-256, SHA-384 and SHA-512' });
     }
     if (digestValue.length !== hashBytes[hash]) {
-      throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/digestValue`, message: `a digest of ${hash} has ${hashBytes[hash]} bytes` });
+      throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/digestValue`, message: `a ${hash} digest has ${hashBytes[hash]} bytes` });
     }
     if (seen.has(`${hash} ${id}`)) {
-      throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/id`, message: `the list has a digest of ${hash} for this id already` });
+      throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/id`, message: `duplicate ${hash} digest for this ID` });
     }
     seen.add(`${hash} ${id}`);
     return { id, hash, value: digestValue };

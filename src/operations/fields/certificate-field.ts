@@ -4,7 +4,10 @@ import { readCertificates } from '../../certificates/signer-certificate.ts';
 import { LongText } from '../../documents/long-text.ts';
 import { MaybeLong } from '../../fields/long-values.ts';
 
-/** X.509 certificates as their DER: base64 of one, or PEM text with at least one. In a big body it may come as LongText like any string. */
+/**
+ * X.509 certificates as their DER: base64 of one, or PEM text with at least one. In a large body it
+ * may be a LongText, like any string.
+ */
 export const CertificatesField = MaybeLong.transform((text, context): readonly Uint8Array[] => {
   try {
     return readCertificates(text instanceof LongText ? bytesOfLong(text) : bytesOf(text));
@@ -15,7 +18,7 @@ export const CertificatesField = MaybeLong.transform((text, context): readonly U
   }
 });
 
-/** PEM is text, in the request as it is or as base64 of it. @throws {DerError} */
+/** Decodes base64, or returns PEM text as bytes. @throws {DerError} */
 function bytesOf(text: string): Uint8Array {
   if (isPem(text)) return Buffer.from(text, 'latin1');
   const bytes = Buffer.from(text, 'base64');
@@ -23,9 +26,9 @@ function bytesOf(text: string): Uint8Array {
   return bytes;
 }
 
-/** @throws {DerError} */
+/** Returns the bytes of a long text. @throws {DerError} */
 function bytesOfLong({ kind, bytes }: LongText): Uint8Array {
-  // What is kept goes out of the memory that threads share.
+  // Bytes that are kept are copied out of shared memory.
   const own = Buffer.from(bytes);
   if (kind === 'text' && !isPem(own.toString('latin1'))) throw new DerError('neither base64 nor PEM', 0);
   return own;

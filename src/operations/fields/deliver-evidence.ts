@@ -1,10 +1,7 @@
-import type { Content } from '../../documents/content.ts';
-import { contentBytes } from '../../documents/content-pieces.ts';
-import { evidenceDocument, evidenceFileName, type EvidenceDocument, type InputDocument } from '../../documents/document.ts';
-import { evidenceBase64 } from '../../documents/evidence-base64.ts';
-import { isFileName } from '../../documents/file-name.ts';
+import { type Content, contentBytes } from '../../documents/content.ts';
+import { evidenceDocument, evidenceFileName, type EvidenceDocument, type InputDocument, isFileName } from '../../documents/document.ts';
+import { evidenceBase64, writePieces } from '../../documents/big-content.ts';
 import { OutputDirectory } from '../../documents/paths/output-directory.ts';
-import { writePieces } from '../../documents/write-pieces.ts';
 import { isFault, refusalOf } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { SignatureEvidence } from '../../signatures/signatures.ts';
@@ -16,12 +13,13 @@ const at = '/optionalInputs/evidenceOutput';
 type Named = Pick<InputDocument, 'id' | 'fileName'>;
 type Outlet = Pick<Context, 'caller' | 'config' | 'threads' | 'transfers' | 'stagedNames' | 'deliveries'>;
 
-/** Where evidence goes to. */
+/** Destination of evidence. */
 export type Output = { readonly mode: 'BASE_64' | 'PLAIN' | 'FTM' } | { readonly mode: 'FILE_PATH'; readonly directory: OutputDirectory };
 
 /**
- * Opens what the evidence will go to, before anything is signed for it.
- * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND; UNSUPPORTED for FTM without a transfer store
+ * Opens the destination of the evidence before anything is signed.
+ * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND; UNSUPPORTED for FTM without a transfer
+ * store
  */
 export async function openOutput(
   inputs: OptionalInputs | undefined,
@@ -41,9 +39,10 @@ export async function openOutput(
 }
 
 /**
- * Puts the evidence into the answers, in its order; evidence for files and for the transfer store is staged, and published once the request
- * is settled and recorded.
- * @throws {Refusal} STORE_FULL; UNSUPPORTED for evidence that an answer cannot hold, or that is no text; DOCUMENT_INVALID where a signed file has changed
+ * Returns the documents of the answer, in the order of the evidence. Evidence for files and for the
+ * transfer store is staged, and published once the request is settled and recorded.
+ * @throws {Refusal} STORE_FULL; UNSUPPORTED for evidence that is too large for an answer or is not
+ * text; DOCUMENT_INVALID if a signed file has changed
  */
 export async function deliverEvidence(
   output: Output,
@@ -110,7 +109,7 @@ async function intoTransferStore(pairs: readonly Pair[], { caller, transfers, de
   return delivered;
 }
 
-/** What a file is called that holds the evidence of a document. */
+/** Returns the name of a file for the evidence of a document. */
 function nameOf({ fileName, id }: Named): string {
   return fileName ?? (isFileName(id) ? id : 'document');
 }
@@ -120,21 +119,21 @@ function checkAnswerSize(pairs: readonly Pair[], maxBytes: number): void {
   if (bytes <= maxBytes) return;
   throw new Refusal('UNSUPPORTED', {
     at: `${at}/outputMode`,
-    message: `the evidence has ${bytes} bytes, and an answer holds at most ${maxBytes}; outputMode FTM and FILE_PATH take more`,
+    message: `the evidence has ${bytes} bytes, but an answer holds at most ${maxBytes}; outputMode FTM and FILE_PATH have no such limit`,
   });
 }
 
-/** Text comes from formats whose evidence is in memory. */
+/** Decodes text evidence, which is always in memory. */
 function textOf(pieces: readonly Content[]): string {
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
   try {
     if (inMemory.length === pieces.length)
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(inMemory));
   } catch {
-    // No UTF-8.
+    // Not UTF-8.
   }
   throw new Refusal('UNSUPPORTED', {
     at: `${at}/outputMode`,
-    message: 'the evidence is not UTF-8 text; BASE_64, FTM and FILE_PATH are offered',
+    message: 'the evidence is not UTF-8 text; supported: BASE_64, FTM and FILE_PATH',
   });
 }

@@ -9,14 +9,17 @@ export const OptionalInputs = z.strictObject({
       outputMode: z
         .enum(['FILE_PATH', 'FTM', 'BASE_64', 'PLAIN'])
         .optional()
-        .describe('how the signature is delivered: base64Data (the default), plainData (text alone), FTMData, filePathData'),
-      outputDirectory: Text.optional().describe('with FILE_PATH alone: a directory of the server that its configuration allows'),
+        .describe('how the signature is delivered: base64Data (default), plainData (only text), FTMData or filePathData'),
+      outputDirectory: Text.optional().describe('only with FILE_PATH: a directory on the server that its configuration allows'),
     })
     .optional(),
 });
 export type OptionalInputs = z.output<typeof OptionalInputs>;
 
-/** `isText`: whether the evidence of the format is text. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
+/**
+ * Checks the output options. `isText`: whether the evidence is text.
+ * @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED
+ */
 export function checkOutput(inputs: OptionalInputs | undefined, { isText = false }: { readonly isText?: boolean } = {}): void {
   const { outputMode = 'BASE_64', outputDirectory } = inputs?.evidenceOutput ?? {};
   const at = '/optionalInputs/evidenceOutput';
@@ -24,12 +27,15 @@ export function checkOutput(inputs: OptionalInputs | undefined, { isText = false
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/outputDirectory`, message: 'outputMode FILE_PATH needs a directory' });
   }
   if (outputMode !== 'FILE_PATH' && outputDirectory !== undefined) {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/outputDirectory`, message: 'only outputMode FILE_PATH writes into a directory' });
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at: `${at}/outputDirectory`,
+      message: 'a directory is allowed only with outputMode FILE_PATH',
+    });
   }
   if (outputMode === 'PLAIN' && !isText) {
     throw new Refusal('UNSUPPORTED', {
       at: `${at}/outputMode`,
-      message: 'the evidence is not text; BASE_64, FTM and FILE_PATH are offered',
+      message: 'the evidence is not text; supported: BASE_64, FTM and FILE_PATH',
     });
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
-import { isFileName } from '../../documents/file-name.ts';
+import { isFileName } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
@@ -11,10 +11,13 @@ const FileName = Text.refine(
   'a file name has no path separators and no control characters, at most 255 bytes, and is not . or ..',
 );
 
-/** Contract §4: the evidence object's `document`, and for rawSignature a digest instead of content. */
+/**
+ * A document of a request (contract §4): as in the evidence object; for rawSignature it may be a
+ * digest.
+ */
 export const InputDocumentField = z.strictObject({
-  ID: Text.min(1).describe('names the document in the answer; each once'),
-  fileName: FileName.optional().describe('the answer has it with the ending of the format'),
+  ID: Text.min(1).describe('identifies the document in the answer; unique in the request'),
+  fileName: FileName.optional().describe('the answer contains it with the extension of the format'),
   mimeType: MediaType.optional().describe('media type of the document'),
   plainData: z
     .strictObject({ plainValue: PlainContent.describe('the text') })
@@ -23,43 +26,54 @@ export const InputDocumentField = z.strictObject({
   filePathData: z
     .strictObject({ filePath: Text.describe('absolute path of the file where the service runs') })
     .optional()
-    .describe('a file of the server, in a directory that its configuration allows'),
+    .describe('a file on the server, in a directory that its configuration allows'),
   base64Data: z.strictObject({ base64Value: Base64 }).optional().describe('bytes'),
   FTMData: z
     .strictObject({
-      fileSize: z.int().nonnegative().describe('bytes of the file'),
-      fileID: Text.describe('the identifier that the upload answered'),
+      fileSize: z.int().nonnegative().describe('size of the file in bytes'),
+      fileID: Text.describe('identifier returned by the upload'),
     })
     .optional()
     .describe('a file of the file transfer store'),
-  digest: z.strictObject(digestFields).optional().describe('instead of content, with rawSignature'),
+  digest: z.strictObject(digestFields).optional().describe('instead of content; only with rawSignature'),
   password: Secret.optional().describe('opens an encrypted PDF'),
 });
 export type InputDocumentField = z.output<typeof InputDocumentField>;
 
-/** The configuration says how many are taken (`limits.documentsMax`); this is what it can say at most. */
+/**
+ * The documents of a request. The limit here is the highest that `limits.documentsMax` can be set
+ * to.
+ */
 export const InputDocuments = z.array(InputDocumentField).min(1, 'at least one document').max(documentsAbsoluteMax);
 
-/** One document more than allowed tells as much as a million: the others are not looked at. */
+/**
+ * Removes documents far beyond the limit before validation; one too many is enough for the refusal.
+ */
 export function withFewDocuments(body: Readonly<Record<string, unknown>>, documentsMax: number): Readonly<Record<string, unknown>> {
   const { inputDocuments } = body;
   if (!Array.isArray(inputDocuments) || inputDocuments.length <= documentsMax) return body;
   return { ...body, inputDocuments: inputDocuments.slice(0, documentsMax + 1) };
 }
 
-/** What the format asked for can use: a digest instead of content, a password that opens the content. */
+/** Options of documents that the requested format supports. */
 interface Allowed {
   readonly digestAllowed: boolean;
   readonly passwordAllowed: boolean;
 }
 
-/** Told before anything of the documents is compared. @throws {Refusal} FIELD_INVALID */
+/**
+ * Checks the number of documents, before they are compared with each other.
+ * @throws {Refusal} FIELD_INVALID
+ */
 export function checkDocumentCount(documents: readonly InputDocumentField[], { documentsMax }: { readonly documentsMax: number }): void {
   if (documents.length <= documentsMax) return;
-  throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${documentsMax} documents a request` });
+  throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${documentsMax} documents per request` });
 }
 
-/** Contract §4 and §5. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
+/**
+ * Checks the documents of a request (contract §4 and §5).
+ * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+ */
 export function checkDocuments(documents: readonly InputDocumentField[], { digestAllowed, passwordAllowed }: Allowed): void {
   const ids = new Set<string>();
   for (const [index, document] of documents.entries()) {
@@ -68,10 +82,10 @@ export function checkDocuments(documents: readonly InputDocumentField[], { diges
     if (document.password !== undefined && !passwordAllowed) {
       throw new Refusal('FIELDS_INCONSISTENT', {
         at: `${at}/password`,
-        message: 'only the password of a PDF is used, with XP7Format PXP_7',
+        message: 'a password is allowed only for PDF documents, with XP7Format PXP_7',
       });
     }
-    if (ids.has(document.ID)) throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/ID`, message: 'two documents have this ID' });
+    if (ids.has(document.ID)) throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/ID`, message: 'duplicate document ID' });
     ids.add(document.ID);
   }
 }
@@ -82,7 +96,7 @@ function checkSource(document: InputDocumentField, at: string, digestAllowed: bo
   if (given !== 1) {
     throw new Refusal('FIELDS_INCONSISTENT', {
       at,
-      message: `exactly one of plainData, filePathData, base64Data, FTMData${digestAllowed ? ', digest' : ''} is needed, and there are ${given}`,
+      message: `exactly one of plainData, filePathData, base64Data, FTMData${digestAllowed ? ', digest' : ''} is required; the document has ${given}`,
     });
   }
   if (digest !== undefined && !digestAllowed) {
@@ -94,12 +108,12 @@ function checkSource(document: InputDocumentField, at: string, digestAllowed: bo
   if (digest === undefined) return;
   const hash = hashOfOid(digest.digestAlgOID);
   if (hash === undefined || hash === 'sha1') {
-    throw new Refusal('UNSUPPORTED', { at: `${at}/digest/digestAlgOID`, message: 'digests of SHA-256, SHA-384 and SHA-512 are signed' });
+    throw new Refusal('UNSUPPORTED', { at: `${at}/digest/digestAlgOID`, message: 'supported: SHA-256, SHA-384 and SHA-512' });
   }
   if (digest.digestValue.length !== hashBytes[hash]) {
     throw new Refusal('FIELDS_INCONSISTENT', {
       at: `${at}/digest/digestValue`,
-      message: `a digest of ${hash} has ${hashBytes[hash]} bytes`,
+      message: `a ${hash} digest has ${hashBytes[hash]} bytes`,
     });
   }
 }

@@ -5,23 +5,21 @@ import { Secret, Sha1Hex } from '../../fields/values.ts';
 
 /** Interface, Key reference. */
 export const KeyReference = z.strictObject({
-  reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)).describe('names the key: SHA-1 of its certificate, hexadecimal'),
+  reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)).describe('identifies the key: SHA-1 of its certificate, hexadecimal'),
   authToken: Secret.optional().describe('the secret of a key of SINGLE_USE; 1 to 1024 bytes'),
-  password: Secret.optional().describe("the key's password, or an open one-time password for the action; 1 to 1024 bytes"),
-  transactionId: Secret.optional().describe(
-    'the transaction that the key is tied to; required where it is, equal to that of createCertificate',
-  ),
+  password: Secret.optional().describe("the key's password, or a valid one-time password for the action; 1 to 1024 bytes"),
+  transactionId: Secret.optional().describe('transaction that the key is tied to, as in createCertificate; required if it is tied to one'),
 });
 export type KeyReference = z.output<typeof KeyReference>;
 
-/** For the examples of the documentation. */
+/** Key reference for the examples in the documentation. */
 export const exampleReference = { reference: '2fd4e1c67a2d28fced849ee1bb76e7391b93eb12', password: 'Jv2mZ0lq8xWc4s1tNfR3yQ' };
 
-/** A key is activated by one secret (contract §6). @throws {Refusal} FIELDS_INCONSISTENT */
+/** Checks that there is only one secret (contract §6). @throws {Refusal} FIELDS_INCONSISTENT */
 export function checkKeyReference({ authToken, password }: KeyReference): void {
   if (authToken === undefined || password === undefined) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: '/keyReference/authToken',
-    message: 'a key is activated by a password or an authToken, and both are given',
+    message: 'password and authToken exclude each other',
   });
 }

@@ -7,19 +7,19 @@ import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import type { Context } from '../operation.ts';
 import type { InputDocumentField } from './input-documents.ts';
 
-/** So much of a request's files is read into memory; the rest is read piece by piece, where it is needed. */
+/** Total size of a request's files that are read into memory; the rest is read piece by piece. */
 const inMemoryMaxBytes = 1024 * 1024;
 
 type Files = Pick<Context, 'caller' | 'config' | 'transfers'>;
 
-/** The documents of a request, with the files that some of them are. */
+/** Documents of a request, with their open files. */
 export class OpenedDocuments {
   readonly documents: InputDocument[] = [];
   readonly #files: { readonly file: ReadableFile; readonly at: string }[] = [];
   readonly #handles: FileHandle[] = [];
   #inMemoryBytes = 0;
 
-  /** @throws as `openDocuments` */
+  /** Opens a document. Throws the same errors as `openDocuments`. */
   async add(field: InputDocumentField, at: string, context: Files): Promise<void> {
     const { ID: id, fileName, plainData, base64Data, filePathData, FTMData, digest } = field;
     if (digest !== undefined) {
@@ -34,7 +34,10 @@ export class OpenedDocuments {
     this.documents.push({ id, fileName, source: { content } });
   }
 
-  /** After the content was read: it is that of one moment. @throws {Refusal} DOCUMENT_INVALID */
+  /**
+   * Checks, after the content was read, that no file changed meanwhile.
+   * @throws {Refusal} DOCUMENT_INVALID
+   */
   async checkUnchanged(): Promise<void> {
     for (const { file, at } of this.#files) {
       if (await hasChanged(file)) throw new Refusal('DOCUMENT_INVALID', { at, message: 'the file changed while it was read' });
@@ -52,7 +55,7 @@ export class OpenedDocuments {
     this.#files.push({ file, at });
     const bytes = Number(file.status.size);
     if (bytes > fileMaxBytes)
-      throw new Refusal('UNSUPPORTED', { at, message: `the file has ${bytes} bytes; at most ${fileMaxBytes} are taken` });
+      throw new Refusal('UNSUPPORTED', { at, message: `the file has ${bytes} bytes; at most ${fileMaxBytes} are supported` });
     return this.#contentOf(file.handle, bytes);
   }
 
@@ -63,8 +66,7 @@ export class OpenedDocuments {
   ): Promise<Content> {
     if (transfers === undefined) throw new Refusal('UNSUPPORTED', { at, message: 'this service has no file transfer store' });
     const opened = await transfers.openFile(caller.tenant, fileID);
-    if (opened === undefined)
-      throw new Refusal('FILE_NOT_FOUND', { at: `${at}/fileID`, message: 'there is no such file in the transfer store' });
+    if (opened === undefined) throw new Refusal('FILE_NOT_FOUND', { at: `${at}/fileID`, message: 'no such file in the transfer store' });
     this.#handles.push(opened.handle);
     if (opened.file.bytes !== fileSize) {
       throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/fileSize`, message: `the file has ${opened.file.bytes} bytes` });
@@ -79,7 +81,7 @@ export class OpenedDocuments {
     let filled = 0;
     while (filled < bytes) {
       const { bytesRead } = await handle.read(content, filled, bytes - filled, filled);
-      // Shorter than it was: `checkUnchanged` says so.
+      // It has become shorter, which `checkUnchanged` reports.
       if (bytesRead === 0) break;
       filled += bytesRead;
     }
@@ -88,8 +90,10 @@ export class OpenedDocuments {
 }
 
 /**
- * Reads the documents that `checkDocuments` let pass. Who gets them closes them when the request has ended.
- * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND; FIELDS_INCONSISTENT for a wrong fileSize; UNSUPPORTED for a file that is too large
+ * Opens documents that `checkDocuments` accepted. The caller must close them when the request has
+ * ended.
+ * @throws {Refusal} FILE_ACCESS_DENIED, FILE_NOT_FOUND; FIELDS_INCONSISTENT for a wrong fileSize;
+ * UNSUPPORTED for a file that is too large
  */
 export async function openDocuments(fields: readonly InputDocumentField[], context: Files): Promise<OpenedDocuments> {
   const opened = new OpenedDocuments();

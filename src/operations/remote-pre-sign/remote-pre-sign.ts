@@ -5,13 +5,15 @@ import { Refusal } from '../../result-codes.ts';
 import { CertificatesField } from '../fields/certificate-field.ts';
 import { InputDocuments } from '../fields/input-documents.ts';
 import { openDocuments } from '../fields/open-documents.ts';
-import { RequestId } from '../../fields/values.ts';
+import { RequestId, ObjectIdentifier } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 import { askedSigning } from '../sign/signing-plan.ts';
 import { bindsCertificate, SignatureParameters } from '../../signatures/request/parameters.ts';
 import { auditedDigests, planWithoutSigner, prepareSignatures, signerPlan } from '../../signatures/signatures.ts';
-import { digestEntry, DigestEntryToSign } from './digest-to-sign.ts';
 import { checkValidNow, externalSigner } from './external-signer.ts';
+import { hashAlgorithmOid, signatureAlgorithmOid } from '../../cms/algorithm-identifier.ts';
+import type { Prepared } from '../../signatures/format.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 
 const maxChainCertificates = 16;
 
@@ -20,29 +22,58 @@ const RemotePreSignRequest = z
     parameters: SignatureParameters,
     inputDocuments: InputDocuments.describe('the documents; at most 100 unless the configuration says otherwise'),
     signerCertificate: CertificatesField.optional().describe(
-      'certificate of the signer, from any CA: base64 of its DER, or PEM text, where those of its CAs may follow it; required but for rawSignature and code2DDocSignature',
+      'certificate of the signer, from any CA: base64 of its DER, or PEM text, which may continue with those of its CAs; required except for rawSignature and code2DDocSignature',
     ),
     certificateChain: z
       .array(CertificatesField)
       .max(maxChainCertificates)
       .optional()
-      .describe('certificates of its CAs, in any order: base64 of the DER of one, or PEM text with one or several; at most 16 in all'),
+      .describe('certificates of its CAs in any order, each entry base64 of DER or PEM text with one or more; at most 16 in total'),
     requestID: RequestId.optional(),
   })
   .refine(({ parameters, signerCertificate }) => signerCertificate !== undefined || !bindsCertificate(parameters), {
     path: ['signerCertificate'],
-    message: 'required: what is signed names the certificate',
-    // Missing fields are reported before wrong ones, so this is looked for beside those.
+    message: 'required: the signed data names the certificate',
+    // Missing fields are reported before invalid ones, so this is checked even if there are issues.
     when: ({ value }) => typeof value === 'object' && value !== null,
   });
 
-/** Opens a signature whose values are made elsewhere: answers what is to be signed (contract §5). */
+/** An entry of `signerData.digest`, as handed to a device. */
+export const DigestEntryToSign = z.strictObject({
+  id: z.string().describe('ID of the document, by which the signature value is returned'),
+  digestAlgOID: ObjectIdentifier.describe('hash of dataToSign'),
+  digestValue: z.base64().describe('the digest that the device signs'),
+  dataToSign: z
+    .base64()
+    .optional()
+    .describe('the data that digestValue is computed from, for devices that compute the hash themselves; absent from 64 KiB on'),
+  signatureAlgorithmOid: ObjectIdentifier.optional().describe('absent if neither a certificate nor the parameters determine it'),
+});
+
+/** Returns the entry for a device. `algorithm` is undefined if it is unknown. */
+export function digestEntry(
+  { id, hash, digest, dataToSign }: Prepared<unknown>,
+  algorithm: SignatureAlgorithm | undefined,
+): z.output<typeof DigestEntryToSign> {
+  return {
+    id,
+    digestAlgOID: hashAlgorithmOid(hash),
+    digestValue: Buffer.from(digest).toString('base64'),
+    ...(dataToSign === undefined ? {} : { dataToSign: Buffer.from(dataToSign).toString('base64') }),
+    ...(algorithm === undefined ? {} : { signatureAlgorithmOid: signatureAlgorithmOid(algorithm) }),
+  };
+}
+
+/**
+ * Prepares a signature whose values are made elsewhere: returns the data to be signed (contract
+ * §5).
+ */
 export const remotePreSign = operation({
   path: 'signature/remotePreSign',
   role: 'signature',
   spelling: 'resultMajor',
   takesIdempotencyKey: false,
-  summary: 'Prepares a signature whose value is made elsewhere, with a key that this service does not have: answers what is to be signed.',
+  summary: 'Prepares a signature whose value is made elsewhere, with a key that this service does not have: returns the data to be signed.',
   request: RemotePreSignRequest,
   example: {
     parameters: { rawSignature: { rawSignatureParameters: { signatureAlgorithmOid: oids.ecdsaWithSHA256 } } },
@@ -51,7 +82,7 @@ export const remotePreSign = operation({
   answer: z.strictObject({
     signatureThreadId: z
       .string()
-      .describe('names the session that remoteSign completes; who knows it can complete it, so keep it like a password'),
+      .describe('identifies the session that remoteSign completes; anyone who knows it can complete it, so protect it like a password'),
     signerData: z.strictObject({
       digest: z.array(DigestEntryToSign).max(documentsAbsoluteMax).describe('one entry for each value that remoteSign needs'),
     }),
@@ -62,13 +93,13 @@ export const remotePreSign = operation({
     if (signerCertificate === undefined && certificateChain !== undefined) {
       throw new Refusal('FIELDS_INCONSISTENT', {
         at: '/certificateChain',
-        message: 'a chain needs a signerCertificate, and there is none',
+        message: 'a chain needs a signerCertificate',
       });
     }
     const [certificate, ...above] = signerCertificate ?? [];
     const chain = [...above, ...(certificateChain ?? []).flat()];
     if (chain.length > maxChainCertificates) {
-      const message = `these are ${chain.length} certificates; at most ${maxChainCertificates} are allowed`;
+      const message = `${chain.length} certificates; at most ${maxChainCertificates} are allowed`;
       throw new Refusal('FIELD_INVALID', { at: '/certificateChain', message });
     }
     const signer =

@@ -2,26 +2,31 @@ import { z } from 'zod';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
 import { RequestId, Text } from '../../fields/values.ts';
-import { operation } from '../operation.ts';
-import { evidenceAnswer, EvidenceAnswer } from '../sign/evidence-answer.ts';
-import { auditedDigests } from '../../signatures/signatures.ts';
-import { completeSession } from './complete-session.ts';
-import { checkIds, SignatureValues, valueMapping } from './signature-values.ts';
+import { operation, type Context } from '../operation.ts';
+import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
+import { auditedDigests, completeSignatures, type SignatureEvidence } from '../../signatures/signatures.ts';
+import { checkIds, SignatureValues, valueMapping, type ValueMapping } from './signature-values.ts';
+import { Refusal } from '../../result-codes.ts';
+import type { OpenSession } from '../../signatures/sessions/open-session.ts';
+import { verifiedValues } from '../../signatures/sessions/verify-values.ts';
 
 const RemoteSignRequest = z.strictObject({
-  signatureThreadId: Text.describe('as remotePreSign answered it'),
+  signatureThreadId: Text.describe('as returned by remotePreSign'),
   signatureValues: SignatureValues,
   optionalInputs: OptionalInputs.optional(),
   requestID: RequestId.optional(),
 });
 
-/** Completes what remotePreSign prepared, with values made elsewhere (contract §5). Whatever fails before leaves the session open. */
+/**
+ * Completes signatures that remotePreSign prepared, with values made elsewhere (contract §5). A
+ * failure leaves the session open.
+ */
 export const remoteSign = operation({
   path: 'signature/remoteSign',
   role: 'signature',
   spelling: 'resultMajor',
   takesIdempotencyKey: true,
-  summary: 'Completes a signature that remotePreSign prepared, with the values that were made elsewhere.',
+  summary: 'Completes a signature that remotePreSign prepared, with values made elsewhere.',
   request: RemoteSignRequest,
   example: {
     signatureThreadId: 'pZ0aXxqRjDqk2v1oYJ7y0bM5cQ8eWn3LhTg6uKfS4iA',
@@ -46,3 +51,37 @@ export const remoteSign = operation({
     });
   },
 });
+
+/**
+ * Returns the evidence of a session's signatures.
+ * @throws {Refusal} SIGNATURE_VALUE_INVALID; the refusals of levels above baseline B
+ */
+export async function completeSession(
+  session: OpenSession,
+  values: ValueMapping,
+  context: Pick<Context, 'threads' | 'levels'>,
+): Promise<readonly SignatureEvidence[]> {
+  const rightValues = await checkedValues(session, values, context);
+  return completeSignatures(await session.signatures(), rightValues, context);
+}
+
+/** Returns the values, verified if there is a certificate, each in the form that formats expect. */
+async function checkedValues(
+  { state: { signatures } }: OpenSession,
+  values: ValueMapping,
+  { threads }: Pick<Context, 'threads'>,
+): Promise<ValueMapping> {
+  const { chain, algorithm, prepared } = signatures;
+  if (chain === undefined || algorithm === undefined) return values;
+  const toVerify = prepared.map(({ id, digest }) => ({ id, digest, value: values.get(id) ?? new Uint8Array() }));
+  const verified = await verifiedValues({ publicKey: chain.publicKey, algorithm, values: toVerify }, threads);
+  return new Map(
+    toVerify.map(({ id }, index) => {
+      const value = verified[index];
+      if (value !== undefined) return [id, value];
+      throw new Refusal('SIGNATURE_VALUE_INVALID', {
+        message: `the signature value of ${JSON.stringify(id)} does not verify under the signer certificate; the session stays open`,
+      });
+    }),
+  );
+}

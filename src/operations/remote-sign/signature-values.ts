@@ -10,29 +10,35 @@ export const SignatureValues = z.strictObject({
   signatureValueMapping: z
     .array(
       z.strictObject({
-        id: Text.describe('that of the digest entry'),
-        signatureValue: Base64.describe('base64; ECDSA: r and s one after the other, or DER'),
+        id: Text.describe('ID of the digest entry'),
+        signatureValue: Base64.describe('base64; ECDSA: r and s concatenated, or DER'),
       }),
     )
     .max(documentsAbsoluteMax)
     .describe('one value for each digest entry of the session, in any order'),
 });
 
-/** Values by the id of the digest that each is of. */
+/** Values by the ID of their digest. */
 export type ValueMapping = ReadonlyMap<string, Uint8Array>;
 
-/** @throws {Refusal} FIELDS_INCONSISTENT for a duplicate id and for an empty list */
+/**
+ * Returns the values by ID.
+ * @throws {Refusal} FIELDS_INCONSISTENT for a duplicate ID or an empty list
+ */
 export function valueMapping({ signatureValueMapping: entries }: z.output<typeof SignatureValues>): ValueMapping {
-  if (entries.length === 0) throw inconsistent(at, 'the list is empty: every digest of the session needs its value');
+  if (entries.length === 0) throw inconsistent(at, 'the list is empty: every digest of the session needs a value');
   const mapping = new Map<string, Uint8Array>();
   for (const [index, { id, signatureValue }] of entries.entries()) {
-    if (mapping.has(id)) throw inconsistent(`${at}/${index}/id`, 'two values have this id');
+    if (mapping.has(id)) throw inconsistent(`${at}/${index}/id`, 'duplicate ID');
     mapping.set(id, signatureValue);
   }
   return mapping;
 }
 
-/** Checks that each signature of the session has one value. @throws {Refusal} FIELDS_INCONSISTENT for an id that is missing or unknown */
+/**
+ * Checks that each signature of the session has one value.
+ * @throws {Refusal} FIELDS_INCONSISTENT for an ID that is missing or unknown
+ */
 export function checkIds(signatures: readonly { readonly id: string }[], mapping: ValueMapping): void {
   const known = new Set(signatures.map(({ id }) => id));
   const unknown = [...mapping.keys()].findIndex((id) => !known.has(id));

@@ -4,13 +4,16 @@ import { checkKeyReference, exampleReference, KeyReference } from '../fields/key
 import { RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 
-/** Destroys a key on the token; its certificate and its record stay (contract §6). `docs/key-states.md`: from which states. */
+/**
+ * Destroys a key on the token; its certificate and its record remain (contract §6).
+ * `docs/key-states.md` lists the permitted states.
+ */
 export const removeKey = operation({
   path: 'pki/removeKey',
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: false,
-  summary: 'Destroys a key on the token; its certificate and its record stay.',
+  summary: 'Destroys a key on the token; its certificate and its record remain.',
   request: z.strictObject({ keyReference: KeyReference, requestID: RequestId.optional() }),
   example: { keyReference: exampleReference },
   answer: z.strictObject({}),

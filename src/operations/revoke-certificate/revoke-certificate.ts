@@ -13,9 +13,9 @@ import { operation, type Context } from '../operation.ts';
 const RevokeCertificateRequest = z.strictObject({
   certificate: Base64,
   requestID: RequestId.optional(),
-  password: Secret.optional().describe("the key's password, or a one-time password for REVOKE; right where it is sent"),
-  transactionId: Secret.optional().describe('the transaction that the key is tied to; required where it is'),
-  authToken: Secret.optional().describe('the secret of a key of SINGLE_USE; right where it is sent'),
+  password: Secret.optional().describe("the key's password, or a one-time password for REVOKE; verified if given"),
+  transactionId: Secret.optional().describe('transaction that the key is tied to; required if it is tied to one'),
+  authToken: Secret.optional().describe('the secret of a key of SINGLE_USE; verified if given'),
   reason: z
     .enum(revocationReasons)
     .default('UNSPECIFIED')
@@ -23,17 +23,20 @@ const RevokeCertificateRequest = z.strictObject({
 });
 type RevokeCertificateRequest = z.output<typeof RevokeCertificateRequest>;
 
-/** Revokes a certificate, puts it on hold, or releases it; its key stops at once (contract §7). */
+/**
+ * Revokes a certificate, puts it on hold or releases it, with immediate effect on its key (contract
+ * §7).
+ */
 export const revokeCertificate = operation({
   path: 'pki/revokeCertificate',
   role: 'revocation',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
-  summary: 'Revokes a certificate, puts it on hold, or releases it from hold; its key stops, or works again, at once.',
+  summary: 'Revokes a certificate, puts it on hold or releases it from hold; its key is disabled or enabled immediately.',
   request: RevokeCertificateRequest,
   example: { certificate: 'MIIB8DCCAZag', reason: 'KEY_COMPROMISE' },
   answer: z.strictObject({
-    date: z.int().describe('date of revocation as CRLs tell it, or of the release: milliseconds since epoch, full seconds'),
+    date: z.int().describe('date of the revocation as in CRLs, or of the release: milliseconds since 1970 (UTC), in full seconds'),
   }),
   async run(request, context) {
     const { caller, keys, revocations, audit } = context;
@@ -47,7 +50,7 @@ export const revokeCertificate = operation({
     const key = await keyOf(parseKeyReferenceId(certificate.sha1), request, context);
     if (key === undefined) return answer(await revocations.change(certificate, request.reason, answer));
     const given = await authorise(key, request, context);
-    // A secret is used up in the commit that revokes: a crash leaves both done, or neither.
+    // The commit that revokes also consumes the secret: after a crash both are done, or neither.
     const commit = given === undefined ? undefined : async (change: RevocationChange) => keys.authoriseRevocation(key, given, change);
     const date = await revocations.change(certificate, request.reason, answer, commit);
     await keys.stateChanged(key);
@@ -56,9 +59,10 @@ export const revokeCertificate = operation({
 });
 
 /**
- * The key of the certificate. Undefined where the role alone is to stop a key whose row is not as the service wrote it: what somebody changed there must not
- * keep its certificate good. The record of the request tells of the row all the same.
- * @throws {Refusal} ACTIVATION_FAILED for such a row where a secret is to be verified, or a hold to be lifted
+ * Returns the key of the certificate. Returns undefined if the row of the key was tampered with but
+ * the role alone suffices, so that tampering cannot prevent revocation. The audit record mentions
+ * the row in any case.
+ * @throws {Refusal} ACTIVATION_FAILED for such a row if a secret must be verified or a hold lifted
  */
 async function keyOf(
   reference: KeyReferenceId,
@@ -79,7 +83,7 @@ function needsSecret({ password, authToken }: RevokeCertificateRequest, tenant: 
   return password !== undefined || authToken !== undefined || tenants[tenant]?.revocationNeedsSecret === true;
 }
 
-/** @throws {Refusal} FIELD_INVALID */
+/** Reads the certificate. @throws {Refusal} FIELD_INVALID */
 function certificateIn({ certificate }: RevokeCertificateRequest): Uint8Array {
   try {
     return readCertificateText(certificate).der;
@@ -89,18 +93,19 @@ function certificateIn({ certificate }: RevokeCertificateRequest): Uint8Array {
   }
 }
 
-/** @throws {Refusal} FIELDS_INCONSISTENT */
+/** Checks that there is only one secret. @throws {Refusal} FIELDS_INCONSISTENT */
 function checkSecrets({ password, authToken }: RevokeCertificateRequest): void {
   if (password === undefined || authToken === undefined) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: '/authToken',
-    message: 'a key is activated by a password or an authToken, and both are given',
+    message: 'password and authToken exclude each other',
   });
 }
 
 /**
- * The role is enough, unless the tenant wants the secret; one that is sent must be right, and so must the transaction of a key that is tied to one.
- * Answers the secret that is to be verified.
+ * Checks the authorisation. The role suffices unless the tenant requires the secret; a given secret
+ * must be correct, and so must the transaction of a key that is tied to one. Returns the secret to
+ * be verified.
  * @throws {Refusal} KEY_LOCKED, FIELD_MISSING, ACTIVATION_FAILED
  */
 async function authorise(

@@ -4,11 +4,13 @@ import { messageMaxCharacters } from '../../messages/messenger.ts';
 import { Refusal } from '../../result-codes.ts';
 import { exampleReference } from '../fields/key-reference.ts';
 import { longText } from '../../fields/long-values.ts';
-import { SubscriberField } from '../fields/subscriber.ts';
 import { Sha1Hex, RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
+import { isMailbox } from '../../certificates/internet-names.ts';
 
-/** Line breaks and tabs are text; what else controls a terminal or a protocol is none. */
+/**
+ * Control characters other than line breaks and tabs, which could control a terminal or a protocol.
+ */
 const controls = /[^\P{Cc}\t\n\r]/u;
 
 const { email: maxCharacters } = messageMaxCharacters;
@@ -16,46 +18,56 @@ const { email: maxCharacters } = messageMaxCharacters;
 const Message = longText(maxCharacters)
   .superRefine((text, context) => {
     if (text === '') context.addIssue('a message is not empty');
-    else if (!text.isWellFormed()) context.addIssue('text with a lone surrogate');
-    else if (controls.test(text)) context.addIssue('text has no control characters but tabs and line breaks');
+    else if (!text.isWellFormed()) context.addIssue('the text contains a lone surrogate');
+    else if (controls.test(text)) context.addIssue('control characters other than tabs and line breaks are not allowed');
   })
   .meta({ minLength: 1, maxLength: maxCharacters })
   .describe('the text; by SMS at most 1,600 characters');
 
-const SenderResponse = z.strictObject({
-  date: z.int().describe('when the gateway answered or was given up, milliseconds since 1970 (UTC)'),
-  responseCode: z.string().optional().describe("the gateway's status code; absent where it gave none"),
-  url: z.string().describe('the gateway'),
-  messageID: z.string().optional().describe('the identifier that the gateway gave the message'),
-  freeText: z.string().optional().describe("the gateway's words, or why there are none"),
-  ID: z.string().describe('the identifier that signetd gave the message'),
+/** Interface, Subscriber. */
+export const SubscriberField = z.strictObject({
+  emailAddress: z.string().refine(isMailbox, 'not an e-mail address').optional().describe('e-mail address'),
+  phoneNumber: z
+    .string()
+    .regex(/^\+[1-9]\d{6,14}$/, 'not a telephone number in E.164 form, such as +33612345678')
+    .optional()
+    .describe('mobile number, E.164'),
 });
 
-/** Sends a text to a subscriber (contract §7): the one given, or that of a key. */
+const SenderResponse = z.strictObject({
+  date: z.int().describe('time when the gateway answered or timed out, milliseconds since 1970 (UTC)'),
+  responseCode: z.string().optional().describe('status code of the gateway; absent if it gave none'),
+  url: z.string().describe('the gateway'),
+  messageID: z.string().optional().describe('identifier of the message at the gateway'),
+  freeText: z.string().optional().describe('response text of the gateway, or the reason for its absence'),
+  ID: z.string().describe('identifier of the message in signetd'),
+});
+
+/** Sends a text to the given subscriber or to that of a key (contract §7). */
 export const sendMessage = operation({
   path: 'pki/sendMessage',
   role: 'messages',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
   pace: 'messagesPerMinute',
-  summary: 'Sends a text to a subscriber by SMS, or by e-mail where there is no number or the SMS gateway fails.',
+  summary: 'Sends a text to a subscriber by SMS, or by e-mail if there is no number or the SMS gateway fails.',
   request: z.strictObject({
     message: Message,
     keyReferenceId: Sha1Hex.transform((text) => parseKeyReferenceId(text))
       .optional()
-      .describe('a key: its subscriber gets the message, unless another is given'),
-    subscriber: SubscriberField.optional().describe('who gets the message'),
-    requestID: RequestId.optional().describe('answered as it is'),
+      .describe('a key whose subscriber receives the message, unless another is given'),
+    subscriber: SubscriberField.optional().describe('recipient of the message'),
+    requestID: RequestId.optional().describe('returned unchanged'),
   }),
   example: { message: 'Your document is ready to be signed.', keyReferenceId: exampleReference.reference },
   answer: z.strictObject({
     senderResponses: z
       .strictObject({ senderResponse: z.array(SenderResponse).describe('in the order in which the gateways were asked') })
-      .describe('what the gateways answered; with 2/251 too, where any was asked'),
+      .describe('responses of the gateways; also with 2/251 if any was asked'),
   }),
   async run({ message, keyReferenceId, subscriber }, { caller, keys, audit, messages }) {
     if (keyReferenceId === undefined && subscriber === undefined) {
-      throw new Refusal('FIELDS_INCONSISTENT', { at: '', message: 'subscriber or keyReferenceId is needed: who gets the message' });
+      throw new Refusal('FIELDS_INCONSISTENT', { at: '', message: 'the recipient is missing: subscriber or keyReferenceId is required' });
     }
     audit.key = keyReferenceId;
     const key = keyReferenceId === undefined ? undefined : await keys.find(caller.tenant, keyReferenceId);

@@ -10,20 +10,23 @@ import { Sha1Hex, RequestId } from '../../fields/values.ts';
 import { operation } from '../operation.ts';
 
 const SendOtpRequest = z.strictObject({
-  action: z.enum(otpActions).describe('what the one-time password authorises; it authorises nothing else'),
+  action: z.enum(otpActions).describe('the only action that the one-time password authorises'),
   signerData: SignerData,
   keyReference: Sha1Hex.transform((text) => parseKeyReferenceId(text)),
   requestID: RequestId.optional(),
 });
 
-/** Makes a one-time password that authorises one action on a key (contract §6), and answers it or has it delivered, as the tenant wants. */
+/**
+ * Creates a one-time password for one action on a key (contract §6), and returns it or has it
+ * delivered, as configured for the tenant.
+ */
 export const sendOtp = operation({
   path: 'pki/sendOTP',
   role: 'keys',
   spelling: 'majorCode',
   takesIdempotencyKey: true,
   pace: 'otpsPerMinute',
-  summary: 'Makes a one-time password that authorises one action on a key.',
+  summary: 'Creates a one-time password that authorises one action on a key.',
   request: SendOtpRequest,
   example: {
     action: 'SIGN',
@@ -33,15 +36,12 @@ export const sendOtp = operation({
     },
   },
   answer: z.strictObject({
-    password: z
-      .string()
-      .optional()
-      .describe('the one-time password: eight digits; absent where the tenant has it delivered to the subscriber'),
+    password: z.string().optional().describe('the one-time password: eight digits; absent if it is delivered to the subscriber'),
   }),
   async run({ action, signerData, keyReference }, { caller, config, keys, audit, deliver }) {
     audit.key = keyReference;
     const tenant = config.tenants[caller.tenant];
-    // The list of the other actions is there and says nothing.
+    // Other actions have a list too, which is ignored.
     const rules = { allowSha1: tenant?.allowSha1 ?? false, documentsMax: config.limits.documentsMax };
     const digests = action === 'SIGN' ? boundDigests(signerData, rules) : [];
     if (digests.length > 0) audit.digests.push(`list-of-${digests.length}:sha256:${bindingHash(digests)}`);
@@ -60,10 +60,10 @@ function checkFitsProtocol({ protocol }: KeyRecord, action: OtpAction): void {
   if (action === 'CHANGE_PASSWORD' && protocol !== 'PASSWORD') {
     throw new Refusal('UNSUPPORTED', {
       at: '/action',
-      message: `a key of ${protocol} has no password to change; SIGN and REVOKE are offered`,
+      message: `a key of ${protocol} has no password to change; supported: SIGN and REVOKE`,
     });
   }
   if (action === 'SIGN' && protocol === 'SINGLE_USE') {
-    throw new Refusal('UNSUPPORTED', { at: '/action', message: 'a key of SINGLE_USE signs with its authToken; REVOKE is offered' });
+    throw new Refusal('UNSUPPORTED', { at: '/action', message: 'a key of SINGLE_USE signs with its authToken; supported: REVOKE' });
   }
 }

@@ -12,10 +12,13 @@ import { openDocuments } from '../fields/open-documents.ts';
 import { RequestId } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { askedSigning } from './signing-plan.ts';
-import { withTokensAbility } from './token-ability.ts';
-import { evidenceAnswer, EvidenceAnswer } from './evidence-answer.ts';
+import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
 import { SignatureParameters } from '../../signatures/request/parameters.ts';
 import { auditedDigests, completeSignatures, documentsAsPrepared, prepareSignatures, signerPlan } from '../../signatures/signatures.ts';
+import { Refusal } from '../../result-codes.ts';
+import { rawAt } from '../../signatures/raw/raw-algorithm.ts';
+import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
+import { TokenCannot } from '../../token/token.ts';
 
 const SignRequest = z.strictObject({
   keyReference: KeyReference,
@@ -59,15 +62,16 @@ export const sign = operation({
       context.audit.digests.push(...auditedDigests(signatures));
       await opened.checkUnchanged();
       if (asked.level !== undefined) context.levels.check(asked.level, chain, algorithm);
-      // One message to the token: one algorithm signs all documents of a request.
+      // One message to the token: all documents of a request use one algorithm.
       const toBeSigned = {
         algorithm,
         digests: signatures.prepared.map(({ digest }) => digest),
         documents: documentsAsPrepared(documents, signatures),
       };
-      // What this answers is kept by the commit that uses the secret up, so it is the whole answer.
+      // This returns the whole answer, which is stored by the commit that consumes the secret.
       const finish = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
-        // Co-signed files are read by their parts: what bound digests were compared with is what the file still has.
+        // Co-signed files are read in parts, so they must be unchanged since the bound digests were
+        // compared.
         await opened.checkUnchanged();
         const byId = new Map(signatures.prepared.flatMap(({ id }, index) => (values[index] === undefined ? [] : [[id, values[index]]])));
         const evidence = await completeSignatures(signatures, byId, context);
@@ -80,7 +84,7 @@ export const sign = operation({
   },
 });
 
-/** A file that changes while it is signed is no longer the one that was asked for. */
+/** Refuses the request if a file changes while it is being signed. */
 async function unlessChanged<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -90,9 +94,31 @@ async function unlessChanged<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Who issued the certificate counts, whatever authority the tenant has by now. */
+/**
+ * Returns the signer with the chain of the authority that issued the certificate, which may no
+ * longer be the tenant's.
+ */
 function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | undefined): SignerChain {
   const issuers = chainFor(key.issuers, authorities.get(key.authority), trustedCa);
-  if (issuers.length === 0) throw new Error(`the authority ${key.authority} that issued ${key.reference} is not configured any more`);
+  if (issuers.length === 0) throw new Error(`the authority ${key.authority} that issued ${key.reference} is no longer configured`);
   return { certificate: key.certificate, publicKey: key.publicKey, issuers };
+}
+
+/**
+ * Runs the signing by the token. Few tokens support MGF1 with a hash other than the digest's, which
+ * is known only after trying.
+ * @throws {Refusal} UNSUPPORTED if the token cannot do it
+ * @throws what `work` throws
+ */
+export async function withTokensAbility<T>(algorithm: SignatureAlgorithm, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof TokenCannot) || algorithm.scheme !== 'RSA_PSS' || algorithm.mgfHash === algorithm.hash) throw error;
+    throw new Refusal('UNSUPPORTED', {
+      at: `${rawAt}/signatureAlgorithmParameters`,
+      message: 'the token supports MGF1 only with the hash of the digest',
+      cause: error,
+    });
+  }
 }

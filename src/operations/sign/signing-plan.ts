@@ -5,13 +5,19 @@ import type { SignatureParameters } from '../../signatures/request/parameters.ts
 import { checkDocumentCount, checkDocuments, type InputDocumentField } from '../fields/input-documents.ts';
 import type { Context } from '../operation.ts';
 
-/** What `sign` and `remotePreSign` are asked for, as far as the request alone says. */
+/**
+ * The requested signatures of `sign` and `remotePreSign`, as far as the request alone describes
+ * them.
+ */
 export interface AskedSigning {
   readonly asked: AskedFormat;
   readonly documents: readonly AskedDocument[];
 }
 
-/** Checks parameters and documents against each other, before any key is looked at. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
+/**
+ * Checks parameters and documents against each other, before any key is looked up.
+ * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+ */
 export function askedSigning(
   { parameters, inputDocuments }: { readonly parameters: SignatureParameters; readonly inputDocuments: readonly InputDocumentField[] },
   { caller, config, levels }: Pick<Context, 'caller' | 'config' | 'levels'>,

@@ -17,11 +17,11 @@ import { LevelBroken, type Level } from '../levels/level-writer.ts';
 import type { LongTermData } from '../levels/long-term-data.ts';
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
 
-/** A signature whose parts above baseline B are looked at. That its value holds is checked elsewhere. */
+/** A signature whose parts above baseline B are checked. Its value is verified elsewhere. */
 export interface LevelQuestion {
   /** The SignerInfo as it stands in the SignedData, in DER. */
   readonly signerInfo: Uint8Array;
-  /** All of the SignedData. */
+  /** All certificates of the SignedData. */
   readonly certificates: readonly Uint8Array[];
   readonly revocationData: readonly Uint8Array[];
   readonly contentType: string;
@@ -29,23 +29,23 @@ export interface LevelQuestion {
   digestBy(hash: HashName): Uint8Array;
   readonly signer: PathCertificate;
   readonly anchors: readonly PathCertificate[];
-  /** Where the anchors are not those of time-stamp authorities. */
+  /** Trust anchors of time-stamp authorities; default: `anchors`. */
   readonly timeStampAnchors?: readonly PathCertificate[];
-  /** Whether time-stamps may rest on SHA-1. */
+  /** Whether time-stamps may use SHA-1. */
   readonly allowSha1?: boolean | undefined;
   readonly now: Date;
 }
 
 /**
- * The level that a CAdES signature reaches, from what stands in it alone: nobody is asked.
- * @throws {LevelBroken} where a part is there that does not hold
+ * Returns the level of a CAdES signature, determined from its content alone.
+ * @throws {LevelBroken} if a part of it is not valid
  */
 export function cadesLevel(question: LevelQuestion): Level {
   const { signerInfo, now } = question;
   const stamps = unsignedValues(signerInfo, 'signatureTimeStamp');
   const archives = unsignedValues(signerInfo, 'archiveTimeStampV3');
   if (stamps.length === 0) {
-    if (archives.length > 0) throw new LevelBroken('there is an archive time-stamp and no signature time-stamp');
+    if (archives.length > 0) throw new LevelBroken('there is an archive time-stamp but no signature time-stamp');
     return 'B';
   }
   const { signature } = readSignerInfo(signerInfo);
@@ -55,7 +55,7 @@ export function cadesLevel(question: LevelQuestion): Level {
   const paths = [material.pathOf(question.signer, stampedAt), ...tokens.map(({ path }) => path)];
   const isComplete = paths.every((path) => material.isGood(path, now));
   if (archives.length === 0) return isComplete ? 'LT' : 'T';
-  if (!isComplete) throw new LevelBroken('there is an archive time-stamp, and revocation data is missing');
+  if (!isComplete) throw new LevelBroken('there is an archive time-stamp, but revocation data is missing');
   for (const archive of archives) checkArchive(archive, question);
   return 'LTA';
 }
@@ -70,7 +70,10 @@ function checked(token: Uint8Array, imprint: (hash: HashName) => Uint8Array, que
   }
 }
 
-/** OCSP answers stand as id-ri-ocsp-response and the OCSPResponse (RFC 5940 §2.2). */
+/**
+ * Returns the embedded data. OCSP responses are encoded as id-ri-ocsp-response with the
+ * OCSPResponse (RFC 5940 §2.2).
+ */
 function embeddedIn({ certificates, revocationData }: LevelQuestion): LongTermData {
   return {
     certificates,
@@ -79,10 +82,13 @@ function embeddedIn({ certificates, revocationData }: LevelQuestion): LongTermDa
   };
 }
 
-/** EN 319 122-1 §5.5.3: what the index names is there, what was there is in the index, and the imprint is that of all of it. */
+/**
+ * Checks an archive time-stamp (EN 319 122-1 §5.5.3): the index lists exactly the parts that are
+ * present, and the imprint covers all of them.
+ */
 function checkArchive(archive: Uint8Array, question: LevelQuestion): void {
   const index = reading(() => readHashIndex(archive));
-  if (index === undefined) throw new LevelBroken('the archive time-stamp has no index of hashes');
+  if (index === undefined) throw new LevelBroken('the archive time-stamp has no hash index');
   const { signerInfo, contentType } = question;
   const own = withoutUnsignedAttributes(signerInfo);
   const { der: indexDer } = index;
@@ -109,12 +115,12 @@ function checkArchive(archive: Uint8Array, question: LevelQuestion): void {
   );
 }
 
-/** Everything that is named is there, and everything that is there is named. */
+/** Checks that exactly the named parts are present. */
 function mustCover(named: HashIndex['certificates'], present: readonly Uint8Array[]): void {
   const texts = (list: readonly Uint8Array[]): Set<string> => new Set(list.map((one) => Buffer.from(one).toString('hex')));
   const [left, right] = [texts(named), texts(present)];
   if (left.size !== right.size || [...left].some((one) => !right.has(one)))
-    throw new LevelBroken('the archive time-stamp covers other things than are there');
+    throw new LevelBroken('the archive time-stamp does not cover exactly the parts of the signature');
 }
 
 function attributeValueParts(attribute: Uint8Array): Uint8Array[][] {

@@ -1,7 +1,7 @@
 import { Refusal } from '../../result-codes.ts';
 import { hashBytes, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { FormatEntry, SignerKey } from '../format-entry.ts';
-import { hashOfDigest } from '../request/enumerations.ts';
+import { hashOfDigest } from '../request/shared-fields.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
 import { checkSigningTime } from '../request/signed-properties-asked.ts';
 import { xp7Asked, xp7At } from '../request/xp7-asked.ts';
@@ -38,15 +38,18 @@ export const cmsEntry: FormatEntry<CmsParameters, CmsState> = {
 };
 
 /**
- * A document to be signed detached is content, whatever it is. So is a SignedData where the request
- * says nothing of its signatures (formats, CAdES).
+ * Returns how existing signatures are treated. With a detached signature every document is plain
+ * content. So is a SignedData if the request does not mention its signatures (formats, CAdES).
  */
 function coSigningOf({ validateSignatures }: XP7Signature, detached: boolean): CmsParameters['coSigning'] {
   if (detached || validateSignatures === undefined) return 'NEVER';
   return validateSignatures ? 'CHECKED' : 'UNCHECKED';
 }
 
-/** The algorithm of a CMS signature. @throws {Refusal} FIELDS_INCONSISTENT for RSAVersion with another key than RSA */
+/**
+ * Returns the algorithm of a CMS signature.
+ * @throws {Refusal} FIELDS_INCONSISTENT for RSAVersion with a key that is not RSA
+ */
 function cmsAlgorithm({ digestAlgorithm, RSAVersion }: XP7Signature, key: SignerKey): SignatureAlgorithm {
   const hash = hashOfDigest[digestAlgorithm ?? 'SHA_256'];
   if (!key.type.startsWith('RSA-')) {
@@ -60,10 +63,13 @@ function cmsAlgorithm({ digestAlgorithm, RSAVersion }: XP7Signature, key: Signer
     : { scheme: 'RSA_PKCS1', hash };
 }
 
-/** Character strings of CMS are not empty (DirectoryString, X.520 §6), and an explicitText has at most 200 characters (RFC 5126 §5.8.1). */
+/**
+ * Checks that no string is empty (DirectoryString, X.520 §6) and that an explicitText has at most
+ * 200 characters (RFC 5126 §5.8.1).
+ */
 function checkTexts({ commitmentText, place, claimedRoles }: SignedProperties): void {
   const tooLong = commitmentText !== undefined && Array.from(commitmentText).length > commitmentTextMaxCharacters;
-  if (tooLong) throw invalid('commitmentText', `a CMS signature takes at most ${commitmentTextMaxCharacters} characters`);
+  if (tooLong) throw invalid('commitmentText', `at most ${commitmentTextMaxCharacters} characters in a CMS signature`);
   for (const [field, text] of Object.entries({
     commitmentText,
     'signatureProductionPlace/city': place?.city,
@@ -71,16 +77,16 @@ function checkTexts({ commitmentText, place, claimedRoles }: SignedProperties): 
     'signatureProductionPlace/postalCode': place?.postalCode,
     ...Object.fromEntries(claimedRoles.map((role, index) => [`signerRole/claimedRoles/claimedRole/${index}`, role])),
   })) {
-    if (text === '') throw invalid(field, 'a CMS signature takes no empty text');
+    if (text === '') throw invalid(field, 'must not be empty in a CMS signature');
   }
 }
 
-/** commitment-type-indication has one value (EN 319 122-1 §5.2.3). */
+/** Checks that there is one commitment at most (EN 319 122-1 §5.2.3). */
 function checkCommitments({ commitments }: SignedProperties): void {
   if (commitments.length <= 1) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: `${propertiesAt}/commitmentTypeId`,
-    message: 'a CMS signature holds one commitment type, and signatureType APPELLATION already sets ORIGIN',
+    message: 'a CMS signature has only one commitment type, and signatureType APPELLATION already sets ORIGIN',
   });
 }
 

@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { withoutRoot } from '../../certificates/chains.ts';
-import type { Content } from '../../documents/content.ts';
+import type { Content, SignedFile } from '../../documents/content.ts';
 import { bigContentBytes } from '../../documents/big-content.ts';
-import type { SignedFile } from '../../documents/content-pieces.ts';
 import { Fault } from '../../faults.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import { oneForEach, type Prepared, type SignatureFormat } from '../format.ts';
-import { hashContent } from '../hash-content.ts';
+import { hashContent } from '../content-source.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
 import { checkEarlierSignatures, earlierSignatures, type EarlierSignatures } from './earlier-signatures.ts';
@@ -24,26 +23,29 @@ export interface CmsParameters {
   readonly detached: boolean;
   readonly properties: SignedProperties;
   /**
-   * What becomes of an attached signature's document that is a SignedData with content itself: it is content like any other (`NEVER`), or the new signature stands beside
-   * those that it has, which are not looked at (`UNCHECKED`), or verified first (`CHECKED`).
+   * How a document that is itself a SignedData with content is signed, if the signature is
+   * attached: as plain content (`NEVER`), or by adding the new signature to the existing ones,
+   * which are not checked (`UNCHECKED`) or verified first (`CHECKED`).
    */
   readonly coSigning: 'NEVER' | 'UNCHECKED' | 'CHECKED';
 }
 
-/** Bytes in base64. */
+/** State between the two steps, with bytes in base64. */
 export interface CmsState {
   readonly signedAttributes: readonly string[];
   readonly contentType: string;
   readonly contentDigest: string;
   readonly detached: boolean;
-  /** Of all that the document has beside its content; null where it is not co-signed. */
+  /** Digest of everything in the document except its content; null if it is not co-signed. */
   readonly earlierDigest: string | null;
 }
 
-/** Co-signing reads what other signers wrote: a document of few bytes can hold many signatures. */
+/** Co-signing parses untrusted input: even a small document can hold many signatures. */
 const coSignedThreadBytes = 4 * 1024;
 
-/** CAdES baseline B (EN 319 122-1), attached or detached, as the first signature or beside others. */
+/**
+ * CAdES baseline B (EN 319 122-1), attached or detached, as the first signature or added to others.
+ */
 export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
   workload: ({ coSigning }) =>
     coSigning === 'CHECKED'
@@ -120,18 +122,18 @@ function contentOf(source: InputDocument['source']): Content {
 }
 
 function onlyContent([content]: Prepared<CmsState>['contents']): Content {
-  if (content === undefined) throw new Error('the content that was prepared is needed once more');
+  if (content === undefined) throw new Error('the prepared content is missing');
   return content;
 }
 
-/** The document as it was prepared, read anew: a file may have changed since then. */
+/** Reads the prepared document again. @throws {Fault} CONTENT_CHANGED if it has changed */
 function sameEarlier(content: Content, digest: string): EarlierSignatures {
   const earlier = earlierSignatures(content);
   if (earlier?.partsDigest !== digest) throw new Fault('CONTENT_CHANGED');
   return earlier;
 }
 
-/** A file is hashed while it leaves: what it holds by then must be what was signed. */
+/** Adds the signed digest to a file, which is compared with its content on delivery. */
 function signed(content: Content, { hash }: SignatureAlgorithm, digest: Uint8Array): Content {
   if (content instanceof Uint8Array) return content;
   if (content.bytes === 0) return new Uint8Array();

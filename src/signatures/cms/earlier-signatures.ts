@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BerSpan } from '../../asn1/ber-cursor.ts';
 import { bytesBetween, windowsBetween, type ByteSource } from '../../asn1/byte-source.ts';
 import { children, DerError, readAll, readObjectIdentifier } from '../../asn1/reader.ts';
-import type { Content } from '../../documents/content.ts';
-import type { FileParts, FileRange } from '../../documents/content-pieces.ts';
+import type { Content, FileParts, FileRange } from '../../documents/content.ts';
 import { Fault } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
@@ -13,29 +12,39 @@ import { beginsAsSignedData, readSignedData, type ReadSignedData } from '../../c
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
 import { checkSignerInfos, digestHashOf, SignatureBroken, type CoveredContent } from '../../cms/verify-signer-info.ts';
 
-/** A SignedData with content that is to be co-signed. Its parts beside the content are as they stand in the document. */
+/**
+ * A SignedData with content that is to be co-signed. Its parts other than the content are as in the
+ * document.
+ */
 export interface EarlierSignatures extends Omit<ReadSignedData, 'content'>, CoveredContent {
-  /** The encapsulated content, wherever it lies: it is as a rule too big to be moved. */
+  /** The encapsulated content, left where it is, since it is usually too large to copy. */
   readonly content: readonly Content[];
-  /** SHA-256 of all that stands beside the content, in base64. */
+  /** SHA-256 of everything except the content, in base64. */
   readonly partsDigest: string;
-  /** Whether digestAlgorithms names the hash, in whichever of its two forms. */
+  /** Checks whether digestAlgorithms contains the hash, in either of its two forms. */
   knowsDigest(hash: HashName): boolean;
 }
 
-/** What the content is to be hashed with: for the new signature, and for those that are there where they are to be checked. */
+/**
+ * Hashes of the content that are needed: for the new signature and, if they are to be checked, for
+ * the existing ones.
+ */
 export interface NeededHashes {
   readonly hash: HashName;
   readonly toCheck: boolean;
 }
 
-/** Certificates, revocation data, signatures: so many of each. To read or to verify one takes up to milliseconds, and levels above B read them all. */
+/**
+ * Maximum number of certificates, of revocation data and of signatures each. Reading or verifying
+ * one takes up to milliseconds, and levels above B read all of them.
+ */
 const partsMax = 500;
 
 /**
- * Reads a document as a SignedData with content; undefined where it is something else, a detached signature for one.
- * @throws {Refusal} DOCUMENT_INVALID for what begins as a SignedData and is none: signing it as content would hide the damage; UNSUPPORTED for more parts
- * than any honest file has
+ * Reads a document as a SignedData with content. Returns undefined for anything else, such as a
+ * detached signature.
+ * @throws {Refusal} DOCUMENT_INVALID if it begins like a SignedData but is none, since signing it
+ * as content would hide the damage; UNSUPPORTED if it has more parts than any legitimate file
  */
 export function earlierSignatures(document: Content, hashes?: NeededHashes): EarlierSignatures | undefined {
   const source = contentSource([document]);
@@ -45,7 +54,7 @@ export function earlierSignatures(document: Content, hashes?: NeededHashes): Ear
   if (spans === undefined) return undefined;
   if ([read.certificates, read.revocationData, read.signerInfos].some((parts) => parts.length > partsMax)) {
     throw new Refusal('UNSUPPORTED', {
-      message: `a document that is co-signed has at most ${partsMax} signatures, as many certificates and as many CRLs and OCSP answers`,
+      message: `a co-signed document may have at most ${partsMax} signatures, ${partsMax} certificates, and ${partsMax} CRLs and OCSP responses`,
     });
   }
   return {
@@ -57,13 +66,16 @@ export function earlierSignatures(document: Content, hashes?: NeededHashes): Ear
   };
 }
 
-/** Verifies every signature that is there: content, certificate and value. @throws {Refusal} EXISTING_SIGNATURE_INVALID */
+/**
+ * Verifies every existing signature: content, certificate and value.
+ * @throws {Refusal} EXISTING_SIGNATURE_INVALID
+ */
 export function checkEarlierSignatures(earlier: EarlierSignatures): void {
   try {
     checkSignerInfos(earlier.signerInfos, earlier.certificates, earlier);
   } catch (error) {
     if (!(error instanceof SignatureBroken)) throw error;
-    throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: `of the document's own signatures, ${error.message}`, cause: error });
+    throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: `an existing signature of the document: ${error.message}`, cause: error });
   }
 }
 
@@ -73,7 +85,7 @@ function readOrRefuse(source: ByteSource): ReadSignedData {
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
     throw new Refusal('DOCUMENT_INVALID', {
-      message: `the document begins as a CMS SignedData and is none: ${error.message}`,
+      message: `the document begins like a CMS SignedData but is not one: ${error.message}`,
       cause: error,
     });
   }
@@ -90,7 +102,9 @@ function contentAt(document: Content, source: ByteSource, spans: readonly FileRa
   return [parts];
 }
 
-/** The content's digests by several hashes, made in one pass when the first one is asked for. */
+/**
+ * Returns a function for the digests of the content. They are computed in one pass on first use.
+ */
 function digests(source: ByteSource, spans: readonly BerSpan[], usual: ReadonlySet<HashName>): (hash: HashName) => Uint8Array {
   const made = new Map<HashName, Uint8Array>();
   return (wanted) => {
@@ -112,7 +126,7 @@ function hashesOf({ signerInfos }: ReadSignedData, needed: NeededHashes | undefi
   return new Set([needed?.hash, ...theirs].filter((hash) => hash !== undefined));
 }
 
-/** Undefined also where it cannot be told: that is a matter of those who verify. */
+/** Returns the hash of a signature; undefined if it cannot be read, which verification reports. */
 function hashOf(signerInfo: Uint8Array): HashName | undefined {
   try {
     return digestHashOf(readSignerInfo(signerInfo));

@@ -5,7 +5,7 @@ import { children, DerError, readAll, readObjectIdentifier, type DerElement } fr
 import type { MessageImprint } from '../../timestamp/request.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import { hashAlgorithmIdentifier, hashOfOid } from '../../cms/algorithm-identifier.ts';
-import type { Additions } from '../levels/additions.ts';
+import type { Additions } from '../levels/long-term-data.ts';
 import { readSignedData } from '../../cms/read-signed-data.ts';
 import { setWith, signedData } from '../../cms/signed-data.ts';
 
@@ -26,7 +26,7 @@ export interface AddedParts {
 }
 
 /**
- * Returns what a level adds: the signature time-stamp (EN 319 122-1 §5.3) and the archive
+ * Returns the parts that a level adds: the signature time-stamp (EN 319 122-1 §5.3) and the archive
  * time-stamp as unsigned attributes; certificates and revocation data in SignedData itself, OCSP
  * answers as in RFC 5940 §2.2.
  */
@@ -42,7 +42,7 @@ export function addedParts(additions: Additions | undefined): AddedParts {
   };
 }
 
-/** A SignerInfo with unsigned attributes behind its own fields (RFC 5652 §5.3). */
+/** Returns a SignerInfo with unsigned attributes after its own fields (RFC 5652 §5.3). */
 export function withUnsignedAttributes(signerInfo: Uint8Array, attributes: readonly Uint8Array[]): Uint8Array {
   if (attributes.length === 0) return signerInfo;
   return der.sequence(readAll(signerInfo).content, der.implicitConstructed(1, der.concat(...setWith([], attributes))));
@@ -51,7 +51,7 @@ export function withUnsignedAttributes(signerInfo: Uint8Array, attributes: reado
 export interface ArchiveTimeStampInput {
   /** Dotted text. */
   readonly contentType: string;
-  /** Of the content, by `hash`. */
+  /** Digest of the content by `hash`. */
   readonly contentDigest: Uint8Array;
   /** SignerInfo without unsigned attributes. */
   readonly signerInfo: Uint8Array;
@@ -62,7 +62,10 @@ export interface ArchiveTimeStampInput {
   readonly hash: HashName;
 }
 
-/** An archive-time-stamp-v3 (EN 319 122-1 §5.5.3): the token over all that is there, with the index of what it covers. */
+/**
+ * Returns an archive-time-stamp-v3 attribute (EN 319 122-1 §5.5.3): a token over the whole
+ * signature, with an index of the parts that it covers.
+ */
 export async function archiveTimeStamp(
   input: ArchiveTimeStampInput,
   stamp: (imprint: MessageImprint) => Promise<Uint8Array>,
@@ -72,7 +75,10 @@ export async function archiveTimeStamp(
   return attribute(attributeTypes.archiveTimeStampV3, tokenWithIndex(token, index));
 }
 
-/** The input of the message imprint (EN 319 122-1 §5.5.3), hashed: content type, digest of the content, the fields of the SignerInfo, the index. */
+/**
+ * Returns the message imprint (EN 319 122-1 §5.5.3): the hash of content type, digest of the
+ * content, the fields of the SignerInfo, the index.
+ */
 export function archiveDigest(
   { contentType, contentDigest, signerInfo, hash }: Pick<ArchiveTimeStampInput, 'contentType' | 'contentDigest' | 'signerInfo' | 'hash'>,
   index: Uint8Array,
@@ -80,7 +86,10 @@ export function archiveDigest(
   return createHash(hash).update(der.oid(contentType)).update(contentDigest).update(readAll(signerInfo).content).update(index).digest();
 }
 
-/** ATSHashIndexV3 (EN 319 122-1 §5.5.2): hashes of each certificate, each revocation information, and each value of an unsigned attribute with its type. */
+/**
+ * Returns ATSHashIndexV3 (EN 319 122-1 §5.5.2): hashes of each certificate, each revocation
+ * information, and each value of an unsigned attribute with its type.
+ */
 function hashIndex({ certificates, revocationData, unsignedAttributes, hash }: ArchiveTimeStampInput): Uint8Array {
   const hashed = (...parts: readonly Uint8Array[]): Uint8Array => {
     const digest = createHash(hash);
@@ -99,7 +108,10 @@ function hashIndex({ certificates, revocationData, unsignedAttributes, hash }: A
   );
 }
 
-/** The index goes into the token as an unsigned attribute of its one signer, which no signature covers but the imprint does. */
+/**
+ * Adds the index to the token as an unsigned attribute of its only signer. The imprint covers it;
+ * no signature does.
+ */
 function tokenWithIndex(token: Uint8Array, index: Uint8Array): Uint8Array {
   const source = bytesInMemory(token);
   const data = readSignedData(source);
@@ -118,7 +130,7 @@ function attribute(type: string, value: Uint8Array): Uint8Array {
   return der.sequence(der.oid(type), der.set(value));
 }
 
-/** A SignerInfo without its unsigned attributes. */
+/** Returns a SignerInfo without its unsigned attributes. */
 export function withoutUnsignedAttributes(signerInfo: Uint8Array): Uint8Array {
   return der.sequence(
     ...children(readAll(signerInfo))
@@ -127,24 +139,24 @@ export function withoutUnsignedAttributes(signerInfo: Uint8Array): Uint8Array {
   );
 }
 
-/** The unsigned attributes of a SignerInfo, each in DER. */
+/** Returns the unsigned attributes of a SignerInfo, each in DER. */
 export function unsignedAttributesOf(signerInfo: Uint8Array): Uint8Array[] {
   const list = children(readAll(signerInfo)).find(({ tag }) => tag === 0xa1);
   return list === undefined ? [] : children(list).map(({ raw }) => raw);
 }
 
-/** What an archive time-stamp says that it covers (ATSHashIndexV3): hashes of each. */
+/** Hashes of the parts that an archive time-stamp covers (ATSHashIndexV3). */
 export interface HashIndex {
   /** DER of the attribute value. */
   readonly der: Uint8Array;
   readonly hash: HashName;
   readonly certificates: readonly Uint8Array[];
   readonly revocationData: readonly Uint8Array[];
-  /** Of an attribute's type and one of its values. */
+  /** Hashes of an attribute's type with one of its values. */
   readonly attributeValues: readonly Uint8Array[];
 }
 
-/** The index in the token of an archive time-stamp; undefined where it has none. @throws {DerError} */
+/** Returns the hash index of an archive time-stamp; undefined if it has none. @throws {DerError} */
 export function readHashIndex(token: Uint8Array): HashIndex | undefined {
   const [signerInfo] = readSignedData(bytesInMemory(token)).signerInfos;
   const [value] = signerInfo === undefined ? [] : unsignedValues(signerInfo, 'hashIndexV3');
@@ -152,7 +164,7 @@ export function readHashIndex(token: Uint8Array): HashIndex | undefined {
   const [algorithm, certificates, revocationData, attributeValues] = children(readAll(value));
   const [oid] = algorithm === undefined ? [] : children(algorithm);
   const hash = oid === undefined ? undefined : hashOfOid(readObjectIdentifier(oid));
-  if (hash === undefined || attributeValues === undefined) throw new DerError('not an index of hashes', 0);
+  if (hash === undefined || attributeValues === undefined) throw new DerError('not a hash index', 0);
   const hashes = (list: DerElement | undefined): Uint8Array[] => (list === undefined ? [] : children(list).map(({ content }) => content));
   return {
     der: value,
@@ -163,7 +175,7 @@ export function readHashIndex(token: Uint8Array): HashIndex | undefined {
   };
 }
 
-/** The values of an unsigned attribute of a SignerInfo in DER. */
+/** Returns the values of an unsigned attribute of a SignerInfo, in DER. */
 export function unsignedValues(signerInfo: Uint8Array, type: keyof typeof attributeTypes): Uint8Array[] {
   const list = children(readAll(signerInfo)).find(({ tag }) => tag === 0xa1);
   return (list === undefined ? [] : children(list)).flatMap((one) => {

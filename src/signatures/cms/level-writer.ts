@@ -44,13 +44,14 @@ export const cadesLevels: LevelWriter<CmsState> = {
     const isOwn = (bytes: Uint8Array): boolean => issuers.some((one) => Buffer.compare(one.der, bytes) === 0);
     return cadesLevel({
       ...data,
-      // The signer's own chain comes first, so that it is found before chains over the certificates of other signers.
+      // The signer's own chain comes first, so that it is found before chains through certificates
+      // of other signers.
       certificates: [...data.certificates.filter(isOwn), ...data.certificates.filter((one) => !isOwn(one))],
       // Level T needs no status: revocation data in the document belongs to other signers.
       ...(wanted === 'T' ? { revocationData: [] } : {}),
       signerInfo: ownSignerInfo(data, raised),
       digestBy: (hash) => {
-        if (hash !== signing.algorithm.hash) throw new Error(`the digest of the content by ${hash} is not at hand`);
+        if (hash !== signing.algorithm.hash) throw new Error(`the digest of the content by ${hash} is not available`);
         return Buffer.from(prepared.state.contentDigest, 'base64');
       },
       signer: own,
@@ -60,7 +61,9 @@ export const cadesLevels: LevelWriter<CmsState> = {
   },
 };
 
-/** Finds the new SignerInfo: that of this signer with these signed attributes and these time-stamps. */
+/**
+ * Finds the new SignerInfo: that of this signer with these signed attributes and these time-stamps.
+ */
 function ownSignerInfo(
   { signerInfos }: ReadSignedData,
   { prepared: { state }, signing: { chain }, additions }: Raised<CmsState>,

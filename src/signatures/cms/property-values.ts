@@ -1,4 +1,7 @@
-/** The values of signed attributes that callers ask for (ETSI EN 319 122-1 §5.2; their syntax is that of RFC 5126 §5.8 and §5.11, with explicit tags). */
+/**
+ * Values of the signed attributes that callers can request (ETSI EN 319 122-1 §5.2, in the syntax
+ * of RFC 5126 §5.8 and §5.11 with explicit tags).
+ */
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
 import { hashAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
@@ -13,8 +16,9 @@ const commitmentOids = {
 } as const satisfies Record<CommitmentType, string>;
 
 /**
- * CommitmentTypeIndication (§5.2.3); the attribute has one value, so there is one commitment at most. A reason in words is its qualifier, and that of a proof of approval where
- * there is no other commitment: SPUserNotice with explicitText, which has 1 to 200 characters (RFC 5126 §5.8.1).
+ * Returns CommitmentTypeIndication (§5.2.3). The attribute has one value, so there is at most one
+ * commitment. A reason in words is its qualifier: an SPUserNotice with an explicitText of 1 to 200
+ * characters (RFC 5126 §5.8.1). Without a commitment it qualifies a proof of approval.
  */
 export function commitmentTypeIndication(type: CommitmentType, text: string | undefined): Uint8Array {
   const id = der.oid(commitmentOids[type]);
@@ -23,7 +27,10 @@ export function commitmentTypeIndication(type: CommitmentType, text: string | un
   return der.sequence(id, der.sequence(notice));
 }
 
-/** SignaturePolicy (§5.2.9): SignaturePolicyImplied, or SignaturePolicyId with the place of the policy's document as SPuri. */
+/**
+ * Returns SignaturePolicy (§5.2.9): SignaturePolicyImplied, or SignaturePolicyId with the URL of
+ * the policy document as SPuri.
+ */
 export function signaturePolicy(policy: 'IMPLICIT' | ExplicitPolicy): Uint8Array {
   if (policy === 'IMPLICIT') return der.nullValue();
   return der.sequence(
@@ -33,7 +40,10 @@ export function signaturePolicy(policy: 'IMPLICIT' | ExplicitPolicy): Uint8Array
   );
 }
 
-/** SignerLocation (§5.2.5). Postal code and state or province have no field of their own there: they are the lines of the postal address. */
+/**
+ * Returns SignerLocation (§5.2.5). It has no fields for postal code and state or province, which
+ * become lines of the postal address.
+ */
 export function signerLocation({ city, stateOrProvince, postalCode, countryCode }: ProductionPlace): Uint8Array {
   const lines = [postalCode, stateOrProvince].filter((line) => line !== undefined);
   return der.sequence(
@@ -43,7 +53,10 @@ export function signerLocation({ city, stateOrProvince, postalCode, countryCode 
   );
 }
 
-/** SignerAttributeV2 (§5.2.6) with claimed attributes alone: the roles are values of X.520's title, the attribute type of a position or function. */
+/**
+ * Returns SignerAttributeV2 (§5.2.6) with only claimed attributes: the roles are values of title
+ * (X.520), the attribute type of a position or function.
+ */
 export function signerAttributes(claimedRoles: readonly string[]): Uint8Array {
   const roles = Array.from(new Set(claimedRoles), (role) => der.utf8String(role));
   const title = der.sequence(der.oid(oids.title), der.setOf(roles));

@@ -17,8 +17,10 @@ export interface SignedAttributes {
 }
 
 /**
- * The signed attributes of CAdES baseline B (EN 319 122-1 §6.3): content-type, message-digest, signing-certificate-v2, signing-time unless the caller wants none,
- * and what else the properties ask for. Each is an Attribute in DER; a SET OF them is what is signed (RFC 5652 §5.4).
+ * Returns the signed attributes of CAdES baseline B (EN 319 122-1 §6.3): content-type,
+ * message-digest, signing-certificate-v2, signing-time unless the caller excludes it, and any
+ * others that the properties require. Each is an Attribute in DER; the signature is over a SET OF
+ * them (RFC 5652 §5.4).
  */
 export function signedAttributes({ contentType, contentDigest, certificate, hash, now, properties }: SignedAttributes): Uint8Array[] {
   const { signingTime, commitments, commitmentText, policy, place, claimedRoles } = properties;
@@ -36,14 +38,17 @@ export function signedAttributes({ contentType, contentDigest, certificate, hash
   ];
 }
 
-/** Each of these attributes has one value. */
+/** Returns an Attribute with one value. */
 function attribute(type: string, value: Uint8Array): Uint8Array {
   return der.sequence(der.oid(type), der.set(value));
 }
 
-/** SigningCertificateV2 (RFC 5035 §3) with one ESSCertIDv2; SHA-256 is the default and left out, as DER wants. */
+/**
+ * Returns SigningCertificateV2 (RFC 5035 §3) with one ESSCertIDv2; SHA-256 is the default and
+ * therefore omitted in DER.
+ */
 function signingCertificateV2(certificate: Certificate, hash: HashName): Uint8Array {
-  // SHA-1 has no place in signing-certificate-v2 of a baseline signature: the certificate's hash stays SHA-256 then.
+  // A baseline signature may not use SHA-1 in signing-certificate-v2, so SHA-256 replaces it.
   const certificateHash = hash === 'sha1' ? 'sha256' : hash;
   const digest = createHash(certificateHash).update(certificate.der).digest();
   const issuer = der.sequence(der.explicit(4, certificate.issuer));

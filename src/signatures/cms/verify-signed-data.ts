@@ -1,8 +1,7 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { windowsBetween } from '../../asn1/byte-source.ts';
 import type { Certificate } from '../../x509/certificate.ts';
-import type { Content, OpenFile } from '../../documents/content.ts';
-import type { SignedFile } from '../../documents/content-pieces.ts';
+import type { Content, OpenFile, SignedFile } from '../../documents/content.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { signatureAlgorithmIdentifier } from '../../cms/algorithm-identifier.ts';
 import { contentSource } from '../content-source.ts';
@@ -20,21 +19,23 @@ export interface ExpectedSignature {
   readonly detached: boolean;
   /** The new signature, as it stands in the result. */
   readonly signerInfo: Uint8Array;
-  /** What the result must hold of the signatures that were there before. */
+  /** Parts of the existing signatures that the result must contain. */
   readonly earlier: Pick<ReadSignedData, 'certificates' | 'revocationData' | 'signerInfos'> | undefined;
 }
 
 /**
- * Reads a finished SignedData back from its bytes and checks it before it leaves: content digest, message-digest, the certificate that signing-certificate-v2
- * binds, the value over the signed attributes, and that nothing of earlier signatures is lost. A file in it is not read: it was hashed when it was prepared, and
- * is hashed once more while it leaves. @throws {Error} where anything does not hold.
+ * Parses a finished SignedData and checks it before delivery: content digest, message-digest, the
+ * certificate that signing-certificate-v2 binds, the value over the signed attributes, and that
+ * nothing of earlier signatures is lost. A file in it is not read: it was hashed during preparation
+ * and is hashed again on delivery.
+ * @throws {Error} if a check fails
  */
 export function verifySignedData(pieces: readonly Content[], expected: ExpectedSignature): void {
   const { algorithm, contentDigest, certificate, earlier } = expected;
   const result = readSignedData(contentSource(pieces));
-  must((result.content === undefined) === expected.detached, 'has content where it should have none, or the other way round');
-  must(result.contentType === expected.contentType, 'is of another type of content');
-  must(result.content === undefined || holdsContent(pieces, result.content, expected), 'holds other content than it signs');
+  must((result.content === undefined) === expected.detached, 'has content although it is detached, or has none although it is attached');
+  must(result.contentType === expected.contentType, 'has another content type');
+  must(result.content === undefined || holdsContent(pieces, result.content, expected), 'contains other content than it signs');
   must(has(result.certificates, [certificate.der]), 'lacks the signer certificate');
   must(has(result.signerInfos, [expected.signerInfo]), 'lacks the new signature');
   must(
@@ -43,7 +44,7 @@ export function verifySignedData(pieces: readonly Content[], expected: ExpectedS
         has(result.revocationData, earlier.revocationData) &&
         has(result.signerInfos, earlier.signerInfos) &&
         result.signerInfos.length === earlier.signerInfos.length + 1),
-    'has lost some of what was there before',
+    'lacks parts of the existing signatures',
   );
   const info = readSignerInfo(expected.signerInfo);
   must(same(info.signatureAlgorithm.raw, signatureAlgorithmIdentifier(algorithm)), 'names another algorithm');
@@ -54,7 +55,7 @@ export function verifySignedData(pieces: readonly Content[], expected: ExpectedS
   checkSignerInfo(info, { contentType: expected.contentType, digestBy: () => contentDigest }, certificate, expected.publicKey);
 }
 
-/** The content is a file whose digest was made when it was prepared, or it is hashed. */
+/** Checks the content by the digest computed from its file during preparation, or by hashing it. */
 function holdsContent(
   pieces: readonly Content[],
   spans: NonNullable<ReadSignedData['content']>,
@@ -64,7 +65,7 @@ function holdsContent(
   const [file] = files;
   if (file !== undefined) {
     const [span, ...others] = spans;
-    // What is not of the content is in memory, so a file is all of the content or none.
+    // Everything but the content is in memory, so a file is the whole content or no part of it.
     const isAll = others.length === 0 && span !== undefined && span.end - span.start === file.bytes && files.length === 1;
     return isAll && file.digest?.hash === algorithm.hash && same(file.digest.value, contentDigest);
   }

@@ -4,14 +4,22 @@ const Addresses = z.discriminatedUnion('source', [
   z.strictObject({ source: z.enum(['CERTIFICATE', 'SERVER']) }),
   z.strictObject({ source: z.literal('CLIENT'), urls: z.array(z.string()) }),
 ]);
-/** Where addresses come from (contract §5, URLSource): the certificate in question, the configuration, or the caller. */
+/**
+ * Source of addresses (contract §5, URLSource): the certificate, the configuration or the caller.
+ */
 export type Addresses = z.output<typeof Addresses>;
 
 const StatusData = z.strictObject({ choice: z.enum(['OCSP', 'CRL', 'BOTH']).optional(), ocsp: Addresses, crl: Addresses });
-/** What is wanted of the status of certificates. `choice` absent: OCSP where the certificate names a responder, else CRL. */
+/**
+ * Requested revocation data. Without `choice`: OCSP if the certificate names a responder, otherwise
+ * CRL.
+ */
 export type StatusData = z.output<typeof StatusData>;
 
-/** A level above baseline B as a caller asks for it (contract §5, Levels). Plain JSON: sessions store it. */
+/**
+ * A level above baseline B as requested (contract §5, Levels). It is plain JSON, which sessions
+ * store.
+ */
 export const AskedLevel = z.strictObject({
   level: z.enum(['T', 'LT', 'LTA']),
   timeStamp: z.strictObject({

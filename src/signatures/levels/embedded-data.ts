@@ -10,8 +10,8 @@ import { CertificateRevoked, LevelBroken } from './level-writer.ts';
 import type { LongTermData } from './long-term-data.ts';
 
 /**
- * The certificates and the revocation data in a signature. What cannot be read, such as SCVP
- * answers of other signers, proves nothing and is left out.
+ * Certificates and revocation data in a signature. Elements that cannot be read, such as SCVP
+ * responses of other signers, are ignored.
  */
 export class EmbeddedData {
   readonly #certificates: readonly PathCertificate[];
@@ -35,7 +35,10 @@ export class EmbeddedData {
     }
   }
 
-  /** Whether every certificate below the anchor is shown to be good. @throws {LevelBroken} for a revoked one */
+  /**
+   * Checks whether every certificate below the anchor is shown to be good.
+   * @throws {LevelBroken} if one is revoked
+   */
   isGood({ anchor, path }: ValidPath, at: Date): boolean {
     return path.every((certificate, index) => this.#statusOf(certificate, path[index - 1] ?? anchor, at) === 'good');
   }
@@ -46,12 +49,12 @@ export class EmbeddedData {
       ...this.#answers.flatMap((answer) => ifReadable(() => ocspStatus(answer, { certificate, issuer, at }).kind)),
     ];
     if (kinds.includes('revoked'))
-      throw new CertificateRevoked('the revocation data that stands in the signature says that a certificate is revoked');
+      throw new CertificateRevoked('a certificate is revoked according to the revocation data in the signature');
     return kinds.includes('good') ? 'good' : 'undetermined';
   }
 }
 
-/** Reads certificates, and leaves out those that cannot be read. */
+/** Reads certificates, ignoring those that cannot be read. */
 export function readableCertificates(certificates: readonly Uint8Array[]): PathCertificate[] {
   return certificates.flatMap((bytes) => ifReadable(() => pathCertificate(bytes)));
 }

@@ -3,18 +3,20 @@ import { isHttpUrl } from '../../outgoing/url-rules.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { DataSource, OwnAuthority, WantedData } from '../../revocation/revocation-data.ts';
 
-/** The chain of a signer, from the certificate up, with what is wanted of its statuses. */
+/** Chain of a signer, from its certificate up, with the requested revocation data. */
 interface SignerSources {
   readonly certificates: readonly PathCertificate[];
   readonly ofSigner: WantedData;
   readonly ofAuthorities: WantedData;
-  /** What the service itself says of an issuer's certificates. */
+  /** Returns the service's own revocation data for an issuer's certificates. */
   readonly ownAuthority: (issuer: PathCertificate) => OwnAuthority | undefined;
 }
 
 /**
- * Whether somebody is named who could tell the status of each certificate: nobody is asked. Without this, it is found out after the signer has signed, and no
- * repetition helps. @throws {Refusal} REVOCATION_UNAVAILABLE
+ * Checks whether the status of each certificate has a source, without requesting anything.
+ * Otherwise a missing source would be noticed only after the signer has signed, and repeating the
+ * request would not help.
+ * @throws {Refusal} REVOCATION_UNAVAILABLE
  */
 export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAuthority }: SignerSources): void {
   for (const [index, certificate] of certificates.entries()) {
@@ -22,17 +24,16 @@ export function checkSourcesNamed({ certificates, ofSigner, ofAuthorities, ownAu
     const isSigner = index === 0;
     const name = isSigner ? 'the signer certificate' : 'a certificate above the signer certificate';
     const issuer = certificates[index + 1];
-    if (issuer === undefined)
-      throw unavailable(`the issuer of ${name} is not known: the chain must lead up to the root (certificateChain)`);
+    if (issuer === undefined) throw unavailable(`the issuer of ${name} is unknown: the chain must lead to the root (certificateChain)`);
     const own = ownAuthority(issuer);
     const { choice, ocsp, crl } = isSigner ? ofSigner : ofAuthorities;
     const wanted = choice ?? (own?.ocspAnswer !== undefined || certificate.ocspUrls.length > 0 ? 'OCSP' : 'CRL');
     const field = isSigner ? 'signerRevocationDataSource' : 'authoritiesRevocationDataSource';
     const crlUrls = certificate.distributionPoints.flatMap((point) => (point.kind === 'uri' ? [point.text] : []));
     if (wanted !== 'CRL' && !isNamed(ocsp, certificate.ocspUrls, own?.ocspAnswer))
-      throw unavailable(`no OCSP responder is named for ${name}: ${whereTo(ocsp, 'OCSP', field)}`);
+      throw unavailable(`no OCSP responder is known for ${name}: ${whereTo(ocsp, 'OCSP', field)}`);
     if (wanted !== 'OCSP' && !isNamed(crl, crlUrls, own?.crl))
-      throw unavailable(`no CRL is named for ${name}: ${whereTo(crl, 'CRL', field)}`);
+      throw unavailable(`no CRL is known for ${name}: ${whereTo(crl, 'CRL', field)}`);
   }
 }
 

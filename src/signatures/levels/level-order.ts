@@ -14,50 +14,50 @@ import type { SignerChain } from '../format.ts';
 import { checkSourcesNamed } from './known-sources.ts';
 import { checkSignerPath, signerCertificates } from './signer-path.ts';
 
-/** What a signature above baseline B is made with. */
+/** Services and settings for one signature above baseline B. */
 export interface LevelOrder {
   readonly level: AskedLevel['level'];
   readonly stamp: (imprint: MessageImprint, signal: AbortSignal) => Promise<CheckedToken>;
-  /** Hash of what is time-stamped. */
+  /** Hash of the message imprint. */
   readonly imprintHash: ImprintHash;
   readonly sources: RevocationSources;
   readonly ofSigner: WantedData;
   readonly ofAuthorities: WantedData;
   readonly now: () => Date;
-  /** For all that is asked of other servers. */
+  /** Time limit for all requests to other servers. */
   readonly totalSeconds: number;
-  /** Whether time-stamps may rest on SHA-1. */
+  /** Whether time-stamps may use SHA-1. */
   readonly allowSha1: boolean;
 }
 
-/** What levels above baseline B are made with, as one configuration has it. */
+/** Services for levels above baseline B, under one configuration. */
 export interface LevelServices {
   readonly http: OutgoingHttp;
   readonly timeStamps: TimeStampClient;
   readonly revocation: RevocationSources;
-  /** What the service itself says of an issuer's certificates. */
+  /** Returns the service's own revocation data for an issuer's certificates. */
   readonly ownAuthority: (issuer: PathCertificate) => OwnAuthority | undefined;
-  /** What URLSource SERVER means. */
+  /** Addresses for URLSource SERVER. */
   readonly server: {
     readonly authorities: () => readonly AuthorityAddress[];
     readonly crlUrls: readonly URL[];
     readonly ocspUrls: readonly URL[];
   };
-  /** Where the chains of time-stamp authorities lead to, and certificates that may be on the way. */
+  /** Returns the trust anchors of time-stamp authorities and intermediate certificates. */
   readonly timeStampTrust: () => { readonly anchors: readonly PathCertificate[]; readonly intermediates: readonly PathCertificate[] };
-  /** For all that one request asks of other servers. */
+  /** Time limit for everything that one request asks of other servers. */
   readonly totalSeconds: number;
 }
 
-/** What the callers of one tenant may have. */
+/** Rules for the callers of one tenant. */
 export interface TenantRules {
-  /** Time-stamp authorities that a caller names may lead to any root. */
+  /** Whether the chains of authorities that a caller names may end in any root. */
   readonly anyRoot: boolean;
-  /** Time-stamps may rest on SHA-1. */
+  /** Whether time-stamps may use SHA-1. */
   readonly allowSha1: boolean;
 }
 
-/** How the callers of one tenant reach levels above baseline B. */
+/** Levels above baseline B for the callers of one tenant. */
 export class Levels {
   readonly #services: LevelServices;
   readonly #rules: TenantRules;
@@ -67,23 +67,28 @@ export class Levels {
     this.#rules = rules;
   }
 
-  /** Whether a URL of a caller may be asked. `at`: pointer of the field. @throws {Refusal} FIELD_INVALID, UNSUPPORTED */
+  /**
+   * Checks whether the service may connect to a URL from a caller. `at`: JSON Pointer of the field.
+   * @throws {Refusal} FIELD_INVALID, UNSUPPORTED
+   */
   checkUrl(text: string, at: string): void {
     clientUrl(text, this.#services.http, at);
   }
 
   /**
-   * How a level that was asked for is reached now, for this signer. Nothing is asked yet.
-   * @throws {Refusal} TIMESTAMP_UNAVAILABLE where no authority is named; UNSUPPORTED for a host that is not allowed (any more)
+   * Returns how a requested level is reached for this signer. Sends no requests yet.
+   * @throws {Refusal} TIMESTAMP_UNAVAILABLE if no authority is known; UNSUPPORTED for a host that
+   * is not (or no longer) allowed
    */
   order(asked: AskedLevel, signer: SignerChain): LevelOrder {
     return levelOrder(asked, signer, this.#services, this.#rules);
   }
 
   /**
-   * All that can be told before a secret or a device is used: who signs on a device is told before, not after. `hash`: that of the signature.
-   * @throws {Refusal} TIMESTAMP_UNAVAILABLE, REVOCATION_UNAVAILABLE where nobody is named; CERTIFICATE_STATUS_REFUSED, FIELDS_INCONSISTENT for the signer's
-   * chain; UNSUPPORTED
+   * Checks everything that can be checked before a secret or a device is used. `hash`: that of the
+   * signature.
+   * @throws {Refusal} TIMESTAMP_UNAVAILABLE, REVOCATION_UNAVAILABLE if no source is known;
+   * CERTIFICATE_STATUS_REFUSED, FIELDS_INCONSISTENT for the signer's chain; UNSUPPORTED
    */
   check(asked: AskedLevel, signer: SignerChain, { hash }: { readonly hash: HashName }): void {
     const { ofSigner, ofAuthorities } = this.order(asked, signer);
@@ -93,15 +98,15 @@ export class Levels {
     const authorities = timeStampAuthorities(asked.timeStamp.addresses, signer, this.#services);
     const imprintHashes = [asked.timeStamp.hash, ...(asked.level === 'LTA' ? [hash] : [])];
     for (const authority of authorities) {
-      // Who answers elsewhere may offer it.
+      // A remote authority may support it.
       if (authority instanceof URL) return;
-      for (const one of imprintHashes) checkOffered(authority, one, asked.timeStamp.policy);
+      for (const one of imprintHashes) checkSupported(authority, one, asked.timeStamp.policy);
     }
   }
 }
 
-/** The own authority's word, without HTTP. @throws {Refusal} TIMESTAMP_UNAVAILABLE */
-function checkOffered(authority: TimeStampAuthority, hash: ImprintHash, policy: string | undefined): void {
+/** Asks the service's own authority, without HTTP. @throws {Refusal} TIMESTAMP_UNAVAILABLE */
+function checkSupported(authority: TimeStampAuthority, hash: ImprintHash, policy: string | undefined): void {
   try {
     authority.checkOffered(hash, policy);
   } catch (error) {
@@ -172,7 +177,11 @@ function wantedData({ choice, ocsp, crl }: StatusData, { http, server }: LevelSe
   return { choice, ocsp: source(ocsp, server.ocspUrls), crl: source(crl, server.crlUrls) };
 }
 
-/** A URL of a caller. @throws {Refusal} FIELD_INVALID for another scheme than http and https, UNSUPPORTED for a host that is not allowed */
+/**
+ * Returns a URL from a caller.
+ * @throws {Refusal} FIELD_INVALID for a scheme other than http and https, UNSUPPORTED for a host
+ * that is not allowed
+ */
 function clientUrl(text: string, http: Pick<OutgoingHttp, 'clientUrl'>, at?: string): URL {
   try {
     return http.clientUrl(text);

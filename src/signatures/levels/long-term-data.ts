@@ -6,16 +6,22 @@ import type { RevocationData, RevocationQuestion, RevocationSources, WantedData 
 export interface LongTermPath {
   /** From the leaf up. */
   readonly certificates: readonly PathCertificate[];
-  /** Whether the last one is trusted, so that its own status proves nothing, also where it is no root. */
+  /**
+   * Whether the last certificate is trusted, even if it is no root, so that its status is not
+   * needed.
+   */
   readonly isAnchored: boolean;
-  /** Whose path it is, for messages: `signer certificate`. */
+  /** Owner of the path for messages, such as `signer certificate`. */
   readonly of: string;
-  /** What is wanted of the first certificate, and of those above it. */
+  /** Revocation data wanted for the first certificate, and for those above it. */
   readonly leaf: WantedData;
   readonly authorities: WantedData;
 }
 
-/** What a signature holds so that it can be validated when nobody answers any more. DER, each once. */
+/**
+ * Data with which a signature can be validated when its sources no longer exist. DER, without
+ * duplicates.
+ */
 export interface LongTermData {
   /** Without the trust anchors. */
   readonly certificates: readonly Uint8Array[];
@@ -23,12 +29,23 @@ export interface LongTermData {
   readonly ocspAnswers: readonly Uint8Array[];
 }
 
-/** The moment that statuses are wanted for, and what ends the asking. */
+/** Data that raises a signature above baseline B, independent of the format. */
+export interface Additions {
+  /** Token of the time-stamp over the signature value, DER. */
+  readonly timeStamp: Uint8Array;
+  readonly longTermData?: LongTermData | undefined;
+  /** Archive time-stamp in the encoding of the format. */
+  readonly archive?: Uint8Array | undefined;
+}
+
+/** Time for which statuses are wanted, and the signal that cancels the requests. */
 type Moment = Pick<RevocationQuestion, 'at' | 'signal'>;
 
 /**
- * Certificates and revocation data of all paths (EN 319 122-1 §5.4, level LT), each judged for the moment.
- * @throws {Refusal} CERTIFICATE_STATUS_REFUSED for a revoked certificate, REVOCATION_UNAVAILABLE where its status is not known
+ * Returns certificates and revocation data of all paths (EN 319 122-1 §5.4, level LT), evaluated
+ * for the given time.
+ * @throws {Refusal} CERTIFICATE_STATUS_REFUSED for a revoked certificate, REVOCATION_UNAVAILABLE if
+ * a status is unknown
  */
 export async function longTermData(paths: readonly LongTermPath[], sources: RevocationSources, when: Moment): Promise<LongTermData> {
   const all = await Promise.all(paths.map(async (path) => dataOf(path, sources, when)));
@@ -51,7 +68,7 @@ async function dataOf(
       const issuer = certificates[index + 1];
       const name = index === 0 ? of : `authority above the ${of}`;
       if (issuer === undefined)
-        throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: its issuer is not known, so nothing shows that it is good` });
+        throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: its issuer is unknown, so its status cannot be determined` });
       const data = await sources.of({ certificate, issuer, wanted: index === 0 ? leaf : authorities, ...when });
       if (data.status.kind === 'good') return data;
       if (data.status.kind === 'undetermined') throw new Refusal('REVOCATION_UNAVAILABLE', { message: `${name}: ${data.status.why}` });

@@ -6,9 +6,8 @@ import type { MessageImprint } from '../../timestamp/request.ts';
 import type { PathCertificate } from '../../x509/path/path-certificate.ts';
 import type { Prepared, SignerChain, Signing } from '../format.ts';
 import type { LevelOrder } from './level-order.ts';
-import type { Additions } from './additions.ts';
+import { type Additions, longTermData, type LongTermPath } from './long-term-data.ts';
 import { CertificateRevoked, isAtLeast, LevelBroken, type LevelWriter, type Raised } from './level-writer.ts';
-import { longTermData, type LongTermPath } from './long-term-data.ts';
 import { checkStampedSigner, signerCertificates } from './signer-path.ts';
 
 /** A prepared signature with its value. */
@@ -26,7 +25,7 @@ export interface LevelTask<State> {
   readonly complete: (additions: readonly Additions[]) => Promise<readonly Evidence[]>;
 }
 
-/** A level order that is being carried out. */
+/** A level order in progress. */
 interface Carried extends Omit<LevelOrder, 'stamp'> {
   readonly stamp: (imprint: MessageImprint) => Promise<CheckedToken>;
   readonly signal: AbortSignal;
@@ -35,7 +34,8 @@ interface Carried extends Omit<LevelOrder, 'stamp'> {
 /**
  * Completes signatures at a level above baseline B: time-stamps each value, gathers certificates
  * and revocation data, time-stamps all of it, and checks the result.
- * @throws {Refusal} TIMESTAMP_UNAVAILABLE, TIMESTAMP_INVALID, REVOCATION_UNAVAILABLE, CERTIFICATE_STATUS_REFUSED
+ * @throws {Refusal} TIMESTAMP_UNAVAILABLE, TIMESTAMP_INVALID, REVOCATION_UNAVAILABLE,
+ * CERTIFICATE_STATUS_REFUSED
  */
 export async function completeAtLevel<State>(task: LevelTask<State>, asked: LevelOrder): Promise<readonly Evidence[]> {
   const anchors: PathCertificate[] = [];
@@ -49,7 +49,7 @@ export async function completeAtLevel<State>(task: LevelTask<State>, asked: Leve
   try {
     return await raised(task, { ...asked, stamp, signal }, anchors);
   } catch (error) {
-    // Answers that the other signatures wait for are of no use now.
+    // The responses that other signatures wait for are no longer needed.
     failed.abort();
     throw error;
   }
@@ -138,7 +138,7 @@ function pairsOf<State>(evidence: readonly Evidence[], raisedOnes: readonly Rais
   });
 }
 
-/** Signatures of a request that authorities are asked for at the same time. */
+/** Maximum number of signatures of a request that are processed at the same time. */
 const atOnceMax = 8;
 
 /** Maps a list with few calls at a time; no call begins after one has failed. */

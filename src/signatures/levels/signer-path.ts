@@ -6,15 +6,17 @@ import { Refusal } from '../../result-codes.ts';
 import type { SignerChain } from '../format.ts';
 
 /**
- * The signer certificate and those above it, as path validation reads them.
- * @throws {Refusal} FIELDS_INCONSISTENT where an extension cannot be read: baseline B looks at none, the levels above it do
+ * Returns the signer certificate and those above it, as path validation reads them.
+ * @throws {Refusal} FIELDS_INCONSISTENT if an extension cannot be read: only levels above baseline
+ * B use extensions
  */
 export function signerCertificates({ certificate, issuers }: SignerChain): readonly [PathCertificate, ...PathCertificate[]] {
   return [readable(certificate.der, 'the signer certificate'), ...issuers.map((one) => readable(one, 'a certificate of its chain'))];
 }
 
 /**
- * Whether the chain of the signer is valid (RFC 5280 §6.1) at a moment, up to the last certificate that is known. Revocation is not looked at.
+ * Checks whether the signer's chain is valid (RFC 5280 §6.1) at a given time, up to the last known
+ * certificate. Revocation is not checked.
  * @throws {Refusal} FIELDS_INCONSISTENT, CERTIFICATE_STATUS_REFUSED
  */
 export function checkSignerPath(signer: SignerChain, at: Date): void {
@@ -31,14 +33,15 @@ export function checkSignerPath(signer: SignerChain, at: Date): void {
 }
 
 /**
- * Whether a time-stamp of the signature says that it was made while the signer's certificate and its chain were valid.
- * @throws {Refusal} TIMESTAMP_INVALID where its time is outside of the certificate's validity; as `checkSignerPath`
+ * Checks whether a time-stamp shows that the signature was made while the signer's chain was valid.
+ * @throws {Refusal} TIMESTAMP_INVALID if its time is outside the validity of the certificate; as
+ * `checkSignerPath`
  */
 export function checkStampedSigner(signer: SignerChain, time: Date): void {
   const { notBefore, notAfter } = signer.certificate;
   if (time < notBefore || time > notAfter) {
     throw new Refusal('TIMESTAMP_INVALID', {
-      message: `the time of the time-stamp, ${time.toISOString()}, is outside of the validity of the signer certificate, ${notBefore.toISOString()} to ${notAfter.toISOString()}`,
+      message: `the time of the time-stamp, ${time.toISOString()}, is outside the validity of the signer certificate, ${notBefore.toISOString()} to ${notAfter.toISOString()}`,
     });
   }
   checkSignerPath(signer, time);
@@ -50,7 +53,7 @@ function readable(der: Uint8Array, name: string): PathCertificate {
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
     throw new Refusal('FIELDS_INCONSISTENT', {
-      message: `a level above baseline B needs certificates whose extensions can be read, and ${name} has one that cannot: ${error.message}`,
+      message: `levels above baseline B need readable certificate extensions, and ${name} has an unreadable one: ${error.message}`,
       cause: error,
     });
   }

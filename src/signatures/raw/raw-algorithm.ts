@@ -5,13 +5,13 @@ import { hashBytes, type HashName, type SignatureAlgorithm } from '../../token/s
 import type { SignerKey } from '../format-entry.ts';
 import type { RawSignature } from './raw-fields.ts';
 
-/** Pointer of the parameters. */
+/** JSON Pointer of the parameters. */
 export const rawAt = '/parameters/rawSignature/rawSignatureParameters';
 const supported =
   'sha256/384/512WithRSAEncryption (1.2.840.113549.1.1.11 to .13), RSASSA-PSS (1.2.840.113549.1.1.10), ecdsa-with-SHA256/384/512 (1.2.840.10045.4.3.2 to .4)';
 
 /**
- * Returns the algorithm that the parameters name; undefined: the key's usual one. No key is needed.
+ * Returns the algorithm that the parameters name; undefined for the key's default. Needs no key.
  * @throws {Refusal} UNSUPPORTED, FIELDS_INCONSISTENT
  */
 export function rawAlgorithmAsked(raw: RawSignature): SignatureAlgorithm | undefined {
@@ -30,14 +30,20 @@ export function rawAlgorithmAsked(raw: RawSignature): SignatureAlgorithm | undef
   return named?.scheme === 'RSA_PSS' ? pssAlgorithm(raw) : named;
 }
 
-/** The key's usual algorithm: SHA-256 (P-384: SHA-384, P-521: SHA-512), or the hash of the digest given (contract §5). */
+/**
+ * Returns the key's default algorithm: with the hash of the given digest, otherwise SHA-256 (P-384:
+ * SHA-384, P-521: SHA-512; contract §5).
+ */
 export function usualAlgorithm(key: SignerKey, digest: HashName | undefined): SignatureAlgorithm {
   if (key.type.startsWith('RSA-')) return { scheme: 'RSA_PKCS1', hash: digest ?? 'sha256' };
   const usual = key.type === 'P-521' ? 'sha512' : key.type === 'P-384' ? 'sha384' : 'sha256';
   return { scheme: 'ECDSA', hash: digest ?? usual };
 }
 
-/** RFC 4055 §3.1 with the defaults of contract §5: SHA-256, MGF1 with the same hash, salt as long as the hash. */
+/**
+ * Reads RSASSA-PSS parameters (RFC 4055 §3.1) with the defaults of contract §5: SHA-256, MGF1 with
+ * the same hash, a salt as long as the hash.
+ */
 function pssAlgorithm(raw: RawSignature): SignatureAlgorithm {
   const parameters = raw.rawSignatureParameters?.signatureAlgorithmParameters;
   const at = `${rawAt}/signatureAlgorithmParameters`;
@@ -53,15 +59,16 @@ function pssAlgorithm(raw: RawSignature): SignatureAlgorithm {
   const inner = pssHash(generation?.maskGenerationFunction1Parameters?.digestAlgorithmOid, `${at}/PSSParameters/maskGenerationParameters`);
   const outer = pssHash(parameters?.PSSMGF1Parameters?.digestAlgorithmOid, `${at}/PSSMGF1Parameters/digestAlgorithmOid`);
   if (inner !== undefined && outer !== undefined && inner !== outer) {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/PSSMGF1Parameters`, message: 'MGF1 has two different hashes' });
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/PSSMGF1Parameters`, message: 'two different hashes are given for MGF1' });
   }
   const mgfHash = outer ?? inner ?? hash;
   const saltBytes = pss?.saltLength ?? hashBytes[hash];
-  // RFC 8017 §9.1, note 4: without a salt the same digest always gives the same value, and the proof of RSASSA-PSS is lost.
+  // Without a salt (RFC 8017 §9.1, note 4) the same digest always gives the same value, and the
+  // security proof of RSASSA-PSS does not apply.
   if (saltBytes === 0) {
     throw new Refusal('UNSUPPORTED', {
       at: `${at}/PSSParameters/saltLength`,
-      message: 'a signature needs a salt of at least 1 byte; absent: as many bytes as the hash has',
+      message: 'the salt must have at least 1 byte; the default is the length of the hash',
     });
   }
   return { scheme: 'RSA_PSS', hash, mgfHash, saltBytes };
@@ -74,14 +81,14 @@ function pssHash(oid: string | undefined, at: string): HashName | undefined {
   return hash;
 }
 
-/** Checks whether key and algorithm go together. @throws {Refusal} FIELDS_INCONSISTENT */
+/** Checks whether the algorithm suits the key. @throws {Refusal} FIELDS_INCONSISTENT */
 export function checkFitsKey(algorithm: SignatureAlgorithm, key: SignerKey): void {
   const at = `${rawAt}/signatureAlgorithmOid`;
   const isRsaKey = key.type.startsWith('RSA-');
   if (isRsaKey !== (algorithm.scheme !== 'ECDSA')) {
     throw new Refusal('FIELDS_INCONSISTENT', {
       at,
-      message: `the key is of type ${key.type}, and this algorithm is for ${isRsaKey ? 'elliptic curves' : 'RSA'}`,
+      message: `the key is of type ${key.type}, but this algorithm is for ${isRsaKey ? 'elliptic curves' : 'RSA'}`,
     });
   }
   if (algorithm.scheme !== 'RSA_PSS') return;
@@ -89,22 +96,25 @@ export function checkFitsKey(algorithm: SignatureAlgorithm, key: SignerKey): voi
   if (algorithm.saltBytes > room) {
     throw new Refusal('FIELDS_INCONSISTENT', {
       at: `${rawAt}/signatureAlgorithmParameters/PSSParameters/saltLength`,
-      message: `a key of type ${key.type} has room for a salt of ${room} bytes`,
+      message: `a key of type ${key.type} allows a salt of at most ${room} bytes`,
     });
   }
 }
 
-/** Checks whether a document given as a digest goes with the algorithm. @throws {Refusal} FIELDS_INCONSISTENT */
+/**
+ * Checks whether the digest given for a document suits the algorithm.
+ * @throws {Refusal} FIELDS_INCONSISTENT
+ */
 export function checkDigestFits(digest: HashName | undefined, algorithm: SignatureAlgorithm, index: number): void {
   if (digest === undefined || digest === algorithm.hash) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: `/inputDocuments/${index}/digest/digestAlgOID`,
-    message: `the signature algorithm uses ${algorithm.hash}, and this digest is ${digest}`,
+    message: `the signature algorithm uses ${algorithm.hash}, but this digest is ${digest}`,
   });
 }
 
 /**
- * The answer names one algorithm for all its signatures, so the digests of one call are of one hash.
+ * Returns the algorithm of all signatures of a request, since the answer names only one.
  * @throws {Refusal} FIELDS_INCONSISTENT
  */
 export function checkOneAlgorithm(algorithms: readonly SignatureAlgorithm[]): SignatureAlgorithm {
@@ -114,6 +124,6 @@ export function checkOneAlgorithm(algorithms: readonly SignatureAlgorithm[]): Si
   if (other === -1) return first;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: `/inputDocuments/${other}`,
-    message: `this document needs ${algorithms[other]?.hash ?? ''} and the first one ${first.hash}: one request signs with one algorithm`,
+    message: `this document needs ${algorithms[other]?.hash ?? ''} but the first one needs ${first.hash}; a request uses one algorithm for all signatures`,
   });
 }

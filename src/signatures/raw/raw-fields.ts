@@ -2,26 +2,28 @@ import { z } from 'zod';
 import { ObjectIdentifier } from '../../fields/values.ts';
 
 const Mgf1Parameters = z.strictObject({
-  digestAlgorithmOid: ObjectIdentifier.optional().describe('hash of MGF1; absent: that of the digest'),
+  digestAlgorithmOid: ObjectIdentifier.optional().describe('hash of MGF1; default: that of the digest'),
 });
 
 const PssParameters = z.strictObject({
-  saltLength: z.int().nonnegative().optional().describe('bytes of the salt; absent: as many as the hash has'),
+  saltLength: z.int().nonnegative().optional().describe('length of the salt in bytes; default: the length of the hash'),
   maskGenerationParameters: z
     .strictObject({
       maskGenerationFunctionOid: ObjectIdentifier.optional().describe('MGF1 (1.2.840.113549.1.1.8)'),
       maskGenerationFunction1Parameters: Mgf1Parameters.optional(),
     })
     .optional(),
-  digestAlgorithmOid: ObjectIdentifier.optional().describe('hash of the document; absent: SHA-256'),
-  trailerField: z.literal(1, 'RFC 4055 defines the value 1 alone').optional().describe('1'),
+  digestAlgorithmOid: ObjectIdentifier.optional().describe('hash of the document; default: SHA-256'),
+  trailerField: z.literal(1, 'RFC 4055 defines only the value 1').optional().describe('1'),
 });
 
 /** Interface, rawSignature. */
 export const RawSignature = z.strictObject({
   rawSignatureParameters: z
     .strictObject({
-      signatureAlgorithmOid: ObjectIdentifier.optional().describe("absent: the key's usual algorithm, or the one of the digest given"),
+      signatureAlgorithmOid: ObjectIdentifier.optional().describe(
+        'default: the usual algorithm of the key, with the hash of the given digest',
+      ),
       signatureAlgorithmParameters: z
         .strictObject({ PSSParameters: PssParameters.optional(), PSSMGF1Parameters: Mgf1Parameters.optional() })
         .optional(),

@@ -2,17 +2,17 @@ import type { Evidence } from '../../documents/document.ts';
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { valueVerifies } from '../../verification/verify-value.ts';
 import { dataToSignMaxBytes, oneForEach, usualWorkload, type SignatureFormat } from '../format.ts';
-import { hashContent } from '../hash-content.ts';
+import { hashContent } from '../content-source.ts';
 import { signatureValueOf } from '../signature-value.ts';
 
 export interface RawParameters {
-  /** Undefined where neither a certificate nor the request says. */
+  /** Undefined if neither a certificate nor the request determines it. */
   readonly algorithm: SignatureAlgorithm | undefined;
 }
 
 /**
  * The bare signature value over a document's bytes or over a digest (contract §5, rawSignature).
- * ECDSA values are DER. Where nobody knows the signer, the value is returned as it is.
+ * ECDSA values are DER. If the signer is unknown, the value is returned unchanged.
  */
 export const rawFormat: SignatureFormat<RawParameters, null> = {
   workload: () => usualWorkload,

@@ -2,19 +2,18 @@ import type { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
 import type { Addresses, AskedLevel, StatusData } from '../levels/asked-level.ts';
 import type { RequestRules } from '../format-entry.ts';
-import { hashOfDigest } from './enumerations.ts';
+import { hashOfDigest, type UrlSourceFields } from './shared-fields.ts';
 import type { XP7Signature } from './xp7-signature.ts';
-import type { UrlSourceFields } from './url-source-fields.ts';
 
 type TimeStampFields = NonNullable<XP7Signature['timeStamp']>;
 type LongTermFields = NonNullable<XP7Signature['longTermValidation']>;
 type SourceFields = z.output<typeof UrlSourceFields> | undefined;
 
-/** Where a field of `parameters` is, for messages: `/parameters/XP7Signature`. */
+/** JSON Pointer of a field, such as `/parameters/XP7Signature`. */
 type At = string;
 
 /**
- * The level that is asked for (contract §5, Levels); undefined: baseline B.
+ * Returns the requested level (contract §5, Levels); undefined for baseline B.
  * @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED
  */
 export function levelAsked(
@@ -23,8 +22,8 @@ export function levelAsked(
   rules: RequestRules,
 ): AskedLevel | undefined {
   if (timeStamp === undefined) {
-    if (longTermValidation !== undefined) throw inconsistent(`${at}/longTermValidation`, 'long-term validation needs timeStamp');
-    if (recovery !== undefined) throw inconsistent(`${at}/recovery`, 'it is for time-stamps, and there is no timeStamp');
+    if (longTermValidation !== undefined) throw inconsistent(`${at}/longTermValidation`, 'longTermValidation needs timeStamp');
+    if (recovery !== undefined) throw inconsistent(`${at}/recovery`, 'recovery needs timeStamp');
     return undefined;
   }
   const stamps = timeStampAsked(timeStamp, `${at}/timeStamp`, rules);
@@ -43,9 +42,9 @@ function timeStampAsked(fields: TimeStampFields, at: At, rules: RequestRules): A
       message: 'SHA_1 is not allowed for this tenant; supported: SHA_256, SHA_384 and SHA_512',
     });
   if (credentials?.userName.includes(':') === true)
-    throw inconsistent(`${at}/credentials/userName`, 'HTTP takes no user name with a colon (RFC 7617 §2)');
+    throw inconsistent(`${at}/credentials/userName`, 'a user name must not contain a colon (RFC 7617 §2)');
   return {
-    // Who asks for a time-stamp and names nobody wants that of the service.
+    // The default is the service's own choice of authorities.
     addresses: addressesAsked(fields, at, rules, 'SERVER'),
     hash: hashOfDigest[digestAlg],
     nonce,
@@ -70,11 +69,14 @@ function statusesAsked(fields: LongTermFields, at: At, rules: RequestRules): Pic
   };
 }
 
-/** `absent`: what counts where nothing is said. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
+/**
+ * Returns the addresses. `absent`: the default source.
+ * @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED
+ */
 function addressesAsked(fields: SourceFields, at: At, rules: RequestRules, absent: 'CERTIFICATE' | 'SERVER'): Addresses {
   const { URLSource: source = absent, clientURL: urls = [] } = fields ?? {};
   if (source !== 'CLIENT') {
-    if (urls.length > 0) throw inconsistent(`${at}/clientURL`, 'only URLSource CLIENT takes addresses');
+    if (urls.length > 0) throw inconsistent(`${at}/clientURL`, 'addresses are allowed only with URLSource CLIENT');
     return { source };
   }
   if (urls.length === 0) throw inconsistent(`${at}/clientURL`, 'URLSource CLIENT needs at least one address');

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { Base64, Text } from '../../fields/values.ts';
-import { UrlSourceFields } from './url-source-fields.ts';
+import { UrlSourceFields } from './shared-fields.ts';
 
-/** Where CRLs and OCSP answers come from. */
+/** Sources of CRLs and OCSP responses. */
 export const RevocationSources = z.strictObject({
-  CRL: UrlSourceFields.optional().describe('where CRLs come from'),
-  OCSP: UrlSourceFields.optional().describe('where OCSP answers come from'),
+  CRL: UrlSourceFields.optional().describe('source of CRLs'),
+  OCSP: UrlSourceFields.optional().describe('source of OCSP responses'),
 });
 
 const placement = {
@@ -14,39 +14,39 @@ const placement = {
   y: z.int().optional().describe('pixels (1/72 inch); with absolute true'),
   horizontalPosition: z.enum(['LEFT', 'MIDDLE', 'RIGHT']).optional().describe('with absolute false'),
   verticalPosition: z.enum(['TOP', 'BOTTOM']).optional().describe('with absolute false'),
-  margin: z.int().optional().describe('pixels (1/72 inch) to the edge of the page; with absolute false'),
-  scaling: z.number().optional().describe('deprecated, and ignored'),
+  margin: z.int().optional().describe('distance to the edge of the page in pixels (1/72 inch); with absolute false'),
+  scaling: z.number().optional().describe('deprecated and ignored'),
 };
 
 export const PdfContent = z.strictObject({
-  image: Base64.describe('JPEG, PNG or a GIF that is not animated, base64'),
+  image: Base64.describe('JPEG, PNG or non-animated GIF, base64'),
   paging: z
     .enum(['ALL_PAGES', 'FIRST_PAGE', 'LAST_PAGE', 'SPECIFIED_PAGES', 'PERIOD_PAGES'])
     .optional()
-    .describe('pages that get the image'),
+    .describe('pages on which the image is placed'),
   pageSelection: z
     .string()
     .regex(/^\s*\d+(?:\s*-\s*\d+)?(?:\s*;\s*\d+(?:\s*-\s*\d+)?)*\s*$/, 'not a list of pages such as 1;3-5')
     .optional()
     .describe('pages such as 1;3-5; with SPECIFIED_PAGES'),
   pageStart: z.int().optional().describe('first page of the sequence; with PERIOD_PAGES'),
-  pagePeriod: z.int().optional().describe('one page out of so many gets the image; with PERIOD_PAGES'),
-  formField: Text.optional().describe('name of the form field that takes the image'),
+  pagePeriod: z.int().optional().describe('the image is placed on every n-th page; with PERIOD_PAGES'),
+  formField: Text.optional().describe('name of the form field that receives the image'),
   ...placement,
 });
 
 const VisibleSignature = z.strictObject({
-  signatureField: Text.optional().describe('name of an empty signature field of the document; then nothing else places the signature'),
-  paging: z.enum(['FIRST_PAGE', 'LAST_PAGE', 'SELECTED_PAGE']).optional().describe('the page that gets the signature'),
+  signatureField: Text.optional().describe('name of an empty signature field of the document, which then determines the position'),
+  paging: z.enum(['FIRST_PAGE', 'LAST_PAGE', 'SELECTED_PAGE']).optional().describe('page of the signature'),
   pageSelection: z.int().optional().describe('number of the page; with SELECTED_PAGE'),
   pageNumerotation: z
     .enum(['FROM_START_TO_END', 'FROM_END_TO_START'])
     .optional()
     .describe('whether pages are counted from the first or from the last'),
   ...placement,
-  width: z.int().positive().optional().describe('pixels (1/72 inch) of the visible field'),
-  height: z.int().positive().optional().describe('pixels (1/72 inch) of the visible field'),
-  image: Base64.optional().describe('JPEG, PNG or a GIF that is not animated, base64; absent: none'),
+  width: z.int().positive().optional().describe('width of the visible field in pixels (1/72 inch)'),
+  height: z.int().positive().optional().describe('height of the visible field in pixels (1/72 inch)'),
+  image: Base64.optional().describe('JPEG, PNG or non-animated GIF, base64; default: none'),
   fontName: z.enum(['COURIER', 'HELVETICA', 'TIMES_ROMAN', 'SYMBOL', 'ZAPFDINGBATS']).optional().describe('font of the text'),
   fontStyle: z.enum(['NORMAL', 'BOLD', 'ITALIC', 'BOLD_ITALIC', 'UNDERLINE', 'STRIKETHROUGH']).optional().describe('style of the text'),
   fontSize: z.int().positive().optional().describe('size of the text on the right'),
@@ -55,34 +55,31 @@ const VisibleSignature = z.strictObject({
     .regex(/^#?[0-9a-fA-F]{6}$/, 'not six hexadecimal digits')
     .optional()
     .describe('colour of the text: six hexadecimal digits, red, green and blue'),
-  renderName: z.boolean().optional().describe('whether the name of the signer is on the left; absent: false'),
-  renderNameVisible: z.boolean().optional().describe('whether the name of the signer is on the right; absent: true'),
-  renderIdentifierVisible: z.boolean().optional().describe('whether the subject of the certificate is on the right; absent: false'),
-  renderLabelVisible: z.boolean().optional().describe('whether labels are on the right; absent: false'),
-  renderDateVisible: z.boolean().optional().describe('whether date and time are shown, where there are any; absent: true'),
-  renderLocationVisible: z.boolean().optional().describe('whether the place is shown, where there is one; absent: true'),
+  renderName: z.boolean().optional().describe('whether the name of the signer is on the left; default: false'),
+  renderNameVisible: z.boolean().optional().describe('whether the name of the signer is on the right; default: true'),
+  renderIdentifierVisible: z.boolean().optional().describe('whether the subject of the certificate is on the right; default: false'),
+  renderLabelVisible: z.boolean().optional().describe('whether labels are on the right; default: false'),
+  renderDateVisible: z.boolean().optional().describe('whether date and time are shown, if present; default: true'),
+  renderLocationVisible: z.boolean().optional().describe('whether the place is shown, if present; default: true'),
   renderReasonVisible: z.boolean().optional().describe('whether the reason is shown'),
-  freeText: Text.optional().describe('text below the rest on the right'),
+  freeText: Text.optional().describe('text on the right, below the other lines'),
 });
 
 export const PdfParameters = z.strictObject({
   docMDPLevel: z
     .enum(['LEVEL_1', 'LEVEL_2', 'LEVEL_3'])
     .optional()
-    .describe('a certification signature with this level of permitted changes; absent: an approval signature'),
-  signatureFormat: z
-    .enum(['BASIC', 'ENHANCED'])
-    .optional()
-    .describe('BASIC: adbe.pkcs7.detached; ENHANCED (the default): ETSI.CAdES.detached'),
-  documentLock: z.boolean().optional().describe('whether nothing may change after the signature'),
+    .describe('a certification signature with this level of permitted changes; default: an approval signature'),
+  signatureFormat: z.enum(['BASIC', 'ENHANCED']).optional().describe('BASIC: adbe.pkcs7.detached; ENHANCED (default): ETSI.CAdES.detached'),
+  documentLock: z.boolean().optional().describe('whether the document is locked against changes after the signature'),
   fieldsLock: z.enum(['DEFAULT', 'ALL', 'NEITHER']).optional().describe('which form fields are locked'),
   revocationData: z
     .strictObject({
       authorizedRevocationLevel: z
         .enum(['VALID', 'UNDETERMINED', 'REVOKED'])
         .optional()
-        .describe('the worst status of the certificate that is tolerated; absent: VALID'),
-      cancelOnError: z.boolean().optional().describe('whether a fault in getting revocation data fails the request'),
+        .describe('worst certificate status that is tolerated; default: VALID'),
+      cancelOnError: z.boolean().optional().describe('whether the request fails if revocation data cannot be obtained'),
       signerCertificate: RevocationSources.optional(),
       authorityCertificates: RevocationSources.optional(),
     })

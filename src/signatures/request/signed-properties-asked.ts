@@ -13,7 +13,8 @@ const usualCountry = 'FR';
 type Fields = z.output<typeof SignedPropertiesField>;
 
 /**
- * What the caller wants signed beside the document (interface, Signed properties). `at`: pointer of the field. `isXp7`: APPELLATION carries ORIGIN.
+ * Returns the properties to sign with the document (interface, Signed properties). `at`: JSON
+ * Pointer of the field. `isXp7`: whether APPELLATION implies ORIGIN.
  * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
  */
 export function signedPropertiesAsked(fields: Fields | undefined, at: string, { isXp7 }: { readonly isXp7: boolean }): SignedProperties {
@@ -33,7 +34,7 @@ export function signedPropertiesAsked(fields: Fields | undefined, at: string, { 
 
 function signingTimeAsked({ signingTime: { source = 'SYSTEM', time } = {} }: Fields, at: string): SignedProperties['signingTime'] {
   if (source !== 'CLIENT' && time !== undefined) {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/signingTime/time`, message: 'only the source CLIENT takes a time' });
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/signingTime/time`, message: 'a time is allowed only with the source CLIENT' });
   }
   if (source !== 'CLIENT') return source;
   if (time === undefined)
@@ -42,14 +43,15 @@ function signingTimeAsked({ signingTime: { source = 'SYSTEM', time } = {} }: Fie
 }
 
 /**
- * A time that the caller claims lies within the validity of the signer certificate (formats, All formats).
+ * Checks that a time claimed by the caller lies within the validity of the signer certificate
+ * (formats, All formats).
  * @throws {Refusal} FIELDS_INCONSISTENT
  */
 export function checkSigningTime({ signingTime }: SignedProperties, { notBefore, notAfter }: Certificate, at: string): void {
   if (!(signingTime instanceof Date) || (signingTime >= notBefore && signingTime <= notAfter)) return;
   throw new Refusal('FIELDS_INCONSISTENT', {
     at: `${at}/signingTime/time`,
-    message: `the signer certificate is valid from ${notBefore.toISOString()} to ${notAfter.toISOString()}, and this time is outside of that`,
+    message: `outside the validity of the signer certificate, ${notBefore.toISOString()} to ${notAfter.toISOString()}`,
   });
 }
 
@@ -57,9 +59,9 @@ function policyAsked({ signaturePolicy = 'NONE', sigPolicyQualifier: qualifier }
   const there = `${at}/sigPolicyQualifier`;
   if (signaturePolicy !== 'EXPLICIT') {
     if (qualifier === undefined) return signaturePolicy;
-    throw new Refusal('FIELDS_INCONSISTENT', { at: there, message: 'only signaturePolicy EXPLICIT has one' });
+    throw new Refusal('FIELDS_INCONSISTENT', { at: there, message: 'allowed only with signaturePolicy EXPLICIT' });
   }
-  if (qualifier === undefined) throw new Refusal('FIELDS_INCONSISTENT', { at: there, message: 'signaturePolicy EXPLICIT needs it' });
+  if (qualifier === undefined) throw new Refusal('FIELDS_INCONSISTENT', { at: there, message: 'required with signaturePolicy EXPLICIT' });
   return explicitPolicy(qualifier, there);
 }
 
@@ -72,7 +74,7 @@ function explicitPolicy({ URL: url, OID: oid, digest }: NonNullable<Fields['sigP
   if (value.length !== hashBytes[hash]) {
     throw new Refusal('FIELDS_INCONSISTENT', {
       at: `${at}/digest/digestValue`,
-      message: `a digest of ${hash} has ${hashBytes[hash]} bytes`,
+      message: `a ${hash} digest has ${hashBytes[hash]} bytes`,
     });
   }
   return { oid, hash, digest: value, url };

@@ -4,7 +4,7 @@ import type { HashName } from '../../token/signature-algorithm.ts';
 export const commitmentTypes = ['APPROVAL', 'ORIGIN', 'DELIVERY', 'RECEIPT', 'SENDER'] as const;
 export type CommitmentType = (typeof commitmentTypes)[number];
 
-/** A policy by its identifier, with the hash of its document and where that is found. */
+/** A policy identifier, with the digest and the URL of the policy document. */
 export interface ExplicitPolicy {
   readonly oid: string;
   readonly hash: HashName;
@@ -21,20 +21,23 @@ export interface ProductionPlace {
   readonly countryCode: string;
 }
 
-/** What is signed beside the document (interface, Signed properties), in the terms of no format. Its parts go together. */
+/**
+ * Properties signed with the document (interface, Signed properties), independent of the format and
+ * consistent with each other.
+ */
 export interface SignedProperties {
-  /** SYSTEM: the moment of the signature. A date: what the caller claims. */
+  /** SYSTEM: the current time. A date: the time claimed by the caller. */
   readonly signingTime: 'SYSTEM' | 'NONE' | Date;
-  /** Each once. */
+  /** Without duplicates. */
   readonly commitments: readonly CommitmentType[];
-  /** The signer's reason in words, where no commitment type says it. */
+  /** Reason for signing in words; undefined if there is a commitment type. */
   readonly commitmentText: string | undefined;
   readonly policy: 'NONE' | 'IMPLICIT' | ExplicitPolicy;
   readonly place: ProductionPlace | undefined;
   readonly claimedRoles: readonly string[];
 }
 
-/** What is signed where the caller says nothing: the current time. */
+/** The default: only the current time. */
 export const usualProperties: SignedProperties = {
   signingTime: 'SYSTEM',
   commitments: [],

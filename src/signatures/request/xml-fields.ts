@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { maxListEntries, Text } from '../../fields/values.ts';
-import { Canonicalisation, Position, XadesVersion } from './enumerations.ts';
+import { Canonicalisation, Position, XadesVersion } from './shared-fields.ts';
 
 const NamespaceBinding = z.strictObject({
-  namespaceURI: Text.describe('namespace that the prefix stands for'),
-  prefix: Text.describe('prefix of the XPath'),
+  namespaceURI: Text.describe('namespace of the prefix'),
+  prefix: Text.describe('prefix used in the XPath'),
 });
 
 const canonicalisations = {
@@ -14,28 +14,28 @@ const canonicalisations = {
 };
 const rootElement = {
   signatureElementName: Text.optional().describe(
-    'local name of a root element that holds the SignedInfo instead of Signature; rare, discouraged',
+    'local name of a root element that contains SignedInfo instead of Signature; rare and discouraged',
   ),
   signatureElementNS: Text.optional().describe('namespace of that element'),
 };
 const inDocument = {
-  signedNode: Text.optional().describe('Id attribute of the element that is signed; absent: the whole document'),
-  xpathSignaturePosition: Text.optional().describe('XPath of the element that the signature is placed at; absent: the root element'),
+  signedNode: Text.optional().describe('Id attribute of the signed element; default: the whole document'),
+  xpathSignaturePosition: Text.optional().describe('XPath of the element at which the signature is placed; default: the root element'),
   xpathSignaturePositionNS: z.array(NamespaceBinding).max(maxListEntries).optional().describe('prefixes that xpathSignaturePosition uses'),
-  xpathTransformation: Text.optional().describe('XPath transformation of what is signed'),
+  xpathTransformation: Text.optional().describe('XPath transform of the signed content'),
   xpathTransformationNS: NamespaceBinding.optional().describe(
-    'the prefix that xpathTransformation uses; needed for elements in the default namespace of the document',
+    'prefix that xpathTransformation uses; required for elements in the default namespace of the document',
   ),
-  signaturePosition: Position.optional().describe('where the signature is placed, seen from that element; absent: LAST_CHILD'),
+  signaturePosition: Position.optional().describe('position of the signature relative to that element; default: LAST_CHILD'),
 };
 
 export const EnvelopedXadesParameters = z.strictObject({
-  xadesVersion: XadesVersion.optional().describe('version of XAdES; absent: VERSION_1_3_2'),
+  xadesVersion: XadesVersion.optional().describe('version of XAdES; default: VERSION_1_3_2'),
   ...canonicalisations,
-  xadesNsPrefix: Text.optional().describe('prefix of the XAdES elements; absent: xad'),
-  signatureId: Text.optional().describe('Id attribute of Signature; absent: a random one'),
-  signedPropertiesId: Text.optional().describe('Id attribute of SignedProperties; absent: a random one'),
-  signatureValueId: Text.optional().describe('Id attribute of SignatureValue; absent: a random one'),
+  xadesNsPrefix: Text.optional().describe('prefix of the XAdES elements; default: xad'),
+  signatureId: Text.optional().describe('Id attribute of Signature; default: a random one'),
+  signedPropertiesId: Text.optional().describe('Id attribute of SignedProperties; default: a random one'),
+  signatureValueId: Text.optional().describe('Id attribute of SignatureValue; default: a random one'),
   ...rootElement,
   ...inDocument,
 });
@@ -43,31 +43,29 @@ export const EnvelopedXadesParameters = z.strictObject({
 export const DetachedXadesParameters = z.strictObject({
   ...canonicalisations,
   ...rootElement,
-  signedDataTemplate: Text.optional().describe(
-    'pattern of the names of what is signed and of their URIs, with ${GUID}, ${date} and ${file_name}',
-  ),
+  signedDataTemplate: Text.optional().describe('pattern for the names and URIs of the signed data, with ${GUID}, ${date} and ${file_name}'),
   signedDataTemplateActivated: z.boolean().optional().describe('whether signedDataTemplate is used'),
   zipDirectoryName: Text.optional().describe('directory in the ZIP container'),
   zipDirectoryActivated: z.boolean().optional().describe('whether that directory is used'),
   zipSignatureFileName: Text.optional().describe('name of the signature in the ZIP container'),
-  zipCompressionLevel: z.int().min(0).max(9).optional().describe('0 (none, the default) to 9'),
+  zipCompressionLevel: z.int().min(0).max(9).optional().describe('0 (none, default) to 9'),
   signatureContainerType: z.enum(['NONE', 'ZIP']).optional().describe('NONE: the signature alone; ZIP: a container with the documents'),
-  xadesVersion: XadesVersion.optional().describe('version of XAdES; absent: VERSION_1_3_2'),
-  manifestActivated: z.boolean().optional().describe('whether a Manifest element lists what is signed'),
-  xadesPrefix: Text.optional().describe('prefix of the XAdES elements; absent: xad'),
+  xadesVersion: XadesVersion.optional().describe('version of XAdES; default: VERSION_1_3_2'),
+  manifestActivated: z.boolean().optional().describe('whether a Manifest element lists the signed data'),
+  xadesPrefix: Text.optional().describe('prefix of the XAdES elements; default: xad'),
 });
 
 export const EnvelopedProviderParameters = z.strictObject({
   ...inDocument,
   ...rootElement,
   ...canonicalisations,
-  xadesVersion: XadesVersion.optional().describe('version of XAdES; absent: VERSION_1_3_2'),
-  xadesPrefix: Text.optional().describe('prefix of the XAdES elements; absent: xad'),
+  xadesVersion: XadesVersion.optional().describe('version of XAdES; default: VERSION_1_3_2'),
+  xadesPrefix: Text.optional().describe('prefix of the XAdES elements; default: xad'),
 });
 
 export const EnvelopingProviderParameters = z.strictObject({
-  xadesVersion: XadesVersion.optional().describe('version of XAdES; absent: VERSION_1_3_2'),
-  xadesPrefix: Text.optional().describe('prefix of the XAdES elements; absent: xad'),
+  xadesVersion: XadesVersion.optional().describe('version of XAdES; default: VERSION_1_3_2'),
+  xadesPrefix: Text.optional().describe('prefix of the XAdES elements; default: xad'),
   ...rootElement,
   ...canonicalisations,
 });

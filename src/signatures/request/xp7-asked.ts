@@ -6,17 +6,20 @@ import { signedPropertiesAsked } from './signed-properties-asked.ts';
 import type { SignedProperties } from './signed-properties.ts';
 import type { XP7Signature } from './xp7-signature.ts';
 
-/** Pointer of the member. */
+/** JSON Pointer of the member. */
 export const xp7At = '/parameters/XP7Signature';
 
-/** The options that the formats of XP7Signature share. */
+/** Options shared by the formats of XP7Signature. */
 export interface Xp7Asked {
   readonly level: AskedLevel | undefined;
   readonly trustedCa: TrustedCa | undefined;
   readonly properties: SignedProperties;
 }
 
-/** Reads the options that the formats of XP7Signature share. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
+/**
+ * Reads the options that the formats of XP7Signature share.
+ * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+ */
 export function xp7Asked(options: XP7Signature, rules: RequestRules): Xp7Asked {
   const level = xp7Level(options, rules);
   const { digestAlgorithm, trustedCA, signedProperties } = options;
@@ -31,11 +34,11 @@ export function xp7Asked(options: XP7Signature, rules: RequestRules): Xp7Asked {
   };
 }
 
-/** Reads the level, in whichever format. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
+/** Reads the level, which all formats share. @throws {Refusal} FIELDS_INCONSISTENT, UNSUPPORTED */
 export function xp7Level(options: XP7Signature, rules: RequestRules): AskedLevel | undefined {
   const level = levelAsked(options, xp7At, rules);
   if (options.contentPreparation?.PDFContent !== undefined && options.XP7Format !== 'PXP_7') {
-    throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7At}/contentPreparation`, message: 'only PXP_7 prepares PDF content' });
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7At}/contentPreparation`, message: 'PDFContent is allowed only with PXP_7' });
   }
   return level;
 }

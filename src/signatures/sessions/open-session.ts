@@ -1,14 +1,18 @@
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
 import type { Content } from '../../documents/content.ts';
 import { Refusal } from '../../result-codes.ts';
 import { MissingPart, SealedParts } from '../../sealed-parts/sealed-parts.ts';
 import type { StateStore } from '../../state/state-store.ts';
-import { scratchFile } from './scratch-file.ts';
 import type { SessionSecrets } from './session-secrets.ts';
 import type { PreparedSignatures } from '../signatures.ts';
 import { storedState, type StoredState } from './session-state.ts';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 
-/** Content up to this size, of the whole session, is in memory while it is completed; the rest is in files. */
+/**
+ * Content of a session up to this total size is kept in memory while it is completed; the rest is
+ * kept in files.
+ */
 const memoryMaxBytes = 1 << 20;
 
 /** A session that is being completed. */
@@ -35,7 +39,10 @@ export class OpenSession {
     return new OpenSession(id, parts, storedState(text.toString('utf8')), scratchDirectory);
   }
 
-  /** Returns the signatures with their contents, valid until `release`. @throws {Refusal} SESSION_UNKNOWN where the session ended meanwhile */
+  /**
+   * Returns the signatures with their contents, valid until `release`.
+   * @throws {Refusal} SESSION_UNKNOWN if the session ended meanwhile
+   */
   async signatures(): Promise<PreparedSignatures> {
     const { signatures } = this.state;
     const prepared: PreparedSignatures['prepared'][number][] = [];
@@ -78,5 +85,31 @@ async function unlessGone<T>(reading: Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof MissingPart) throw new Refusal('SESSION_UNKNOWN', { cause: error });
     throw error;
+  }
+}
+
+/**
+ * Writes parts to an unlinked file, so that nothing remains after a crash. The caller must close
+ * it.
+ */
+export async function scratchFile(directory: string, parts: AsyncIterable<Uint8Array>): Promise<FileHandle> {
+  const path = join(directory, `signetd-${randomUUID()}`);
+  const file = await orFull(open(path, 'wx+', 0o600));
+  try {
+    await orFull(unlink(path));
+    for await (const part of parts) await orFull(file.appendFile(part));
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** @throws {Refusal} STORE_FULL if writing to the disk fails */
+async function orFull<T>(writing: Promise<T>): Promise<T> {
+  try {
+    return await writing;
+  } catch (error) {
+    throw new Refusal('STORE_FULL', { message: 'writing to the scratch directory failed; the session stays open', cause: error });
   }
 }

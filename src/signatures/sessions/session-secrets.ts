@@ -5,8 +5,9 @@ import { derivedSecret, type TokenMac } from '../../sealed-parts/secrets.ts';
 const formatVersion = 2;
 
 /**
- * What stands for a session in the state store, and the key that its parts are encrypted with. Both follow from the caller's signatureThreadId, its tenant
- * and a MAC that only the token can make: a copy of the store tells nothing, with the token beside it too, and another tenant asks for another session.
+ * Identifier of a session in the state store, and the key that encrypts its parts. Both are derived
+ * from signatureThreadId, the tenant and a MAC that only the token can compute: a copy of the store
+ * reveals nothing, even together with the token, and another tenant derives another session.
  */
 export class SessionSecrets {
   /** Hexadecimal. */
@@ -19,7 +20,7 @@ export class SessionSecrets {
   }
 
   static async of(tenant: string, signatureThreadId: string, mac: TokenMac): Promise<SessionSecrets> {
-    // JSON keeps the parts apart.
+    // JSON separates the parts unambiguously.
     const secret = await mac(Buffer.from(JSON.stringify(['signature session', formatVersion, tenant, signatureThreadId])));
     const cipher = new PlaceNonceCipher(formatVersion, derivedSecret(secret, 'key'));
     return new SessionSecrets(derivedSecret(secret, 'id').toString('hex'), cipher);

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Content } from '../../documents/content.ts';
-import { contentBytes } from '../../documents/content-pieces.ts';
+import { type Content, contentBytes } from '../../documents/content.ts';
 import { hashNames, type HashName, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { readPublicKey } from '../../verification/public-key.ts';
 import { readCertificate } from '../../x509/certificate.ts';
@@ -9,19 +8,19 @@ import { formatNames, type FormatName } from '../formats.ts';
 import { AskedLevel } from '../levels/asked-level.ts';
 import type { PreparedSignatures } from '../signatures.ts';
 
-/** The name of a document that evidence is made for. */
+/** ID and file name of a signed document. */
 export interface SessionDocument {
   readonly id: string;
   readonly fileName: string | undefined;
 }
 
-/** What remotePreSign leaves for remoteSign. */
+/** State that remotePreSign stores for remoteSign. */
 export interface SessionState {
   readonly documents: readonly SessionDocument[];
   readonly signatures: PreparedSignatures;
 }
 
-/** A session as it is read back: the contents of its signatures are stored beside it. */
+/** A session as read back; the contents of its signatures are stored separately. */
 export interface StoredState {
   readonly documents: readonly SessionDocument[];
   readonly signatures: Omit<PreparedSignatures, 'prepared'> & { readonly prepared: readonly StoredSignature[] };
@@ -59,7 +58,7 @@ const Stored = z.strictObject({
   ),
 });
 
-/** Returns the contents that completing needs, in the order in which they are stored. */
+/** Returns the contents needed for completion, in the order in which they are stored. */
 export function sessionContents({ signatures }: SessionState): readonly Content[] {
   return signatures.prepared.flatMap(({ contents }) => contents);
 }
@@ -81,7 +80,7 @@ export function sessionText({ documents, signatures }: SessionState): string {
   return JSON.stringify(stored);
 }
 
-/** @throws {Error} where the text is not one that `sessionText` wrote */
+/** Reads what `sessionText` wrote. @throws {Error} if the text has another form */
 export function storedState(text: string): StoredState {
   const { documents, format, algorithm, level, signer, signatures } = Stored.parse(JSON.parse(text));
   const prepared = signatures.map(({ covers, ...signature }) => ({

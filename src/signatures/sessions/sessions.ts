@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { auditSteps } from '../../audit/audited-request.ts';
-import type { Content } from '../../documents/content.ts';
-import { contentBytes } from '../../documents/content-pieces.ts';
+import { type Content, contentBytes } from '../../documents/content.ts';
 import { isFault, refusalOf } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import { partBytes } from '../../sealed-parts/cut.ts';
@@ -18,13 +17,13 @@ import { sessionContents, sessionText, type SessionState } from './session-state
 
 const threadIdBytes = 32;
 const threadIdForm = /^[A-Za-z0-9_-]{43}$/;
-/** What storing a session may take; one whose instance died over it ends then. */
+/** Maximum time to store a session. One whose instance died meanwhile expires then. */
 const storingMs = 900_000;
 const sweepMs = 60_000;
 const deletedAtOnce = 500;
 const partsDeletedAtOnce = 32;
 
-/** Who opens a session. */
+/** Client that opens a session. */
 export interface SessionOwner {
   readonly tenant: string;
   /** SHA-256 of the client's SubjectPublicKeyInfo, hexadecimal. */
@@ -33,7 +32,7 @@ export interface SessionOwner {
 
 export interface ToBeOpened {
   readonly state: SessionState;
-  /** Called when all content has been read: throws where it is not that of one moment. */
+  /** Called when all content has been read. Throws if a file changed meanwhile. */
   readonly check: () => Promise<void>;
 }
 
@@ -43,8 +42,9 @@ export interface SessionOptions extends SessionLimits {
 }
 
 /**
- * Signatures between their two steps (contract §5). A session is in the state store, encrypted: it outlives every instance, and each can complete it.
- * It is completed once, by the commit that keeps its outcome; until then a failure leaves it as it was.
+ * Signatures between their two steps (contract §5). Sessions are stored encrypted in the state
+ * store, so they survive restarts and any instance can complete them. A session is completed once,
+ * by the commit that stores the outcome; a failure before that leaves it unchanged.
  */
 export class Sessions {
   readonly #store: StateStore;
@@ -55,7 +55,7 @@ export class Sessions {
   constructor(store: StateStore, mac: TokenMac) {
     this.#store = store;
     this.#mac = mac;
-    // Next time will do: what has ended is never completed.
+    // A failed sweep is repeated; expired sessions are never completed.
     this.#sweeping = setInterval(() => void this.sweep().catch(() => undefined), sweepMs).unref();
   }
 
@@ -64,8 +64,9 @@ export class Sessions {
   }
 
   /**
-   * Opens a session. Answers its signatureThreadId.
-   * @throws {Refusal} STORE_FULL where a limit is reached; what `check` refuses with
+   * Opens a session. Returns its signatureThreadId.
+   * @throws {Refusal} STORE_FULL if a limit is reached
+   * @throws what `check` throws
    */
   async open(owner: SessionOwner, { state, check }: ToBeOpened, options: SessionOptions): Promise<string> {
     const threadId = randomBytes(threadIdBytes).toString('base64url');
@@ -74,7 +75,7 @@ export class Sessions {
     const contents = sessionContents(state);
     const spooledBytes = contents.reduce((bytes, content) => bytes + contentBytes(content), 0);
     const now = Date.now();
-    // So few bytes are stored by one commit.
+    // A small session is stored in a single commit.
     const isSmall = text.length + spooledBytes <= partBytes;
     const parts = sessionParts(cipher, [text, ...contents]);
     const endsAt = now + options.ttlSeconds * 1000;
@@ -84,7 +85,7 @@ export class Sessions {
       session: {
         ...{ id, tenant: owner.tenant, client: owner.client },
         stored: isSmall ? 1 : 0,
-        // What was prepared counts too where it is as big as content.
+        // The state counts too if it is larger than one part.
         spooled_bytes: spooledBytes + (text.length > partBytes ? text.length : 0),
         ends_at: isSmall ? endsAt : now + storingMs,
       },
@@ -108,7 +109,8 @@ export class Sessions {
   }
 
   /**
-   * Does what completes a session, one request after the other: who comes second finds it closed, or open still where the first failed.
+   * Runs the completion of a session, one request at a time: the second one finds it closed, or
+   * still open if the first failed.
    * @throws {Refusal} SESSION_UNKNOWN, the same for another tenant's session
    */
   async whileOpen<T>(
@@ -130,8 +132,8 @@ export class Sessions {
   }
 
   /**
-   * Closes the session, in one commit with the outcome that its request is answered with.
-   * @throws {Refusal} SESSION_UNKNOWN where another instance was faster
+   * Closes the session in the commit that stores the outcome of its request.
+   * @throws {Refusal} SESSION_UNKNOWN if another instance was faster
    */
   async close({ id }: OpenSession, answer: object): Promise<void> {
     const now = Date.now();
@@ -143,7 +145,7 @@ export class Sessions {
     }
   }
 
-  /** Deletes what has ended. */
+  /** Deletes expired sessions. */
   async sweep(): Promise<void> {
     while ((await this.#store.run('deleteEndedSessions', { now: Date.now(), limit: deletedAtOnce })) === deletedAtOnce);
     while ((await this.#store.run('deleteLooseSessionParts', { limit: partsDeletedAtOnce })) === partsDeletedAtOnce);
@@ -175,13 +177,13 @@ function limitsOf({ openMaxPerClient, openMaxPerTenant, spoolMaxBytes, spoolMaxB
   return { openMaxPerClient, openMaxPerTenant, spoolMaxBytes, spoolMaxBytesPerTenant };
 }
 
-const what = {
-  openMaxPerClient: (max) => `this client has ${max} signature sessions open`,
-  openMaxPerTenant: (max) => `this tenant has ${max} signature sessions open`,
-  spoolMaxBytes: (max) => `the content of open signature sessions may have ${max} bytes in all`,
-  spoolMaxBytesPerTenant: (max) => `the content of this tenant's open signature sessions may have ${max} bytes`,
+const limitTexts = {
+  openMaxPerClient: (max) => `this client already has ${max} open signature sessions`,
+  openMaxPerTenant: (max) => `this tenant already has ${max} open signature sessions`,
+  spoolMaxBytes: (max) => `open signature sessions may hold at most ${max} bytes of content`,
+  spoolMaxBytesPerTenant: (max) => `this tenant's open signature sessions may hold at most ${max} bytes of content`,
 } as const satisfies Record<SessionRefusal, (max: number) => string>;
 
 function limitReached(refusal: SessionRefusal, max: number): Refusal {
-  return new Refusal('STORE_FULL', { message: `${what[refusal](max)}: complete some, or wait until they end` });
+  return new Refusal('STORE_FULL', { message: `${limitTexts[refusal](max)}: complete some, or wait until they expire` });
 }

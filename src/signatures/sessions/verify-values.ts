@@ -6,7 +6,7 @@ import { takesLong } from '../../verification/effort.ts';
 import { valueVerifies } from '../../verification/verify-value.ts';
 import { ecdsaValueToDer, possibleEcdsaValues } from '../signature-value.ts';
 
-/** A value that was made elsewhere, and the digest that it should be of. */
+/** A signature value made elsewhere, and the digest that it should sign. */
 export interface OutsideValue {
   readonly digest: Uint8Array;
   readonly value: Uint8Array;
@@ -20,12 +20,15 @@ export interface ValuesTask {
 
 const thread: ThreadFunction = { module: moduleFile('./verify-values', import.meta.url), name: 'verifyValues', lane: 'hashing' };
 
-/** Each value in the form that formats take (ECDSA: r‖s), undefined where it does not verify. ECDSA values may be r‖s or DER. */
+/**
+ * Returns each value in the form that formats expect (ECDSA: r‖s), or undefined if it does not
+ * verify. ECDSA values may be r‖s or DER.
+ */
 export async function verifiedValues(task: ValuesTask, threads: WorkThreads): Promise<readonly (Uint8Array | undefined)[]> {
   return takesLong(task.publicKey, task.values.length) ? threads.run(thread, task) : verifyValues(task);
 }
 
-/** Runs in a work thread, too. */
+/** Verifies the values. Also runs in a work thread. */
 export function verifyValues({ publicKey, algorithm, values }: ValuesTask): readonly (Uint8Array | undefined)[] {
   return values.map(({ digest, value }) => {
     if (algorithm.scheme !== 'ECDSA') return valueVerifies(publicKey, algorithm, digest, value) ? value : undefined;

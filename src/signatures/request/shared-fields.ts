@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isHttpUrl } from '../../outgoing/url-rules.ts';
+import { maxListEntries, Text } from '../../fields/values.ts';
 
 /** Enumerations that several members of `parameters` share (interface, Shared enumerations). */
 export const Digest = z.enum(['SHA_1', 'SHA_256', 'SHA_384', 'SHA_512']);
@@ -17,3 +19,22 @@ export const Position = z.enum(['FIRST_CHILD', 'LAST_CHILD', 'NEXT_SIBLING']);
 export const RsaVersion = z.enum(['PKCS_1_1_5', 'PKCS_1_2_1']);
 
 export const hashOfDigest = { SHA_1: 'sha1', SHA_256: 'sha256', SHA_384: 'sha384', SHA_512: 'sha512' } as const;
+
+const HttpUrl = Text.refine(isHttpUrl, 'not an http or https URL without user name and password');
+
+/**
+ * Members for the source of addresses, shared by time-stamps, CRLs and OCSP (interface,
+ * URL_SOURCE).
+ */
+export const urlSourceFields = {
+  URLSource: UrlSource.optional(),
+  clientURL: z.array(HttpUrl).max(maxListEntries).optional().describe('URLs, tried in order; at least one with CLIENT, none otherwise'),
+};
+
+/** Source of CRLs or of OCSP responses. */
+export const UrlSourceFields = z.strictObject({
+  ...urlSourceFields,
+  URLSource: UrlSource.optional().describe(
+    'CERTIFICATE (default): the addresses in the certificate; SERVER: those in the configuration; CLIENT: clientURL',
+  ),
+});
