@@ -45,5 +45,6 @@ export function stopAtSignals(stopping: Stopping): () => void {
 
 /** Closes what a failed start opened, in limited time. */
 export async function closeFailedStart(parts: Parts, log: Logger): Promise<void> {
-  await Promise.race([parts.close(log), delay(1000 * closingSeconds, undefined, { ref: false })]);
+  // The timer keeps the process alive, so that the reason is printed even if a part never closes.
+  await Promise.race([parts.close(log), delay(1000 * closingSeconds)]);
 }

@@ -16,6 +16,11 @@ export interface DigestTask {
 /** A multiple of three: the base64 of a slice is a slice of the whole base64. */
 const sliceBytes = 3 << 18;
 
+/** Hashes each content. @throws {Fault} CONTENT_CHANGED */
+export function digests({ tasks }: { readonly tasks: readonly DigestTask[] }): readonly Uint8Array[] {
+  return tasks.map(digest);
+}
+
 /** Hashes content. @throws {Fault} CONTENT_CHANGED */
 export function digest({ content, hash, asBase64 = false }: DigestTask): Uint8Array {
   const hashing = createHash(hash);

@@ -29,7 +29,10 @@ export class DocumentDigests {
   async #digest({ source }: InputDocument, hash: HashName): Promise<Uint8Array | undefined> {
     if ('digest' in source) return source.digest.hash === hash ? source.digest.value : undefined;
     const task: DigestTask = { content: source.content, hash };
-    if (this.areBig && this.#threads !== undefined) return this.#threads.run<Uint8Array>(contentThread.digest, task);
+    if (this.areBig && this.#threads !== undefined) {
+      const [made] = await this.#threads.run<readonly Uint8Array[]>(contentThread.digests, { tasks: [task] });
+      return made;
+    }
     return digestHere(task);
   }
 }

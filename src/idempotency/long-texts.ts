@@ -8,11 +8,12 @@ import type { WorkThreads } from '../threads/work-threads.ts';
  * threads.
  */
 export async function digestsOfLongTexts(value: unknown, threads: WorkThreads): Promise<ReadonlyMap<LongText, Uint8Array>> {
-  const digests = longTextsIn(value).map(async (text): Promise<[LongText, Uint8Array]> => {
-    const task: DigestTask = { content: text.bytes, hash: 'sha512', asBase64: text.kind === 'base64' };
-    return [text, await threads.run<Uint8Array>(contentThread.digest, task)];
-  });
-  return new Map(await Promise.all(digests));
+  const texts = longTextsIn(value);
+  if (texts.length === 0) return new Map();
+  // One task for all: a request may have thousands of texts.
+  const tasks = texts.map(({ kind, bytes }): DigestTask => ({ content: bytes, hash: 'sha512', asBase64: kind === 'base64' }));
+  const digests = await threads.run<readonly Uint8Array[]>(contentThread.digests, { tasks });
+  return new Map(texts.map((text, index) => [text, digests[index] ?? new Uint8Array()]));
 }
 
 function longTextsIn(value: unknown): LongText[] {

@@ -1,8 +1,9 @@
 import { createContext, Script } from 'node:vm';
 import { moduleFile } from '../config/module-file.ts';
+import { isFault } from '../faults.ts';
 import type { ThreadFunction, WorkThreads } from '../threads/work-threads.ts';
 
-const thread: ThreadFunction = { module: moduleFile('./patterns', import.meta.url), name: 'firstGroups', lane: 'parsing' };
+const thread: ThreadFunction = { module: moduleFile('./patterns', import.meta.url), name: 'firstGroups', lane: 'quick' };
 /** How much of a text is searched; the relevant part is at the beginning. */
 const textCharacters = 4096;
 
@@ -17,7 +18,11 @@ export async function matchesOf(
 ): Promise<ReadonlyMap<string, string | undefined>> {
   if (patterns.length === 0) return new Map();
   const task: PatternTask = { patterns, text: response.slice(0, textCharacters) };
-  const groups = await threads.run<readonly (string | undefined)[]>(thread, task);
+  // The message has been sent: an answer in which nothing is found says as much.
+  const groups = await threads.run<readonly (string | undefined)[]>(thread, task).catch((error: unknown) => {
+    if (isFault(error, 'TASK_TIMEOUT')) return [];
+    throw error;
+  });
   return new Map(patterns.map((pattern, index) => [pattern, groups[index]]));
 }
 

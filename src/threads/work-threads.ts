@@ -5,10 +5,10 @@ import { Fault, revivedError } from '../faults.ts';
 import type { TaskCall, TaskOutcome } from './task-thread.ts';
 
 /**
- * Kinds of work, each with its own threads: a hostile document that is slow to parse does not delay
- * hashing.
+ * Kinds of work, each with its own threads: documents that are slow to parse delay neither hashing
+ * nor the JSON of requests. `quick`: work whose time its size bounds.
  */
-export type Lane = 'parsing' | 'hashing';
+export type Lane = 'quick' | 'parsing' | 'hashing';
 
 /** A function that a module exports for work threads. */
 export interface ThreadFunction {
@@ -17,16 +17,15 @@ export interface ThreadFunction {
   readonly lane: Lane;
 }
 
-/** Limits of each lane. `deadlineMs` runs from the call to the result, waiting included. */
+/** Limits of each lane. `deadlineMs` is the longest run of a task; the time that it waits for a thread does not count. */
 const lanes = {
+  quick: { threadsMax: 4, deadlineMs: 120_000 },
   parsing: { threadsMax: 2, deadlineMs: 120_000 },
   // Files of gigabytes on slow disks.
   hashing: { threadsMax: 4, deadlineMs: 1_800_000 },
 } as const satisfies Record<Lane, { readonly threadsMax: number; readonly deadlineMs: number }>;
 
 const idleMs = 60_000;
-/** Far more tasks than fit in the memory for bodies. */
-const waitingMax = 100_000;
 /**
  * Heap limit of a thread; a thread that exceeds it is ended with its task. Request bodies are
  * outside the heap.
@@ -36,11 +35,12 @@ const taskThread = moduleFile('./task-thread', import.meta.url);
 
 /** Threads for work that would block the event loop, started on demand. */
 export class WorkThreads {
-  readonly #pools: Readonly<Record<Lane, Piscina<unknown, unknown>>> = { parsing: poolOf('parsing'), hashing: poolOf('hashing') };
-  readonly #deadlinesMs: Readonly<Record<Lane, number>>;
+  readonly #lanes: Readonly<Record<Lane, LaneThreads>>;
 
+  /** `deadlinesMs`: other deadlines than the usual ones. */
   constructor(deadlinesMs: Partial<Record<Lane, number>> = {}) {
-    this.#deadlinesMs = { parsing: lanes.parsing.deadlineMs, hashing: lanes.hashing.deadlineMs, ...deadlinesMs };
+    const threadsOf = (lane: Lane): LaneThreads => new LaneThreads(lanes[lane].threadsMax, deadlinesMs[lane] ?? lanes[lane].deadlineMs);
+    this.#lanes = { quick: threadsOf('quick'), parsing: threadsOf('parsing'), hashing: threadsOf('hashing') };
   }
 
   /**
@@ -48,37 +48,63 @@ export class WorkThreads {
    * is not.
    * @throws the errors of the function: faults and refusals as they are, other errors without their
    *   class
-   * @throws {Fault} TASK_TIMEOUT if it takes longer than the lane allows; its thread is ended
+   * @throws {Fault} TASK_TIMEOUT if it runs longer than the lane allows; its thread is ended
    */
   async run<Result>({ module, name, lane }: ThreadFunction, task: object): Promise<Result> {
-    const call: TaskCall = { module: module.href, name, task };
-    const signal = AbortSignal.timeout(this.#deadlinesMs[lane]);
-    const outcome = await this.#outcome(lane, call, signal);
+    const outcome = await this.#lanes[lane].run({ module: module.href, name, task });
     if ('failed' in outcome) throw revivedError(outcome.failed);
     // The result comes from the module's own function.
     return outcome.done as Result;
   }
 
   async stop(): Promise<void> {
-    await Promise.all(Object.values(this.#pools).map(async (pool) => pool.destroy()));
-  }
-
-  async #outcome(lane: Lane, call: TaskCall, signal: AbortSignal): Promise<TaskOutcome> {
-    try {
-      return (await this.#pools[lane].run(call, { filename: taskThread.href, name: 'runTask', signal })) as TaskOutcome;
-    } catch (error) {
-      if (signal.aborted && error instanceof Error && error.name === 'AbortError') throw new Fault('TASK_TIMEOUT', { cause: error });
-      throw error;
-    }
+    await Promise.all(Object.values(this.#lanes).map(async (lane) => lane.stop()));
   }
 }
 
-function poolOf(lane: Lane): Piscina<unknown, unknown> {
-  return new Piscina<unknown, unknown>({
-    minThreads: 0,
-    maxThreads: Math.min(lanes[lane].threadsMax, Math.max(1, availableParallelism() - 1)),
-    idleTimeout: idleMs,
-    maxQueue: waitingMax,
-    resourceLimits: { maxOldGenerationSizeMb: heapMaxMebibytes },
-  });
+/** The threads of one lane. A task goes to the pool when a thread is free, so that its deadline starts with its run. */
+class LaneThreads {
+  readonly #pool: Piscina<unknown, unknown>;
+  readonly #deadlineMs: number;
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(threadsMax: number, deadlineMs: number) {
+    this.#deadlineMs = deadlineMs;
+    this.#free = Math.min(threadsMax, Math.max(1, availableParallelism() - 1));
+    this.#pool = new Piscina<unknown, unknown>({
+      minThreads: 0,
+      maxThreads: this.#free,
+      idleTimeout: idleMs,
+      resourceLimits: { maxOldGenerationSizeMb: heapMaxMebibytes },
+    });
+  }
+
+  async run(call: TaskCall): Promise<TaskOutcome> {
+    await this.#turn();
+    const signal = AbortSignal.timeout(this.#deadlineMs);
+    try {
+      return (await this.#pool.run(call, { filename: taskThread.href, name: 'runTask', signal })) as TaskOutcome;
+    } catch (error) {
+      if (signal.aborted && error instanceof Error && error.name === 'AbortError') throw new Fault('TASK_TIMEOUT', { cause: error });
+      throw error;
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  /** Resolves when a thread is free for the caller, in the order of the calls. */
+  async #turn(): Promise<void> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
 }

@@ -228,7 +228,10 @@ describe('signetctl ca', () => {
 
     const { issuing } = await init('--root', 'other-root', '--issuing-name', 'Another CA', '--directory', path('more'));
     const wrongKey = await run(...importing.slice(0, -1), path('pki-2'), '--key-id', issuing?.keyId ?? '');
-    expect([wrongKey.status, wrongKey.stderr]).toEqual([5, expect.stringContaining('the key on the token is missing or does not match the certificate')]);
+    expect([wrongKey.status, wrongKey.stderr]).toEqual([
+      5,
+      expect.stringContaining('the key on the token is missing or does not match the certificate'),
+    ]);
     expect(existsSync(path('pki-2'))).toBe(false);
   });
 

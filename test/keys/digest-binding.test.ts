@@ -57,6 +57,6 @@ describe('a list of digests', () => {
     const big = document('x', new Uint8Array(new SharedArrayBuffer(16 * 1024 * 1024)));
     const binding = Array.from({ length: 1000 }, (): BoundDigest => ({ id: 'x', hash: 'sha512', value: randomBytes(64) }));
     expect(await coversDocuments(binding, [big], new DocumentDigests([big], counting))).toBe(false);
-    expect(tasks).toEqual(['digest']);
+    expect(tasks).toEqual(['digests']);
   });
 });

@@ -155,6 +155,9 @@ describe('a CAdES signature', () => {
       const foreign = [
         der.implicitConstructed(1, der.concat(der.oid('1.3.6.1.5.5.7.16.4'), der.nullValue())),
         der.sequence(der.nullValue()),
+        // Other revocation information that is cut, and one in BER of indefinite length.
+        Buffer.from('a1023005', 'hex'),
+        Buffer.from('a18030800603551d1400000000', 'hex'),
       ];
       const pieces = signedData({
         ...parts,

@@ -11,6 +11,7 @@ import { parseStrictJson } from '../json/strict-json.ts';
 import { Problem } from '../problem.ts';
 import { sendPieces } from '../send.ts';
 import { resultObject, success } from './answer.ts';
+import { isFault } from '../../faults.ts';
 import { endingOf } from './ending-of.ts';
 import { stillAdmitted, whileAdmitted, type AdmittedRequest, type RequestWork } from './pipeline.ts';
 import { auditedRequestId, type Ending } from './recorded.ts';
@@ -102,6 +103,7 @@ async function parseBody(
   try {
     return Buffer.isBuffer(bytes) ? parseStrictJson(bytes, json) : await parseBigJson(bytes, json, threads);
   } catch (error) {
+    if (isFault(error, 'TASK_TIMEOUT')) throw new Problem(503, 'reading the body takes too long', { headers: { 'Retry-After': '5' } });
     if (!(error instanceof JsonError)) throw error;
     throw new Problem(error instanceof TooManyValues ? 413 : 400, error.message, { members: { position: error.position } });
   }

@@ -12,7 +12,7 @@ import {
   withoutUnsignedAttributes,
   type HashIndex,
 } from './level-attributes.ts';
-import { EmbeddedData, readableCertificates } from '../levels/embedded-data.ts';
+import { EmbeddedData, ifReadable, readableCertificates } from '../levels/embedded-data.ts';
 import { LevelBroken, type Level } from '../levels/level-writer.ts';
 import type { LongTermData } from '../levels/long-term-data.ts';
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
@@ -78,7 +78,10 @@ function embeddedIn({ certificates, revocationData }: LevelQuestion): LongTermDa
   return {
     certificates,
     crls: revocationData.filter(([tag]) => tag === 0x30),
-    ocspAnswers: revocationData.filter(([tag]) => tag === 0xa1).map((choice) => children(readAll(choice))[1]?.raw ?? new Uint8Array()),
+    // These bytes belong to other signers: they need not be DER.
+    ocspAnswers: revocationData
+      .filter(([tag]) => tag === 0xa1)
+      .flatMap((choice) => ifReadable(() => children(readAll(choice))[1]?.raw ?? new Uint8Array())),
   };
 }
 

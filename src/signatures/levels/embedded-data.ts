@@ -59,7 +59,8 @@ export function readableCertificates(certificates: readonly Uint8Array[]): PathC
   return certificates.flatMap((bytes) => ifReadable(() => pathCertificate(bytes)));
 }
 
-function ifReadable<T>(read: () => T): T[] {
+/** Returns what is read in a list; an empty one if it cannot be read. */
+export function ifReadable<T>(read: () => T): T[] {
   try {
     return [read()];
   } catch (error) {
