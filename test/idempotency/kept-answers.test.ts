@@ -10,7 +10,7 @@ import { KeptAnswersFull } from '../../src/idempotency/claims.ts';
 import { KeptAnswers, OtherRequest, type Repeatable, type Repetition } from '../../src/idempotency/kept-answers.ts';
 import type { RepeatableRequest } from '../../src/idempotency/request-secrets.ts';
 import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
-import type { TokenMac } from '../../src/sealed-parts/secrets.ts';
+import type { TokenMac } from '../../src/sealed-parts/part-cipher.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
