@@ -121,8 +121,7 @@ export class OutgoingHttp {
       return await within(exchange(asked, { addresses, signal, certificateAuthority, beforeMore }), signal);
     } catch (error) {
       if (error instanceof FetchFailed) throw error;
-      if (asked.signal?.aborted === true)
-        throw new FetchFailed('no answer within the time limit of the request', { cause: error, isLate: true });
+      if (asked.signal?.aborted === true) throw new FetchFailed('no answer within the time of the request', { cause: error, isLate: true });
       if (signal.aborted) throw new FetchFailed(`no answer within ${timeoutSeconds} s`, { cause: error, isLate: true });
       throw new FetchFailed(error instanceof Error && 'code' in error ? `no connection (${String(error.code)})` : 'no connection', {
         cause: error,
