@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { AdminConfig } from '../config/listeners-config.ts';
 import { JsonError } from '../http/json/json-scanner.ts';
 import { parseStrictJson } from '../http/json/strict-json.ts';
-import { groupNumber } from '../service/accounts.ts';
+import { groupNumber } from '../service/native.ts';
 import { peerUser } from '../service/peer-user.ts';
 import { listenAtPath, permissionsFor } from '../service/unix-socket.ts';
 import type { Logger } from '../telemetry/log.ts';

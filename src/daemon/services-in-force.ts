@@ -9,7 +9,7 @@ import type { Participant, Switch } from '../config/reloader.ts';
 import type { RequestServices } from '../http/api/request-services.ts';
 import { parseTokenJson } from '../http/json/strict-json.ts';
 import { callerOf } from '../http/tls/mtls-listener.ts';
-import type { Deliver } from '../keys/otp-delivery.ts';
+import type { Deliver } from '../keys/otp.ts';
 import { deliverOtp, Messenger, type MessengerSurroundings } from '../messages/messenger.ts';
 import type { Context } from '../operations/operation.ts';
 import type { LevelServices } from '../signatures/levels/level-order.ts';

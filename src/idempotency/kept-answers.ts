@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TokenMac } from '../sealed-parts/secrets.ts';
+import type { TokenMac } from '../sealed-parts/part-cipher.ts';
 import { keepingOutcome, type SettledOutcome } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { KeptBytes } from '../state/repositories/kept-bytes.ts';

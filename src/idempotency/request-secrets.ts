@@ -1,5 +1,4 @@
-import { RandomNonceCipher, type PartCipher } from '../sealed-parts/part-cipher.ts';
-import { derivedSecret, type TokenMac } from '../sealed-parts/secrets.ts';
+import { derivedSecret, type PartCipher, RandomNonceCipher, type TokenMac } from '../sealed-parts/part-cipher.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { canonicalMac } from './canonical-mac.ts';
 

@@ -1,4 +1,4 @@
-import type { TokenMac } from '../sealed-parts/secrets.ts';
+import type { TokenMac } from '../sealed-parts/part-cipher.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { keyForPurpose } from '../token/key-for-purpose.ts';

@@ -3,13 +3,12 @@ import { Refusal } from '../result-codes.ts';
 import { settlementIsNeeded } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
-import { AttemptSlots } from './attempt-slots.ts';
+import { AttemptSlots, KeyInUse } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import type { RecordReader } from './key-cache.ts';
-import { KeyInUse } from './key-in-use.ts';
 import { checkUsable, lockRule, type KeyRecord, type StoredSecret } from './key-record.ts';
 import { KnownSecrets, type SecretMark } from './known-secrets.ts';
-import { reserve, type PossibleSecret, type Reserved } from './reserved.ts';
+import { isGuarded, reserve, secretAt, type Reserved } from './reserved.ts';
 import type { Seals } from './seals.ts';
 import { Settling, type Reservation } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
@@ -291,19 +290,4 @@ interface Settled<P extends OtpAction, T> {
   readonly reserved: Reserved<P>;
   readonly reservation?: Reservation;
   readonly done?: { readonly value: T } | undefined;
-}
-
-/**
- * Checks whether the failures counted on a key are guesses at a secret of this kind: at its own
- * secret, or at one-time passwords if it has none of its own. Otherwise, a caller who receives
- * one-time passwords could reset the count between guesses at the password.
- */
-function isGuarded({ kind }: PossibleSecret, { protocol }: KeyRecord): boolean {
-  return kind !== 'TRANSACTION' && (protocol === 'OTP') === kind.startsWith('OTP_');
-}
-
-function secretAt<P extends OtpAction>({ candidates }: Reserved<P>, by: number): PossibleSecret {
-  const secret = candidates[by];
-  if (secret === undefined) throw new Error(`the token named candidate ${by} of ${candidates.length}`);
-  return secret;
 }

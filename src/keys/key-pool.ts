@@ -2,6 +2,7 @@ import type { KeyType } from '../config/profile.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { KeyPoolRow } from '../state/tables/token-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import { TokenUnavailable, type Token } from '../token/token.ts';
@@ -184,7 +185,7 @@ export class KeyPool {
         }
       } catch (error) {
         if (!this.#isRunning) return;
-        this.#options.log.warn('cannot make a key in advance', { reason: error instanceof Error ? error.message : String(error) });
+        this.#options.log.warn('cannot make a key in advance', { reason: reasonOf(error) });
         pauseMs = pauseAfterFaultMs;
       }
       if (pauseMs > 0) await this.#pause(pauseMs);

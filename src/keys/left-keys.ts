@@ -1,4 +1,5 @@
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import type { KeyId } from '../token/key-id.ts';
 
 /** A key that is to be destroyed and is still on the token. */
@@ -41,7 +42,7 @@ export class LeftKeys {
   }
 
   add(id: KeyId, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const known = this.#keys.get(id);
     if (known?.reason !== reason) {
       this.#log?.error('a key to be destroyed is still on the token; will try again', { key: id, reason });

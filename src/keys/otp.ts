@@ -3,7 +3,7 @@ import type { OtpRow } from '../state/tables/keys.ts';
 import type { Token } from '../token/token.ts';
 import type { OtpAction } from './credentials.ts';
 import { bindingText, type DigestBinding } from './digest-binding.ts';
-import type { KeyRecord } from './key-record.ts';
+import type { KeyRecord, Subscriber } from './key-record.ts';
 import { otpKinds } from './reserved.ts';
 import { otpScope, sealOtp } from './seals.ts';
 import type { Use } from './states.ts';
@@ -49,4 +49,13 @@ async function drawOtp(token: Pick<Token, 'random'>): Promise<string> {
       if (number < fairBelow) return String(number % values).padStart(digits, '0');
     }
   }
+}
+
+/** Sends a text to the owner of a key: the port that `messages/` implements. */
+export interface Deliver {
+  /**
+   * Resolves when a gateway has accepted the text.
+   * @throws {Refusal} if the owner cannot be reached, or no gateway accepts the text
+   */
+  (subscriber: Subscriber, text: string): Promise<void>;
 }

@@ -117,3 +117,19 @@ function transactionOf({ transaction, seal }: KeyRecord, given: string | undefin
 function proof(kind: SecretKind, stored: StoredSecret | undefined, secret: Uint8Array, scope: Uint8Array): Proof {
   return { kind, salt: stored?.salt ?? randomBytes(16), mac: stored?.mac ?? randomBytes(32), secret, scope };
 }
+
+/**
+ * Checks whether the failures counted on a key are guesses at a secret of this kind: at its own
+ * secret, or at one-time passwords if it has none of its own. Otherwise, a caller who receives
+ * one-time passwords could reset the count between guesses at the password.
+ */
+export function isGuarded({ kind }: PossibleSecret, { protocol }: KeyRecord): boolean {
+  return kind !== 'TRANSACTION' && (protocol === 'OTP') === kind.startsWith('OTP_');
+}
+
+/** Returns the candidate that the token verified, by its index. */
+export function secretAt<P extends OtpAction>({ candidates }: Reserved<P>, by: number): PossibleSecret {
+  const secret = candidates[by];
+  if (secret === undefined) throw new Error(`the token named candidate ${by} of ${candidates.length}`);
+  return secret;
+}

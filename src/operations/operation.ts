@@ -10,7 +10,7 @@ import type { StagedNames } from '../documents/paths/staged-names.ts';
 import type { TransferStore } from '../documents/transfer/transfer-store.ts';
 import type { OperationPaceName } from '../config/limits-config.ts';
 import type { Keyring } from '../keys/keyring.ts';
-import type { Deliver } from '../keys/otp-delivery.ts';
+import type { Deliver } from '../keys/otp.ts';
 import type { Messenger } from '../messages/messenger.ts';
 import type { Levels } from '../signatures/levels/level-order.ts';
 import type { Sessions } from '../signatures/sessions/sessions.ts';

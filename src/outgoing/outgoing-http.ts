@@ -1,11 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { exchange, type OutgoingAnswer, type OutgoingRequest } from './exchange.ts';
-import { FetchFailed } from './fetch-failed.ts';
+import { exchange, FetchFailed, type OutgoingAnswer, type OutgoingRequest } from './exchange.ts';
 import { Places } from './places.ts';
 import { isPublicAddress, Networks } from './special-addresses.ts';
 import { HostList, httpUrl, UrlRefused } from './url-rules.ts';
-import { within } from './within.ts';
 
 export { FetchFailed };
 
@@ -123,8 +121,7 @@ export class OutgoingHttp {
       return await within(exchange(asked, { addresses, signal, certificateAuthority, beforeMore }), signal);
     } catch (error) {
       if (error instanceof FetchFailed) throw error;
-      if (asked.signal?.aborted === true)
-        throw new FetchFailed('no answer within the time limit of the request', { cause: error, isLate: true });
+      if (asked.signal?.aborted === true) throw new FetchFailed('no answer within the time of the request', { cause: error, isLate: true });
       if (signal.aborted) throw new FetchFailed(`no answer within ${timeoutSeconds} s`, { cause: error, isLate: true });
       throw new FetchFailed(error instanceof Error && 'code' in error ? `no connection (${String(error.code)})` : 'no connection', {
         cause: error,
@@ -155,5 +152,24 @@ export class OutgoingHttp {
       if (signal.aborted) throw new FetchFailed('the host name was not resolved in time', { cause: error, isLate: true });
       throw error;
     }
+  }
+}
+
+/**
+ * Returns the result of some work if it is done before a signal aborts. The work itself continues;
+ * its later result is ignored.
+ * @throws the reason of the aborted signal
+ */
+export async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => {
+    reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, work]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,4 +1,4 @@
-import { FetchFailed } from './fetch-failed.ts';
+import { FetchFailed } from './exchange.ts';
 
 interface Waiting {
   readonly tenant: string | undefined;

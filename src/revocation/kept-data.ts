@@ -1,4 +1,4 @@
-import { within } from '../outgoing/within.ts';
+import { within } from '../outgoing/outgoing-http.ts';
 
 /** A fetched value, its size, and when it expires (milliseconds since epoch). */
 export interface Fetched<T> {

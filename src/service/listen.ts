@@ -1,6 +1,5 @@
 import type { Server } from 'node:net';
-import { groupNumber } from './accounts.ts';
-import { native } from './native.ts';
+import { groupNumber, native } from './native.ts';
 import { listenAtPath, permissionsFor } from './unix-socket.ts';
 
 export interface ListenAddress {

@@ -1,3 +1,4 @@
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { native } from './native.ts';
 
 type Environment = Record<string, string | undefined>;
@@ -31,7 +32,7 @@ export function serviceManager(environment: Environment, pid: number, failed: (r
     try {
       native().send(socket, lines.join('\n'));
     } catch (error) {
-      failed(error instanceof Error ? error.message : String(error));
+      failed(reasonOf(error));
     }
   };
   return {

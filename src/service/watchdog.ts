@@ -1,3 +1,4 @@
+import { reasonOf } from '../telemetry/reason-of.ts';
 import type { ServiceManager } from './service-manager.ts';
 
 /**
@@ -58,7 +59,7 @@ export class Watchdog {
       await sign.check();
       return true;
     } catch (error) {
-      this.#failed(sign.name, error instanceof Error ? error.message : String(error));
+      this.#failed(sign.name, reasonOf(error));
       return false;
     }
   }

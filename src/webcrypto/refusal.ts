@@ -1,3 +1,4 @@
+import { reasonOf } from '../telemetry/reason-of.ts';
 /** Names of the errors of the interface (W3C Web Cryptography §14.1, §18.3). */
 export type RefusalName = 'DataError' | 'InvalidAccessError' | 'NotSupportedError' | 'OperationError' | 'SyntaxError';
 
@@ -13,7 +14,7 @@ export async function onToken<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new DOMException(`the token operation failed: ${reason}`, { name: 'OperationError', cause });
   }
 }

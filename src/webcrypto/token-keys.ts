@@ -1,11 +1,32 @@
 import { webcrypto } from 'node:crypto';
-import { keyPurpose, newKeyId, type KeyId } from '../token/key-id.ts';
+import { type KeyId, keyPurpose, newKeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import type { ServiceKeys } from '../token/service-keys.ts';
 import { hashName } from './algorithms.ts';
-import { openingSpecification, rsaKeyType, type KeySpecification } from './key-specification.ts';
+import { type KeySpecification, openingSpecification, rsaKeyType } from './key-specification.ts';
 import { onToken, refusal } from './refusal.ts';
-import { TokenCryptoKey } from './token-crypto-key.ts';
+
+/**
+ * A CryptoKey that represents a key on the token. It contains nothing of the key, and only the
+ * provider that made it knows which key it represents: a copy of its members, or a key of another
+ * provider, cannot sign.
+ */
+export class TokenCryptoKey implements webcrypto.CryptoKey {
+  readonly type: 'private' | 'secret';
+  readonly extractable = false;
+  readonly algorithm: webcrypto.KeyAlgorithm;
+  readonly usages: webcrypto.KeyUsage[];
+
+  constructor(type: 'private' | 'secret', algorithm: webcrypto.KeyAlgorithm, usages: readonly webcrypto.KeyUsage[]) {
+    this.type = type;
+    this.algorithm = algorithm;
+    this.usages = [...usages];
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'CryptoKey';
+  }
+}
 
 /** State of a key of the provider. */
 export interface TokenKeyState {

@@ -1,13 +1,12 @@
 import { webcrypto } from 'node:crypto';
-import { hashBytes } from '../token/signature-algorithm.ts';
+import { types } from 'node:util';
 import type { ServiceKeys } from '../token/service-keys.ts';
+import { hashBytes } from '../token/signature-algorithm.ts';
 import { signingAlgorithm } from './algorithms.ts';
 import { arrayBufferOf, copyOf, digestOf, isBufferSource } from './bytes.ts';
-import { generationSpecification } from './key-specification.ts';
-import { checkPublic, checkPublicFormat, checkPublicJwk, softwarePublicKey } from './public-keys.ts';
+import { generationSpecification, tokenAlgorithm } from './key-specification.ts';
 import { onToken, refusal } from './refusal.ts';
 import { SigningOnly } from './signing-only.ts';
-import { tokenAlgorithm } from './token-algorithm.ts';
 import type { TokenKeys, TokenKeyState } from './token-keys.ts';
 
 const software = webcrypto.subtle;
@@ -149,4 +148,43 @@ export class TokenSubtle extends SigningOnly implements webcrypto.SubtleCrypto {
     if (!state.usages.has(usage)) throw refusal('InvalidAccessError', `the key does not have the usage ${usage}`);
     return state;
   }
+}
+
+const publicFormats: readonly string[] = ['spki', 'raw', 'raw-public'];
+/** Members of a JWK that only a private or secret key has (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
+const privateMembers = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'priv'];
+
+/** Checks that a key is a public key in software. @throws InvalidAccessError for any other key */
+function softwarePublicKey(key: webcrypto.CryptoKey): webcrypto.CryptoKey {
+  if (!types.isCryptoKey(key) || key.type !== 'public') throw refusal('InvalidAccessError', 'not a public key in software');
+  return key;
+}
+
+/**
+ * Checks that a format is for public keys.
+ * @throws NotSupportedError for formats of private and secret keys, which would then be in software
+ */
+function checkPublicFormat(format: webcrypto.KeyFormat): void {
+  if (!publicFormats.includes(format)) throw publicAlone();
+}
+
+/**
+ * Checks that a JWK is public.
+ * @throws NotSupportedError if it has a member of a private or secret key
+ */
+function checkPublicJwk(key: webcrypto.JsonWebKey): void {
+  if (privateMembers.some((member) => member in key)) throw publicAlone();
+}
+
+/**
+ * Checks that an imported key is public, since some algorithms accept secret keys in `raw`.
+ * @throws NotSupportedError for a secret key
+ */
+function checkPublic(key: webcrypto.CryptoKey): webcrypto.CryptoKey {
+  if (key.type !== 'public') throw publicAlone();
+  return key;
+}
+
+function publicAlone(): DOMException {
+  return refusal('NotSupportedError', 'the token provider only imports public keys');
 }

@@ -10,7 +10,7 @@ import { KeptAnswersFull } from '../../src/idempotency/claims.ts';
 import { KeptAnswers, OtherRequest, type Repeatable, type Repetition } from '../../src/idempotency/kept-answers.ts';
 import type { RepeatableRequest } from '../../src/idempotency/request-secrets.ts';
 import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
-import type { TokenMac } from '../../src/sealed-parts/secrets.ts';
+import type { TokenMac } from '../../src/sealed-parts/part-cipher.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
@@ -508,7 +508,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     await token.destroyKey(parseKeyId(added[0] ?? ''));
     const log = recordingLog();
     const renewed = await tokenMacOfKeptAnswers(fresh, token, log);
-    expect(log.lines.join('\n')).toContain('a new one is made');
+    expect(log.lines.join('\n')).toContain('making a new one');
     expect(Buffer.from(await renewed(Buffer.from('message'))).toString('hex')).not.toBe(values[0]);
     expect(Buffer.from(await (await tokenMacOfKeptAnswers(fresh, token, log))(Buffer.from('message')))).toEqual(
       Buffer.from(await renewed(Buffer.from('message'))),

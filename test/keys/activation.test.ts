@@ -7,7 +7,7 @@ import { Activation } from '../../src/keys/activation.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
 import { tokenCustody, type KeyCustody } from '../../src/keys/custody.ts';
 import { resultOf } from '../../src/http/api/answer.ts';
-import { KeyInUse } from '../../src/keys/key-in-use.ts';
+import { KeyInUse } from '../../src/keys/attempt-slots.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { stateOf } from '../../src/keys/key-record.ts';
 import { Keyring, type KeyringOptions } from '../../src/keys/keyring.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AttemptSlots } from '../../src/keys/attempt-slots.ts';
-import { KeyInUse } from '../../src/keys/key-in-use.ts';
+import { AttemptSlots, KeyInUse } from '../../src/keys/attempt-slots.ts';
 import { KnownSecrets } from '../../src/keys/known-secrets.ts';
 import { makeOtp } from '../../src/keys/otp.ts';
 import { mostWanted } from '../../src/keys/pool-levels.ts';

@@ -233,7 +233,7 @@ describe('the pool of keys', () => {
     const made = await create(restored.keys);
     expect(made).not.toBe(owned);
     expect(await onToken()).toContain(owned);
-    expect(restored.log.lines.join('\n')).toContain('handed out before');
+    expect(restored.log.lines.join('\n')).toContain('already handed out');
     await store.close();
   });
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { webcrypto } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { serviceKeys, type ServiceKeys } from '../../src/token/service-keys.ts';
-import { TokenCryptoKey } from '../../src/webcrypto/token-crypto-key.ts';
+import { TokenCryptoKey } from '../../src/webcrypto/token-keys.ts';
 import { TokenCrypto } from '../../src/webcrypto/token-crypto.ts';
 import { maxMessageBytes } from '../../src/token/wire/provider-messages.ts';
 import { hashes, kinds, p256, pkcs1 } from './algorithms.ts';

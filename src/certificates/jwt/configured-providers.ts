@@ -4,6 +4,7 @@ import { ConfigError } from '../../config/config.ts';
 import type { IdentityProvider } from '../../config/identity-provider-config.ts';
 import { OutgoingHttp } from '../../outgoing/outgoing-http.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { attributeTypeOfName, attributeTypeOfOid } from '../attribute-types.ts';
 import type { ParseJson } from './compact.ts';
 import { readDecryptionKeys } from './decrypt.ts';
@@ -63,6 +64,6 @@ function reading<T>(at: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new ConfigError(`${at}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConfigError(`${at}: ${reasonOf(error)}`);
   }
 }

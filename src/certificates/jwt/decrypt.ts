@@ -3,6 +3,7 @@ import { compactDecrypt, errors } from 'jose';
 import { ConfigError } from '../../config/config.ts';
 import { readSecret } from '../../config/secret-reference.ts';
 import { Refusal } from '../../result-codes.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import { refusedToken, type CompactToken } from './compact.ts';
 
 const passwordAt = '/certificationRequestInfo/JWT/password';
@@ -22,7 +23,7 @@ export function readDecryptionKeys(references: readonly string[]): KeyObject[] {
       return key;
     } catch (error) {
       // OpenSSL's message reveals nothing of the key.
-      throw new ConfigError(`${reference}: not a private key in PEM: ${error instanceof Error ? error.message : String(error)}`);
+      throw new ConfigError(`${reference}: not a private key in PEM: ${reasonOf(error)}`);
     }
   });
 }

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { CryptoKey } from 'jose';
 import type { Logger } from '../../telemetry/log.ts';
+import { reasonOf } from '../../telemetry/reason-of.ts';
 import type { KeySet, WantedKey } from './key-set.ts';
 
 /** Thrown if the keys are not available: the message gives the reason, for the log. */
@@ -161,5 +162,5 @@ export class FetchedKeys implements ProviderKeys {
 }
 
 function textOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+  return reasonOf(error).slice(0, 500);
 }

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { ConfigError, loadConfig, type Config } from '../../config/config.ts';
 import { readableFiles } from '../../config/readable-files.ts';
-import { groupNumber } from '../../service/accounts.ts';
+import { groupNumber } from '../../service/native.ts';
 import { printable } from '../printable.ts';
 import type { Outcome } from '../outcome.ts';
 import { checkAuthorities, checkAuthorityKeys, checkTenantProfiles, checkTimeStampAuthority } from './authority-checks.ts';

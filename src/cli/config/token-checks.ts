@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { userNumber } from '../../service/accounts.ts';
+import { userNumber } from '../../service/native.ts';
 import { loadProfile, modulePath } from '../../token/host/module-profile.ts';
 import { environmentFaults, pinFaults, sessionFaults } from '../../token/host/start-conditions.ts';
 import { pinFrom } from '../../token/operator/token-failure.ts';

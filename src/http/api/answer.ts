@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { KeyInUse } from '../../keys/key-in-use.ts';
+import { KeyInUse } from '../../keys/attempt-slots.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ResultSpelling } from '../../operations/operation.ts';
 import { Refusal, resultCodes } from '../../result-codes.ts';

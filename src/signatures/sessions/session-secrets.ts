@@ -1,5 +1,4 @@
-import { PlaceNonceCipher, type PartCipher } from '../../sealed-parts/part-cipher.ts';
-import { derivedSecret, type TokenMac } from '../../sealed-parts/secrets.ts';
+import { derivedSecret, type PartCipher, PlaceNonceCipher, type TokenMac } from '../../sealed-parts/part-cipher.ts';
 
 /** Sessions of another version are not found. */
 const formatVersion = 2;

@@ -3,8 +3,16 @@
  * database thread.
  */
 export { unlockKey } from './attempts.ts';
-export { addAuditRecord, deleteAuditRecords, listAuditRecords } from './audit-outbox.ts';
-export { auditHead, auditKeys, findAuditKey, keepAuditHead, takeAuditKey } from './audit.ts';
+export {
+  addAuditRecord,
+  auditHead,
+  auditKeys,
+  deleteAuditRecords,
+  findAuditKey,
+  keepAuditHead,
+  listAuditRecords,
+  takeAuditKey,
+} from './audit.ts';
 export {
   countFailuresAgain,
   dropOtps,
@@ -31,13 +39,12 @@ export {
   renewClaims,
 } from './kept-answers.ts';
 export { allKeptBytes, gatherKeptBytes } from './kept-bytes.ts';
-export { announce, finishStep, journal, takeOverStep, takeOverSteps } from './key-journal.ts';
+export { announce, finishStep, journal, probe, takeOverStep, takeOverSteps } from './key-journal.ts';
 export { fillPool, poolLevels, takeFromPool } from './key-pool.ts';
 export { changeKeyState, countKeys, countUnsealedKeys, findIssuingChain, findKey, insertKey, listKeys } from './keys.ts';
 export { claimMacKey, countSecrets, findMacKeyCheck, keepMacKeyCheck, releaseMacKey } from './mac-key.ts';
 export { ocspResponders, retireOcspResponders, serialStatuses, takeOcspResponder } from './ocsp.ts';
 export { putOtp } from './otps.ts';
-export { probe } from './probe.ts';
 export {
   addPublication,
   deleteEndedPublications,

@@ -19,7 +19,7 @@ export interface Claim {
 }
 
 /**
- * The limit that is reached, of the client or of all clients, and when the last kept answer
+ * The limit that is reached, of the client or of all clients, and when the oldest kept answer
  * expires.
  */
 export interface NoRoom {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
@@ -65,4 +66,14 @@ export async function finishCreation(db: Transaction<Schema>, keyId: string): Pr
     .returning('key_id')
     .executeTakeFirst();
   if (announced === undefined) throw new Fault('CREATION_LOST', { message: `the creation of key ${keyId} is no longer announced` });
+}
+
+/**
+ * Checks that the store can be written, for readiness. A row is inserted and deleted in one
+ * transaction, so that there is an actual write.
+ */
+export async function probe(db: Transaction<Schema>): Promise<void> {
+  const id = `probe-${randomUUID()}`;
+  await db.insertInto('key_journal').values({ key_id: id, intent: 'CREATE', created_at: 0 }).execute();
+  await db.deleteFrom('key_journal').where('key_id', '=', id).execute();
 }

@@ -1,12 +1,12 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Kysely, sql, SqliteDialect } from 'kysely';
-import { failureOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
+import { type Change, type Database, failureOf, type Outcome, type Work } from '../database.ts';
 import { checkNotNewer, migrate } from '../migrate.ts';
 import { rollback, runSteps } from '../run-group.ts';
 import type { Schema } from '../schema.ts';
 import { openDatabase } from './node-sqlite.ts';
-import { claimAlone } from './only-one.ts';
 import { sqliteFault } from './sqlite-fault.ts';
 
 /** The embedded database, which a single process uses. */
@@ -136,4 +136,30 @@ function connect(path: string, mode: 'rwc' | 'rw' | 'ro' = 'rwc'): Kysely<Schema
   const url = pathToFileURL(path);
   url.searchParams.set('mode', mode);
   return new Kysely<Schema>({ dialect: new SqliteDialect({ database: openDatabase(url, mode === 'ro') }) });
+}
+
+/**
+ * Ensures that a single process uses the embedded store, since the counters of attempts in flight
+ * are in its memory. The lock is on a database beside the store, so that a backup can read the
+ * store meanwhile; the kernel releases it when the process ends.
+ * @throws {Error} if another process holds the lock
+ */
+function claimAlone(path: string): { release(): void } {
+  const lock = new DatabaseSync(`${path}-lock`, { timeout: 0 });
+  try {
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE;');
+  } catch (error) {
+    lock.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === 5) {
+      throw new Error('another process has this state store open; SQLite supports a single instance, use PostgreSQL for several', {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+  return {
+    release: () => {
+      lock.close();
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { userNumber } from '../../service/accounts.ts';
+import { userNumber } from '../../service/native.ts';
 import { peerUser } from '../../service/peer-user.ts';
 import { ConfigError } from '../../config/config.ts';
 import type { TokenConfig } from '../../config/token-config.ts';
