@@ -369,7 +369,7 @@ describe('in two steps, with a certificate from elsewhere', () => {
       /unacceptedPolicy.*offered: 1\./,
       { timeStamp: { policyOID: '1.2.3.4.5.6' } },
     ],
-    ['no CRL for the signer', '2/233', /no CRL is named for the signer certificate: signerRevocationDataSource/, levels.LT],
+    ['no CRL for the signer', '2/233', /no CRL is known for the signer certificate: signerRevocationDataSource/, levels.LT],
     [
       'no OCSP responder for the signer',
       '2/233',
