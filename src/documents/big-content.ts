@@ -1,8 +1,8 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import { moduleFile } from '../config/module-file.ts';
 import type { ThreadFunction, WorkThreads } from '../threads/work-threads.ts';
 import { type Content, contentBytes } from './content.ts';
-import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 import type { WriteOutcome, WriteTask } from './content-thread.ts';
 import { LongAnswer } from './long-answer.ts';
 import { counted } from '../service/shared-memory.ts';

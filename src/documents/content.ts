@@ -1,6 +1,6 @@
-import type { HashName } from '../token/signature-algorithm.ts';
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
+import type { HashName } from '../token/signature-algorithm.ts';
 import { Fault } from '../faults.ts';
 
 /**
