@@ -89,7 +89,7 @@ describe('sendMessage', () => {
       '1,601 characters for an SMS',
       { message: 'x'.repeat(1601), subscriber: { phoneNumber: '+33612345678' } },
       '1/102',
-      /^\/message.*1600.*1601/,
+      /^\/message.*1601.*1600/,
     ],
     ['neither subscriber nor key', { message: 'x' }, '1/103', /subscriber or keyReferenceId/],
     ['an address that is none', { message: 'x', subscriber: { emailAddress: 'zoe' } }, '1/102', /^\/subscriber\/emailAddress/],
