@@ -1,8 +1,8 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import { moduleFile } from '../config/module-file.ts';
 import type { ThreadFunction, WorkThreads } from '../threads/work-threads.ts';
 import { type Content, contentBytes } from './content.ts';
-import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 import type { WriteOutcome, WriteTask } from './content-thread.ts';
 import { LongAnswer } from './long-answer.ts';
 import { counted } from '../service/shared-memory.ts';
@@ -10,7 +10,10 @@ import { counted } from '../service/shared-memory.ts';
 /** Content from this size on is hashed, written and encoded in a work thread. */
 export const bigContentBytes = 256 * 1024;
 
-/** Whether content takes too long for the event loop: more than `maxBytes` in all, or in a file. */
+/**
+ * Checks whether content takes too long for the event loop: more than `maxBytes` in total, or in a
+ * file.
+ */
 export function isBig(contents: readonly Content[], maxBytes = bigContentBytes): boolean {
   return (
     contents.some((content) => !(content instanceof Uint8Array)) ||
@@ -28,8 +31,9 @@ export const contentThread = {
 } as const satisfies Record<string, ThreadFunction>;
 
 /**
- * Writes the pieces into an empty file that is open, and syncs it. Answers what is in it.
- * @throws the error of the file system, with its code; a Fault CONTENT_CHANGED for a signed file that has changed
+ * Writes the pieces to an open, empty file and syncs it. Returns its size and SHA-256.
+ * @throws {Fault} CONTENT_CHANGED if a signed file has changed
+ * @throws file system errors
  */
 export async function writePieces(
   pieces: readonly Content[],
@@ -49,7 +53,10 @@ export async function writePieces(
   return { bytes: outcome.bytes, sha256: Buffer.from(outcome.sha256) };
 }
 
-/** Returns the base64 of pieces, as it goes into an answer. @throws {Fault} CONTENT_CHANGED for a signed file that has changed */
+/**
+ * Returns the base64 of pieces for an answer.
+ * @throws {Fault} CONTENT_CHANGED if a signed file has changed
+ */
 export async function evidenceBase64(pieces: readonly Content[], threads: WorkThreads): Promise<string | LongAnswer> {
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
   if (!isBig(pieces)) return Buffer.concat(inMemory).toString('base64');

@@ -1,11 +1,11 @@
-/** Runs in a work thread: what is done to every byte of big content. */
+/** Functions for work threads: everything done to each byte of large content. */
 import { createHash } from 'node:crypto';
 import { fsyncSync, writeSync } from 'node:fs';
 import { sharedMemory } from '../service/shared-memory.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
 import { type Content, contentBytes, contentPieces } from './content.ts';
 
-/** A digest to be made. */
+/** A digest to be computed. */
 export interface DigestTask {
   readonly content: Content;
   readonly hash: HashName;
@@ -29,7 +29,10 @@ export function digest({ content, hash, asBase64 = false }: DigestTask): Uint8Ar
   return Uint8Array.from(hashing.digest());
 }
 
-/** Returns the base64 of the pieces as one text, in memory that threads share. @throws {Fault} CONTENT_CHANGED */
+/**
+ * Returns the base64 of the pieces as one text, in memory that threads share.
+ * @throws {Fault} CONTENT_CHANGED
+ */
 export function sharedBase64({ pieces }: { readonly pieces: readonly Content[] }): SharedArrayBuffer {
   const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
   const shared = sharedMemory(Math.ceil(bytes / 3) * 4);
@@ -45,7 +48,7 @@ function* base64Pieces(pieces: readonly Content[]): Generator<string, void> {
     for (const piece of contentPieces(content)) {
       for (let start = 0; start < piece.length; start += sliceBytes) {
         const part = Buffer.from(piece.buffer, piece.byteOffset + start, Math.min(sliceBytes, piece.length - start));
-        // Three bytes are four characters: what is left of a part begins the next one.
+        // Three bytes are four characters; the remainder of a part begins the next one.
         const joined = rest.length === 0 ? part : Buffer.concat([rest, part]);
         const whole = joined.length - (joined.length % 3);
         yield joined.toString('base64', 0, whole);
@@ -62,10 +65,13 @@ export interface WriteTask {
   readonly descriptor: number;
 }
 
-/** Outcome of a write that was synced; or the code of the file system's error, which errors lose on their way out of a thread. */
+/**
+ * Result of a synced write, or the code of a file system error, which an error would lose when it
+ * leaves a thread.
+ */
 export type WriteOutcome = { readonly bytes: number; readonly sha256: Uint8Array } | { readonly code: string; readonly text: string };
 
-/** Writes the pieces into a file, one after the other, and syncs it. @throws {Fault} CONTENT_CHANGED */
+/** Writes the pieces to a file one after the other and syncs it. @throws {Fault} CONTENT_CHANGED */
 export function writePieces({ pieces, descriptor }: WriteTask): WriteOutcome {
   const hash = createHash('sha256');
   let bytes = 0;

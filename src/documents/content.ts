@@ -1,15 +1,18 @@
-import type { HashName } from '../token/signature-algorithm.ts';
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
+import type { HashName } from '../token/signature-algorithm.ts';
 import { Fault } from '../faults.ts';
 
-/** A file that is open in this process: threads of the process read it by its descriptor. Whoever opened it closes it. */
+/**
+ * A file open in this process, which threads read by its descriptor. Whoever opened it must close
+ * it.
+ */
 export interface OpenFile {
   readonly descriptor: number;
   readonly bytes: number;
 }
 
-/** Content at hand, or in a file that is read piece by piece. */
+/** Content in memory, or in a file that is read piece by piece. */
 export type Content = Uint8Array | OpenFile;
 
 /** Digest of a document or of its content. */
@@ -20,19 +23,22 @@ export interface DocumentDigest {
 
 const pieceBytes = 1024 * 1024;
 
-/** Content that is parts of a file. */
+/** Content that consists of parts of a file. */
 export interface FileParts extends OpenFile {
-  /** Where in the file the content lies, in order, `bytes` in all; absent: from its start. */
+  /**
+   * Location of the content in the file, in order, `bytes` in total; absent: from the start of the
+   * file.
+   */
   readonly ranges?: readonly FileRange[];
 }
 
-/** Content in a file that was signed with what it held then: it leaves only as long as it holds the same. */
+/** Content of a file as it was signed, which is delivered only if it is unchanged. */
 export interface SignedFile extends FileParts {
-  /** Of the content. */
+  /** Digest of the content. */
   readonly digest: DocumentDigest;
 }
 
-/** Offsets in a file: the first byte, and the first one behind. */
+/** Offsets in a file: the first byte, and the one after the last. */
 export interface FileRange {
   readonly start: number;
   readonly end: number;
@@ -43,9 +49,11 @@ export function contentBytes(content: Content): number {
 }
 
 /**
- * The bytes of content, piece by piece. A piece of a file is good until the next one is asked for. It blocks on the disk: files are for work threads. What
- * was signed (SignedFile) is hashed on the way, so whoever takes the pieces must undo what it did with them when this throws.
- * @throws {Fault} CONTENT_CHANGED at the end of a file that is shorter than it was, or holds other content than was signed.
+ * Yields content piece by piece. A piece of a file is valid until the next one is requested.
+ * Reading a file blocks, so files belong in work threads. A SignedFile is hashed on the way, so the
+ * consumer must discard the pieces if this throws.
+ * @throws {Fault} CONTENT_CHANGED at the end of a file that has become shorter or no longer has the
+ * signed content
  */
 export function* contentPieces(content: Content): Generator<Uint8Array, void> {
   if (content instanceof Uint8Array) {

@@ -6,12 +6,13 @@ import { dueMs, publicationEnd, type JournalEntry, type Publications, type Renam
 import type { StagedTransfer } from './transfer/transfer-store.ts';
 
 /**
- * The evidence that one run of a request delivers outside of its answer. It is staged where the service alone reads it; the commit that settles the request makes
- * it due; and it is published once the record of the request is on the disk (contract §10, order of delivery). There is no other way, whatever the format and
- * the destination.
+ * Evidence that one run of a request delivers outside its answer. It is staged where only the
+ * service can read it; the commit that settles the request makes it due; and it is published once
+ * the audit record of the request is on disk (contract §10, order of delivery). This applies to
+ * every format and destination.
  */
 export class Deliveries implements SettlementParty {
-  /** Names the entry in the journal. */
+  /** Identifier of the entry in the journal. */
   readonly id = randomUUID();
   readonly #publications: Publications;
   readonly #request: string;
@@ -19,13 +20,13 @@ export class Deliveries implements SettlementParty {
   readonly #transfers: StagedTransfer[] = [];
   #state: 'staging' | 'offered' | 'publishing' | 'published' = 'staging';
 
-  /** `request`: the service's own identifier of the request. */
+  /** `request`: the service's identifier of the request. */
   constructor(publications: Publications, request: string) {
     this.#publications = publications;
     this.#request = request;
   }
 
-  /** Adds a directory that evidence is staged in. It is closed with the run. */
+  /** Adds a directory in which evidence is staged. It is closed when the run ends. */
   addDirectory(directory: OutputDirectory): void {
     this.#directories.push(directory);
   }
@@ -47,8 +48,9 @@ export class Deliveries implements SettlementParty {
   }
 
   /**
-   * Publishes what is staged: the request has ended well and its record is on the disk. Answers the paths that are others than planned.
-   * @throws {Refusal} STORE_FULL, FILE_ACCESS_DENIED; then it is published as soon as that can be done
+   * Publishes the staged evidence of a successful request whose audit record is on disk. Returns
+   * the paths that differ from the planned ones.
+   * @throws {Refusal} STORE_FULL, FILE_ACCESS_DENIED; it is then published as soon as possible
    */
   async publish(): Promise<RenamedPaths> {
     const renamed = new Map<string, string>();
@@ -64,7 +66,8 @@ export class Deliveries implements SettlementParty {
   }
 
   /**
-   * Ends the run. What is published stays, and what no commit has made due goes. What is due goes too, unless `staysDue`: a repetition is answered with it.
+   * Ends the run. Published evidence remains; evidence that no commit has made due is removed.
+   * Evidence that is due is removed too, unless `staysDue`: a repetition is then answered with it.
    */
   async end({ staysDue }: { readonly staysDue: boolean }): Promise<void> {
     try {

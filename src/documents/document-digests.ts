@@ -4,7 +4,10 @@ import { contentThread, isBig } from './big-content.ts';
 import { digest as digestHere, type DigestTask } from './content-thread.ts';
 import type { InputDocument } from './document.ts';
 
-/** Digests of a request's documents by any hash, each computed once; those of big content in threads. */
+/**
+ * Digests of a request's documents by any hash, each computed once, in threads if the content is
+ * large.
+ */
 export class DocumentDigests {
   readonly #threads: Pick<WorkThreads, 'run'> | undefined;
   readonly #known = new Map<InputDocument, Map<HashName, Promise<Uint8Array | undefined>>>();
@@ -17,7 +20,7 @@ export class DocumentDigests {
     this.areBig = isBig(documents.flatMap(({ source }) => ('content' in source ? [source.content] : [])));
   }
 
-  /** Undefined for a document that is given as a digest of another hash. */
+  /** Returns a digest; undefined for a document given as a digest by another hash. */
   async of(document: InputDocument, hash: HashName): Promise<Uint8Array | undefined> {
     const ofDocument = this.#known.get(document) ?? new Map<HashName, Promise<Uint8Array | undefined>>();
     this.#known.set(document, ofDocument);

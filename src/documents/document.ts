@@ -1,14 +1,14 @@
 import type { Content, DocumentDigest } from './content.ts';
 import type { LongAnswer } from './long-answer.ts';
 
-/** A document of a request, read: its content, or (rawSignature) its digest. */
+/** A document of a request: its content or (rawSignature) its digest. */
 export interface InputDocument {
   readonly id: string;
   readonly fileName: string | undefined;
   readonly source: { readonly content: Content } | { readonly digest: DocumentDigest };
 }
 
-/** A document that leaves: the evidence object's `document` (interface, Evidence object). */
+/** A document of an answer: the `document` of the evidence object (interface, Evidence object). */
 export interface EvidenceDocument {
   readonly ID: string;
   readonly fileName?: string;
@@ -19,34 +19,41 @@ export interface EvidenceDocument {
   readonly FTMData?: { readonly fileSize: number; readonly fileID: string };
 }
 
-/** One of them, as outputMode says (contract §4). */
+/** Content of evidence: exactly one member, selected by outputMode (contract §4). */
 export type EvidenceContent = Pick<EvidenceDocument, 'base64Data' | 'plainData' | 'filePathData' | 'FTMData'>;
 
-/** What a format made of one document. */
+/** Result of a format for one signature. */
 export interface Evidence {
-  /** The bytes in pieces, one after the other: big content that goes into a signature stays where it is. */
+  /**
+   * Consecutive pieces of the evidence, so that large content within a signature need not be
+   * copied.
+   */
   readonly content: readonly Content[];
   readonly mimeType: string;
-  /** The format's usual ending, such as `.p7s`; it is added to the name of the document. */
+  /**
+   * File name extension of the format, such as `.p7s`, which is added to the name of the document.
+   */
   readonly ending: string;
 }
 
-/** Bytes of UTF-8 in a file name, in requests and answers: what file systems take. */
+/** Maximum length of a file name in UTF-8, in requests and answers, as in file systems. */
 export const maxFileNameBytes = 255;
 
-/** Whether a text can name a file in a directory: no path, no control characters, not too long. */
+/** Checks whether a text is a valid file name: no path, no control characters, not too long. */
 export function isFileName(name: string): boolean {
   return name.length > 0 && name !== '.' && name !== '..' && !/[/\\\p{Cc}]/u.test(name) && Buffer.byteLength(name) <= maxFileNameBytes;
 }
 
-/** A document's name with the format's ending. A name that would be too long loses letters at its end. */
+/**
+ * Returns a document's name with the extension of the format, shortened if it would be too long.
+ */
 export function evidenceFileName(fileName: string, ending: string): string {
   const letters = Array.from(fileName);
   while (Buffer.byteLength(letters.join('')) + Buffer.byteLength(ending) > maxFileNameBytes) letters.pop();
   return `${letters.join('')}${ending}`;
 }
 
-/** The evidence as it leaves. */
+/** Returns evidence as a document of the answer. */
 export function evidenceDocument(
   document: Pick<InputDocument, 'id' | 'fileName'>,
   evidence: Omit<Evidence, 'content'>,

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 
-/** Stands for a long text while JSON is written. Nobody outside knows it, so nothing that was sent to the service can hold it. */
+/** Placeholder for a long text while JSON is written. It is secret, so no input can contain it. */
 const mark = randomBytes(16).toString('hex');
 let collecting: LongAnswer[] | undefined;
 
-/** A long text of an answer as the bytes that are sent: ASCII without quotes and backslashes, such as base64. It never becomes a string on the event loop. */
+/**
+ * A long text of an answer as the bytes to send: ASCII without quotes and backslashes, such as
+ * base64. It never becomes a string on the event loop.
+ */
 export class LongAnswer {
   readonly bytes: Uint8Array;
 
@@ -19,7 +22,7 @@ export class LongAnswer {
   }
 }
 
-/** The JSON of a value in pieces: text, and the bytes of the LongAnswers in it. */
+/** Returns the JSON of a value in pieces: text, and the bytes of the LongAnswers in it. */
 export function jsonPieces(value: object): readonly (string | Uint8Array)[] {
   const long: LongAnswer[] = [];
   collecting = long;

@@ -4,6 +4,7 @@ import { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { step, type Step } from '../state/step.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reasonOf } from '../telemetry/reason-of.ts';
 import { isFileName } from './document.ts';
 import { OutputDirectory, type StagedDirectory } from './paths/output-directory.ts';
 import { EvidenceGone } from './paths/file-publication.ts';
@@ -13,7 +14,7 @@ import type { TransferStore } from './transfer/transfer-store.ts';
 
 const FileName = z.string().refine(isFileName);
 
-/** Read strictly: a file that some other row of the state store names would get another name and other permissions. */
+/** Parsed strictly, since publishing renames the file and changes its permissions. */
 const JournalEntry = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('directory'),
@@ -37,17 +38,17 @@ const JournalEntry = z.discriminatedUnion('kind', [
 /** Evidence of one request that is staged in one place. */
 export type JournalEntry = z.output<typeof JournalEntry>;
 
-/** Planned path to the path that a file has. */
+/** Planned paths, mapped to the actual paths of files. */
 export type RenamedPaths = ReadonlyMap<string, string>;
 
-/** Evidence whose request is settled, or may be: nobody could tell whether its commit was done. */
+/** Evidence whose request is settled, or may be: it is unknown whether the commit succeeded. */
 export interface LeftPublication {
   readonly id: string;
   readonly request: string;
   readonly items: readonly JournalEntry[];
-  /** Whether it is to be published if its request is settled; it is withdrawn otherwise. */
+  /** Whether to publish it if its request is settled; otherwise it is withdrawn. */
   readonly staysDue: boolean;
-  /** When it is given up if it cannot be found, milliseconds since epoch. */
+  /** Time when it is given up if it cannot be found, milliseconds since 1970 (UTC). */
   readonly endsAt: number;
 }
 
@@ -57,14 +58,14 @@ export interface PublicationParts {
   readonly owner: string;
   readonly names: StagedNames;
   readonly transfers: TransferStore | undefined;
-  /** Every directory that evidence may be written into. */
+  /** Returns every directory to which evidence may be written. */
   writeDirectories(): readonly string[];
-  /** Whether the record of a request that is settled is in the audit log. */
+  /** Checks whether the record of a settled request is in the audit log. */
   isRecorded(request: string): boolean;
   readonly log: Logger;
 }
 
-/** The evidence of a kept answer is not published yet. */
+/** Thrown if the evidence of a stored answer is not published yet. */
 export class NotPublishedYet extends Error {
   constructor() {
     super('the evidence of this request is not published yet');
@@ -72,9 +73,9 @@ export class NotPublishedYet extends Error {
   }
 }
 
-/** How long evidence that cannot be found stays due. */
+/** Time for which evidence that cannot be found stays due. */
 export const dueMs = 7 * 24 * 3_600_000;
-/** Longer than answers are kept. */
+/** Longer than answers are stored. */
 const namesKeptMs = 25 * 3_600_000;
 const tickMs = 1000;
 const backOffMaxMs = 60_000;
@@ -89,8 +90,9 @@ interface Waiting {
 }
 
 /**
- * The journal of publications: an entry comes with the commit that settles a request, and goes when its evidence is at its place. What a crash or a full
- * disk left is finished here: published once the record of its request is in the audit log (contract §10, order of delivery).
+ * Journal of publications. An entry is added by the commit that settles a request and removed once
+ * its evidence is in place. Publications interrupted by a crash or a full disk are finished here,
+ * once the record of the request is in the audit log (contract §10, order of delivery).
  */
 export class Publications {
   readonly #parts: PublicationParts;
@@ -102,14 +104,17 @@ export class Publications {
     this.#timers = [setInterval(() => void this.#tryAll(), tickMs).unref(), setInterval(() => void this.#sweep(), sweepMs).unref()];
   }
 
-  /** Finishes what an earlier run left, as far as that can be done now. After the audit log has replayed its records. */
+  /**
+   * Finishes publications of an earlier run as far as possible. Call it after the audit log has
+   * replayed its records.
+   */
   static async open(parts: PublicationParts): Promise<Publications> {
     const { store, owner, names, log } = parts;
     const publications = new Publications(parts);
     for (const { id, request, items, ends_at: endsAt } of await store.run('duePublications', store.isShared ? owner : undefined)) {
       const { success, data: entries } = z.array(JournalEntry).safeParse(JSON.parse(items));
       if (!success) {
-        log.error('an entry in the journal of publications is not of this service', { publication: id });
+        log.error('an entry in the journal of publications was not written by this service', { publication: id });
         continue;
       }
       for (const entry of entries) if (entry.kind === 'directory') for (const { staged } of entry.files) names.takeAgain(staged);
@@ -127,15 +132,18 @@ export class Publications {
     await this.#parts.store.commit(steps);
   }
 
-  /** Takes over what a request leaves. Resolves after the first attempt to withdraw it; what stays due is nothing to wait for. */
+  /**
+   * Takes over unfinished evidence of a request. Resolves after the first attempt to withdraw it,
+   * or at once if it stays due.
+   */
   async leave(left: LeftPublication): Promise<void> {
     const attempt = this.#try(this.#leave(left));
     if (!left.staysDue) await attempt;
   }
 
   /**
-   * The paths that are others than planned, once the evidence is published.
-   * @throws {NotPublishedYet} where that does not come about soon
+   * Returns the paths that differ from the planned ones, once the evidence is published.
+   * @throws {NotPublishedYet} if that takes too long
    */
   async renamed(id: string): Promise<RenamedPaths> {
     const deadlineMs = performance.now() + waitMs;
@@ -164,7 +172,7 @@ export class Publications {
     for (const waiting of this.#waiting.values()) if (performance.now() >= waiting.notBeforeMs) await this.#try(waiting);
   }
 
-  /** One attempt at a time. */
+  /** Tries to finish a publication, with one attempt at a time. */
   async #try(waiting: Waiting): Promise<void> {
     waiting.attempt ??= this.#attempt(waiting).finally(() => {
       waiting.attempt = undefined;
@@ -177,19 +185,18 @@ export class Publications {
     try {
       if (await this.#finished(left)) this.#waiting.delete(left.id);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#parts.log.error('evidence of a settled request is not where it belongs yet', { request: left.request, reason });
+      this.#parts.log.error('evidence of a settled request is not published yet', { request: left.request, reason: reasonOf(error) });
       waiting.notBeforeMs = performance.now() + waiting.backOffMs;
       waiting.backOffMs = Math.min(2 * waiting.backOffMs, backOffMaxMs);
     }
   }
 
-  /** False where it waits for the record of its request. */
+  /** Finishes a publication. Returns false if the record of its request is still missing. */
   async #finished(left: LeftPublication): Promise<boolean> {
     const { store, log } = this.#parts;
     const row = await store.run('findPublication', left.id);
     if (row === undefined) {
-      // No commit has made it due: files of the transfer store that arrived for it end by themselves.
+      // No commit has made it due. Its files in the transfer store expire on their own.
       await this.#clear(left);
       return true;
     }
@@ -202,7 +209,7 @@ export class Publications {
     if (!this.#parts.isRecorded(left.request)) return false;
     try {
       await this.#publish(left);
-      log.warn('published evidence that an earlier request or run had left', { request: left.request });
+      log.warn('published evidence left by an earlier request or run', { request: left.request });
     } catch (error) {
       if (!isGone(error) || Date.now() < left.endsAt) throw error;
       log.error('evidence of a settled request is given up: it cannot be found', { request: left.request });
@@ -249,18 +256,18 @@ export class Publications {
   }
 
   async #sweep(): Promise<void> {
-    // Next time will do.
+    // A failure is repeated next time.
     await this.#parts.store.run('deleteEndedPublications', Date.now()).catch(() => undefined);
   }
 }
 
-/** Ends the entry, or keeps the names that are others than planned for repeated answers. */
+/** Returns the step that ends the entry, or that stores changed names for repeated answers. */
 export function publicationEnd(id: string, renamed: RenamedPaths): Step {
   if (renamed.size === 0) return step('endPublication', id);
   return step('keepPublishedNames', { id, renamed: JSON.stringify([...renamed]), endsAt: Date.now() + namesKeptMs });
 }
 
-/** An answer with the paths that its files have. */
+/** Returns the answer with the actual paths of its files. */
 export function withPaths<T>(answer: T, renamed: RenamedPaths): T {
   if (renamed.size === 0) return answer;
   return withoutOldPaths(answer, renamed) as T;

@@ -49,7 +49,7 @@ export interface Context {
   readonly audit: AuditDetails;
 }
 
-/** How an operation spells its result object (interface, Result object). */
+/** Spelling of the result object (interface, Result object). */
 export type ResultSpelling = 'resultMajor' | 'majorCode';
 
 export interface OperationDescription<Request, Answer extends object> {

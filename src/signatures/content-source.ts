@@ -1,8 +1,8 @@
 import { readSync } from 'node:fs';
+import { createHash, hash as digestOf } from 'node:crypto';
 import type { ByteSource } from '../asn1/byte-source.ts';
 import { type Content, contentBytes, type FileRange, type FileParts, contentPieces } from '../documents/content.ts';
 import { Fault } from '../faults.ts';
-import { createHash, hash as digestOf } from 'node:crypto';
 import type { HashName } from '../token/signature-algorithm.ts';
 
 const windowBytes = 128 * 1024;

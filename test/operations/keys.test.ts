@@ -172,7 +172,10 @@ describe('a secret', () => {
     for (const operation of operations) {
       for (const secret of [{ password: '' }, { authToken: '' }]) {
         const answer = await operation('other', { reference: key.reference, ...secret });
-        expect([codeOf(answer), messageOf(answer)]).toEqual(['1/102', `/keyReference/${Object.keys(secret)[0]}: a secret is not empty`]);
+        expect([codeOf(answer), messageOf(answer)]).toEqual([
+          '1/102',
+          `/keyReference/${Object.keys(secret)[0]}: a secret must not be empty`,
+        ]);
       }
     }
     expect((await check('other', { reference: key.reference })).body['remainingAttempts']).toBe(5);

@@ -124,7 +124,7 @@ describe('the order of field errors: missing, wrong, unknown', () => {
       { XP7Format: 'CXP_7', digestAlgorithm: 'MD5', XP7Providers: { CXP7Parameters: { detached: true } } },
       '/parameters/XP7Signature/digestAlgorithm: this must be one of SHA_1, SHA_256, SHA_384, SHA_512',
     ],
-    [{ XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } }, '/unknown: no field has this name here'],
+    [{ XP7Format: 'CXP_7', XP7Providers: { CXP7Parameters: { detached: true } } }, '/unknown: unknown field'],
   ])('%#', (XP7Signature, message) => {
     expect(sign(XP7Signature)).toBe(message);
   });

@@ -170,14 +170,14 @@ describe('a CAdES signature', () => {
     },
   );
 
-  test('whose time-stamp is of a time outside of the validity of the certificate is refused', async () => {
+  test('whose time-stamp is of a time outside the validity of the certificate is refused', async () => {
     const late = issuing.issue('Late', { extendedKeyUsage: '', from: new Date(Date.now() + 60_000) });
     const ended = issuing.issue('Ended', { extendedKeyUsage: '', until: new Date(Date.now() - 60_000) });
     for (const files of [late, ended])
       for (const level of ['T', 'LTA'] as const)
         await expect(made(orderOf(level), true, files)).rejects.toMatchObject({
           code: 'TIMESTAMP_INVALID',
-          message: expect.stringContaining('outside of the validity of the signer certificate') as unknown,
+          message: expect.stringContaining('outside the validity of the signer certificate') as unknown,
         });
   });
 

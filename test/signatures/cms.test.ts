@@ -52,7 +52,7 @@ describe('cmsFormat with a software key', () => {
     const prepared = preparedCms(signer, content, {}, moment);
     const complete = (): unknown =>
       cmsFormat.complete({ ...prepared, contents: [Buffer.from('Content')] }, valueOf(signer, prepared), signing);
-    expect(complete).toThrow('holds other content than it signs');
+    expect(complete).toThrow('contains other content than it signs');
   });
 
   it('keeps no content in its state, and needs it again only where it goes into the signature', () => {

@@ -195,7 +195,7 @@ describe('the signatures of a document that is co-signed', () => {
   it('must be readable: what begins as a SignedData and is none is refused, not signed as content', () => {
     const cms = joined(signedBy(first, content));
     for (const damaged of [cms.subarray(0, -1), Buffer.concat([cms, Buffer.of(0)])]) {
-      expect(() => prepare(damaged, 'UNCHECKED')).toThrow(refusal('DOCUMENT_INVALID', /begins as a CMS SignedData and is none/));
+      expect(() => prepare(damaged, 'UNCHECKED')).toThrow(refusal('DOCUMENT_INVALID', /begins like a CMS SignedData but is not one/));
     }
   });
 

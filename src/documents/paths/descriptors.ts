@@ -47,7 +47,7 @@ function pathOf({ fd }: FileHandle): string {
   return `/proc/self/fd/${fd}`;
 }
 
-/** Closes something that is open after work with it, however that ends. */
+/** Runs work with an open object and closes it afterwards, whatever the outcome. */
 export async function closing<T>(opened: { close(): Promise<void> }, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -39,7 +39,7 @@ export async function* finalNames(place: FileHandle, fileName: string, ending: s
   throw new Refusal('STORE_FULL', { at, message: 'too many files with this name' });
 }
 
-/** Whether a directory has an entry with this name. */
+/** Checks whether a directory has an entry with this name. */
 export async function isTaken(place: FileHandle, name: string): Promise<boolean> {
   return (await inodeOf(place, name)) !== undefined;
 }

@@ -38,7 +38,7 @@ export async function openForReading(path: string, allowed: readonly string[], a
   }
 }
 
-/** Whether the file has been modified since it was opened. */
+/** Checks whether the file has been modified since it was opened. */
 export async function hasChanged({ handle, status }: ReadableFile): Promise<boolean> {
   const { size, mtimeNs } = await handle.stat({ bigint: true });
   return size !== status.size || mtimeNs !== status.mtimeNs;

@@ -12,7 +12,7 @@ export interface Place {
   readonly isDirectory: boolean;
 }
 
-/** What is looked for; used in the text of a refusal. */
+/** Kind of place and its field, for the text of a refusal. */
 interface Sought {
   /** JSON Pointer of the field with the path. */
   readonly at: string;

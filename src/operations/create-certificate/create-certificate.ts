@@ -178,7 +178,7 @@ interface AskedSubject {
 }
 
 /** Returns the requested subject. @throws {Refusal} as `IdentityProviders.read` */
-export async function requestedSubject(
+async function requestedSubject(
   { JWT, PKCS10 }: { readonly JWT?: GivenToken | undefined; readonly PKCS10?: RequestedSubject | undefined },
   { caller, config, identityProviders, audit }: Context,
 ): Promise<AskedSubject> {

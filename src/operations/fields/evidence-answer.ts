@@ -9,7 +9,7 @@ import type { LongAnswer } from '../../documents/long-answer.ts';
 const Base64Value: z.ZodType<string | LongAnswer> = z.base64();
 
 /** Interface, Evidence object. */
-export const EvidenceObject = z.strictObject({
+const EvidenceObject = z.strictObject({
   document: z.strictObject({
     ID: z.string().describe('ID of the signed document'),
     fileName: z.string().optional().describe('name of the document with the extension of the format; only if the document has a name'),

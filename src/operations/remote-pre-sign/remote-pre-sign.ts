@@ -39,7 +39,7 @@ const RemotePreSignRequest = z
   });
 
 /** An entry of `signerData.digest`, as handed to a device. */
-export const DigestEntryToSign = z.strictObject({
+const DigestEntryToSign = z.strictObject({
   id: z.string().describe('ID of the document, by which the signature value is returned'),
   digestAlgOID: ObjectIdentifier.describe('hash of dataToSign'),
   digestValue: z.base64().describe('the digest that the device signs'),
@@ -51,7 +51,7 @@ export const DigestEntryToSign = z.strictObject({
 });
 
 /** Returns the entry for a device. `algorithm` is undefined if it is unknown. */
-export function digestEntry(
+function digestEntry(
   { id, hash, digest, dataToSign }: Prepared<unknown>,
   algorithm: SignatureAlgorithm | undefined,
 ): z.output<typeof DigestEntryToSign> {

@@ -56,7 +56,7 @@ export const remoteSign = operation({
  * Returns the evidence of a session's signatures.
  * @throws {Refusal} SIGNATURE_VALUE_INVALID; the refusals of levels above baseline B
  */
-export async function completeSession(
+async function completeSession(
   session: OpenSession,
   values: ValueMapping,
   context: Pick<Context, 'threads' | 'levels'>,

@@ -25,7 +25,7 @@ const Message = longText(maxCharacters)
   .describe('the text; by SMS at most 1,600 characters');
 
 /** Interface, Subscriber. */
-export const SubscriberField = z.strictObject({
+const SubscriberField = z.strictObject({
   emailAddress: z.string().refine(isMailbox, 'not an e-mail address').optional().describe('e-mail address'),
   phoneNumber: z
     .string()

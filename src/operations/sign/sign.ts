@@ -110,7 +110,7 @@ function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | 
  * @throws {Refusal} UNSUPPORTED if the token cannot do it
  * @throws what `work` throws
  */
-export async function withTokensAbility<T>(algorithm: SignatureAlgorithm, work: () => Promise<T>): Promise<T> {
+async function withTokensAbility<T>(algorithm: SignatureAlgorithm, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -43,10 +43,10 @@ function isNamed(source: DataSource, inCertificate: readonly string[], own: unkn
 }
 
 function whereTo({ kind }: DataSource, data: 'OCSP' | 'CRL', field: string): string {
-  const client = `${field}.${data} takes addresses with URLSource CLIENT`;
+  const client = `${field}.${data} accepts addresses with URLSource CLIENT`;
   return kind === 'SERVER'
     ? `the configuration has none (revocation.${data.toLowerCase()}Urls); ${client}`
-    : `${client}, and those of the configuration with SERVER`;
+    : `${client}, or uses the configured ones with SERVER`;
 }
 
 function unavailable(message: string): Refusal {

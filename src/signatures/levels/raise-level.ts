@@ -109,7 +109,7 @@ function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: 
   };
 }
 
-/** Returns the evidence only where all of it reaches the level. */
+/** Returns the evidence, but only if all of it reaches the level. */
 function checked<State>(
   pairs: readonly (readonly [Evidence, Raised<State>])[],
   writer: LevelWriter<State>,

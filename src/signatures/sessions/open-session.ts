@@ -1,4 +1,6 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { Content } from '../../documents/content.ts';
 import { Refusal } from '../../result-codes.ts';
 import { MissingPart, SealedParts } from '../../sealed-parts/sealed-parts.ts';
@@ -6,8 +8,6 @@ import type { StateStore } from '../../state/state-store.ts';
 import type { SessionSecrets } from './session-secrets.ts';
 import type { PreparedSignatures } from '../signatures.ts';
 import { storedState, type StoredState } from './session-state.ts';
-import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 
 /**
  * Content of a session up to this total size is kept in memory while it is completed; the rest is
@@ -92,7 +92,7 @@ async function unlessGone<T>(reading: Promise<T>): Promise<T> {
  * Writes parts to an unlinked file, so that nothing remains after a crash. The caller must close
  * it.
  */
-export async function scratchFile(directory: string, parts: AsyncIterable<Uint8Array>): Promise<FileHandle> {
+async function scratchFile(directory: string, parts: AsyncIterable<Uint8Array>): Promise<FileHandle> {
   const path = join(directory, `signetd-${randomUUID()}`);
   const file = await orFull(open(path, 'wx+', 0o600));
   try {

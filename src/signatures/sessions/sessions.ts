@@ -179,7 +179,7 @@ function limitsOf({ openMaxPerClient, openMaxPerTenant, spoolMaxBytes, spoolMaxB
 const limitTexts = {
   openMaxPerClient: (max) => `this client already has ${max} open signature sessions`,
   openMaxPerTenant: (max) => `this tenant already has ${max} open signature sessions`,
-  spoolMaxBytes: (max) => `open signature sessions may hold at most ${max} bytes of content`,
+  spoolMaxBytes: (max) => `open signature sessions may hold at most ${max} bytes of content in total`,
   spoolMaxBytesPerTenant: (max) => `this tenant's open signature sessions may hold at most ${max} bytes of content`,
 } as const satisfies Record<SessionRefusal, (max: number) => string>;
 

@@ -150,11 +150,11 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
     const first = await open();
     await open();
     await open();
-    await expect(open()).rejects.toMatchObject({ ...refused, message: expect.stringContaining('this client has 3') as string });
+    await expect(open()).rejects.toMatchObject({ ...refused, message: expect.stringContaining('this client already has 3') as string });
     const bob = { ...alice, client: 'bob' };
     await open(bob);
     await open(bob);
-    await expect(open(bob)).rejects.toMatchObject({ ...refused, message: expect.stringContaining('this tenant has 5') as string });
+    await expect(open(bob)).rejects.toMatchObject({ ...refused, message: expect.stringContaining('this tenant already has 5') as string });
     await open({ tenant: 'other', client: 'carol' });
     await close(first);
     await open(bob);
@@ -168,7 +168,7 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
     await expect(open(alice, [four], wide)).rejects.toMatchObject(ofTenant);
     await open({ tenant: 'other', client: 'carol' }, [four], wide);
     const third = { tenant: 'third', client: 'dan' };
-    const inAll = { code: 'STORE_FULL', message: expect.stringContaining('in all') as string };
+    const inAll = { code: 'STORE_FULL', message: expect.stringContaining('in total') as string };
     await expect(open(third, [four], wide)).rejects.toMatchObject(inAll);
     // Without content it is no matter of the spool.
     await open(third, [], wide);
