@@ -37,7 +37,10 @@ const IdentifiedValue = z.strictObject({
   value: Value.describe('the value: one element in DER, base64, at most 8192 octets'),
 });
 
-/** Contract §7: members are OID → base64 DER value. zod limits the size of a list before it looks at its entries, and does not limit maps. */
+/**
+ * Contract §7: members are OID → base64 DER value. zod limits the size of a list before it looks at
+ * its entries, and does not limit maps.
+ */
 const AnyMap = z
   .preprocess(
     (value, context): unknown => {

@@ -20,8 +20,8 @@ export function checkKeyTypes({ tenants }: Config, { probe }: TokenClient): void
 }
 
 /**
- * A call that ran into its time is sent once more, and other servers have theirs before a secret of one use is settled; what takes longer than all of it
- * went down with its instance.
+ * A call that ran into its time is sent once more, and other servers have theirs before a secret of
+ * one use is settled; what takes longer than all of it went down with its instance.
  */
 export function keyOptions(config: Config): KeyringOptions {
   const { outgoing, state, token } = config;
@@ -47,7 +47,10 @@ export function keysOf({ certificateAuthorities, timeStampAuthority }: Config): 
   return [...Object.values(certificateAuthorities).map(({ keyId }) => keyId), ...own];
 }
 
-/** The instance that may make the MAC key sends two requests to the token, each with its own time limit. */
+/**
+ * The instance that may make the MAC key sends two requests to the token, each with its own time
+ * limit.
+ */
 export function macKeyOptions({ token }: Config, log: Logger): MacKeyOptions {
   return { label: token.label, claimMs: 4 * 1000 * token.callTimeoutSeconds, log };
 }

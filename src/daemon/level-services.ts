@@ -25,7 +25,10 @@ export interface OwnServices {
   readonly asked: (end: OutgoingEnd) => void;
 }
 
-/** Makes what levels above baseline B need under a configuration. @throws {ConfigError} for files that cannot be used */
+/**
+ * Makes what levels above baseline B need under a configuration.
+ * @throws {ConfigError} for files that cannot be used
+ */
 export function levelServices(config: Config, own: OwnServices): LevelServices {
   const { outgoing, revocation, timeStamps } = config;
   const { certificateAuthority, totalSeconds } = outgoing;
@@ -58,7 +61,10 @@ export function levelServices(config: Config, own: OwnServices): LevelServices {
   };
 }
 
-/** Returns the levels above baseline B for a caller: by the rules of its tenant, and with the tenant's share of the connections to other servers. */
+/**
+ * Returns the levels above baseline B for a caller: by the rules of its tenant, and with the
+ * tenant's share of the connections to other servers.
+ */
 export function tenantLevels(services: LevelServices, { tenants }: Pick<Config, 'tenants'>, { tenant }: Pick<Caller, 'tenant'>): Levels {
   const { timeStampsFromAnyRoot: anyRoot = false, allowSha1 = false } = tenants[tenant] ?? {};
   const http = services.http.ofTenant(tenant);

@@ -16,7 +16,10 @@ export interface Servers {
 
 export type Addresses = { readonly [Name in keyof Servers]: string | undefined };
 
-/** Makes the API's listener, with its metrics. @throws {TlsMaterialError} for files that cannot be used */
+/**
+ * Makes the API's listener, with its metrics.
+ * @throws {TlsMaterialError} for files that cannot be used
+ */
 export function openApiListener(
   { listeners, limits, transferStore }: Config,
   handler: RequestListener,
@@ -37,7 +40,10 @@ export function openApiListener(
   });
 }
 
-/** Has servers drain at a stop, and closes those that listen after a failed start. Before they listen. */
+/**
+ * Has servers drain at a stop, and closes those that listen after a failed start. Before they
+ * listen.
+ */
 export function watchServers(servers: Servers, { draining, parts }: { readonly draining: Draining; readonly parts: Parts }): void {
   const all = [servers.api, servers.operations, ...(servers.public === undefined ? [] : [servers.public])];
   for (const server of all) draining.watch(server);
@@ -47,7 +53,10 @@ export function watchServers(servers: Servers, { draining, parts }: { readonly d
   });
 }
 
-/** Listens on the sockets that the service manager holds, else at the configured addresses. @throws {Error} where it cannot */
+/**
+ * Listens on the sockets that the service manager holds, else at the configured addresses.
+ * @throws {Error} where it cannot
+ */
 export async function listenAll(
   servers: Servers,
   listeners: Config['listeners'],

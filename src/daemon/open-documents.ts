@@ -26,7 +26,10 @@ export interface OpenedDocuments {
   readonly publications: Publications;
 }
 
-/** Opens the transfer store and the publications that an earlier run left. `inForce`: returns the configuration in force. */
+/**
+ * Opens the transfer store and the publications that an earlier run left. `inForce`: returns the
+ * configuration in force.
+ */
 export async function openDocuments(
   { parts, store, threads, audit, metrics, log }: Tools,
   config: Config,

@@ -18,7 +18,10 @@ interface Tools {
   readonly log: Logger;
 }
 
-/** Opens the keys of all tenants, and finishes what an earlier run left open. `inForce`: returns the configuration in force. */
+/**
+ * Opens the keys of all tenants, and finishes what an earlier run left open. `inForce`: returns the
+ * configuration in force.
+ */
 export async function openKeys({ store, token, isTokenBusy, threads, metrics, log }: Tools, inForce: () => Config): Promise<Keyring> {
   const keys = new Keyring(store, token, tokenCustody(token), {
     ...keyOptions(inForce()),

@@ -11,7 +11,10 @@ import type { Token } from '../token/token.ts';
 import { checkKeyTypes, macKeyOptions } from './key-options.ts';
 import type { Parts } from './parts.ts';
 
-/** Uses of the token that belong to no request. Those from before the audit log is open are kept until it is. */
+/**
+ * Uses of the token that belong to no request. Those from before the audit log is open are kept
+ * until it is.
+ */
 export class OutsideUses {
   #early: string[] = [];
   #audit: Pick<Audit, 'useOutside'> | undefined;
@@ -35,7 +38,10 @@ export interface OpenedToken {
   readonly outsideUses: OutsideUses;
 }
 
-/** Starts the token host and checks that the token can do what the configuration asks of it. @throws {Error} where it cannot */
+/**
+ * Starts the token host and checks that the token can do what the configuration asks of it.
+ * @throws {Error} where it cannot
+ */
 export async function openToken(
   config: Config,
   configPath: string,

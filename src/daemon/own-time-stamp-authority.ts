@@ -12,7 +12,10 @@ import type { Token } from '../token/token.ts';
 
 const member = 'timeStampAuthority';
 
-/** What the daemon has of its own time-stamp authority: it may be absent, and a reload may replace it. */
+/**
+ * What the daemon has of its own time-stamp authority: it may be absent, and a reload may replace
+ * it.
+ */
 interface Opened {
   readonly authority: TimeStampAuthority;
   /** DER of its certificate and of those that it had before. */
@@ -25,7 +28,10 @@ interface OwnOptions {
   readonly log: Logger;
 }
 
-/** The own time-stamp authority of the configuration that is valid, for /tsa and for signatures of this service. */
+/**
+ * The own time-stamp authority of the configuration that is valid, for /tsa and for signatures of
+ * this service.
+ */
 export class OwnTimeStampAuthority implements Participant {
   readonly #token: Pick<Token, 'signAsService'>;
   readonly #answered: (outcome: TimeStampOutcome) => void;

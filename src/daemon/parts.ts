@@ -5,7 +5,10 @@ interface Closing {
   readonly close: () => Promise<void> | void;
 }
 
-/** The open parts of the service. They are closed in the reverse order of their opening, at a stop and after a failed start. */
+/**
+ * The open parts of the service. They are closed in the reverse order of their opening, at a stop
+ * and after a failed start.
+ */
 export class Parts {
   readonly #closings: Closing[] = [];
   #closed: Promise<boolean> | undefined;
@@ -16,7 +19,10 @@ export class Parts {
     return part;
   }
 
-  /** Closes all parts, once; one that cannot be closed does not keep the others open. @returns whether all could be closed */
+  /**
+   * Closes all parts, once; one that cannot be closed does not keep the others open.
+   * @returns whether all could be closed
+   */
   async close(log: Logger): Promise<boolean> {
     this.#closed ??= this.#close(log);
     return this.#closed;

@@ -37,10 +37,16 @@ interface Tools {
   readonly log: Logger;
 }
 
-/** The CRLs, OCSP answers, certificates and time-stamps that the service publishes. Signatures use them without HTTP. */
+/**
+ * The CRLs, OCSP answers, certificates and time-stamps that the service publishes. Signatures use
+ * them without HTTP.
+ */
 export class PublishedServices {
   readonly revocations: Revocations;
-  /** Takes part in a reload before the authorities do: their OCSP responders answer for its certificates. */
+  /**
+   * Takes part in a reload before the authorities do: their OCSP responders answer for its
+   * certificates.
+   */
   readonly timeStampAuthority: OwnTimeStampAuthority;
   readonly #crls: CrlPublishers;
   readonly #ocspResponders: OcspResponders;
@@ -82,7 +88,11 @@ export class PublishedServices {
     ];
   }
 
-  /** Resolves when each authority has its CRL and its responder, or has failed to get one, which is tried again. @throws {Error} for a time-stamp authority that could not work */
+  /**
+   * Resolves when each authority has its CRL and its responder, or has failed to get one, which is
+   * tried again.
+   * @throws {Error} for a time-stamp authority that could not work
+   */
   static async open(tools: Tools, config: Config, authorities: Authorities): Promise<PublishedServices> {
     const { store, token, undoing, audit, registry, log } = tools;
     const crls = new CrlPublishers(store, log);
@@ -100,7 +110,10 @@ export class PublishedServices {
     void this.#ocspResponders.use(authorities, certificateAuthorities, this.timeStampAuthority.certificates);
   }
 
-  /** Makes what signatures above baseline B need under a configuration. @throws {ConfigError} for files that cannot be used */
+  /**
+   * Makes what signatures above baseline B need under a configuration.
+   * @throws {ConfigError} for files that cannot be used
+   */
   levels(config: Config, authorities: Authorities): LevelServices {
     return levelServices(config, {
       ...{ authorities, crls: this.#crls, ocspResponders: this.#ocspResponders, asked: this.#asked },

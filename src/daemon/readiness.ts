@@ -30,7 +30,10 @@ export function serviceHealth(looked: Looked): Health {
   };
 }
 
-/** Returns by part why no request can be served now; empty if they can. Answers within two seconds, whatever hangs. */
+/**
+ * Returns by part why no request can be served now; empty if they can. Answers within two seconds,
+ * whatever hangs.
+ */
 async function readinessFaults({ draining, token, store, audit, services, apiTls }: Looked): Promise<Record<string, string>> {
   const faults: Record<string, string> = draining.begun ? { service: 'it stops' } : {};
   const [signer] = services.authorities.values();

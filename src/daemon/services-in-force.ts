@@ -38,7 +38,10 @@ interface LastingServices
   readonly messageMetrics: MessengerSurroundings['metrics'];
 }
 
-/** What is made of one configuration. It never changes: a reload makes another, and replaces it as a whole. */
+/**
+ * What is made of one configuration. It never changes: a reload makes another, and replaces it as a
+ * whole.
+ */
 interface ConfiguredServices extends Pick<Context, 'config' | 'authorities' | 'messages' | 'identityProviders'> {
   readonly levels: LevelServices;
   readonly requests: RequestServices;

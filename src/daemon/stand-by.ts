@@ -33,9 +33,11 @@ interface Start {
 }
 
 /**
- * Before anything is done with the state store: one that is older than the audit log would make good again what was revoked since, so nothing is served from
- * it, and nothing in it changes, until an operator confirms it. Returns at once where it is not older; else never: the process ends once it is confirmed, and
- * whoever keeps the service running starts the next one, which goes on from there.
+ * Before anything is done with the state store: one that is older than the audit log would make
+ * good again what was revoked since, so nothing is served from it, and nothing in it changes, until
+ * an operator confirms it. Returns at once where it is not older; else never: the process ends once
+ * it is confirmed, and whoever keeps the service running starts the next one, which goes on from
+ * there.
  */
 export async function standByWhileOlder(start: Start): Promise<void> {
   const { config, store } = start;

@@ -76,8 +76,11 @@ interface OpenedServices {
 }
 
 /**
- * Starts the service: opens its parts in order, each with those before it, and returns once it serves.
- * @throws {ConfigError} @throws {HostRefusedError} @throws {Error} where it cannot
+ * Starts the service: opens its parts in order, each with those before it, and returns once it
+ * serves.
+ * @throws {ConfigError}
+ * @throws {HostRefusedError}
+ * @throws {Error} where it cannot
  */
 export async function startService(start: Start): Promise<void> {
   const { config, configPath, log, parts } = start;
@@ -158,7 +161,10 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
   return { token, clients, keys, audit, published, guard, services };
 }
 
-/** Opens the listeners and the admin socket, and has the service stopped at signals. Returns what reloads the configuration. */
+/**
+ * Opens the listeners and the admin socket, and has the service stopped at signals. Returns what
+ * reloads the configuration.
+ */
 async function serve(
   { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
   { token, clients, keys, audit, published, guard, services }: OpenedServices,

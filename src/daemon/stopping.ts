@@ -36,7 +36,10 @@ async function stopService(stopping: Stopping): Promise<void> {
   process.exit(areClosed ? 0 : 1);
 }
 
-/** Stops the service at SIGTERM and SIGINT. Before anybody can connect: from then on a stop has something to lose. Returns what stops it. */
+/**
+ * Stops the service at SIGTERM and SIGINT. Before anybody can connect: from then on a stop has
+ * something to lose. Returns what stops it.
+ */
 export function stopAtSignals(stopping: Stopping): () => void {
   const stop = (): void => void stopService(stopping);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);

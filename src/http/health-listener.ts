@@ -18,7 +18,10 @@ export interface Exposition {
   exposition(): Promise<{ readonly mediaType: string; readonly text: string }>;
 }
 
-/** The listener of the machine's operator (contract §1): plain HTTP on loopback, or on a Unix socket. */
+/**
+ * The listener of the machine's operator (contract §1): plain HTTP on loopback, or on a Unix
+ * socket.
+ */
 export function createOperationsServer(health: Health, metrics: Exposition, config: Config['listeners']['operations']): Server {
   const app = express();
   app.disable('x-powered-by').use(helmet(), (_request, response, next) => {

@@ -1,7 +1,9 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { send } from './send.ts';
 
-/** A problem at the level of HTTP (contract §2), rendered as application/problem+json (RFC 9457). */
+/**
+ * A problem at the level of HTTP (contract §2), rendered as application/problem+json (RFC 9457).
+ */
 export class Problem extends Error {
   readonly status: number;
   /** Further members, such as `position`. */

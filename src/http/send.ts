@@ -10,8 +10,8 @@ export const apiVersion = '1.0.0';
 const nothing = ["'none'"];
 
 /**
- * Returns the headers of every answer: helmet's and our own. Computed once, since they never change and setting a dozen headers one by
- * one costs more than parsing the request.
+ * Returns the headers of every answer: helmet's and our own. Computed once, since they never change
+ * and setting a dozen headers one by one costs more than parsing the request.
  */
 function fixedHeaders(styleSrc: readonly string[]): readonly string[] {
   const request = new IncomingMessage(new Socket());
@@ -70,7 +70,10 @@ export function sendNothing(response: ServerResponse): void {
 /** How much is encrypted at a time. */
 const sliceBytes = 128 * 1024;
 
-/** Sends an answer of status 200. Long pieces go in slices, as fast as the client takes them: to encrypt all at once would hold up everybody else. */
+/**
+ * Sends an answer of status 200. Long pieces go in slices, as fast as the client takes them: to
+ * encrypt all at once would hold up everybody else.
+ */
 export async function sendPieces(response: ServerResponse, mediaType: string, pieces: readonly (string | Uint8Array)[]): Promise<void> {
   const [first] = pieces;
   if (pieces.length === 1 && typeof first === 'string') {
@@ -87,7 +90,8 @@ export async function sendPieces(response: ServerResponse, mediaType: string, pi
 }
 
 /**
- * Sends a file that is open, as fast as the client takes it; one piece is read while the one before it leaves. Ends early where the client goes.
+ * Sends a file that is open, as fast as the client takes it; one piece is read while the one before
+ * it leaves. Ends early where the client goes.
  * @throws the error of the disk
  */
 export async function sendFile(response: ServerResponse, file: Pick<FileHandle, 'read'>, bytes: number): Promise<void> {

@@ -36,7 +36,8 @@ interface PatternTask {
 }
 
 /**
- * Runs in a work thread. Returns the first group of each pattern in the text; undefined for a pattern that takes too long.
+ * Runs in a work thread. Returns the first group of each pattern in the text; undefined for a
+ * pattern that takes too long.
  */
 export function firstGroups({ patterns, text }: PatternTask): readonly (string | undefined)[] {
   return patterns.map((pattern) => {

@@ -43,7 +43,10 @@ export interface ListenerGauges {
 
 const secondsUntil = (momentMs: number): number => Math.round((momentMs - Date.now()) / 1000);
 
-/** Returns a function that counts refused clients; `code` is one of a few names from OpenSSL, Node or signetd. */
+/**
+ * Returns a function that counts refused clients; `code` is one of a few names from OpenSSL, Node
+ * or signetd.
+ */
 export function refusedClientMetrics(registry: Registry): (code: string) => void {
   const refused = new Counter({
     name: 'signetd_clients_refused_total',

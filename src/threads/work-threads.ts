@@ -17,7 +17,10 @@ export interface ThreadFunction {
   readonly lane: Lane;
 }
 
-/** Limits of each lane. `deadlineMs` is the longest run of a task; the time that it waits for a thread does not count. */
+/**
+ * Limits of each lane. `deadlineMs` is the longest run of a task; the time that it waits for a
+ * thread does not count.
+ */
 const lanes = {
   quick: { threadsMax: 4, deadlineMs: 120_000 },
   parsing: { threadsMax: 2, deadlineMs: 120_000 },
@@ -62,7 +65,10 @@ export class WorkThreads {
   }
 }
 
-/** The threads of one lane. A task goes to the pool when a thread is free, so that its deadline starts with its run. */
+/**
+ * The threads of one lane. A task goes to the pool when a thread is free, so that its deadline
+ * starts with its run.
+ */
 class LaneThreads {
   readonly #pool: Piscina<unknown, unknown>;
   readonly #deadlineMs: number;

@@ -3,8 +3,8 @@ import type { Admission } from '../../clients/admission.ts';
 import type { Ticket } from '../limits/request-quota.ts';
 
 /**
- * Runs a request of a client. Its admission and its place end when the work is over and the answer has left this process: a client
- * that goes away leaves work behind, and the memory that it holds.
+ * Runs a request of a client. Its admission and its place end when the work is over and the answer
+ * has left this process: a client that goes away leaves work behind, and the memory that it holds.
  */
 export async function admitted(
   { admission, ticket }: { readonly admission: Admission; readonly ticket: Ticket },

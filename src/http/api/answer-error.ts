@@ -30,7 +30,10 @@ export function answerError(
   }
 }
 
-/** An answer that may leave before the body has come. After one with Retry-After, the connection rests for as long as it says. */
+/**
+ * An answer that may leave before the body has come. After one with Retry-After, the connection
+ * rests for as long as it says.
+ */
 function sendEarly(request: IncomingMessage, response: ServerResponse, problem: Problem, { early, refusals }: Guard): void {
   const headers: Record<string, string> = { ...early.headers(request, problem) };
   const seconds = headers['Retry-After'];

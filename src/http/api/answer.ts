@@ -20,7 +20,10 @@ export function resultObject(spelling: ResultSpelling, { major, minor, message }
 
 export const success: ResultValues = { major: 0, minor: 0, message: 'success' };
 
-/** Returns an error as a caller sees it. An internal error shows only an incident number; the log has the rest. */
+/**
+ * Returns an error as a caller sees it. An internal error shows only an incident number; the log
+ * has the rest.
+ */
 export function resultOf(error: unknown, operation: string, log: Logger): ResultValues {
   if (error instanceof Refusal && error.code !== 'INTERNAL') {
     const { major, minor } = resultCodes[error.code];

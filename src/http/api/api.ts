@@ -21,8 +21,9 @@ export interface ApiPaths {
 }
 
 /**
- * The handler of the API's listener: one table of paths for operations and files, and Express for the pages of the documentation.
- * A request uses what `current` returns when it comes, whatever a reload changes meanwhile.
+ * The handler of the API's listener: one table of paths for operations and files, and Express for
+ * the pages of the documentation. A request uses what `current` returns when it comes, whatever a
+ * reload changes meanwhile.
  */
 export function createApi(paths: ApiPaths, current: () => RequestServices): RequestListener {
   const { operations, signRoot, ftmRoot } = paths;

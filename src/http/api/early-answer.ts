@@ -3,7 +3,10 @@ import type { Problem } from '../problem.ts';
 
 /** How much of an unwanted body is read, so that the connection can go on. */
 const unwantedMaxBytes = 256 * 1024;
-/** How much is read of a connection that ends with the answer, for how long, and of how many connections at a time. */
+/**
+ * How much is read of a connection that ends with the answer, for how long, and of how many
+ * connections at a time.
+ */
 const drainMaxBytes = 32 * 1024 * 1024;
 const drainMs = 10_000;
 const drainingMax = 64;
@@ -11,9 +14,10 @@ const drainingMax = 64;
 const lingerMs = 1000;
 
 /**
- * Answers that leave before the body has come. Where much of the body is to come, the connection ends with the answer: its own half is closed, and what
- * the client still sends is read and dropped for a moment (RFC 9112 §9.6). Closing it under bytes that arrive would take the answer from a client that
- * reads only when it has sent everything.
+ * Answers that leave before the body has come. Where much of the body is to come, the connection
+ * ends with the answer: its own half is closed, and what the client still sends is read and dropped
+ * for a moment (RFC 9112 §9.6). Closing it under bytes that arrive would take the answer from a
+ * client that reads only when it has sent everything.
  */
 export class EarlyAnswers {
   #draining = 0;

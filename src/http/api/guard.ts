@@ -7,7 +7,10 @@ import { MalformedRequests } from '../limits/malformed.ts';
 import { OperationPace } from '../limits/operation-pace.ts';
 import { RefusalPace } from '../limits/refusal-pace.ts';
 
-/** Guards the operations against overload: quotas, paces, and refusals before a request costs anything. */
+/**
+ * Guards the operations against overload: quotas, paces, and refusals before a request costs
+ * anything.
+ */
 export class Guard {
   readonly threads: WorkThreads;
   readonly quota: RequestQuota;
@@ -25,7 +28,10 @@ export class Guard {
     this.clientOf = clientOf;
   }
 
-  /** Applies other limits from the next request on; those of connections stay as they were at the start. */
+  /**
+   * Applies other limits from the next request on; those of connections stay as they were at the
+   * start.
+   */
   use(limits: LimitsConfig): void {
     this.quota.use(limits);
     this.pace.use(limits);

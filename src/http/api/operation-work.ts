@@ -18,7 +18,10 @@ import { auditedRequestId, type Ending } from './recorded.ts';
 import { idempotencyKeyOf, repeatable } from './repeatable.ts';
 import { RequestRuns } from './request-runs.ts';
 
-/** A request for an operation: a JSON body, an answer with a result object, and evidence that may be published beside it. */
+/**
+ * A request for an operation: a JSON body, an answer with a result object, and evidence that may be
+ * published beside it.
+ */
 export class OperationWork implements RequestWork {
   readonly #operation: Operation;
   readonly #admitted: AdmittedRequest;

@@ -32,7 +32,9 @@ export interface AdmittedRequest {
   readonly ticket: Ticket;
 }
 
-/** The work of one request. The pipeline calls its methods in the order in which they stand here. */
+/**
+ * The work of one request. The pipeline calls its methods in the order in which they stand here.
+ */
 export interface RequestWork {
   /** What endings repeat of the request. */
   readonly echo: Ending['echo'];
@@ -42,15 +44,20 @@ export interface RequestWork {
   publish?(ending: Ending): Promise<Ending | Problem>;
   /** Cleans up after the record, however the request ended. */
   recorded?(): Promise<void>;
-  /** Returns what sends the answer. It begins to send in the turn of the event loop in which it is called. @throws {Problem} */
+  /**
+   * Returns what sends the answer. It begins to send in the turn of the event loop in which it is
+   * called.
+   * @throws {Problem}
+   */
   answer(ending: Ending): () => Promise<void>;
   /** Takes back what was done, where the request was not answered as a success. */
   undo?(): Promise<void>;
 }
 
 /**
- * Takes a request through the checks in the contract's order (§2), then through its work, its record and its answer: operations
- * and the file transfer store alike. @throws {Problem}
+ * Takes a request through the checks in the contract's order (§2), then through its work, its
+ * record and its answer: operations and the file transfer store alike.
+ * @throws {Problem}
  */
 export async function serve(
   kind: RequestKind,
@@ -99,7 +106,10 @@ async function endingAsRecorded(
   }
 }
 
-/** Does the work that a request was admitted for, while its client is registered. @throws {RegistrationEnded} */
+/**
+ * Does the work that a request was admitted for, while its client is registered.
+ * @throws {RegistrationEnded}
+ */
 export async function whileAdmitted<T>(
   { services, admission }: Pick<AdmittedRequest, 'services' | 'admission'>,
   audited: AuditedRequest,

@@ -24,7 +24,8 @@ interface Gate extends Pick<RequestServices, 'guard' | 'callerOf' | 'admit'> {
 }
 
 /**
- * Checks overload and rate, client and role, in the contract's order (§2). The caller must release the ticket.
+ * Checks overload and rate, client and role, in the contract's order (§2). The caller must release
+ * the ticket.
  * @throws {Problem} 503, 429, 403
  */
 export async function reach(asked: Asked, gate: Gate, request: IncomingMessage, response: ServerResponse): Promise<ReachedRequest> {
@@ -55,7 +56,8 @@ async function reachAs(
   const address = socket.remoteAddress;
   const caller = await gate.callerOf(request);
   if (caller === undefined) {
-    // A refused connection may already have brought its first request; the refusal is counted as what it is.
+    // A refused connection may already have brought its first request; the refusal is counted as
+    // what it is.
     if (!socket.destroyed) gate.audit.refuseClient('not registered', address);
     throw new Problem(403, 'this client certificate is not registered');
   }

@@ -26,8 +26,9 @@ export interface Reached {
 }
 
 /**
- * Lets the request end, and records how before anything is answered or published. Without its record, even a success becomes 2/243. `publish` changes a success
- * whose record is on the disk; if it fails, the failure is recorded as well.
+ * Lets the request end, and records how before anything is answered or published. Without its
+ * record, even a success becomes 2/243. `publish` changes a success whose record is on the disk; if
+ * it fails, the failure is recorded as well.
  */
 export async function recorded(
   { audit, log, metrics }: { readonly audit: Audit; readonly log: Logger; readonly metrics?: RequestMetrics | undefined },

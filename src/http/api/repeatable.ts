@@ -8,10 +8,16 @@ import { resultOf, success, type ResultValues } from './answer.ts';
 import { Problem } from '../problem.ts';
 import type { Ending, Reached } from './recorded.ts';
 
-/** Failures with major 2 that are kept beside successes and major 1 (contract §10): what they say stays true. */
+/**
+ * Failures with major 2 that are kept beside successes and major 1 (contract §10): what they say
+ * stays true.
+ */
 const keptMinors: ReadonlySet<number> = new Set([202, 204, 205]);
 
-/** Returns the key: 8 to 128 visible ASCII characters, given once (contract §10). @throws {Problem} 400 */
+/**
+ * Returns the key: 8 to 128 visible ASCII characters, given once (contract §10).
+ * @throws {Problem} 400
+ */
 export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   const values = request.headersDistinct['idempotency-key'];
   if (values === undefined) return undefined;
@@ -30,11 +36,17 @@ export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
   readonly log: Logger;
   /** Names what the request delivers outside of its answer, in the journal of publications. */
   readonly publication: () => string | undefined;
-  /** Waits until it is published. Returns the paths that differ from those planned. @throws {NotPublishedYet} */
+  /**
+   * Waits until it is published. Returns the paths that differ from those planned.
+   * @throws {NotPublishedYet}
+   */
   readonly renamed: (publication: string) => Promise<RenamedPaths>;
 }
 
-/** An ending, with what the audit log is told of it: a repetition's record says it again, since the first record may have been lost. */
+/**
+ * An ending, with what the audit log is told of it: a repetition's record says it again, since the
+ * first record may have been lost.
+ */
 interface Told {
   readonly ending: Ending | Problem;
   readonly key: string | undefined;
@@ -43,8 +55,10 @@ interface Told {
 }
 
 /**
- * Lets a request with an Idempotency-Key end as it did the first time. `ends` tells by its ending alone how it went.
- * @throws {Problem} 422 for a key that was used with another body; 429 and 503 where no more is kept
+ * Lets a request with an Idempotency-Key end as it did the first time. `ends` tells by its ending
+ * alone how it went.
+ * @throws {Problem} 422 for a key that was used with another body; 429 and 503 where no more is
+ *   kept
  */
 export async function repeatable(
   kept: Pick<KeptAnswers, 'once'>,

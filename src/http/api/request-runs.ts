@@ -10,8 +10,8 @@ interface Run {
 }
 
 /**
- * The runs of one request: one, or more where it has an Idempotency-Key and lost its claim. The commits of a run that lost do nothing, so what they would have
- * delivered is not due.
+ * The runs of one request: one, or more where it has an Idempotency-Key and lost its claim. The
+ * commits of a run that lost do nothing, so what they would have delivered is not due.
  */
 export class RequestRuns {
   readonly #publications: Publications;
@@ -38,7 +38,10 @@ export class RequestRuns {
     return deliveries?.needsCommit === true ? deliveries.id : undefined;
   }
 
-  /** Publishes what a successful request delivers, once its record is on the disk. Returns the ending with the paths of the files. */
+  /**
+   * Publishes what a successful request delivers, once its record is on the disk. Returns the
+   * ending with the paths of the files.
+   */
   async publish(ending: Ending): Promise<Ending> {
     let { answer } = ending;
     for (const { deliveries, isDone } of this.#runs) if (isDone) answer = withPaths(answer, await deliveries.publish());

@@ -14,8 +14,8 @@ import type { RequestMetrics } from '../../telemetry/http-metrics.ts';
 import type { Guard } from './guard.ts';
 
 /**
- * All that a request uses, under one configuration. It never changes: a reload replaces the whole object, and a request keeps
- * the one that it began with.
+ * All that a request uses, under one configuration. It never changes: a reload replaces the whole
+ * object, and a request keeps the one that it began with.
  */
 export interface RequestServices {
   readonly limits: LimitsConfig;
@@ -29,11 +29,16 @@ export interface RequestServices {
   readonly transfers?: TransferStore | undefined;
   /** Whether the service is shutting down and refuses new work. */
   readonly draining: () => boolean;
-  /** Seconds after which a retry makes sense, while the token could not serve a new request in time. */
+  /**
+   * Seconds after which a retry makes sense, while the token could not serve a new request in time.
+   */
   readonly busySeconds: () => number | undefined;
   /** Returns the registered client behind a connection. */
   readonly callerOf: (request: IncomingMessage) => Promise<Caller | undefined>;
-  /** Admits a request of a client. Revoking the client waits for the end of the admission; `cut` ends its connection. */
+  /**
+   * Admits a request of a client. Revoking the client waits for the end of the admission; `cut`
+   * ends its connection.
+   */
   readonly admit: (caller: Caller, role: Role, cut: () => void) => Admission;
   /** Returns what an operation may use for a request of this caller. */
   readonly context: (caller: Caller, audit: AuditDetails, deliveries: Deliveries) => Context;

@@ -1,12 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problem.ts';
 
-/** Fields that say where a request ends and whom it is for. Given twice, they mean different requests to different readers. */
+/**
+ * Fields that say where a request ends and whom it is for. Given twice, they mean different
+ * requests to different readers.
+ */
 const once = new Set(['host', 'content-length', 'transfer-encoding', 'expect', 'connection', 'upgrade']);
 
 /**
- * Refuses what Node's parser lets through but another reader of the same bytes may understand differently (RFC 9112 §11.2, request
- * smuggling): another version, another form of the target, duplicate fields, transfer codings other than `chunked`, no host or two.
+ * Refuses what Node's parser lets through but another reader of the same bytes may understand
+ * differently (RFC 9112 §11.2, request smuggling): another version, another form of the target,
+ * duplicate fields, transfer codings other than `chunked`, no host or two.
  * @throws {Problem} 400, 417
  */
 export function checkShape(request: IncomingMessage): void {

@@ -3,8 +3,8 @@ import type { Guard } from './guard.ts';
 import type { RequestServices } from './request-services.ts';
 
 /**
- * Limits how long a request may take to come: uploads longer than others. The server itself has one time-out for all of them, the
- * longest, which is enough without a transfer store.
+ * Limits how long a request may take to come: uploads longer than others. The server itself has one
+ * time-out for all of them, the longest, which is enough without a transfer store.
  */
 export function limitTime(
   request: IncomingMessage,

@@ -2,7 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem, sendProblem } from '../problem.ts';
 import type { RequestServices } from './request-services.ts';
 
-/** Serves a request with the services that it began with. `item`: the decoded segment below a collection. @throws {Problem} */
+/**
+ * Serves a request with the services that it began with. `item`: the decoded segment below a
+ * collection.
+ * @throws {Problem}
+ */
 export type Handler = (
   services: RequestServices,
   exchange: { readonly request: IncomingMessage; readonly response: ServerResponse },
@@ -19,7 +23,10 @@ export interface Route {
   readonly uploadMethod?: string;
 }
 
-/** The path of a route; one that ends with a slash is a collection, whose items are the segments below it. */
+/**
+ * The path of a route; one that ends with a slash is a collection, whose items are the segments
+ * below it.
+ */
 export type RouteTable = Readonly<Record<string, Route>>;
 
 interface FoundRoute {
@@ -49,7 +56,11 @@ export class Routes {
   }
 }
 
-/** Has the route's handler for the method serve the request, or answers 405. @throws {Problem} @throws {URIError} for a malformed item */
+/**
+ * Has the route's handler for the method serve the request, or answers 405.
+ * @throws {Problem}
+ * @throws {URIError} for a malformed item
+ */
 export async function serveRoute(
   { route, encodedItem }: FoundRoute,
   services: RequestServices,

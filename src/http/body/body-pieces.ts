@@ -6,7 +6,8 @@ const waitingMaxBytes = 1024 * 1024;
 
 /**
  * Yields the body of a request as it comes, in batches: while one is worked on, the next gathers.
- * @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early or is malformed; 408 where it takes too long
+ * @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early or is
+ *   malformed; 408 where it takes too long
  */
 export async function* bodyPieces(request: IncomingMessage, maxBytes: number): AsyncGenerator<readonly Buffer[], void> {
   let batch: Buffer[] = [];

@@ -10,7 +10,10 @@ import { Problem } from '../problem.ts';
 /** A body whose length is not known comes into memory in such pieces. */
 const pieceBytes = 1024 * 1024;
 
-/** Checks Content-Encoding, media type and size, in this order (contract §2). @throws {Problem} 415, 413; 400 for two media types */
+/**
+ * Checks Content-Encoding, media type and size, in this order (contract §2).
+ * @throws {Problem} 415, 413; 400 for two media types
+ */
 export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): void {
   refuseContentEncoding(request, 'body');
   if ((request.headersDistinct['content-type'] ?? []).length > 1) {
@@ -23,8 +26,8 @@ export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): vo
 
 /**
  * Returns the bytes of the body; big ones in memory that threads share.
- * @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early or is malformed; 408 where it takes too long; 429 and 503 where
- * there is no memory for it
+ * @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early or is
+ *   malformed; 408 where it takes too long; 429 and 503 where there is no memory for it
  */
 export async function readBody(request: IncomingMessage, maxBytes: number, ticket: Ticket): Promise<Buffer | SharedBody> {
   const announced = announcedLength(request);
@@ -71,7 +74,9 @@ class KnownLength implements Collector {
   }
 }
 
-/** Small, or sent in chunks: the first bytes are kept as they come, and copied where it grows big. */
+/**
+ * Small, or sent in chunks: the first bytes are kept as they come, and copied where it grows big.
+ */
 class UnknownLength implements Collector {
   readonly #ticket: Ticket;
   readonly #chunks: Buffer[] = [];

@@ -13,7 +13,10 @@ export function breakRequest(request: IncomingMessage, problem: Problem): void {
 
 /** Takes the bytes of a body. */
 export interface BodySink {
-  /** @throws {Problem} where there is no room for it: then `fail` is called with it, and nothing more comes */
+  /**
+   * @throws {Problem} where there is no room for it: then `fail` is called with it, and nothing
+   *   more comes
+   */
   add(chunk: Buffer): void;
   end(): void;
   /** Called once at most. What comes after it is dropped. */
@@ -21,8 +24,8 @@ export interface BodySink {
 }
 
 /**
- * Hands the bytes of a body to `sink` as they come. It fails with 413 as soon as they are more than the limit, with 400 where the body ends
- * early, and with what `breakRequest` said.
+ * Hands the bytes of a body to `sink` as they come. It fails with 413 as soon as they are more than
+ * the limit, with 400 where the body ends early, and with what `breakRequest` said.
  */
 export function receiveBody(
   request: IncomingMessage,

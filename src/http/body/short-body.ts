@@ -11,7 +11,10 @@ export interface ShortBody {
 // What is not read to its end ends the connection.
 const close = { Connection: 'close' };
 
-/** Returns the body of a stranger's request, or what is wrong with it at the level of HTTP. @throws where the client goes away */
+/**
+ * Returns the body of a stranger's request, or what is wrong with it at the level of HTTP.
+ * @throws where the client goes away
+ */
 export async function readShortBody(request: IncomingMessage, wanted: ShortBody): Promise<Uint8Array | Problem> {
   try {
     checkHeaders(request, wanted);

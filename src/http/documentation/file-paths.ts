@@ -26,7 +26,10 @@ const common = {
   503: { ...problem('The service is overloaded or shutting down.'), headers: retryAfter },
 };
 const notFound = problem('There is no such file for this tenant: never stored, deleted, or expired.');
-/** A body of any bytes. A download has no schema: its media type is what the uploader said, and need not be true (OpenAPI 3.1, 4.8.14.2). */
+/**
+ * A body of any bytes. A download has no schema: its media type is what the uploader said, and need
+ * not be true (OpenAPI 3.1, 4.8.14.2).
+ */
 const bytes: Schema = { type: 'string', format: 'binary' };
 const nameHeader = { description: 'the name of the file, percent-encoded UTF-8', schema: { type: 'string' } };
 const fileID = { name: 'fileID', in: 'path', required: true, description: 'as the upload answered it', schema: { type: 'string' } };

@@ -20,7 +20,10 @@ interface PageServices {
   readonly callerOf: (request: IncomingMessage) => Promise<Caller | undefined>;
 }
 
-/** `/openapi.json` and `/docs`, for registered clients (contract §1). The page shows the limits in force. */
+/**
+ * `/openapi.json` and `/docs`, for registered clients (contract §1). The page shows the limits in
+ * force.
+ */
 export function mountDocumentation(app: Express, { operations, signRoot, ftmRoot }: DocumentedPaths, current: () => PageServices): void {
   const paths = { operations: operationPaths(operations, signRoot), files: filePaths(ftmRoot) };
   const document = openApiDocument(paths.operations, paths.files);

@@ -12,7 +12,10 @@ export interface UploadHeaders {
   readonly announced: number | undefined;
 }
 
-/** Checks Content-Encoding, media type, size, then the name (contract §2). @throws {Problem} 415, 413, 400 */
+/**
+ * Checks Content-Encoding, media type, size, then the name (contract §2).
+ * @throws {Problem} 415, 413, 400
+ */
 export function uploadHeaders(request: IncomingMessage, maxBytes: number): UploadHeaders {
   const { headers } = request;
   refuseContentEncoding(request, 'file');
@@ -41,7 +44,10 @@ function fileNameOf(request: IncomingMessage): string | undefined {
   throw fault;
 }
 
-/** The name of a file as headers say it (RFC 6266 §4.1, RFC 8187 §3.2), for saving and never for showing. */
+/**
+ * The name of a file as headers say it (RFC 6266 §4.1, RFC 8187 §3.2), for saving and never for
+ * showing.
+ */
 export function nameHeaders(fileName: string | null): Record<string, string> {
   if (fileName === null) return { 'Content-Disposition': 'attachment' };
   const encoded = encodeURIComponent(fileName).replaceAll(/['()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -36,7 +36,9 @@ function handler<T>(path: `files/${string}`, taskOf: (fileID: string, transfers:
   };
 }
 
-/** `POST {ftm_root}/files`: 201 with the file's identifier and size, once it is whole on the disk. */
+/**
+ * `POST {ftm_root}/files`: 201 with the file's identifier and size, once it is whole on the disk.
+ */
 function upload(files: string, { config: { fileMaxBytes } }: TransferStore): FileTask<StoredFile> {
   let headers: UploadHeaders | undefined;
   return {

@@ -14,7 +14,10 @@ export interface FileRequest extends AdmittedRequest {
 
 /** What is done with a file. */
 export interface FileTask<T> {
-  /** Checks the headers, before the client's registration is looked at once more. @throws {Problem} */
+  /**
+   * Checks the headers, before the client's registration is looked at once more.
+   * @throws {Problem}
+   */
   check?(admitted: AdmittedRequest): void;
   run(request: FileRequest): Promise<T>;
   /** Undoes all of it: the request ends as a failure. */

@@ -3,7 +3,10 @@ const sliceCharacters = 1024 * 1024;
 const alphabet = /^[A-Za-z0-9+/]*$/;
 const lastGroup = /^[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)$/;
 
-/** Whether the characters are canonical base64 (RFC 4648 §4): padded, without other characters, without stray bits. */
+/**
+ * Whether the characters are canonical base64 (RFC 4648 §4): padded, without other characters,
+ * without stray bits.
+ */
 export function isBase64(text: Buffer): boolean {
   if (text.length % 4 !== 0) return false;
   if (text.length === 0) return true;

@@ -1,4 +1,7 @@
-/** Runs in a work thread: checks a big body, decodes its long texts in place, and gives back what is left as a small value. */
+/**
+ * Runs in a work thread: checks a big body, decodes its long texts in place, and gives back what is
+ * left as a small value.
+ */
 import { randomBytes } from 'node:crypto';
 import { isBase64, decodeInPlace } from './base64-in-place.ts';
 import { JsonError, JsonScanner, TooManyValues, type StringSpan } from './json-scanner.ts';
@@ -63,7 +66,10 @@ function joined({ pieces, length }: BigJsonTask): Buffer<SharedArrayBuffer> {
   return whole;
 }
 
-/** The body's text with a mark for each string that is long: the first ones stay, as far as there is room for them. */
+/**
+ * The body's text with a mark for each string that is long: the first ones stay, as far as there is
+ * room for them.
+ */
 function withoutLong(bytes: Buffer, spans: readonly StringSpan[], mark: string): { text: string; taken: StringSpan[] } {
   let room = plainMaxBytes;
   const taken: StringSpan[] = [];

@@ -16,7 +16,8 @@ export interface SharedBody {
 }
 
 /**
- * Reads a big body as `parseStrictJson` does, in a work thread: nothing of its size is touched on the event loop. Long texts come as LongText.
+ * Reads a big body as `parseStrictJson` does, in a work thread: nothing of its size is touched on
+ * the event loop. Long texts come as LongText.
  * @throws {JsonError}
  */
 export async function parseBigJson(

@@ -6,8 +6,9 @@ const parameter = new RegExp(`[ \\t]*;[ \\t]*(?:(${token})=(${token}|${quoted}))
 const utf8: ReadonlySet<string> = new Set(['utf-8', 'utf8']);
 
 /**
- * Returns why a Content-Type is not that of a JSON body; undefined if it is. JSON is UTF-8 (RFC 8259 §8.1): another charset would be
- * another text. Other parameters mean nothing to application/json and are ignored (RFC 2046 §1).
+ * Returns why a Content-Type is not that of a JSON body; undefined if it is. JSON is UTF-8 (RFC
+ * 8259 §8.1): another charset would be another text. Other parameters mean nothing to
+ * application/json and are ignored (RFC 2046 §1).
  */
 export function jsonMediaTypeFault(contentType: string): string | undefined {
   const [start = '', name = ''] = essence.exec(contentType) ?? [];

@@ -41,14 +41,20 @@ export interface ScanLimits {
   readonly long?: { readonly minBytes: number; found(span: StringSpan): void } | undefined;
 }
 
-/** Walks the grammar of RFC 8259 over bytes that are UTF-8, without building anything; every byte is looked at a fixed number of times. */
+/**
+ * Walks the grammar of RFC 8259 over bytes that are UTF-8, without building anything; every byte is
+ * looked at a fixed number of times.
+ */
 export class JsonScanner {
   readonly #bytes: Buffer;
   readonly #limits: ScanLimits;
   readonly #longBytes: number;
   #offset = 0;
   #values = 0;
-  /** The next backslash from here on, or the length: looked for once, however many strings lie before it. */
+  /**
+   * The next backslash from here on, or the length: looked for once, however many strings lie
+   * before it.
+   */
   #backslash = -1;
 
   constructor(bytes: Buffer, limits: ScanLimits) {
@@ -111,7 +117,7 @@ export class JsonScanner {
       if (this.#bytes[start] !== quote) this.#fail('a member name is needed');
       const escaped = this.#string(true);
       const name = escaped ?? this.#bytes.toString('utf8', start + 1, this.#offset - 1);
-      if (names.has(name)) throw new JsonError('this member name is there twice', start);
+      if (names.has(name)) throw new JsonError('duplicate member name', start);
       names.add(name);
       if (this.#next() !== colon) this.#fail('a colon is needed');
       this.#offset += 1;
@@ -147,7 +153,10 @@ export class JsonScanner {
     this.#offset += 1;
   }
 
-  /** Jumps from quote to quote; only strings with escapes are looked at more closely. Answers the text of those. */
+  /**
+   * Jumps from quote to quote; only strings with escapes are looked at more closely. Answers the
+   * text of those.
+   */
   #string(isName: boolean): string | undefined {
     const start = this.#offset;
     const bytes = this.#bytes;

@@ -7,8 +7,9 @@ export interface JsonLimits {
 }
 
 /**
- * Reads one JSON object (RFC 8259) from bytes. Refuses what parsers read differently or silently change: bad UTF-8, a byte order mark, duplicate
- * member names, lone surrogates, integer literals beyond ±(2^53 − 1), numbers beyond a double, nesting deeper than 64 (the outermost object is 1).
+ * Reads one JSON object (RFC 8259) from bytes. Refuses what parsers read differently or silently
+ * change: bad UTF-8, a byte order mark, duplicate member names, lone surrogates, integer literals
+ * beyond ±(2^53 − 1), numbers beyond a double, nesting deeper than 64 (the outermost object is 1).
  * @throws {JsonError}
  */
 export function parseStrictJson(bytes: Buffer, { valuesMax }: JsonLimits): Readonly<Record<string, unknown>> {
@@ -42,7 +43,10 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Doubles its step, so that a bad byte at the start is found at once, and one at the end in about twice the time of a check. */
+/**
+ * Doubles its step, so that a bad byte at the start is found at once, and one at the end in about
+ * twice the time of a check.
+ */
 function firstBadByte(bytes: Buffer): number {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let checked = 0;

@@ -24,8 +24,9 @@ const phrases: Readonly<Record<number, string>> = {
 const lingerMs = 5000;
 
 /**
- * Answers bytes that are not HTTP, and requests that take too long. Such an answer is the last of its connection, and never comes
- * before, or instead of, the answers to valid requests that came earlier.
+ * Answers bytes that are not HTTP, and requests that take too long. Such an answer is the last of
+ * its connection, and never comes before, or instead of, the answers to valid requests that came
+ * earlier.
  */
 export class MalformedRequests {
   readonly #connections = new WeakMap<Duplex, Connection>();

@@ -6,8 +6,8 @@ import { ClientShares } from './client-shares.ts';
 type PaceLimits = Pick<LimitsConfig, OperationPaceName>;
 
 /**
- * Rate limit of operations that cost a person something, such as messages to a telephone (contract §10): a number of requests per minute for each
- * client, which may come all at once after a rest.
+ * Rate limit of operations that cost a person something, such as messages to a telephone (contract
+ * §10): a number of requests per minute for each client, which may come all at once after a rest.
  */
 export class OperationPace {
   #limits: PaceLimits;
@@ -29,7 +29,10 @@ export class OperationPace {
     this.#limits = limits;
   }
 
-  /** `client` is the fingerprint of its key, whether it is registered or not. @throws {Problem} 429, with the seconds after which one more is taken */
+  /**
+   * `client` is the fingerprint of its key, whether it is registered or not.
+   * @throws {Problem} 429, with the seconds after which one more is taken
+   */
   take(pace: OperationPaceName, client: string): void {
     const bucket = this.#buckets[pace].of(client);
     if (bucket.take()) return;

@@ -5,8 +5,9 @@ const longestWaitMs = 2000;
 const burstSeconds = 0.1;
 
 /**
- * Rate limit of the requests of strangers, all together: what comes faster waits for its turn, in order, so that a flood waits for itself and
- * not the callers of the API. A tenth of a second's share may come at once.
+ * Rate limit of the requests of strangers, all together: what comes faster waits for its turn, in
+ * order, so that a flood waits for itself and not the callers of the API. A tenth of a second's
+ * share may come at once.
  */
 export class PublicPace {
   readonly #bucket: TokenBucket;

@@ -1,6 +1,9 @@
 import { TokenBucket } from '../../service/token-bucket.ts';
 
-/** Refusals take their time from the requests that are served: for two of those there is at most one refusal. */
+/**
+ * Refusals take their time from the requests that are served: for two of those there is at most one
+ * refusal.
+ */
 const refusalsPerServed = 0.5;
 /** Where little is served, refusals cost little. */
 const minPerSecond = 50;
@@ -12,8 +15,9 @@ const windowMs = 1000;
 const milliseconds = { perSecond: 1000, capacity: 0 };
 
 /**
- * How long a connection that was refused is left unread. A refusal is cheap, and still clients that repeat it without a pause would take the time that
- * others' requests need: all of them together are answered at a pace that leaves most of the time to the requests that are served.
+ * How long a connection that was refused is left unread. A refusal is cheap, and still clients that
+ * repeat it without a pause would take the time that others' requests need: all of them together
+ * are answered at a pace that leaves most of the time to the requests that are served.
  */
 export class RefusalPace {
   readonly #nowMs: () => number;

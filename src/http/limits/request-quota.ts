@@ -25,7 +25,10 @@ export interface Ticket {
   release(): void;
 }
 
-/** Counts what clients take of the service, each alone and all together, and says no before it costs anything. */
+/**
+ * Counts what clients take of the service, each alone and all together, and says no before it costs
+ * anything.
+ */
 export class RequestQuota {
   #limits: QuotaLimits;
   readonly #shares: ClientShares<Share>;
@@ -45,13 +48,16 @@ export class RequestQuota {
     this.#limits = limits;
   }
 
-  /** `client` is the fingerprint of its key, whether it is registered or not. @throws {Problem} 503 for all, then 429 for this client */
+  /**
+   * `client` is the fingerprint of its key, whether it is registered or not.
+   * @throws {Problem} 503 for all, then 429 for this client
+   */
   admit(client: string): Ticket {
     const { requestsMax, requestsMaxPerClient } = this.#limits;
-    if (this.#requests >= requestsMax) throw refusal(503, `the service works on ${requestsMax} requests, and takes no more at a time`);
+    if (this.#requests >= requestsMax) throw refusal(503, `${requestsMax} requests are in progress, the maximum of this service`);
     const share = this.#shares.of(client);
     if (share.requests >= requestsMaxPerClient) {
-      throw refusal(429, `${requestsMaxPerClient} requests of this client are worked on, and no more are taken at a time`);
+      throw refusal(429, `${requestsMaxPerClient} requests of this client are in progress, its maximum`);
     }
     if (!share.bucket.take()) {
       throw refusal(429, `this client may send ${this.#limits.requestsPerSecond} requests per second`, share.bucket.retryAfterSeconds());

@@ -1,6 +1,8 @@
 /**
- * The OCSPRequest in the path of a GET (RFC 6960 A.1): base64, then URL-encoded. As clients and proxies write it: `+`, `/` and `=` as they are or
- * encoded (once or twice), `+` read as a space, the alphabet of URLs, no padding, and more than one slash before it. Undefined where there is none.
+ * The OCSPRequest in the path of a GET (RFC 6960 A.1): base64, then URL-encoded. As clients and
+ * proxies write it: `+`, `/` and `=` as they are or encoded (once or twice), `+` read as a space,
+ * the alphabet of URLs, no padding, and more than one slash before it. Undefined where there is
+ * none.
  */
 export function requestInPath(rest: string): Uint8Array | undefined {
   const decoded = unescaped(unescaped(rest));

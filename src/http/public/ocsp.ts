@@ -17,7 +17,9 @@ interface Responder {
 const path = /^\/ocsp\/([a-z0-9][a-z0-9-]{0,63})(\/.*)?$/s;
 const requestBody = { mediaType: 'application/ocsp-request', maxBytes: maxOcspRequestBytes };
 
-/** `/ocsp/{ca}` by GET and POST (RFC 6960 appendix A). `answered` is told how each request ended. */
+/**
+ * `/ocsp/{ca}` by GET and POST (RFC 6960 appendix A). `answered` is told how each request ended.
+ */
 export function ocsp(find: (authority: string) => Responder | undefined, answered: (answer: OcspAnswer) => void): PublicHandler {
   return (request, response) => {
     const [target = ''] = (request.url ?? '').split('?', 1);

@@ -8,7 +8,10 @@ import { PublicPace } from '../limits/public-pace.ts';
 import type { PublicHandler } from './published-pki.ts';
 import { withFewAhead } from '../limits/requests-ahead.ts';
 
-/** Anyone reaches this listener: a request to it is a short path and at most an OCSP or a time-stamp request. */
+/**
+ * Anyone reaches this listener: a request to it is a short path and at most an OCSP or a time-stamp
+ * request.
+ */
 const maxHeaderBytes = 8 * 1024;
 const requestSeconds = 10;
 // What comes with the request is not read, so the connection cannot go on.
@@ -36,7 +39,10 @@ class AskingServer extends Server {
   }
 }
 
-/** The public listener (contract §1): plain HTTP, nothing secret. The first handler whose request it is answers. */
+/**
+ * The public listener (contract §1): plain HTTP, nothing secret. The first handler whose request it
+ * is answers.
+ */
 export function createPublicServer(
   config: NonNullable<Config['listeners']['public']>,
   handlers: readonly PublicHandler[],

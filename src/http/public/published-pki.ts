@@ -22,7 +22,8 @@ const path = /^\/pki\/([a-z0-9][a-z0-9-]{0,63})\.(crl|cer)$/;
 const certificateMaxAgeSeconds = 3600;
 
 /**
- * `/pki/{ca}.crl` (RFC 5280 4.2.1.13, RFC 2585 §4.2) and `/pki/{ca}.cer` (RFC 5280 4.2.2.1), from memory, with what caches need (RFC 9110 §8.8, §13).
+ * `/pki/{ca}.crl` (RFC 5280 4.2.1.13, RFC 2585 §4.2) and `/pki/{ca}.cer` (RFC 5280 4.2.2.1), from
+ * memory, with what caches need (RFC 9110 §8.8, §13).
  */
 export function publishedPki(find: (authority: string) => PublishedAuthority | undefined): PublicHandler {
   return (request, response) => {

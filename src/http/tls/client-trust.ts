@@ -25,8 +25,10 @@ export type Verdict = { readonly fault: Fault } | { readonly goodUntilMs: number
 const maxPathLength = 8;
 
 /**
- * The clients that the API listener trusts: the CAs of the clients and their CRLs, as they were read at one moment. TLS has each connection verified by OpenSSL
- * once; this judges the same certificates again while the connection lives, when time has passed and when CAs or CRLs were replaced.
+ * The clients that the API listener trusts: the CAs of the clients and their CRLs, as they were
+ * read at one moment. TLS has each connection verified by OpenSSL once; this judges the same
+ * certificates again while the connection lives, when time has passed and when CAs or CRLs were
+ * replaced.
  */
 export class ClientTrust {
   readonly #authorities: readonly X509Certificate[];
@@ -48,7 +50,10 @@ export class ClientTrust {
     return Math.min(...[...this.#lists.values()].map(({ nextUpdate }) => nextUpdate.getTime()));
   }
 
-  /** CAs that a client sends along count for nothing: each CA that issues client certificates is configured. */
+  /**
+   * CAs that a client sends along count for nothing: each CA that issues client certificates is
+   * configured.
+   */
   judge(certificate: X509Certificate, nowMs: number): Verdict {
     let goodUntilMs = Infinity;
     let current = certificate;

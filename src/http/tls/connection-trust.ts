@@ -12,7 +12,10 @@ interface Admitted {
 
 const admitted = new WeakMap<object, Admitted>();
 
-/** Returns the public key behind an admitted connection: SHA-256 of its SubjectPublicKeyInfo, hexadecimal. */
+/**
+ * Returns the public key behind an admitted connection: SHA-256 of its SubjectPublicKeyInfo,
+ * hexadecimal.
+ */
 export function spkiBehind(socket: object): string | undefined {
   return admitted.get(socket)?.spki;
 }
@@ -25,7 +28,10 @@ export class ConnectionTrust {
     this.#trust = trust;
   }
 
-  /** Puts other CAs and CRLs in force, for the open connections too: each is judged anew at its next request. */
+  /**
+   * Puts other CAs and CRLs in force, for the open connections too: each is judged anew at its next
+   * request.
+   */
   trust(trust: ClientTrust): void {
     this.#trust = trust;
   }
@@ -35,7 +41,8 @@ export class ConnectionTrust {
     const certificate = socket.getPeerX509Certificate();
     if (!(certificate instanceof X509Certificate)) return 'no client certificate';
     const verdict = this.#trust.judge(certificate, Date.now());
-    // Ours first: of several faults OpenSSL reports the last, which may be that a stranger's CA has no CRL here.
+    // Ours first: of several faults OpenSSL reports the last, which may be that a stranger's CA has
+    // no CRL here.
     if ('fault' in verdict) return verdict.fault;
     // Node types this as an Error; it is the name of the verification error.
     if (!socket.authorized) return String(socket.authorizationError);
@@ -43,7 +50,10 @@ export class ConnectionTrust {
     return undefined;
   }
 
-  /** Returns why a request is not served; undefined if it is. Two comparisons, unless time ran out or CAs or CRLs were replaced. */
+  /**
+   * Returns why a request is not served; undefined if it is. Two comparisons, unless time ran out
+   * or CAs or CRLs were replaced.
+   */
   recheck(socket: object): string | undefined {
     const connection = admitted.get(socket);
     if (connection === undefined) return 'not admitted';

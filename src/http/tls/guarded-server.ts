@@ -16,9 +16,10 @@ export interface Guards {
 }
 
 /**
- * An HTTPS server that asks for each new connection, before each request, whatever its kind, and before each answer to bytes that are none, whether it may
- * go on. No listener hears of one that may not, so that none has to ask. TLS begins with the first byte: a connection that says nothing costs little more
- * than its descriptor.
+ * An HTTPS server that asks for each new connection, before each request, whatever its kind, and
+ * before each answer to bytes that are none, whether it may go on. No listener hears of one that
+ * may not, so that none has to ask. TLS begins with the first byte: a connection that says nothing
+ * costs little more than its descriptor.
  */
 export class GuardedServer extends Server {
   readonly #guards: Guards;

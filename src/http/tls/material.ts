@@ -18,8 +18,9 @@ export interface TlsMaterial {
 }
 
 /**
- * Reads all files of the API listener and checks that they parse and belong together. Whether certificates and CRLs are valid now is not judged: a
- * service whose CRL has expired starts, and says why it refuses everybody.
+ * Reads all files of the API listener and checks that they parse and belong together. Whether
+ * certificates and CRLs are valid now is not judged: a service whose CRL has expired starts, and
+ * says why it refuses everybody.
  * @throws {TlsMaterialError} naming the file
  */
 export function readTlsMaterial(files: TlsFiles): TlsMaterial {

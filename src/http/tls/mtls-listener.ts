@@ -35,7 +35,10 @@ export interface Witnesses {
   readonly malformed: MalformedRequests;
   /** Told of each refusal by its code. */
   readonly refused?: (code: string) => void;
-  /** Whether a client is registered under this public key (SHA-256, hexadecimal), as far as is known now. */
+  /**
+   * Whether a client is registered under this public key (SHA-256, hexadecimal), as far as is known
+   * now.
+   */
   readonly isRegistered: (spki: string) => boolean;
 }
 
@@ -50,7 +53,9 @@ const crowds: Readonly<Record<Crowd, string>> = {
   address: 'more connections without a registered client than limits.connectionsMaxUnadmittedPerAddress',
 };
 
-/** Returns the client behind a request, if it is registered now. Connections outlive registrations. */
+/**
+ * Returns the client behind a request, if it is registered now. Connections outlive registrations.
+ */
 export async function callerOf(request: IncomingMessage, clients: ClientRegistry): Promise<Caller | undefined> {
   const spki = spkiBehind(request.socket);
   return spki === undefined ? undefined : clients.find(spki);
@@ -62,7 +67,8 @@ export function clientOf(request: IncomingMessage): string {
 }
 
 /**
- * Makes the API listener: it wants a valid client certificate before any HTTP, and at every request. Refusals go to the audit log.
+ * Makes the API listener: it wants a valid client certificate before any HTTP, and at every
+ * request. Refusals go to the audit log.
  * @throws {TlsMaterialError} for files that cannot be used
  */
 export function createApiListener(
@@ -87,7 +93,9 @@ export function createApiListener(
   const settle = (socket: Socket): void => {
     connections.settle(socket, isRegistered(spkiBehind(socket) ?? ''));
   };
-  /** A connection goes on only while its certificate is valid; then it is closed without an answer. */
+  /**
+   * A connection goes on only while its certificate is valid; then it is closed without an answer.
+   */
   const maySpeak = (socket: Socket): boolean => {
     const reason = trust.recheck(socket);
     if (reason === undefined) {
@@ -102,7 +110,8 @@ export function createApiListener(
   const options = {
     ...material.context,
     requestCert: true,
-    // The reason of a refusal is lost if the library refuses: it is read, logged and acted on below.
+    // The reason of a refusal is lost if the library refuses: it is read, logged and acted on
+    // below.
     rejectUnauthorized: false,
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: 1000 * limits.handshakeTimeoutSeconds,

@@ -16,15 +16,18 @@ const cipherSuites = [
   'TLS_CHACHA20_POLY1305_SHA256',
   'TLS_AES_128_GCM_SHA256',
   ...['AES256-GCM-SHA384', 'CHACHA20-POLY1305', 'AES128-GCM-SHA256'].flatMap((cipher) => [`ECDHE-ECDSA-${cipher}`, `ECDHE-RSA-${cipher}`]),
-  // At least 112 bits: no RSA key below 2048 bits and no SHA-1 in a certificate, whatever the library's own default.
+  // At least 112 bits: no RSA key below 2048 bits and no SHA-1 in a certificate, whatever the
+  // library's own default.
   '@SECLEVEL=2',
 ];
 
 /**
- * The TLS policy of the API: TLS 1.2 and 1.3 (RFC 8446; RFC 9325 §4.2 for 1.2), with forward secrecy and authenticated encryption alone.
+ * The TLS policy of the API: TLS 1.2 and 1.3 (RFC 8446; RFC 9325 §4.2 for 1.2), with forward
+ * secrecy and authenticated encryption alone.
  *
- * Nothing is resumed: a resumed session brings the verdict on the client's certificate from its first handshake, when it was not yet revoked. Without
- * tickets, and with no store of sessions, each connection proves anew who it is. Nor is anything renegotiated.
+ * Nothing is resumed: a resumed session brings the verdict on the client's certificate from its
+ * first handshake, when it was not yet revoked. Without tickets, and with no store of sessions,
+ * each connection proves anew who it is. Nor is anything renegotiated.
  */
 export const tlsPolicy: SecureContextOptions = {
   minVersion: 'TLSv1.2',

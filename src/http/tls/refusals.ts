@@ -28,8 +28,9 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reports refused clients to the audit log and to the log. The first refusal for a reason is logged at once, those that follow within
- * the minute in one line at its end. Reasons are a few texts of this service, never what a client sent.
+ * Reports refused clients to the audit log and to the log. The first refusal for a reason is logged
+ * at once, those that follow within the minute in one line at its end. Reasons are a few texts of
+ * this service, never what a client sent.
  */
 export class Refusals {
   readonly #log: Logger;

@@ -61,10 +61,11 @@ export class ReloadableTls {
   }
 
   /**
-   * Reads the files that the configuration names now. The switch puts them in force, for new connections and, where they say whom to trust, for
-   * open ones.
-   * @throws {TlsMaterialError} for files that cannot be used, and for those that are worse than what is in force: a server's certificate that is not
-   * valid now, a CRL that has expired or is older than the one of the same CA
+   * Reads the files that the configuration names now. The switch puts them in force, for new
+   * connections and, where they say whom to trust, for open ones.
+   * @throws {TlsMaterialError} for files that cannot be used, and for those that are worse than
+   *   what is in force: a server's certificate that is not valid now, a CRL that has expired or is
+   *   older than the one of the same CA
    */
   prepare(listener: ApiListener): Switch {
     const material = readTlsMaterial(listener);

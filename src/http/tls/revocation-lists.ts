@@ -13,7 +13,10 @@ export class TlsMaterialError extends ConfigError {}
 /** Hashes with which no CRL is trusted. */
 const weakHashes: ReadonlySet<KnownHash> = new Set<KnownHash>(['sha1', 'sha224']);
 
-/** Reads the CRLs in a file's content, in PEM or DER, and verifies each under the CA that it names. @throws {TlsMaterialError} naming the file */
+/**
+ * Reads the CRLs in a file's content, in PEM or DER, and verifies each under the CA that it names.
+ * @throws {TlsMaterialError} naming the file
+ */
 export function readRevocationLists(content: Buffer, file: string, authorities: readonly X509Certificate[]): SignedList[] {
   return listsIn(content, file).map((der) => {
     const list = parsed(der, file);

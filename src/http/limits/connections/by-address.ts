@@ -1,4 +1,7 @@
-/** Things in the order in which they were added, by the address that they count for: those of the address with the most go first. */
+/**
+ * Things in the order in which they were added, by the address that they count for: those of the
+ * address with the most go first.
+ */
 export class ByAddress<T> {
   readonly #byAddress = new Map<string, Set<T>>();
   /** Addresses by the number of their things, each in the order in which it came to that number. */

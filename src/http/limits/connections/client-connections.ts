@@ -2,7 +2,10 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { Places, type Place, type PlacesSettings } from './places.ts';
 
-/** The connections of a TLS listener: each has a place from its first moment, and keeps it once a registered client has shown itself. */
+/**
+ * The connections of a TLS listener: each has a place from its first moment, and keeps it once a
+ * registered client has shown itself.
+ */
 export class ClientConnections {
   readonly #places: Places;
   /** Until its handshake is over, a connection is known by its two ends. */

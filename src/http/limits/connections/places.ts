@@ -7,7 +7,10 @@ export type Crowd = 'all' | 'unadmitted' | 'address';
 
 export interface PlacesSettings {
   readonly connectionsMax: number;
-  /** Connections that are not admitted: so many from addresses that are known, and so many from all others. */
+  /**
+   * Connections that are not admitted: so many from addresses that are known, and so many from all
+   * others.
+   */
   readonly unadmittedMax: number;
   /** Of those from one address that is not known. */
   readonly unadmittedMaxPerAddress: number;
@@ -31,9 +34,11 @@ const knownMs = 26 * 60 * 60 * 1000;
 const knownMax = 10_000;
 
 /**
- * The places of a listener's connections. Until a connection is admitted, it may lose its place to a later one: the first of its address does where that
- * has its share, else the first of the address with the most. So a flood displaces itself. Connections from addresses from which a client was admitted
- * lately have places of their own, beside those of all others; a connection that is admitted keeps its place.
+ * The places of a listener's connections. Until a connection is admitted, it may lose its place to
+ * a later one: the first of its address does where that has its share, else the first of the
+ * address with the most. So a flood displaces itself. Connections from addresses from which a
+ * client was admitted lately have places of their own, beside those of all others; a connection
+ * that is admitted keeps its place.
  */
 export class Places {
   readonly #settings: PlacesSettings;
@@ -53,7 +58,10 @@ export class Places {
     return this.#fromKnown.size + this.#fromOthers.size;
   }
 
-  /** Gives a new connection a place, if need be that of another. Returns undefined if there is none: the connection is closed then. */
+  /**
+   * Gives a new connection a place, if need be that of another. Returns undefined if there is none:
+   * the connection is closed then.
+   */
   enter(socket: Socket): Place | undefined {
     const { remoteAddress = '' } = socket;
     const source = sourceOf(remoteAddress);
@@ -120,7 +128,8 @@ export class Places {
 
   #turnAway(socket: Socket, crowd: Crowd): void {
     this.#settings.closed(crowd, socket.remoteAddress);
-    // A client that was told nothing yet loses nothing by a reset, which leaves nothing of the connection in the kernel.
+    // A client that was told nothing yet loses nothing by a reset, which leaves nothing of the
+    // connection in the kernel.
     if (socket.bytesWritten === 0) socket.resetAndDestroy();
     else socket.destroy();
   }

@@ -5,8 +5,8 @@ const networkGroups = 4;
 const groups = 8;
 
 /**
- * Returns the address that a connection counts for: an IPv4 address for itself, also in its IPv6 form; an IPv6 address for its /64,
- * all of which one host may have (RFC 6177 §2).
+ * Returns the address that a connection counts for: an IPv4 address for itself, also in its IPv6
+ * form; an IPv6 address for its /64, all of which one host may have (RFC 6177 §2).
  */
 export function sourceOf(remoteAddress: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remoteAddress)?.[1];
