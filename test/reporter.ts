@@ -1,3 +1,6 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason, TestSpecification, TestSuite, Vitest } from 'vitest/node';
 import { Progress } from './progress.ts';
 
@@ -57,6 +60,7 @@ export class OutcomeReporter implements Reporter {
     for (const error of unhandledErrors) this.#printFailure('outside of any test', [error]);
     count.failed += unhandledErrors.length;
 
+    writeDurations(modules);
     if (reason === 'interrupted') print('the run was interrupted');
     if (count.passed + count.failed === 0) print('no test ran');
     if (count.failed > 0 || count.passed === 0 || reason !== 'passed') process.exitCode = 1;
@@ -107,6 +111,18 @@ export class OutcomeReporter implements Reporter {
     const output = entity === undefined ? undefined : this.#consoleOutput.get(entity.id);
     if (output !== undefined) print(`Its console output:\n${output.join('')}`);
   }
+}
+
+/** Writes how many seconds each file took, the slowest first: its tests and hooks, then the loading of its modules. */
+function writeDurations(modules: readonly TestModule[]): void {
+  const directory = fileURLToPath(new URL('../var/', import.meta.url));
+  mkdirSync(directory, { recursive: true });
+  const rows = modules.map((module) => ({ path: module.relativeModuleId, ...module.diagnostic() }));
+  const seconds = (ms: number): string => (ms / 1000).toFixed(1).padStart(7);
+  const lines = rows
+    .toSorted((left, right) => right.duration + right.collectDuration - left.duration - left.collectDuration)
+    .map(({ path, duration, collectDuration }) => `${seconds(duration)} ${seconds(collectDuration)}  ${path}\n`);
+  writeFileSync(join(directory, 'test-seconds.txt'), lines.join(''));
 }
 
 function nameOf(entity: Entity): string {
