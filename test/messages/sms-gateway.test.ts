@@ -191,7 +191,7 @@ describe('a gateway that does not do its part', () => {
       flood();
     });
     const { answer } = await gatewayTo(standIns.smsConfig(origin, { ...quick, totalTimeoutSeconds: 10 })).send(phone, 'x');
-    expect(answer.freeText).toBe('the response is longer than 1000 bytes');
+    expect(answer.freeText).toBe('the answer has more than 1000 bytes');
   });
 
   it.each([
