@@ -86,12 +86,12 @@ describe('signetctl client', () => {
       expect.stringContaining('no tenant "nowhere" is configured; configured: demo, other, p384'),
     ]);
     expect(await add(file, 'constructor', 'keys')).toEqual([5, expect.stringContaining('no tenant "constructor"')]);
-    expect(await add(file, 'demo', 'keys,root')).toEqual([2, expect.stringContaining('--roles: the roles are signature, keys,')]);
+    expect(await add(file, 'demo', 'keys,root')).toEqual([2, expect.stringContaining('--roles: valid roles are signature, keys,')]);
     expect(await add(file, 'demo', 'keys,keys')).toEqual([2, expect.stringContaining('--roles: duplicate role')]);
     expect(await add(description.configFile, 'demo', 'keys')).toEqual([2, expect.stringContaining('this is not an X.509 certificate')]);
     expect(await add(inside('nothing.pem'), 'demo', 'keys')).toEqual([2, expect.stringContaining('nothing.pem')]);
     const registered = description.clients['app']?.certificate ?? '';
-    expect(await add(registered, 'other', 'keys')).toEqual([5, expect.stringContaining('is registered already')]);
+    expect(await add(registered, 'other', 'keys')).toEqual([5, expect.stringContaining('is already registered')]);
     expect((await clients()).map(({ name }) => name)).toEqual(['app', 'other', 'p384', 'signer']);
   });
 
