@@ -56,7 +56,7 @@ describe('a big body', () => {
   it('is refused where a small one would be, at the same place', async () => {
     const filler = big('x');
     for (const [text, message] of [
-      [`{"a":"${filler}","a":1}`, 'twice'],
+      [`{"a":"${filler}","a":1}`, 'duplicate'],
       [`{"a":"${filler}\\ud800"}`, 'surrogate'],
       [`{"a":"${filler}"`, 'early'],
       [`{"a":"${filler}\u0001"}`, 'control'],
