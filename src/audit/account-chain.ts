@@ -2,6 +2,7 @@ import { accountFiles, accountHash, noLine, type AccountFile } from '../token/ac
 import { z } from 'zod';
 import { readLines } from './read-lines.ts';
 import type { BadPlace } from './verify.ts';
+import { parseJsonLine } from './line.ts';
 
 const Place = {
   n: z.int().positive(),
@@ -68,16 +69,9 @@ async function* entriesOf(chain: number, files: readonly AccountFile[]): AsyncGe
 }
 
 function parseLine(bytes: Buffer): Line | string {
-  const text = bytes.toString('utf8');
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return 'it is not JSON';
-  }
-  const parsed = Line.safeParse(value);
+  const json = parseJsonLine(bytes);
+  if (typeof json === 'string') return json;
+  const parsed = Line.safeParse(json.value);
   if (!parsed.success) return 'it is not a line of an account';
-  // Only one way to write a line is accepted, so that the last one, whose hash no other holds,
-  // cannot be changed within JSON's freedom.
-  return JSON.stringify(value) === text ? parsed.data : 'it does not have the form that the token host writes';
+  return json.isAsWritten ? parsed.data : 'it does not have the form that the token host writes';
 }

@@ -58,20 +58,28 @@ export type Line = z.output<typeof Line>;
 
 /** Parses a line of the log. Returns a string that says what is wrong if it is malformed. */
 export function parseLine(bytes: Buffer): Line | string {
+  const json = parseJsonLine(bytes);
+  if (typeof json === 'string') return json;
+  const parsed = Line.safeParse(json.value);
+  if (!parsed.success)
+    return `it is not a record: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? ''}`;
+  return json.isAsWritten ? parsed.data : 'it does not have the form that this service writes';
+}
+
+/**
+ * Parses a line of a chain. Returns a string that says what is wrong if it is not JSON.
+ * `isAsWritten`: whether it is written in the one way that chains use. No other is accepted: the
+ * last line has no successor with its hash, so any freedom of JSON would allow changes.
+ */
+export function parseJsonLine(bytes: Buffer): { readonly value: unknown; readonly isAsWritten: boolean } | string {
   if (!isUtf8(bytes)) return 'it is not UTF-8';
   const text = bytes.toString('utf8');
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return { value, isAsWritten: JSON.stringify(value) === text };
   } catch {
     return 'it is not JSON';
   }
-  const parsed = Line.safeParse(value);
-  if (!parsed.success)
-    return `it is not a record: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? ''}`;
-  // Only one way to write a line is accepted: the last line has no successor with its hash, so any
-  // freedom of JSON would allow changes.
-  return JSON.stringify(value) === text ? parsed.data : 'it does not have the form that this service writes';
 }
 
 /** Whether base64 has its canonical form, the only one that the service writes. */
