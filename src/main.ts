@@ -1,5 +1,6 @@
 import { programArguments } from './config/arguments.ts';
-import { ConfigError, loadConfig, type Config } from './config/config.ts';
+import { loadConfig, type Config } from './config/config.ts';
+import { ConfigError } from './config/config-error.ts';
 import { Parts } from './daemon/parts.ts';
 import { startService } from './daemon/start.ts';
 import { closeFailedStart } from './daemon/stopping.ts';

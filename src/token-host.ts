@@ -1,10 +1,11 @@
 import { programArguments } from './config/arguments.ts';
-import { ConfigError, loadTokenConfig } from './config/config.ts';
+import { loadTokenConfig } from './config/config.ts';
+import { ConfigError } from './config/config-error.ts';
 import { serviceManager } from './service/service-manager.ts';
 import { Watchdog } from './service/watchdog.ts';
 import { reasonOf } from './telemetry/reason-of.ts';
 import { HostStartError, runHost, type RunningHost } from './token/host/host.ts';
-import { exitCodes } from './token/host/greeting.ts';
+import { exitCodes } from './token/host/exit-codes.ts';
 
 function say(level: 'error' | 'warn', message: string): void {
   process.stderr.write(`${JSON.stringify({ level, message })}\n`);

@@ -3,7 +3,8 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig } from '../src/config/config.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { ConfigError } from '../src/config/config-error.ts';
 import { readSecret } from '../src/config/secret-reference.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-config-'));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdministrationEntry } from '../audit/record.ts';
 import { compareState } from '../audit/compare-state.ts';
-import { ConfigError } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { Refusal } from '../result-codes.ts';
 import { StoreUnavailable } from '../state/store-unavailable.ts';
 import type { Logger } from '../telemetry/log.ts';

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { CertificateProfile, KeyType, PublicationUrls } from '../config/profile.ts';
+import type { KeyType } from '../config/key-types.ts';
+import type { CertificateProfile, PublicationUrls } from '../config/profile.ts';
 import { Refusal } from '../result-codes.ts';
 import { lintCertificate, lintResponderCertificate } from './lint/lint.ts';
 import { signedCertificate, signedStructure, toBeSigned, type CertificateContent, type CertificateSigner } from './signed-certificate.ts';

@@ -1,4 +1,5 @@
-import type { KeyType, PublicationUrls } from '../config/profile.ts';
+import type { KeyType } from '../config/key-types.ts';
+import type { PublicationUrls } from '../config/profile.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { createIssuingCa, createRoot } from './authority.ts';

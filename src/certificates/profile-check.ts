@@ -1,4 +1,5 @@
-import { ConfigError, type Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { Refusal } from '../result-codes.ts';
 import { certificateExtensions } from './extensions.ts';
 import { rehearse, type RehearsingIssuer } from './issue.ts';

@@ -1,4 +1,4 @@
-import { holdReason } from '../state/repositories/revocations.ts';
+import { holdReason } from '../state/tables/revocation.ts';
 
 /**
  * CRLReason (RFC 5280 5.3.1) by the API's names. UNUSED has no code of its own and is published as

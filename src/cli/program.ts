@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { z } from 'zod';
 import { roles } from '../clients/caller.ts';
-import { ConfigError } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
 import { assignablePurposes } from '../token/wire/messages.ts';

@@ -1,4 +1,4 @@
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config-error.ts';
 
 /**
  * Members that a reload can change. Everything else is fixed at startup: addresses and paths, the

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { absoluteAuthority, AuthorityName, CertificateAuthority, hasRootKey } from './authority-config.ts';
+import { ConfigError } from './config-error.ts';
 import { LimitsConfig, SessionsConfig } from './limits-config.ts';
 import { absoluteListeners, AdminConfig, ListenersConfig } from './listeners-config.ts';
 import { absoluteTenant, TenantConfig } from './tenant-config.ts';
@@ -10,7 +11,7 @@ import { absoluteDocuments, absoluteTransferStore, DocumentsConfig, TransferStor
 import { absoluteIdentityProvider, IdentityProvider, identityProviderFaults } from './identity-provider-config.ts';
 import { absoluteMessages, MessagesConfig } from './messages-config.ts';
 import { absoluteOutgoing, OutgoingConfig, RevocationConfig } from './outgoing-config.ts';
-import { keyTypes } from './profile.ts';
+import { keyTypes } from './key-types.ts';
 import { absoluteTimeStampAuthority, absoluteTimeStamps, TimeStampAuthorityConfig, TimeStampsConfig } from './time-stamp-config.ts';
 import { absoluteState, StateConfig } from './state-config.ts';
 import { absoluteToken, TokenConfig } from './token-config.ts';
@@ -87,9 +88,6 @@ export const Config = z.strictObject({
     .prefault({}),
 });
 export type Config = z.output<typeof Config>;
-
-/** Thrown for a faulty configuration, with a message for the operator: one line for each fault. */
-export class ConfigError extends Error {}
 
 /**
  * Reads the YAML file. Relative paths in it are resolved against its directory.

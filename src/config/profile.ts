@@ -1,7 +1,5 @@
 import { z } from 'zod';
-
-export const keyTypes = ['RSA-2048', 'RSA-3072', 'RSA-4096', 'P-256', 'P-384', 'P-521'] as const;
-export type KeyType = (typeof keyTypes)[number];
+import { keyTypes } from './key-types.ts';
 
 const ObjectIdentifierText = z.string().regex(/^[0-2](\.(0|[1-9]\d*))+$/, 'not an object identifier such as 2.5.29.17');
 /** Certificates are public, so no credentials; no fragment either. */

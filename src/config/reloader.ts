@@ -1,5 +1,6 @@
 import { changedMembers, checkChangeable } from './changes.ts';
-import { ConfigError, loadConfig, type Config } from './config.ts';
+import { loadConfig, type Config } from './config.ts';
+import { ConfigError } from './config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 
 /** Activates what was prepared. It must neither fail nor wait. */

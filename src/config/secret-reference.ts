@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 
 /** PINs, keys and passwords are short; anything longer is the wrong file. */

@@ -1,5 +1,6 @@
-import { ConfigError, type Config } from '../config/config.ts';
-import type { KeyType } from '../config/profile.ts';
+import type { Config } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
+import type { KeyType } from '../config/key-types.ts';
 import type { KeyringOptions } from '../keys/keyring.ts';
 import type { MacKeyOptions } from '../keys/mac-key.ts';
 import type { Logger } from '../telemetry/log.ts';

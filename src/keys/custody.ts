@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { KeyType } from '../config/profile.ts';
+import type { KeyType } from '../config/key-types.ts';
 import { Refusal } from '../result-codes.ts';
 import type { KeyId } from '../token/key-id.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';

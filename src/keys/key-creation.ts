@@ -1,5 +1,5 @@
 import { auditSteps } from '../audit/audited-request.ts';
-import type { KeyType } from '../config/profile.ts';
+import type { KeyType } from '../config/key-types.ts';
 import { Fault, isFault, refusalOf } from '../faults.ts';
 import type { Refusal } from '../result-codes.ts';
 import type { StateStore } from '../state/state-store.ts';

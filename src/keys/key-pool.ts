@@ -1,4 +1,4 @@
-import type { KeyType } from '../config/profile.ts';
+import type { KeyType } from '../config/key-types.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { KeyPoolRow } from '../state/tables/token-keys.ts';
 import type { Logger } from '../telemetry/log.ts';

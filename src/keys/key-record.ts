@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { IssuingChain } from '../certificates/chains.ts';
 import { readCertificate, type Certificate } from '../x509/certificate.ts';
 import type { TenantId } from '../clients/caller.ts';
-import { keyTypes, type KeyType } from '../config/profile.ts';
+import { keyTypes, type KeyType } from '../config/key-types.ts';
 import { Refusal } from '../result-codes.ts';
 import type { Counters } from '../state/repositories/attempts.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';

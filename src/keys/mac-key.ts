@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigError } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TokenMacKey } from '../token/token.ts';

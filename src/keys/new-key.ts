@@ -1,5 +1,5 @@
 import type { TenantId } from '../clients/caller.ts';
-import type { KeyType } from '../config/profile.ts';
+import type { KeyType } from '../config/key-types.ts';
 import type { CertificateRow, IssuingChainRow } from '../state/tables/certificates.ts';
 import type { Step } from '../state/step.ts';
 import type { KeyRow } from '../state/tables/keys.ts';

@@ -1,4 +1,4 @@
-import type { KeyType } from '../config/profile.ts';
+import type { KeyType } from '../config/key-types.ts';
 import type { StateStore } from '../state/state-store.ts';
 
 const latelyMs = 10_000;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 
 /** Response of a gateway to one message, in the form of the API (sendMessage, senderResponse). */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ConfigError } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { readSecret } from '../config/secret-reference.ts';
 import type { SmsConfig } from '../config/sms-config.ts';
 import { FetchFailed, OutgoingHttp } from '../outgoing/outgoing-http.ts';

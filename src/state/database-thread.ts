@@ -1,9 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { StateConfig } from '../config/state-config.ts';
 import type { ClockReading } from './clock.ts';
-import { failureOf, textOf, type Change, type Database, type Failure, type Outcome, type Work } from './database.ts';
-import { PostgresqlDatabase } from './postgresql/postgresql-database.ts';
-import { postgresqlFault } from './postgresql/postgresql-fault.ts';
+import { textOf, type Change, type Database, type Failure, type Outcome, type Work } from './database.ts';
 import { readOnlyOperations } from './repository-functions.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 
@@ -72,6 +70,8 @@ try {
 
 async function open({ config, readOnly }: Opening): Promise<Database> {
   if (config.kind === 'sqlite') return readOnly ? SqliteDatabase.openReadOnly(config.path) : SqliteDatabase.open(config.path);
+  // The driver takes as long to load as the rest of the thread; SQLite does without.
+  const { PostgresqlDatabase } = await import('./postgresql/postgresql-database.ts');
   if (readOnly) return PostgresqlDatabase.openReadOnly(config);
   return PostgresqlDatabase.open(config, (message) => {
     send({ kind: 'log', message });
@@ -90,6 +90,6 @@ async function look(database: Database, id: number): Promise<void> {
     const changes = await database.changes();
     send({ kind: 'changes', id, changes, clock: database.clock });
   } catch (error) {
-    send({ kind: 'noChanges', id, failure: failureOf(error, postgresqlFault) });
+    send({ kind: 'noChanges', id, failure: database.failureOf(error) });
   }
 }

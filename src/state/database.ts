@@ -44,6 +44,8 @@ export interface Database {
    * @throws if the database does not answer
    */
   changes(): Promise<Change[]>;
+  /** Returns the failure for an error of `changes`. */
+  failureOf(error: unknown): Failure;
   /** The last reading of the server's clock, if there is a server. */
   readonly clock?: ClockReading | undefined;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-import type { KeyType } from '../config/profile.ts';
+import type { KeyType } from '../config/key-types.ts';
 import type { KeyId } from './key-id.ts';
 import type { SignatureAlgorithm } from './signature-algorithm.ts';
 

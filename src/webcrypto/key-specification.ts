@@ -1,5 +1,5 @@
 import type { webcrypto } from 'node:crypto';
-import { type KeyType, keyTypes } from '../config/profile.ts';
+import { type KeyType, keyTypes } from '../config/key-types.ts';
 import type { MessageAlgorithm } from '../token/service-keys.ts';
 import { hashBytes, type SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { algorithmName, hashMember, hashName, memberOf, type RegisteredHash, type SigningAlgorithm, unsignedMember } from './algorithms.ts';

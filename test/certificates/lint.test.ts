@@ -7,7 +7,8 @@ import { maxCertificateBytes } from '../../src/certificates/lint/rules.ts';
 import type { CertificateContent } from '../../src/certificates/signed-certificate.ts';
 import * as standard from '../../src/certificates/standard-extensions.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { CertificateProfile, keyTypes } from '../../src/config/profile.ts';
+import { keyTypes } from '../../src/config/key-types.ts';
+import { CertificateProfile } from '../../src/config/profile.ts';
 import { Refusal } from '../../src/result-codes.ts';
 import { softwareAuthority, softwareKey, type SoftwareAuthority } from './software-authority.ts';
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig, type Config } from '../../src/config/config.ts';
+import { loadConfig, type Config } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
 import { Reloader, type Participant } from '../../src/config/reloader.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-reloader-'));

@@ -10,7 +10,8 @@ import { issueCertificate, rehearse, validity } from '../../src/certificates/iss
 import { Pkcs10 } from '../../src/certificates/pkcs10.ts';
 import { checkSubject } from '../../src/certificates/subject-rules.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { CertificateProfile, keyTypes, type KeyType } from '../../src/config/profile.ts';
+import { keyTypes, type KeyType } from '../../src/config/key-types.ts';
+import { CertificateProfile } from '../../src/config/profile.ts';
 import { columnsOf } from '../certificates/crl/revoked.ts';
 import { pem } from '../certificates/openssl.ts';
 import { certId } from '../certificates/ocsp/requests.ts';

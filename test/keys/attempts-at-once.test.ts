@@ -5,7 +5,7 @@ import { makeOtp } from '../../src/keys/otp.ts';
 import { mostWanted } from '../../src/keys/pool-levels.ts';
 import { stretch, StretchedPasswords } from '../../src/keys/stretching.ts';
 import { otpScope } from '../../src/keys/seals.ts';
-import type { KeyType } from '../../src/config/profile.ts';
+import type { KeyType } from '../../src/config/key-types.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { activeKey } from '../support/active-key.ts';
 

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
-import type { KeyType } from '../../src/config/profile.ts';
+import type { KeyType } from '../../src/config/key-types.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import type { PoolOptions } from '../../src/keys/key-pool.ts';
 import { Keyring } from '../../src/keys/keyring.ts';

@@ -4,7 +4,7 @@ import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
-import { ConfigError } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
 import { tokenCustody } from '../../src/keys/custody.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { establishMacKey } from '../../src/keys/mac-key.ts';

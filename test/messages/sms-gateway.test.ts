@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { SmsConfig } from '../../src/config/sms-config.ts';
-import { ConfigError } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
 import { SmsGateway } from '../../src/messages/sms-gateway.ts';
 import { ScratchAuthority } from '../support/scratch-authority.ts';
 import { answerJson, bodyOf, StandIns } from './stand-ins.ts';

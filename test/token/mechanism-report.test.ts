@@ -1,6 +1,6 @@
 import type { MechanismInfo, PKCS11 } from 'pkcs11js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { keyTypes } from '../../src/config/profile.ts';
+import { keyTypes } from '../../src/config/key-types.ts';
 import { capabilitiesOf, verdict, type Capabilities } from '../../src/token/host/capabilities.ts';
 import { missingMechanisms, reportMechanisms } from '../../src/token/host/mechanism-report.ts';
 import { OfferedMechanisms } from '../../src/token/host/offered-mechanisms.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { keyTypes } from '../../src/config/profile.ts';
+import { keyTypes } from '../../src/config/key-types.ts';
 import { makeMacKey } from '../../src/token/host/key-objects.ts';
 import { algorithmsOf, reasonAgainst, tryKeyType, tryMac, tryRandom } from '../../src/token/host/probe-trials.ts';
 import { probeToken } from '../../src/token/host/probe.ts';

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { keyTypes } from '../../src/config/profile.ts';
+import { keyTypes } from '../../src/config/key-types.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { missingKeyTypes, ProbeReport } from '../../src/token/wire/probe-report.ts';
 import { HostRefusedError } from '../../src/token/token.ts';

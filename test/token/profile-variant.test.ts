@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyTypes } from '../../src/config/profile.ts';
+import { keyTypes } from '../../src/config/key-types.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { macKeyId, newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import { TokenUnavailable } from '../../src/token/token.ts';

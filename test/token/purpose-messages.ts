@@ -9,7 +9,7 @@ import { responderCertificate } from '../../src/certificates/ocsp/responder-cert
 import { toBeSigned } from '../../src/certificates/signed-certificate.ts';
 import * as standard from '../../src/certificates/standard-extensions.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
-import { serialNumberBytes } from '../../src/state/repositories/crls.ts';
+import { serialNumberBytes } from '../../src/state/tables/revocation.ts';
 import { createTimeStampCertificate } from '../../src/timestamp/authority-certificate.ts';
 import { timeStampToken } from '../../src/timestamp/token-writer.ts';
 import { signing, softwareAuthority, softwareKey } from '../certificates/software-authority.ts';

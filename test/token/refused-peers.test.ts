@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ConfigError } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
 import { TokenConfig } from '../../src/config/token-config.ts';
 import { admits, peersOf, RefusedPeers } from '../../src/token/host/peers.ts';
 import type { peerUser } from '../../src/service/peer-user.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
 import { TokenConfig } from '../../src/config/token-config.ts';
 import { loadProfile, modulePath } from '../../src/token/host/module-profile.ts';
 import { prepare } from '../../src/token/host/prepare.ts';

@@ -3,7 +3,7 @@ import { constants, createHash, createPublicKey, randomBytes, verify } from 'nod
 import { createConnection } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyTypes, type KeyType } from '../../src/config/profile.ts';
+import { keyTypes, type KeyType } from '../../src/config/key-types.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
 import type { SignatureAlgorithm } from '../../src/token/signature-algorithm.ts';

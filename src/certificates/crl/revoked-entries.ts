@@ -1,6 +1,7 @@
 import * as der from '../../asn1/der.ts';
 import { oids } from '../../asn1/object-identifiers.ts';
-import { serialNumberBytes, type RevokedColumns } from '../../state/repositories/crls.ts';
+import type { RevokedColumns } from '../../state/repositories/crls.ts';
+import { serialNumberBytes } from '../../state/tables/revocation.ts';
 
 /** Takes about a millisecond. */
 const sliceEntries = 4096;

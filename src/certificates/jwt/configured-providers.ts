@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import type { IdentityProvider } from '../../config/identity-provider-config.ts';
 import { OutgoingHttp } from '../../outgoing/outgoing-http.ts';
 import type { Logger } from '../../telemetry/log.ts';

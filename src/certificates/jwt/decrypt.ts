@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { compactDecrypt, errors } from 'jose';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { readSecret } from '../../config/secret-reference.ts';
 import { Refusal } from '../../result-codes.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';

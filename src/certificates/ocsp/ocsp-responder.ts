@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { DerError } from '../../asn1/reader.ts';
 import type { OcspConfig } from '../../config/authority-config.ts';
-import { holdReason } from '../../state/repositories/revocations.ts';
+import { holdReason } from '../../state/tables/revocation.ts';
 import { StoreUnavailable } from '../../state/store-unavailable.ts';
 import { TokenUnavailable } from '../../token/token.ts';
 import type { CertificateIssuer } from '../issue.ts';

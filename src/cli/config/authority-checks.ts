@@ -3,7 +3,8 @@ import { checkAuthorityKey, loadAuthority, readChain } from '../../certificates/
 import type { RehearsingIssuer } from '../../certificates/issue.ts';
 import { checkProfiles } from '../../certificates/profile-check.ts';
 import { readCertificateText } from '../../x509/certificate.ts';
-import { ConfigError, type Config } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { loadTimeStampSigner, readTimeStampChain } from '../../timestamp/load-signer.ts';
 import { connectToHost } from '../../token/operator/host-questions.ts';
 import { TokenClient } from '../../token/client/token-client.ts';

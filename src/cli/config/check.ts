@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
-import { ConfigError, loadConfig, type Config } from '../../config/config.ts';
+import { loadConfig, type Config } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { readableFiles } from '../../config/readable-files.ts';
 import { groupNumber } from '../../service/native.ts';
 import { printable } from '../printable.ts';

@@ -2,7 +2,7 @@ import type { KeyObject, X509Certificate } from 'node:crypto';
 import { DerError, readAll } from '../../asn1/reader.ts';
 import { type KnownHash, verificationRule } from '../../x509/signature-identifier.ts';
 import { readCertificate } from '../../x509/certificate.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { readCertificateList, type CertificateList } from '../../revocation/certificate-list.ts';
 import { dataVerifies } from '../../verification/verify-value.ts';
 import type { SignedList } from './client-trust.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { PostgresqlConfig } from '../../config/state-config.ts';
 import { monotonicMs, type ClockReading } from '../clock.ts';
-import { failureOf, textOf, type Change, type Database, type Outcome, type Work } from '../database.ts';
+import { failureOf, textOf, type Change, type Database, type Failure, type Outcome, type Work } from '../database.ts';
 import { checkNotNewer, migrate, SchemaTooNew } from '../migrate.ts';
 import { runSteps } from '../run-group.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
@@ -91,7 +91,7 @@ export class PostgresqlDatabase implements Database {
       const values = await commit(this.#writer, group);
       return group.map(({ id }, index) => ({ id, values: values[index] ?? [] }));
     } catch (error) {
-      const failure = failureOf(error, postgresqlFault);
+      const failure = this.failureOf(error);
       // If the server is unavailable, every member fails.
       if (group.length === 1 || failure.kind === 'unavailable') return group.map(({ id }) => ({ id, failure }));
       const outcomes: Outcome[] = [];
@@ -109,7 +109,7 @@ export class PostgresqlDatabase implements Database {
         return { id: work.id, values: values ?? [] };
       } catch (error) {
         if (attempt === 1 && isBroken(error)) continue;
-        return { id: work.id, failure: failureOf(error, postgresqlFault) };
+        return { id: work.id, failure: this.failureOf(error) };
       }
     }
   }
@@ -121,6 +121,10 @@ export class PostgresqlDatabase implements Database {
       if (!isBroken(error)) throw error;
       return this.#feed.look();
     }
+  }
+
+  failureOf(error: unknown): Failure {
+    return failureOf(error, postgresqlFault);
   }
 
   get clock(): ClockReading {

@@ -4,7 +4,8 @@ import type { IdentityTokenRow } from '../tables/certificates.ts';
 import type { RevocationRow } from '../tables/revocation.ts';
 import type { LockRule } from './attempts.ts';
 import { noteDestruction } from './key-journal.ts';
-import { holdReason, noteRevision, releaseKey, revokeKey } from './revocations.ts';
+import { holdReason } from '../tables/revocation.ts';
+import { noteRevision, releaseKey, revokeKey } from './revocations.ts';
 
 /*
  * Repeats changes on a store that was restored from a backup (docs/audit.md, "A state store that is

@@ -1,15 +1,12 @@
 import { sql, type Selectable, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
-import type { CrlStateRow } from '../tables/revocation.ts';
+import { serialNumberBytes, type CrlStateRow } from '../tables/revocation.ts';
 
 /**
  * State of an authority's CRLs. `number`: the last number taken; `published_number`: that of the
  * CRL being served, 0 before the first.
  */
 export type CrlState = Selectable<CrlStateRow>;
-
-/** Maximum octets of a serial number (RFC 5280 §4.1.2.2). */
-export const serialNumberBytes = 20;
 
 /**
  * Revoked certificates by column, so that a hundred thousand rows pass between threads in a few

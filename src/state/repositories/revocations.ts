@@ -2,10 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import { Fault } from '../../faults.ts';
 import type { Schema } from '../schema.ts';
 import type { CertificateRow } from '../tables/certificates.ts';
-import type { RevocationRow } from '../tables/revocation.ts';
-
-/** CRLReason certificateHold (RFC 5280 §5.3.1), the only revocation that can be lifted. */
-export const holdReason = 6;
+import { holdReason, type RevocationRow } from '../tables/revocation.ts';
 
 /** A certificate with its revocation, if any. */
 export type CertificateWithRevocation = CertificateRow & { readonly reason: number | null; readonly revoked_at: number | null };

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Kysely, sql, SqliteDialect } from 'kysely';
-import { type Change, type Database, failureOf, type Outcome, type Work } from '../database.ts';
+import { type Change, type Database, type Failure, failureOf, type Outcome, type Work } from '../database.ts';
 import { checkNotNewer, migrate } from '../migrate.ts';
 import { rollback, runSteps } from '../run-group.ts';
 import type { Schema } from '../schema.ts';
@@ -62,7 +62,7 @@ export class SqliteDatabase implements Database {
       const values = await this.#commit(group);
       return group.map(({ id }, index) => ({ id, values: values[index] ?? [] }));
     } catch (error) {
-      if (group.length === 1) return group.map(({ id }) => ({ id, failure: failureOf(error, (fault) => sqliteFault(fault).kind) }));
+      if (group.length === 1) return group.map(({ id }) => ({ id, failure: this.failureOf(error) }));
       // A member or the disk failed: run each member by itself.
       const outcomes: Outcome[] = [];
       for (const one of group) outcomes.push(...(await this.run([one])));
@@ -72,6 +72,10 @@ export class SqliteDatabase implements Database {
 
   async changes(): Promise<Change[]> {
     return Promise.resolve([]);
+  }
+
+  failureOf(error: unknown): Failure {
+    return failureOf(error, (fault) => sqliteFault(fault).kind);
   }
 
   async close(): Promise<void> {

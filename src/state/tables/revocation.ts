@@ -1,5 +1,11 @@
 import type { Generated } from 'kysely';
 
+/** CRLReason certificateHold (RFC 5280 §5.3.1), the only revocation that can be lifted. */
+export const holdReason = 6;
+
+/** Maximum octets of a serial number (RFC 5280 §4.1.2.2). */
+export const serialNumberBytes = 20;
+
 /** A certificate that is revoked or on hold. Released certificates have no row. */
 export interface RevocationRow {
   /** Configured name of its certificate authority. */

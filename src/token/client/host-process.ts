@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { moduleFile, runsFromSources } from '../../config/module-file.ts';
-import { exitCodes, refusalExitCodes } from '../host/greeting.ts';
+import { exitCodes, refusalExitCodes } from '../host/exit-codes.ts';
 import { HostRefusedError, PinRefusedError } from '../token.ts';
 
 const stopMs = 2000;

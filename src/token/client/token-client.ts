@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { z } from 'zod';
-import type { KeyType } from '../../config/profile.ts';
+import type { KeyType } from '../../config/key-types.ts';
 import type { AccountHead } from '../account-files.ts';
 import { keyIdBytes, keyIdOf, type KeyId } from '../key-id.ts';
 import type { MessageToken } from '../service-keys.ts';

@@ -1,4 +1,4 @@
-import { keyTypes, type KeyType } from '../../config/profile.ts';
+import { keyTypes, type KeyType } from '../../config/key-types.ts';
 import { curveOf, rsaBitsOf } from './key-templates.ts';
 import type { RsaKeyPairMechanism } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';

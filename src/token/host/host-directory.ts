@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { accountDirectoryOf, type TokenConfig } from '../../config/token-config.ts';
 import { DirectoryLock } from '../../service/directory-lock.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';

@@ -1,5 +1,5 @@
 import type { Attribute, Handle } from 'pkcs11js';
-import type { KeyType } from '../../config/profile.ts';
+import type { KeyType } from '../../config/key-types.ts';
 import { keyIdOf, keyOwner, macKeyId, type KeyId } from '../key-id.ts';
 import { handleIsStale, changeIsRefused } from '../pkcs11-faults.ts';
 import { findById, findByLabel, findObjects } from './find-objects.ts';

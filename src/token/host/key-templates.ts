@@ -1,5 +1,5 @@
 import type { Attribute } from 'pkcs11js';
-import type { KeyType } from '../../config/profile.ts';
+import type { KeyType } from '../../config/key-types.ts';
 import { parseKeyId, type KeyId } from '../key-id.ts';
 import { macKeyTypes, omittableAttributes, type OmittableAttribute } from './mechanism-names.ts';
 import type { ModuleProfile } from './module-profile.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { userNumber } from '../../service/native.ts';
 import { peerUser } from '../../service/peer-user.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import type { TokenConfig } from '../../config/token-config.ts';
 import { reasonOf } from '../../telemetry/reason-of.ts';
 

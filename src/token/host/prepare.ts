@@ -4,7 +4,7 @@ import { loadProfile, modulePath, type ModuleProfile } from './module-profile.ts
 import { checkStartConditions } from './start-conditions.ts';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 
 /** Everything that a host needs before it starts its threads: profile, PIN, and file to load. */
 export interface Prepared {

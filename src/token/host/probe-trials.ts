@@ -1,6 +1,6 @@
 import { constants, createHash, createPublicKey, verify } from 'node:crypto';
 import type { Handle } from 'pkcs11js';
-import type { KeyType } from '../../config/profile.ts';
+import type { KeyType } from '../../config/key-types.ts';
 import { hashBytes, type HashName, type SignatureAlgorithm } from '../signature-algorithm.ts';
 import { createKeyPair, makeMacKey, type KeyRules } from './key-objects.ts';
 import { rsaBitsOf } from './key-templates.ts';

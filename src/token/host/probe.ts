@@ -1,5 +1,5 @@
 import type { Handle } from 'pkcs11js';
-import { keyTypes, type KeyType } from '../../config/profile.ts';
+import { keyTypes, type KeyType } from '../../config/key-types.ts';
 import type { SignatureAlgorithm } from '../signature-algorithm.ts';
 import type { ProbeReport } from '../wire/probe-report.ts';
 import { capabilitiesOf, verdict, withoutMac, type Capabilities } from './capabilities.ts';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import type { TokenConfig } from '../../config/token-config.ts';
 import type { ModuleProfile } from './module-profile.ts';
 import { hasForm } from './pin.ts';

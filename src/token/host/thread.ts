@@ -10,7 +10,7 @@ import { hostIsFaultyAfter } from '../pkcs11-faults.ts';
 import { encodeAnswer, FrameSplitter, operations, statuses, type Frame } from '../wire/frames.ts';
 import { callClockMs } from './call-clock.ts';
 import { Executor, type HostMemory } from './execute.ts';
-import { exitCodes } from './greeting.ts';
+import { exitCodes } from './exit-codes.ts';
 import { KeyDirectory, type KeyChange } from './key-directory.ts';
 import { destroyIfStillThere, listKeys } from './key-objects.ts';
 import { findMacKeys } from './mac-key.ts';

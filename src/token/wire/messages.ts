@@ -1,4 +1,4 @@
-import { keyTypes, type KeyType } from '../../config/profile.ts';
+import { keyTypes, type KeyType } from '../../config/key-types.ts';
 import { keyIdBytes, keyIdLength, keyIdOf, lacksPurpose, type KeyId, type KeyPurpose } from '../key-id.ts';
 import { claimOutcomes, secretKinds, type ClaimOutcome, type Proofs, type SecretKind } from '../token.ts';
 import { FieldReader, FieldWriter, WireError } from './fields.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyTypes, type KeyType } from '../../config/profile.ts';
+import { keyTypes, type KeyType } from '../../config/key-types.ts';
 import { TokenReport } from './token-report.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { serialNumberBytes, type RevokedColumns } from '../../../src/state/repositories/crls.ts';
+import type { RevokedColumns } from '../../../src/state/repositories/crls.ts';
+import { serialNumberBytes } from '../../../src/state/tables/revocation.ts';
 
 export interface RevokedEntry {
   /** Hexadecimal. */
