@@ -132,7 +132,7 @@ describe('a key pair', () => {
     expect(thread.status(operations.sign, writeSign(id, ecdsa, [digest]))).toBe(statuses.noSuchKey);
     expect(thread.ask(operations.createKey, messages.writeCreateKey(id, 'P-256'))).toMatchObject({
       status: statuses.forbidden,
-      text: 'the key was removed before it was made',
+      text: 'the key was removed before it was created',
     });
     expect(thread.uses).toHaveLength(4);
   });
