@@ -96,7 +96,7 @@ describe('an account that was changed', () => {
     );
   });
 
-  it('is found out, wherever a line was changed, removed, doubled or moved, and wherever it was cut', async () => {
+  it('is detected, wherever a line was changed, removed, duplicated or moved, and wherever it was cut', async () => {
     // The newest of a chain may have no line yet.
     const files = readdirSync(original).filter((name) => statSync(join(original, name)).size > 0);
     const kinds = ['byte', 'remove', 'double', 'swap', 'cut', 'file'] as const;
@@ -128,7 +128,7 @@ describe('an account that was changed', () => {
     );
   });
 
-  it('goes on where a crash cut a line, and says so', async () => {
+  it('continues after a line that a crash cut, and reports it', async () => {
     await assert(
       asyncProperty(nat(), async (at) => {
         const [newest = ''] = readdirSync(copied())

@@ -30,7 +30,7 @@ describe('mutants of a source file', () => {
     expect(mutated(source).toSorted()).toEqual(expected.toSorted());
   });
 
-  it('leave alone what is said to people, types, and names of modules and members', () => {
+  it('do not touch messages, types, and names of modules and members', () => {
     expect(changes("throw new Error('it went wrong');")).toEqual(["throw new Error('it went wrong'); → ;"]);
     for (const source of [
       "import { a } from './a.ts';",

@@ -119,7 +119,7 @@ describe('the connection of a command to the token host that runs', () => {
 });
 
 describe('the answer of the token host to a question', () => {
-  it('that is a fault is told in words, or by the name of the code', async () => {
+  it('that is a fault is reported in words, or by the name of the code', async () => {
     const { ask } = await connect();
     const fault = (code: number, text: string): void => {
       answers(statuses.fault, new FieldWriter().u32(code).bytes(Buffer.from(text)).finish());

@@ -89,7 +89,7 @@ describe('what a thread knows of the keys', () => {
     expect(destroyed).toEqual([]);
   });
 
-  it('remembers the last 10,000 keys that were removed', () => {
+  it('remembers the last 10,000 removed keys', () => {
     const { keys } = directoryOf();
     const ids = Array.from({ length: 10_001 }, () => newKeyId('caller'));
     const [first = id, second = id] = ids;

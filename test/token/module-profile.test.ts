@@ -82,7 +82,7 @@ describe('a profile of the operator', () => {
     expect(() => loadProfile(path)).toThrow(`token.profile: ${path}: (file): `);
   });
 
-  it('is missed by name and by path', () => {
+  it('is reported missing by name and by path', () => {
     expect(() => loadProfile('nowhere')).toThrow('there is no profile "nowhere" in native-config/');
     expect(() => loadProfile(join(directory, 'absent.yaml'))).toThrow('absent.yaml');
   });

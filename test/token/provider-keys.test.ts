@@ -148,7 +148,7 @@ describe('an HMAC key of the service', () => {
 });
 
 describe('an Ed25519 key of the service', () => {
-  it('signs what OpenSSL verifies, also no bytes', () => {
+  it('signs messages that OpenSSL verifies, including an empty one', () => {
     const { create, made, sign } = provider();
     const id = newKeyId('general');
     const key = createPublicKey({ key: create(id, { scheme: 'Ed25519' }) ?? Buffer.alloc(0), format: 'der', type: 'spki' });
@@ -218,7 +218,7 @@ describe('the handle of a key of the service', () => {
   });
 });
 
-it('other requests are none of these', () => {
+it('does not handle other requests', () => {
   const keys = new ProviderKeys(
     () => token.session,
     { get: () => undefined, made: vi.fn<() => void>(), found: vi.fn<() => void>() },

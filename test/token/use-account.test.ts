@@ -82,7 +82,7 @@ describe('the account of a thread', () => {
     expect(failed).not.toHaveBeenCalled();
   });
 
-  it('has all of a line where the disk takes a part of it at once', () => {
+  it('contains all of a line even if the disk accepts it in parts', () => {
     disk.mostBytes = 7;
     use(opened(), 'first', 'second');
     expect(lines(1).map(({ uses }) => uses)).toEqual([undefined, ['first', 'second']]);
@@ -185,7 +185,7 @@ describe('a sync', () => {
 });
 
 describe('an account that cannot be written', () => {
-  it('keeps its thread from all answers, also where there is room again, and says why once', () => {
+  it('stops all answers of its thread, even when there is room again, and reports why once', () => {
     const account = opened();
     disk.full = true;
     account.add('first');
