@@ -169,7 +169,7 @@ describe('an account that was changed', () => {
     expect(readFileSync(other, 'utf8')).toBe('');
   });
 
-  it('begins a new file behind a last line that is none of its own, and the gap stays', async () => {
+  it('begins a new file after a foreign last line, and the gap stays', async () => {
     const [newest = ''] = readdirSync(copied())
       .filter((name) => name.startsWith('account-1-'))
       .toSorted()

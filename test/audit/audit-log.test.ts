@@ -160,7 +160,7 @@ describe('an audit log that is opened again', () => {
     await log.stop();
   });
 
-  it('cuts a half-written line, and says so', async () => {
+  it('removes an incomplete line, and reports it', async () => {
     appendFileSync(pathOf(firstFile), '{"n":14,"time":"20');
     audit = await scratch.open();
     expect(ofKind('start').at(-1)).toEqual(expect.objectContaining({ cutBytes: 18 }));

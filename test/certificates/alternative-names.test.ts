@@ -71,7 +71,7 @@ describe('under the default profile, a subjectAltName given in DER', () => {
     ['an e-mail address with a NUL', [ia5(1, 'zoe@example.test\0.evil.test')]],
     ['an e-mail address that is none', [ia5(1, 'zoe')]],
     ['an e-mail address outside of ASCII', [ia5(1, 'zoé@example.test')]],
-  ])('is refused where it holds %s', (_, names) => {
+  ])('is refused if it holds %s', (_, names) => {
     expect(outcome(names)).toMatch(/^FIELD_INVALID/);
   });
 });

@@ -43,7 +43,7 @@ describe('mutants of a source file', () => {
       expect(changes(source)).toEqual([]);
   });
 
-  it('are known again where their line stands elsewhere, and apart where it stands twice', () => {
+  it('are recognised if their line has moved, and distinguished if it occurs twice', () => {
     const ids = (source: string): string[] => mutantsOf('src/x.ts', source).map(({ id }) => id);
     expect(ids('\n\n  x = a < b;')).toEqual(ids('x = a < b;'));
     expect(new Set(ids('x = a < b;\nx = a < b;')).size).toBe(4);

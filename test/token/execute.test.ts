@@ -352,7 +352,7 @@ describe('a secret', () => {
     expect(thread.counted).toEqual([]);
   });
 
-  it('is none where it is a seal: that is not held back and not counted, unless a secret is beside it', () => {
+  it('is none if it is a seal: that is not held back and not counted, unless a secret is beside it', () => {
     const thread = new Thread();
     const id = newKeyId('caller');
     const [seal, right] = [thread.mac(id, 'RECORD', 'a row'), thread.mac(id)];
@@ -452,7 +452,7 @@ describe('an operation that was never ended', () => {
     remove(id);
   });
 
-  it('is none where something fails that has no code', () => {
+  it('is none if something fails that has no code', () => {
     const thread = new Thread();
     vi.spyOn(token.module, 'C_GenerateRandom').mockImplementationOnce(() => {
       throw new Error('no idea');

@@ -69,7 +69,7 @@ describe('a profile of the operator', () => {
     ['allows no session beside that of the login', { sessionLimit: 1 }, 'sessionLimit'],
     ['names a mechanism that is none', { rsaKeyPairMechanisms: ['CKM_RSA'] }, 'rsaKeyPairMechanisms.0'],
     ['says nothing of its sources', { source: [] }, 'source'],
-  ])('is refused where it %s', (_what, quirk, named) => {
+  ])('is refused if it %s', (_what, quirk, named) => {
     const path = write({ ...plain, ...quirk });
     expect(() => loadProfile(path)).toThrow(ConfigError);
     expect(() => loadProfile(path)).toThrow(named);

@@ -53,7 +53,7 @@ describe('a big body', () => {
     expect(read['almost']).toMatchObject({ kind: 'text' });
   });
 
-  it('is refused where a small one would be, at the same place', async () => {
+  it('is refused for the same faults as a small one, at the same position', async () => {
     const filler = big('x');
     for (const [text, message] of [
       [`{"a":"${filler}","a":1}`, 'duplicate'],
