@@ -7,7 +7,7 @@ import { operations } from '../src/operations/table.ts';
 import { keyStates, stateTexts, transitions, uses } from '../src/keys/states.ts';
 import { resultCodes } from '../src/result-codes.ts';
 
-/** Writes what the documentation takes from the code; with --check it only says whether that is up to date. */
+/** Writes the generated documentation; with --check it only reports files that are out of date. */
 const generated = {
   'key-states.md': keyStatesPage(),
   'result-codes.md': resultCodesPage(),
@@ -19,7 +19,7 @@ for (const [name, content] of Object.entries(generated)) {
   const file = new URL(name, import.meta.url);
   if (!check) writeFileSync(file, content);
   else if (readFileSync(file, 'utf8') !== content) {
-    process.stderr.write(`docs/${name} is not what the code says; run: npm run docs\n`);
+    process.stderr.write(`docs/${name} is out of date; run: npm run docs\n`);
     process.exitCode = 1;
   }
 }
@@ -31,7 +31,7 @@ function resultCodesPage(): string {
     '',
     '<!-- Written by `npm run docs` from src/result-codes.ts. -->',
     '',
-    'Major 0 is success. Major 1: the request itself is wrong and will be wrong again. Major 2: it was well formed and could not be carried out.',
+    'Major 0: success. Major 1: the request itself is wrong, and repeating it is of no use. Major 2: the request is valid, but could not be carried out.',
     'A message about a field starts with its JSON Pointer (RFC 6901).',
     '',
     '| major | minor | name | meaning |',
@@ -49,7 +49,7 @@ function keyStatesPage(): string {
     '',
     '<!-- Written by `npm run docs` from src/keys/states.ts. -->',
     '',
-    'A key is `ACTIVE` when createCertificate answers. These are all the ways from one state to another that the store lets through; each is one commit.',
+    'A key is `ACTIVE` when createCertificate answers. The diagram shows every transition that the state store allows; each is one commit.',
     '',
     '```mermaid',
     'stateDiagram-v2',
@@ -57,23 +57,23 @@ function keyStatesPage(): string {
     ...sample,
     '```',
     '',
-    '| state | means | the private key |',
+    '| state | meaning | private key |',
     '|---|---|---|',
-    ...keyStates.map((state) => `| \`${state}\` | ${stateTexts[state]} | ${hasEnded(state) ? 'is destroyed' : 'is on the token'} |`),
+    ...keyStates.map((state) => `| \`${state}\` | ${stateTexts[state]} | ${hasEnded(state) ? 'destroyed' : 'on the token'} |`),
     '',
-    '`LOCKED` and `EXPIRED` are not stored: they follow from the failed attempts and from the end of the certificate. `EXPIRED` is told instead of `ACTIVE`, `LOCKED` and',
-    '`ON_HOLD`; `LOCKED` instead of `ACTIVE` alone, though failures lock a key in every state. `checkKey` also reports `LOCKED` while the token host refuses the key, as far as the instance knows.',
+    '`LOCKED` and `EXPIRED` are not stored: they follow from the failed attempts and from the end of the certificate. `EXPIRED` is reported instead of `ACTIVE`, `LOCKED` and',
+    '`ON_HOLD`; `LOCKED` only instead of `ACTIVE`, although failures lock a key in every state. `checkKey` also reports `LOCKED` while the token host refuses the key, as far as the instance knows.',
     '',
     '| from | to | by |',
     '|---|---|---|',
     ...Object.values(transitions).map(({ from, to, by }) => `| ${from.map((state) => `\`${state}\``).join(', ')} | \`${to}\` | ${by} |`),
     '',
-    '| asked for | in these states; in others it is 2/204 |',
+    '| operation | allowed in these states; in others it is 2/204 |',
     '|---|---|',
     ...Object.values(uses).map(({ names, states }) => `| ${names} | ${states.map((state) => `\`${state}\``).join(', ')} |`),
     '',
-    'On a locked key all of it is 2/203. `sendOTP` for `SIGN` and `CHANGE_PASSWORD` is possible where `sign` and `changePassword` are. The secret of `checkKey` is not evaluated',
-    'elsewhere, and `secretVerified` is absent.',
+    'With a locked key all of these are 2/203, except `checkKey`. `sendOTP` for `SIGN` and `CHANGE_PASSWORD` is allowed in the states in which `sign` and `changePassword` are. If the key is',
+    'locked or in another state, `checkKey` does not evaluate the secret, and `secretVerified` is absent.',
     '',
   ].join('\n');
 }

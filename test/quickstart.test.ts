@@ -45,7 +45,7 @@ describe('the quickstart', () => {
     expect(environment.description()).toEqual(before);
   });
 
-  it('tells callers of another path prefix that its configuration has by now, and what answered where it is refused', () => {
+  it('takes another path prefix from its configuration, and reports what answered if a request is refused', () => {
     environment.stop();
     const { configFile } = environment.description();
     appendFileSync(configFile, 'paths: { signRoot: /signatures/v1 }\n');
@@ -108,7 +108,7 @@ describe('the quickstart', () => {
     for (const name of [...Object.keys(members), 'clients', ...Object.keys(clients)]) expect(page).toContain(`\`${name}\``);
   });
 
-  it('takes no directory with files of somebody else, and none that is named by nothing', () => {
+  it('refuses a directory with files that are not its own, and an empty path', () => {
     const directory = mkdtempSync(join(tmpdir(), 'signetd-not-a-quickstart-'));
     const file = join(directory, 'letter.txt');
     writeFileSync(file, 'not to be lost');
@@ -129,7 +129,7 @@ describe('the quickstart', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('says clearly that a port of its first start is taken', async () => {
+  it('reports that a port of its first start is in use', async () => {
     environment.stop();
     const port = Number(new URL(environment.description().baseUrl).port);
     const squatter = createServer();

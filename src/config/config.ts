@@ -68,16 +68,16 @@ export const Config = z.strictObject({
     .describe('Authorities by name, with their keys on the token. The name is part of URLs.'),
   admin: AdminConfig.prefault({}),
   documents: DocumentsConfig.prefault({}),
-  transferStore: TransferStoreConfig.optional().describe('File transfer store (FTM). Absent: none; {}: with defaults.'),
+  transferStore: TransferStoreConfig.optional().describe('File transfer store (FTM). Default: none; {}: with defaults.'),
   identityProviders: z
     .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), IdentityProvider)
     .default({})
     .describe('Issuers of JSON Web Tokens, by name. Tenants refer to these names.'),
-  messages: MessagesConfig.optional().describe('Gateways for messages to subscribers. Absent: no messages are sent.'),
+  messages: MessagesConfig.optional().describe('Gateways for messages to subscribers. Default: no messages are sent.'),
   outgoing: OutgoingConfig.prefault({}),
   revocation: RevocationConfig.prefault({}),
   timeStamps: TimeStampsConfig.prefault({}),
-  timeStampAuthority: TimeStampAuthorityConfig.optional().describe('Time-stamp authority of this service (RFC 3161). Absent: none.'),
+  timeStampAuthority: TimeStampAuthorityConfig.optional().describe('Time-stamp authority of this service (RFC 3161). Default: none.'),
   tenants: z
     .record(z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/), TenantConfig)
     .describe('Tenants by name. Keys and certificates of one tenant do not exist for another.'),

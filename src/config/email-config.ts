@@ -22,7 +22,7 @@ export const EmailConfig = z
       .string()
       .min(1)
       .optional()
-      .describe("PEM file with the authorities trusted to issue the server's certificate. Absent: those that Node trusts."),
+      .describe("PEM file with the authorities trusted to issue the server's certificate. Default: those that Node trusts."),
     user: z.string().min(1).regex(noControls, 'no control characters').optional().describe('User name for authentication.'),
     password: SecretReference.optional().describe('Location of the password: file:<path> or credential:<name>.'),
     from: z

@@ -32,7 +32,7 @@ const Sources = sourcesOf();
 export const ClaimMapping = z.strictObject({
   subject: z
     .strictObject({
-      country: sourcesOf('{/address/country}').describe('Claims that become countryName. If absent: defaultCountry of the profile.'),
+      country: sourcesOf('{/address/country}').describe('Claims that become countryName. Default: defaultCountry of the profile.'),
       commonName: sourcesOf('{name}', '{given_name} {family_name}').describe('Claims that become commonName.'),
       givenName: sourcesOf('{given_name}').describe('Claims that become givenName.'),
       surName: sourcesOf('{family_name}').describe('Claims that become surname.'),
@@ -73,7 +73,7 @@ const KeysAtUrl = z.strictObject({
     .refine((url) => new URL(url).username === '' && new URL(url).password === '', 'the URL must not contain a user name or password')
     .describe("URL of the provider's JSON Web Key Set. Redirects are not followed."),
   certificateAuthority: FilePath.optional().describe(
-    "PEM file with the authorities trusted to issue the provider's certificate. Absent: those that Node trusts.",
+    "PEM file with the authorities trusted to issue the provider's certificate. Default: those that Node trusts.",
   ),
   freshSeconds: z
     .number()

@@ -49,7 +49,7 @@ export const LimitsConfig = z
     ),
     connectionsMax: Count.default(4096).describe('Maximum number of open connections; further ones are closed before TLS.'),
     connectionsMaxUnadmitted: Count.optional().describe(
-      'Maximum number of these connections without an authenticated registered client yet: this many from addresses with a recent client, and this many from all others. A further one replaces the oldest one of the address with the most. Absent: a quarter of connectionsMax each.',
+      'Maximum number of these connections without an authenticated registered client yet: this many from addresses with a recent client, and this many from all others. A further one replaces the oldest one of the address with the most. Default: a quarter of connectionsMax each.',
     ),
     connectionsMaxUnadmittedPerAddress: Count.default(256).describe(
       'Maximum number of those from one address (IPv6: one /64) without a recent registered client. A further one replaces the oldest.',

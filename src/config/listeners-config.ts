@@ -79,7 +79,7 @@ export const ListenersConfig = z.strictObject({
         'Unix socket to listen on instead of host and port, unless systemd passes one. Any user of the machine can connect to a loopback address.',
       ),
       socketGroup: Account.optional().describe(
-        'Group that may connect to the Unix socket, by name or number (mode 0660). The user of the service must be a member. Absent: only the user of the service (mode 0600).',
+        'Group that may connect to the Unix socket, by name or number (mode 0660). The user of the service must be a member. Default: only the user of the service (mode 0600).',
       ),
       ...connectionLimits({ connectionsMax: 100, idleTimeoutSeconds: 60 }),
     })
@@ -120,7 +120,7 @@ export const ListenersConfig = z.strictObject({
         ),
     })
     .optional()
-    .describe('Plain HTTP for public data, open to everyone. Absent: no such listener; {}: with defaults.'),
+    .describe('Plain HTTP for public data, open to everyone. Default: no such listener; {}: with defaults.'),
 });
 type ListenersConfig = z.output<typeof ListenersConfig>;
 

@@ -23,8 +23,8 @@ export const OtpText = z
 /** Gateways and texts for messages to subscribers. */
 export const MessagesConfig = z
   .strictObject({
-    sms: SmsConfig.optional().describe('HTTP gateway for SMS. Absent: no SMS is sent.'),
-    email: EmailConfig.optional().describe('SMTP server for e-mail. Absent: no e-mail is sent.'),
+    sms: SmsConfig.optional().describe('HTTP gateway for SMS. Default: no SMS is sent.'),
+    email: EmailConfig.optional().describe('SMTP server for e-mail. Default: no e-mail is sent.'),
     otpText: OtpText.default('Your one-time password is {{otp}}. It is valid for 5 minutes. Do not share it with anyone.').describe(
       'Message with which sendOTP delivers a one-time password, for which {{otp}} stands. A tenant can override it.',
     ),

@@ -35,7 +35,7 @@ export const OutgoingConfig = z.strictObject({
     .max(1000)
     .default(64)
     .describe('Maximum number of concurrent exchanges, at most half of them for one tenant; further ones wait within their time limit.'),
-  certificateAuthority: FilePath.optional().describe('PEM file with the authorities trusted for https. Absent: those that Node trusts.'),
+  certificateAuthority: FilePath.optional().describe('PEM file with the authorities trusted for https. Default: those that Node trusts.'),
 });
 export type OutgoingConfig = z.output<typeof OutgoingConfig>;
 

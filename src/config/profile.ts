@@ -91,12 +91,12 @@ const SubjectRules = z.strictObject({
     .array(AttributeName)
     .optional()
     .describe(
-      'Attributes allowed in addition to the required ones, countryName and commonName. Absent: all except emailAddress, which must be listed here or in required.',
+      'Attributes allowed in addition to the required ones, countryName and commonName. Default: all except emailAddress, which must be listed here or in required.',
     ),
   countries: z
     .array(z.string().regex(/^[A-Z]{2}$/, 'not an ISO 3166-1 country code'))
     .optional()
-    .describe('Countries allowed in a subject (ISO 3166-1). Absent: all.'),
+    .describe('Countries allowed in a subject (ISO 3166-1). Default: all.'),
   defaultCountry: z
     .string()
     .regex(/^[A-Z]{2}$/, 'not an ISO 3166-1 country code')

@@ -47,15 +47,15 @@ const Answer = z.strictObject({
     .array(z.int().min(200).max(299))
     .min(1)
     .optional()
-    .describe('HTTP statuses that mean that the gateway accepted the message. Absent: 200 to 299.'),
+    .describe('HTTP statuses that mean that the gateway accepted the message. Default: 200 to 299.'),
   messageId: AnswerPart.describe("Location of the gateway's message identifier."),
-  code: AnswerPart.describe("Location of the gateway's own status code. Absent: the HTTP status is the code."),
+  code: AnswerPart.describe("Location of the gateway's own status code. Default: the HTTP status is the code."),
   codes: z
     .array(z.string().min(1))
     .min(1)
     .optional()
-    .describe('Codes that mean that the gateway accepted the message. Absent: every code, given an accepted HTTP status.'),
-  text: AnswerPart.describe("Location of the gateway's text. Absent: the whole response, shortened."),
+    .describe('Codes that mean that the gateway accepted the message. Default: every code, given an accepted HTTP status.'),
+  text: AnswerPart.describe("Location of the gateway's text. Default: the whole response, shortened."),
 });
 
 const Body = z
@@ -97,7 +97,7 @@ export const SmsConfig = z
       })
       .optional()
       .describe('HTTP basic authentication (RFC 7617).'),
-    body: Body.optional().describe('Request body: json or form. Absent: no body.'),
+    body: Body.optional().describe('Request body: json or form. Default: no body.'),
     secrets: z
       .record(z.string(), SecretReference)
       .default({})
@@ -107,7 +107,7 @@ export const SmsConfig = z
       .string()
       .min(1)
       .optional()
-      .describe("PEM file with the authorities trusted to issue the gateway's certificate. Absent: those that Node trusts."),
+      .describe("PEM file with the authorities trusted to issue the gateway's certificate. Default: those that Node trusts."),
     totalTimeoutSeconds: z
       .number()
       .positive()

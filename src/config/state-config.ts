@@ -24,7 +24,7 @@ const PostgresqlConfig = z
     tls: z
       .strictObject({
         certificateAuthority: FilePath.optional().describe(
-          'PEM file with the authorities trusted to issue the server certificate, which must contain host. Absent: those that Node trusts.',
+          'PEM file with the authorities trusted to issue the server certificate, which must contain host. Default: those that Node trusts.',
         ),
         certificate: FilePath.optional().describe('PEM file with a client certificate.'),
         key: SecretReference.optional().describe('Location of its key: file:<path> or credential:<name>.'),

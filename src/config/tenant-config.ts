@@ -18,7 +18,7 @@ export const TenantConfig = z.strictObject({
     .positive()
     .optional()
     .describe(
-      'Maximum number of keys of the tenant on the token, not counting consumed and removed ones; beyond it createCertificate returns 2/213. Absent: no limit.',
+      'Maximum number of keys of the tenant on the token, not counting consumed and removed ones; beyond it createCertificate returns 2/213. Default: no limit.',
     ),
   revocationNeedsSecret: z.boolean().default(false).describe("revokeCertificate requires the key's secret; the role alone is not enough."),
   allowSha1: z

@@ -57,7 +57,7 @@ export const TimeStampAuthorityConfig = z.strictObject({
     .positive()
     .optional()
     .describe(
-      "No tokens are issued if the machine's clock is not synchronised or its error, as reported by the kernel, may be larger. Absent: not checked.",
+      "No tokens are issued if the machine's clock is not synchronised or its error, as reported by the kernel, may be larger. Default: not checked.",
     ),
 });
 export type TimeStampAuthorityConfig = z.output<typeof TimeStampAuthorityConfig>;

@@ -12,7 +12,7 @@ export const TokenConfig = z.strictObject({
     .regex(/^([a-z0-9-]+|.*\/[^/]+\.yaml)$/, 'not the name of a profile or a path to a .yaml file')
     .default('softhsm2')
     .describe('Profile of the HSM: the name of a file in native-config/, or the path of a file of the same form.'),
-  modulePath: FilePath.optional().describe('PKCS#11 module. Absent: the first path in the profile that exists.'),
+  modulePath: FilePath.optional().describe('PKCS#11 module. Default: the first path in the profile that exists.'),
   isolateModule: z.boolean().default(false).describe('Binds the module to its own libcrypto rather than the OpenSSL that Node exports.'),
   label: z.string().min(1).max(32).describe('Label of the token, at most 32 characters.'),
   pin: SecretReference.describe('Location of the PIN of the token: file:<path> or credential:<name>.'),
@@ -52,10 +52,10 @@ export const TokenConfig = z.strictObject({
     ),
   socketPath: FilePath.default('/run/signetd-token/token.sock').describe('Unix socket of the token host.'),
   clientUser: Account.optional().describe(
-    "User of the daemon, by name or number, if different from the token host's. The host serves only this user and root. Absent: its own user.",
+    "User of the daemon, by name or number, if different from the token host's. The host serves only this user and root. Default: its own user.",
   ),
   accountDirectory: FilePath.optional().describe(
-    "Directory in which the token host records uses of keys and counts wrong secrets, accessible to its user only. Absent: /var/lib/signetd-token/account or, if the daemon starts the host, the socket's path with .account appended.",
+    "Directory in which the token host records uses of keys and counts wrong secrets, accessible to its user only. Default: /var/lib/signetd-token/account or, if the daemon starts the host, the socket's path with .account appended.",
   ),
   accountRotateBytes: z
     .int()

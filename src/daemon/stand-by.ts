@@ -88,7 +88,7 @@ async function standBy(
   const servers = { api: apiListener.server, operations: operationsServer, public: publicServer };
   watchServers(servers, { draining, parts });
   const watchdog = new Watchdog(manager, [{ name: 'database thread', check: async () => store.answer() }], (name, reason) => {
-    log.error('a part of the service is dead', { name, reason });
+    log.error('a part of the service no longer responds', { name, reason });
   });
   const confirmed = Promise.withResolvers<void>();
   const context = { store, config, configPath, startedAt, comparison, log, confirmed: confirmed.resolve };

@@ -47,24 +47,24 @@ interface Start {
   readonly config: Config;
   readonly configPath: string;
   readonly log: LeveledLog;
-  /** Takes what is opened. A failed start leaves it to the caller to close it. */
+  /** Receives the parts that are opened. If the start fails, the caller closes them. */
   readonly parts: Parts;
 }
 
-/** What the start of every part can use. */
+/** Values that are available to the start of every part. */
 interface Base extends Start {
   readonly startedAt: Date;
   readonly manager: ServiceManager;
-  /** Those that the service manager holds. */
+  /** Descriptors of the sockets that the service manager passed, by name. */
   readonly sockets: ReadonlyMap<string, number>;
-  /** Holds the configuration in force. Parts that change with it join. */
+  /** Holds the configuration in force. Parts that a reload changes join it. */
   readonly reloader: Reloader;
   readonly draining: Draining;
   readonly metrics: Metrics;
   readonly store: StateStore;
 }
 
-/** What listeners and administration are made with. */
+/** Services that the listeners and the administration use. */
 interface OpenedServices {
   readonly token: TokenClient;
   readonly clients: ClientRegistry;
@@ -76,18 +76,18 @@ interface OpenedServices {
 }
 
 /**
- * Starts the service: opens its parts in order, each with those before it, and returns once it
+ * Starts the service: opens its parts in order, each with the parts before it, and returns once it
  * serves.
- * @throws {ConfigError}
- * @throws {HostRefusedError}
- * @throws {Error} where it cannot
+ * @throws {ConfigError} if the configuration is faulty
+ * @throws {HostRefusedError} if the token host refuses to start
+ * @throws {Error} if the start fails otherwise
  */
 export async function startService(start: Start): Promise<void> {
   const { config, configPath, log, parts } = start;
   const startedAt = new Date();
   const answerHangUps = heldHangUps();
   const manager = serviceManager(process.env, process.pid, (reason) => {
-    log.warn('the service manager accepts no messages', { reason });
+    log.warn('messages to the service manager fail', { reason });
   });
   const sockets = listenFds(process.env, process.pid, Object.keys(config.listeners));
   const reloader = new Reloader({
@@ -107,7 +107,7 @@ export async function startService(start: Start): Promise<void> {
   answerHangUps(reload);
 }
 
-/** Opens all that requests use. */
+/** Opens everything that requests use. */
 async function openServices({ config, configPath, log, parts, store, metrics, reloader, draining }: Base): Promise<OpenedServices> {
   const { registry } = metrics;
   const inForce = (): Config => reloader.config;
@@ -136,7 +136,7 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
   warnOfReadableFiles(config, log);
   const published = await PublishedServices.open({ store, token, undoing: keys.destruction, audit, registry, log }, config, authorities);
   parts.opened('published services', published, async () => published.stop());
-  // Before the services, which tell the OCSP responders of its certificates.
+  // Joins before the services, which inform the OCSP responders about its certificates.
   reloader.join(published.timeStampAuthority);
 
   const guard = new Guard(config.limits, threads, clientOf);
@@ -162,8 +162,8 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
 }
 
 /**
- * Opens the listeners and the admin socket, and has the service stopped at signals. Returns what
- * reloads the configuration.
+ * Opens the listeners and the admin socket, and lets signals stop the service. Returns a function
+ * that reloads the configuration.
  */
 async function serve(
   { config, configPath, startedAt, log, parts, manager, sockets, reloader, draining, metrics, store }: Base,
@@ -196,7 +196,7 @@ async function serve(
     { name: 'token client', check: token.checkSupervised.bind(token) },
   ];
   const watchdog = new Watchdog(manager, vitalSigns, (name, reason) => {
-    log.error('a part of the service is dead', { name, reason });
+    log.error('a part of the service no longer responds', { name, reason });
   });
   stopAtSignals({
     ...{ log, manager, watchdog, draining, parts },

@@ -26,7 +26,7 @@ export type Attempt<T> = { readonly verified: false } | { readonly verified: tru
 
 type Work<P extends OtpAction, T> = (reserved: Reserved<P>) => Promise<Verdict<T>>;
 
-/** Interval at which the store is asked again while attempts of other instances are in flight. */
+/** Interval at which the store is polled while attempts of other instances are in flight. */
 const pollMs = 20;
 
 /**
@@ -73,8 +73,8 @@ export class Activation {
   }
 
   /**
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or what `work`
-   *   refuses with.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or the refusal
+   *   of `work`
    */
   async activate<P extends OtpAction, T>(key: KeyRecord, asked: Asked<P>, work: Work<P, T>): Promise<T> {
     const attempt = await this.attempt(key, asked, work);
@@ -127,8 +127,8 @@ export class Activation {
   }
 
   /**
-   * Checks, before any result of a right secret is released, that no change committed meanwhile
-   * forbids it. `own`: the key's secret that was verified.
+   * Called before any result of a right secret is released: checks that no change committed
+   * meanwhile forbids it. `own`: the key's secret that was verified.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED if the key has another secret by now
    */
   async #holds(key: KeyRecord, use: Use, own: StoredSecret | undefined): Promise<void> {
@@ -139,8 +139,8 @@ export class Activation {
   }
 
   /**
-   * Finishes the work for a password that is settled. The key is checked again before any result is
-   * released: by the commit that makes evidence due, or by reading the current record.
+   * Finishes the work after a right password is settled. The key is checked again before any result
+   * is released: by the commit that makes evidence due, or by reading the current record.
    */
   async #finished<P extends OtpAction, T>(key: KeyRecord, { use }: Asked<P>, right: GrantedSecret<T>, reserved: Reserved<P>): Promise<T> {
     const value = await right.finish();
@@ -157,7 +157,7 @@ export class Activation {
     return value;
   }
 
-  /** Checks whether attempts on the key are in flight or wait. */
+  /** Checks whether attempts on the key are in flight or waiting. */
   isBusy(key: KeyRecord): boolean {
     return this.#slots.isBusy(key);
   }
@@ -184,8 +184,7 @@ export class Activation {
   }
 
   /**
-   * Returns the work left to do after the secret was right and is settled; undefined if it was
-   * wrong.
+   * Returns the work left to do once a right secret is settled; undefined if the secret was wrong.
    */
   async #reservedAttempt<P extends OtpAction, T>(
     key: KeyRecord,
@@ -257,7 +256,7 @@ export class Activation {
 
   /**
    * Settles a right secret. `done`: the result of the work, if it is finished already.
-   * @throws {Refusal} that of the verdict, after it is settled
+   * @throws {Refusal} the refusal of the verdict, after it is settled
    */
   async #settleRight<P extends OtpAction, T>(
     key: KeyRecord,

@@ -16,7 +16,7 @@ export interface Credentials {
 }
 
 /**
- * The secret that activates a key, and the transaction that it must be tied to. If the member is
+ * The secret that activates a key, and the transaction that it must be bound to. If the member is
  * `transactionId`: the identifier alone, for requests that need no secret.
  */
 export interface GivenSecret {

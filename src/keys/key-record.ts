@@ -71,7 +71,7 @@ export interface KeyRecord {
   readonly protocol: ActivationProtocol;
   /** Digests of the documents that the key may sign. */
   readonly binding: DigestBinding;
-  /** MAC of the transaction that the key is tied to. */
+  /** MAC of the transaction that the key is bound to. */
   readonly transaction: StoredSecret | undefined;
   readonly subscriber: Subscriber;
   /** Undefined for protocol OTP, which has no secret of its own. */

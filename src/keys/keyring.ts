@@ -153,7 +153,7 @@ export class Keyring {
 
   /**
    * Authorises a revocation without a secret by the transaction of the key. A wrong transaction
-   * counts as a failure, and so does a missing one if the key is tied to one; a right one does not
+   * counts as a failure, and so does a missing one if the key is bound to one; a right one does not
    * reset the count, since it is not a secret.
    * @throws {Refusal} KEY_LOCKED, ACTIVATION_FAILED
    */

@@ -100,7 +100,7 @@ function isReadable({ salt, mac, bound_digests: digests }: OtpRow): boolean {
 }
 
 /**
- * Undefined if the key is tied to no transaction and none is given; whatever else does not fit
+ * Undefined if the key is bound to no transaction and none is given; whatever else does not fit
  * fails on the token.
  */
 function transactionProof(key: KeyRecord, given: string | undefined): Proof | undefined {

@@ -20,7 +20,7 @@ export interface Transition {
 
 /** All allowed transitions of the stored states. A key starts as ACTIVE. */
 export const transitions = {
-  consume: { from: ['ACTIVE'], to: 'CONSUMED', destroys: true, by: 'the one successful `sign` of a key of `SINGLE_USE`' },
+  consume: { from: ['ACTIVE'], to: 'CONSUMED', destroys: true, by: 'the only successful `sign` of a key of `SINGLE_USE`' },
   hold: { from: ['ACTIVE'], to: 'ON_HOLD', destroys: false, by: '`revokeCertificate` with `CERTIFICATE_HOLD`' },
   release: { from: ['ON_HOLD'], to: 'ACTIVE', destroys: false, by: '`revokeCertificate` with `REMOVE_FROM_CRL`' },
   revoke: { from: ['ACTIVE', 'ON_HOLD'], to: 'REVOKED', destroys: false, by: '`revokeCertificate` with any other reason' },

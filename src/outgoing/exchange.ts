@@ -50,7 +50,7 @@ export interface ExchangeOptions {
   /** Addresses to connect to, regardless of what the name resolves to by now. */
   readonly addresses: readonly string[];
   readonly signal: AbortSignal;
-  /** Additional authorities for https, PEM. Default: those that Node trusts. */
+  /** Authorities trusted for https, PEM. Default: those that Node trusts. */
   readonly certificateAuthority?: string | undefined;
   /** Awaited before more than `smallBytes` of an answer are read. */
   readonly beforeMore: () => Promise<void>;

@@ -14,7 +14,7 @@ export interface OutgoingSettings {
   readonly privateNetworks: readonly string[];
   readonly timeoutSeconds: number;
   readonly connectionsMax: number;
-  /** Additional authorities for https, PEM. Default: those that Node trusts. */
+  /** Authorities trusted for https, PEM. Default: those that Node trusts. */
   readonly certificateAuthority?: string | undefined;
   /** Called when a request has ended: `failure` is undefined after an accepted answer. */
   readonly ended?: ((asked: OutgoingRequest, failure: Error | undefined) => void) | undefined;
@@ -136,7 +136,7 @@ export class OutgoingHttp {
   async #addresses({ hostname }: URL, signal: AbortSignal): Promise<readonly string[]> {
     const literal = hostname.replace(/^\[|\]$/g, '');
     const addresses = isIP(literal) === 0 ? await this.#resolved(hostname, signal) : [literal];
-    // A forbidden address among allowed ones is no accident.
+    // A name with both allowed and forbidden addresses is suspicious: none of them is used.
     if (addresses.some((address) => !isPublicAddress(address) && !this.#shared.networks.has(address))) {
       throw new FetchFailed(`the host ${hostname} has an address that is not public and is not allowed`);
     }

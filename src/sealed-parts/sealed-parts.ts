@@ -3,7 +3,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { cutIntoParts } from './cut.ts';
 import type { PartCipher, PartPlace } from './part-cipher.ts';
 
-/** Owner of parts: each kind has its table in the state store. */
+/** Owner of parts; each kind has its own table in the state store. */
 export type PartsOwner =
   /** A kept answer. `claim`: the claim under which its parts were stored. */
   | { readonly kind: 'answer'; readonly id: string; readonly claim: string }
@@ -45,7 +45,8 @@ export class SealedParts {
 
   /**
    * Decrypts the parts of an item in order.
-   * @throws {MissingPart} if the format marks the last part, and one before it is missing
+   * @throws {MissingPart} if a part is missing; in a format that does not mark the last part, only
+   *   if the first one is
    */
   async *open(item: number): AsyncGenerator<Uint8Array, void> {
     let endsUnsaid = false;
@@ -70,7 +71,7 @@ export class SealedParts {
 
 /**
  * Encrypts an item part by part, for `SealedParts.add` or for a row of its owner.
- * @throws as `cutIntoParts`
+ * @throws the errors of `cutIntoParts`
  */
 export async function* sealedParts(cipher: PartCipher, item: number, pieces: readonly Content[]): AsyncGenerator<SealedPart, void> {
   let part = 0;

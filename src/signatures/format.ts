@@ -7,7 +7,7 @@ import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.
 import type { Certificate } from '../x509/certificate.ts';
 import type { Additions } from './levels/long-term-data.ts';
 
-/** The signer as seen by a format, without a private key. */
+/** The signer as a format sees it, without the private key. */
 export interface SignerChain {
   readonly certificate: Certificate;
   readonly publicKey: KeyObject;
@@ -25,12 +25,12 @@ export interface CoveredDocument {
   /** Index in the request. */
   readonly index: number;
   /**
-   * Digest of its bytes if `prepare` hashed them, to detect changes when the file is read again.
+   * Digest of its bytes if `prepare` hashed them; detects changes when the file is read again.
    */
   readonly digest?: DocumentDigest | undefined;
 }
 
-/** A signature that lacks only its value. Everything but its bytes survives JSON. */
+/** A signature that lacks only its value. Everything except its byte arrays survives JSON. */
 export interface Prepared<State> {
   /**
    * Identifies the signature among those of a request: the ID of its document, or of the first one.
@@ -69,7 +69,7 @@ export interface Workload {
 export const usualWorkload: Workload = { threadBeyondBytes: bigContentBytes, lane: 'hashing' };
 
 /**
- * A signature format: two functions and plain data. It calls no token, so its tests need only a
+ * A signature format: functions on plain data. It does not call the token, so its tests need only a
  * software key.
  */
 export interface SignatureFormat<Parameters, State> {
@@ -97,7 +97,7 @@ export interface SignatureFormat<Parameters, State> {
 /**
  * Prepares one signature for each document, as most formats do.
  * @throws {Refusal} DOCUMENT_INVALID if a file changes meanwhile
- * @throws what `prepare` throws
+ * @throws the errors of `prepare`
  */
 export function oneForEach<State>(
   documents: readonly InputDocument[],

@@ -134,7 +134,7 @@ export async function completeSignatures(
   }
   return prepared.map(({ id, covers }, index) => {
     const one = evidence[index];
-    if (one === undefined) throw new RangeError('each signature has its evidence');
+    if (one === undefined) throw new RangeError('a signature has no evidence');
     return { id, document: covers[0]?.index ?? 0, evidence: one };
   });
 }

@@ -6,7 +6,7 @@ import type { TaskCall, TaskOutcome } from './task-thread.ts';
 
 /**
  * Kinds of work, each with its own threads: documents that are slow to parse delay neither hashing
- * nor the JSON of requests. `quick`: work whose time its size bounds.
+ * nor the JSON of requests. `quick`: work whose duration is bounded by its size.
  */
 export type Lane = 'quick' | 'parsing' | 'hashing';
 
@@ -40,7 +40,7 @@ const taskThread = moduleFile('./task-thread', import.meta.url);
 export class WorkThreads {
   readonly #lanes: Readonly<Record<Lane, LaneThreads>>;
 
-  /** `deadlinesMs`: other deadlines than the usual ones. */
+  /** `deadlinesMs`: replaces the usual deadlines. */
   constructor(deadlinesMs: Partial<Record<Lane, number>> = {}) {
     const threadsOf = (lane: Lane): LaneThreads => new LaneThreads(lanes[lane].threadsMax, deadlinesMs[lane] ?? lanes[lane].deadlineMs);
     this.#lanes = { quick: threadsOf('quick'), parsing: threadsOf('parsing'), hashing: threadsOf('hashing') };
@@ -49,7 +49,7 @@ export class WorkThreads {
   /**
    * Runs the function in a thread. `task` and `Result` are copied (structured clone); shared memory
    * is not.
-   * @throws the errors of the function: faults and refusals as they are, other errors without their
+   * @throws the errors of the function: faults and refusals unchanged, other errors without their
    *   class
    * @throws {Fault} TASK_TIMEOUT if it runs longer than the lane allows; its thread is ended
    */

@@ -233,7 +233,7 @@ describe('a reload', () => {
     expect([status, stderr]).toEqual([5, expect.stringContaining(`tenants.other.certificateAuthority: "root" has the key of a root`)]);
   });
 
-  it('takes over nothing where one member is wrong, and says what is', async () => {
+  it('applies nothing if one member is wrong, and names the fault', async () => {
     change(({ tenants, certificateAuthorities }) => {
       const other = tenants['other'];
       if (other !== undefined) other.profile['keyType'] = 'P-384';
@@ -264,7 +264,7 @@ describe('a reload', () => {
     expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
   });
 
-  it('says every fault of a file that is no configuration, and goes on', async () => {
+  it('reports every fault of an invalid file, and keeps the service running', async () => {
     writeFileSync(description.configFile, `${original}\nnonsense: 1\n`);
     const { status, stderr } = await signetctl('reload');
     expect([status, stderr]).toEqual([5, expect.stringContaining('nonsense')]);

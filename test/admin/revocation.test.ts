@@ -84,7 +84,7 @@ const signing = (keyReference: object): object => ({
 });
 
 describe('a client that is revoked', () => {
-  it('gets no signature after the answer of the revocation, while 50 connections sign', { timeout: 120_000 }, async () => {
+  it('gets no signature after the revocation is answered, while 50 connections sign', { timeout: 120_000 }, async () => {
     const body = signing(await newKey('other'));
     const arrivals: Arrival[] = [];
     const untilRefused = async (): Promise<void> => {
@@ -122,7 +122,7 @@ describe('a client that is revoked', () => {
     expect(log.slice(revocation).filter(signed)).toEqual([]);
   });
 
-  it('gets none for a request that began before, and holds no revocation up by it', async () => {
+  it('gets none for a request that began before, and does not delay the revocation with it', async () => {
     const body = signing(await newKey('app'));
     const revocation = Promise.withResolvers<CommandRun>();
     const begun = send(connectionOf('signer'), 'signature/sign', body, revocation.promise);

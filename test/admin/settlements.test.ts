@@ -37,8 +37,8 @@ async function isSettled(done: Promise<unknown>): Promise<boolean> {
   return records.length > 0;
 }
 
-describe('what an operator did is recorded with the change', () => {
-  it('of a client, and not where nothing was changed', async () => {
+describe('a change by an operator is recorded in the same commit', () => {
+  it('for a client, but not if nothing changed', async () => {
     const registry = new ClientRegistry(store);
     const certificate = new X509Certificate(Buffer.from(certificateRow().der));
     const client = { certificate, name: 'app', tenant: 'demo', roles: ['keys'] } as const;
@@ -50,7 +50,7 @@ describe('what an operator did is recorded with the change', () => {
     expect(told).toEqual([true, false, true, true, false]);
   });
 
-  it('of a key, and not where nothing was changed', async () => {
+  it('for a key, but not if nothing changed', async () => {
     const keys = new Keyring(store, token, tokenCustody(token));
     const [reference, ended, unknown] = [await storedKey(store), await storedKey(store, { state: 'CONSUMED' }), '0'.repeat(40)].map(
       parseKeyReferenceId,

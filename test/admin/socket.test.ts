@@ -67,7 +67,7 @@ async function speak(bytes: string | Uint8Array): Promise<string> {
 const modeOf = (path: string): number => statSync(path).mode & 0o7777;
 
 describe('the admin socket', () => {
-  it('is for the user of the service alone, or for its group', async () => {
+  it('is only for the user of the service, or for its group', async () => {
     socket = await open();
     expect(modeOf(socketPath)).toBe(0o600);
     await socket.close();
@@ -75,7 +75,7 @@ describe('the admin socket', () => {
     expect(modeOf(socketPath)).toBe(0o660);
   });
 
-  it('tells the command who asks, as the kernel knows it', async () => {
+  it('tells the command the user of its peer, as known to the kernel', async () => {
     socket = await open();
     expect(await askService(socketPath, { command: 'status' })).toEqual(done);
     expect(carriedOut).toEqual([{ request: { command: 'status' }, uid: process.getuid?.() }]);
@@ -91,7 +91,7 @@ describe('the admin socket', () => {
     expect(carriedOut).toEqual([{ request: { command: 'status' }, uid: 65_534 }]);
   });
 
-  it('has room for an operator, however many connections of another user say nothing', () => {
+  it('has room for an operator, however many silent connections another user opens', () => {
     const [service, nobody] = [1000, 65_534];
     const connections = new Connections(service);
     const taken = (user: number): number => Array.from({ length: 100 }, () => connections.take(user)).filter(Boolean).length;
@@ -103,7 +103,7 @@ describe('the admin socket', () => {
     expect([connections.take(nobody), connections.take(nobody)]).toEqual([true, false]);
   });
 
-  it('refuses in words who has too many connections, and closes at once over those that say nothing', async () => {
+  it('refuses a user with too many connections with a message, and closes silent connections immediately', async () => {
     socket = await open();
     const silent = await Promise.all(
       Array.from({ length: 8 }, async () => {
@@ -126,7 +126,7 @@ describe('the admin socket', () => {
     socket = undefined;
   });
 
-  it('is one service: a second one does not open it, what a dead one left is replaced', async () => {
+  it('belongs to one service: a second one cannot open it, and the socket of a dead one is replaced', async () => {
     socket = await open();
     await expect(open()).rejects.toThrow('another service is listening');
     await socket.close();
@@ -135,7 +135,7 @@ describe('the admin socket', () => {
     expect(await askService(socketPath, { command: 'status' })).toEqual(done);
   });
 
-  it('says plainly that no service runs, or that the socket cannot be used', async () => {
+  it('reports that no service runs, or that the socket cannot be used', async () => {
     await expect(askService(socketPath, { command: 'status' })).rejects.toThrow(NotRunning);
     await expect(open('user', join(directory, 'nowhere', 'admin.sock'))).rejects.toThrow('admin.socketPath: ENOENT');
     writeFileSync(socketPath, '');

@@ -23,7 +23,7 @@ describe('INTEGER', () => {
     expect(hex(der.integer(value))).toBe(encoding);
   });
 
-  test('any number reads back, in the fewest octets', () => {
+  test('any number is read back, from the fewest octets', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 200n), max: 2n ** 200n }), (value) => {
         const { content } = readAll(der.integer(value));
@@ -33,7 +33,7 @@ describe('INTEGER', () => {
     );
   });
 
-  test('unsigned octets and the number that they are have one encoding', () => {
+  test('unsigned octets and their number have the same encoding', () => {
     fc.assert(
       fc.property(bytes(40), (octets) => {
         expect(hex(der.integer(octets))).toBe(hex(der.integer(BigInt(`0x${hex(octets) || '0'}`))));
@@ -51,7 +51,7 @@ describe('OBJECT IDENTIFIER', () => {
   const first = fc.oneof(fc.tuple(fc.constantFrom(0, 1), fc.nat(39)), fc.tuple(fc.constant(2), arc));
   const text = fc.tuple(first, fc.array(arc, { maxLength: 6 })).map(([head, rest]) => [...head, ...rest].join('.'));
 
-  test('any reads back', () => {
+  test('any value is read back', () => {
     fc.assert(
       fc.property(text, (value) => {
         expect(readObjectIdentifier(readAll(der.oid(value)))).toBe(value);
@@ -72,7 +72,7 @@ test('lengths take the fewest octets', () => {
   expect(hex(der.octetString(new Uint8Array(200)).subarray(0, 3))).toBe('0481c8');
 });
 
-test('a SET OF ascends by its encodings whatever order its parts came in', () => {
+test('a SET OF is sorted by its encodings, whatever the order of its parts', () => {
   fc.assert(
     fc.property(fc.array(bytes(4)), (values) => {
       const encoding = der.setOf(values.map((value) => der.octetString(value)));
@@ -112,7 +112,7 @@ describe('times', () => {
     expect(Buffer.from(readAll(der.time(new Date(date))).content).toString()).toBe(digits);
   });
 
-  test('any reads back, to the second', () => {
+  test('any time is read back, to the second', () => {
     fc.assert(
       fc.property(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }), (date) => {
         const seconds = Math.floor(date.getTime() / 1000);

@@ -20,7 +20,7 @@ test('the same bytes are read once, whoever holds them', () => {
   expect(readings()).toBe(1);
 });
 
-test('what is given is the own copy: a change of the bytes afterwards changes nothing', () => {
+test('the result is a copy: later changes of the bytes have no effect', () => {
   const { read } = reader(2);
   const bytes = Buffer.from('abc');
   const value = read(bytes);
@@ -29,7 +29,7 @@ test('what is given is the own copy: a change of the bytes afterwards changes no
   expect(read(Buffer.from('abc'))).toBe(value);
 });
 
-test('the one that was asked for least recently is forgotten first, and what is long at once', () => {
+test('the least recently used entry is dropped first, and long ones are not kept', () => {
   const { read, readings } = reader(2);
   for (const text of ['a', 'b', 'a', 'c', 'a', 'b']) read(Buffer.from(text));
   expect(readings()).toBe(4);
@@ -37,7 +37,7 @@ test('the one that was asked for least recently is forgotten first, and what is 
   expect(readings()).toBe(6);
 });
 
-test('what was found out about an object is found out once', () => {
+test('a property of an object is computed once', () => {
   let findings = 0;
   const find = foundOnce((key: object) => {
     findings += 1;

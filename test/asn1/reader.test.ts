@@ -77,7 +77,7 @@ test('any octets are read or refused with a DerError, and never with another err
   );
 });
 
-test('what was read is what stood there', () => {
+test('reads back the value that was written', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.uint8Array({ maxLength: 5 }), (value, before) => {
       const element = readElement(der.concat(before, der.octetString(value)), before.length);
@@ -113,7 +113,7 @@ describe('well-formed DER', () => {
     expect(isWellFormedDer(fromHex(encoding))).toBe(false);
   });
 
-  test('is not what is nested beyond reason', () => {
+  test('excludes excessive nesting', () => {
     let deep = der.nullValue();
     for (let level = 0; level < 40; level += 1) deep = der.sequence(deep);
     expect(isWellFormedDer(deep)).toBe(false);

@@ -96,7 +96,7 @@ describe('an account that was changed', () => {
     );
   });
 
-  it('is found out, wherever a line was changed, removed, doubled or moved, and wherever it was cut', async () => {
+  it('is detected, wherever a line was changed, removed, duplicated or moved, and wherever it was cut', async () => {
     // The newest of a chain may have no line yet.
     const files = readdirSync(original).filter((name) => statSync(join(original, name)).size > 0);
     const kinds = ['byte', 'remove', 'double', 'swap', 'cut', 'file'] as const;
@@ -128,7 +128,7 @@ describe('an account that was changed', () => {
     );
   });
 
-  it('goes on where a crash cut a line, and says so', async () => {
+  it('continues after a line that a crash cut, and reports it', async () => {
     await assert(
       asyncProperty(nat(), async (at) => {
         const [newest = ''] = readdirSync(copied())
@@ -169,7 +169,7 @@ describe('an account that was changed', () => {
     expect(readFileSync(other, 'utf8')).toBe('');
   });
 
-  it('begins a new file behind a last line that is none of its own, and the gap stays', async () => {
+  it('begins a new file after a foreign last line, and the gap stays', async () => {
     const [newest = ''] = readdirSync(copied())
       .filter((name) => name.startsWith('account-1-'))
       .toSorted()

@@ -44,7 +44,7 @@ async function stopped(log: AuditLog): Promise<void> {
 }
 
 describe('the audit log', () => {
-  it('has a record on the disk when it says so, in the order of the chain', async () => {
+  it('acknowledges a record once it is on disk, in the order of the chain', async () => {
     audit = await scratch.open();
     await Promise.all(Array.from({ length: 200 }, async (_, number) => audit?.record(requestEntry(number))));
     expect(ofKind('request')).toHaveLength(200);
@@ -52,7 +52,7 @@ describe('the audit log', () => {
     expect((await scratch.verify()).bad).toBeUndefined();
   });
 
-  it('tells once what was committed and what the token did, where a request ends twice', async () => {
+  it('records once what was committed and what the token did, even if a request ends twice', async () => {
     audit = await scratch.open();
     const { request, client, tenant, spki, address, operation } = requestEntry(1);
     const asked = audit.begin({ request, client, tenant, spki, address, operation });
@@ -79,7 +79,7 @@ describe('the audit log', () => {
     expect(scratch.memory.kept?.n).toBe(written().length);
   });
 
-  it('signs a checkpoint after a time, when there is anything new', async () => {
+  it('signs a checkpoint after a time if there are new records', async () => {
     audit = await scratch.open({ checkpointSeconds: 0.05 });
     await audit.record(requestEntry(1));
     await vi.waitFor(() => {
@@ -125,7 +125,7 @@ describe('the audit log', () => {
     expect((await scratch.verify()).covered?.records).toBe(written().length - 1);
   });
 
-  it('adds refused clients up, one record for each reason', async () => {
+  it('sums up refused clients, one record for each reason', async () => {
     audit = await scratch.open();
     for (let count = 0; count < 1000; count += 1) audit.refuseClient('no client certificate', `192.0.2.${count % 250}`);
     audit.refuseClient('CERT_HAS_EXPIRED', '192.0.2.7');
@@ -136,7 +136,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('goes on in a new file when one is full, and over restarts', async () => {
+  it('continues in a new file when one is full, and over restarts', async () => {
     for (let run = 0; run < 3; run += 1) {
       audit = await scratch.open({ rotateBytes: 4096 });
       for (let number = 0; number < 20; number += 1) await audit.record(requestEntry(number));
@@ -160,14 +160,14 @@ describe('an audit log that is opened again', () => {
     await log.stop();
   });
 
-  it('cuts a half-written line, and says so', async () => {
+  it('removes an incomplete line, and reports it', async () => {
     appendFileSync(pathOf(firstFile), '{"n":14,"time":"20');
     audit = await scratch.open();
     expect(ofKind('start').at(-1)).toEqual(expect.objectContaining({ cutBytes: 18 }));
     expect((await scratch.verify()).bad).toBeUndefined();
   });
 
-  it('begins the file again that a crash left empty', async () => {
+  it('restarts a file that a crash left empty', async () => {
     appendFileSync(pathOf('audit-00000002.jsonl'), '');
     audit = await scratch.open();
     await audit.record(requestEntry(1));
@@ -215,7 +215,7 @@ describe('an audit log that is opened again', () => {
     expect((await scratch.verify({ from: 'audit-00000002.jsonl' })).bad).toBeUndefined();
   });
 
-  it('leaves a file that somebody took away while it was written', async () => {
+  it('abandons a file that was removed while it was written', async () => {
     audit = await scratch.open({ checkpointRecords: 5 });
     renameSync(pathOf(firstFile), pathOf('elsewhere'));
     for (let number = 0; number < 10; number += 1) await audit.record(requestEntry(number));

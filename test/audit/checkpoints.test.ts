@@ -103,7 +103,7 @@ describe('a checkpoint', () => {
     expect(await bad()).toEqual({ file: first, line: 5, why });
   });
 
-  it('is wrong where it names a record that an earlier one has covered and gone beyond', async () => {
+  it('is wrong if it names a record before the one that an earlier checkpoint covers', async () => {
     log.open();
     log.requests(3);
     await log.checkpoint();
@@ -121,7 +121,7 @@ describe('a checkpoint', () => {
     expect(await verified()).toMatchObject({ bad: undefined, checkpoints: 2, covered: { records } });
   });
 
-  it('is wrong where it names another hash, another log, or is signed by another key', async () => {
+  it('is wrong if it names another hash or another log, or is signed by another key', async () => {
     for (const [more, signer, why] of [
       [{ hash: 'a'.repeat(64) }, log.signer, 'the record 2 that it covers is not the one in the log'],
       [{ log: 'other' }, log.signer, 'it is a checkpoint of another log, other'],
@@ -180,7 +180,7 @@ describe('a checkpoint', () => {
     });
   });
 
-  it('is needed: a log without one proves nothing', async () => {
+  it('is required: a log without one proves nothing', async () => {
     log.open();
     log.requests(2);
     expect(await bad()).toEqual({ file: first, line: 4, why: 'the log has no checkpoint: it proves nothing' });
@@ -188,7 +188,7 @@ describe('a checkpoint', () => {
 });
 
 describe('a file of a log', () => {
-  it('begins with its first record, and has no other such', async () => {
+  it('begins with its first record, and has no second one', async () => {
     log.requests(1);
     log.open();
     const why = 'a file must begin with an opening record and have no other';

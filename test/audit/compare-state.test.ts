@@ -206,7 +206,7 @@ describe('a log of an earlier version', () => {
     writeFileSync(path, text);
   }
 
-  it('is no reason not to be ready, and says how many requests nobody can tell of', async () => {
+  it('does not prevent readiness, and states how many requests are unknown', async () => {
     const audit = await open();
     const before = copy();
     await request(audit);

@@ -80,7 +80,7 @@ async function verified(): Promise<VerifyResult> {
 }
 
 describe('a crash', () => {
-  it('loses no record that was said to be written, and leaves a chain that goes on', async () => {
+  it('loses no acknowledged record, and leaves a chain that continues', async () => {
     const said: string[] = [];
     for (const records of [3, 40, 150, 1, 77]) said.push(...(await killedAfter(records)));
     // The last process's own end: a start cuts what it left half-written.
@@ -106,7 +106,7 @@ describe('a crash', () => {
     60_000 + 20_000 * crashes,
   );
 
-  it('between a commit and its record is made good at the next start, once', async () => {
+  it('between a commit and its record is repaired at the next start, once', async () => {
     await killedAfter(1000, 'die-between');
     const rows = await withStore(async (store) => store.run('listAuditRecords', { limit: 100 }));
     const settled = rows.map(({ id }) => id.split(':')[1] ?? '');
@@ -120,7 +120,7 @@ describe('a crash', () => {
     expect(replayed[0]).toEqual(expect.objectContaining({ replayed: 'a key was made', client: 'app', operation: 'pki/createCertificate' }));
   });
 
-  it("between an operator's change and its record is made good too, once", async () => {
+  it("between an operator's change and its record is repaired too, once", async () => {
     await killedAfter(1000, 'die-in-command');
     await killedAfter(1);
     await killedAfter(1);

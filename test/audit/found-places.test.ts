@@ -43,13 +43,13 @@ describe('a log', () => {
     expect(JSON.parse(chainedLine(beginning, at(0), entryBody(requestEntry(1))))).toMatchObject({ n: 1, previous: '0'.repeat(64) });
   });
 
-  it('that is not there yet goes on at its beginning, in its first file', async () => {
+  it('that does not exist yet begins with its first file', async () => {
     expect(await findTail(directory, undefined)).toEqual({ tail: beginning, file: 1, goodBytes: 0, cutBytes: 0 });
     writeFileSync(pathOf(1), '{"n":1');
     expect(await findTail(directory, undefined)).toEqual({ tail: beginning, file: 1, goodBytes: 0, cutBytes: 6 });
   });
 
-  it('goes on after its last whole line', async () => {
+  it('continues after its last complete line', async () => {
     write(1, 3);
     const goodBytes = sizeOf(1);
     expect(await findTail(directory, known(2, 1))).toEqual({ tail: places[3], file: 1, goodBytes, cutBytes: 0 });
@@ -117,7 +117,7 @@ describe('a log', () => {
 describe('the last lines of a log', () => {
   const numbers = (lines: readonly string[] | undefined): number[] => (lines ?? []).map((line) => (JSON.parse(line) as { n: number }).n);
 
-  it('come out of as many files as they lie in, without a half-written one', async () => {
+  it('are read from as many files as contain them, without an incomplete line', async () => {
     expect(await tailOf(directory, 3)).toBeUndefined();
     write(1, 3, { closed: true });
     write(2, 1, { closed: true });
@@ -165,7 +165,7 @@ describe('the records of requests in the chain', () => {
     expect([...(await requestsInChain(directory, wanted))].toSorted()).toEqual([4, 5, 7, 8].map((n) => requestEntry(n).request).toSorted());
   });
 
-  it('are not looked for in files that ended before', async () => {
+  it('are not searched in files that ended before', async () => {
     write(1, 2, { closed: true, second: 0 });
     write(2, 2, { closed: true, second: 10 * day });
     write(3, 2, { second: 20 * day });

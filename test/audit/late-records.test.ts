@@ -83,7 +83,7 @@ it('writes what is left before the end, also while it is writing, and says what 
   expect(lines().filter((line) => line.startsWith('an audit record is lost'))).toHaveLength(1);
 });
 
-it('writes what the memory alone has while the state store does not answer', async () => {
+it('writes the records that are only in memory while the state store does not answer', async () => {
   const { late, written } = lateRecords(undefined);
   late.keep({ ...requestEntry(1), uses: [use(1)] }, true);
   late.keep({ ...requestEntry(2), uses: [use(2)] }, false);
@@ -91,7 +91,7 @@ it('writes what the memory alone has while the state store does not answer', asy
   expect(written).toEqual([expect.objectContaining({ request: requestEntry(2).request })]);
 });
 
-it('tries again where the disk is full once more, and forgets none', async () => {
+it('tries again if the disk is full once more, and loses no record', async () => {
   const { late, disk, written } = lateRecords([settledOf(1)]);
   late.keep({ ...requestEntry(1), uses: [use(1)] }, true);
   late.keep({ ...requestEntry(2), uses: [use(2)] }, false);

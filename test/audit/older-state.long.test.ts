@@ -198,7 +198,7 @@ describe('a state store that is restored from before', () => {
     expect((await ctl('state', 'confirm')).stderr).toContain('is not older');
   }, 300_000);
 
-  it('is found where it is a moment old alone, and the service was killed', async () => {
+  it('is detected even if it is only a moment old and the service was killed', async () => {
     const key = await newKey();
     const copy = StateCopy.ofRunning(service.environment.directory);
     expect(await revoke(key, 'KEY_COMPROMISE')).toBe('0/0');

@@ -27,7 +27,7 @@ class SlowStore extends StoreAround {
   }
 }
 
-test('a sweep that begins while the one before it waits for the store forgets no record that is done meanwhile', async () => {
+test('a sweep that begins while the previous one waits for the store loses no record that is completed meanwhile', async () => {
   const store = new SlowStore(await openStateStore({ kind: 'sqlite', path: join(directory, 'state.sqlite') }, recordingLog()));
   const [early, late] = ['signetd:early:0', 'signetd:late:0'] as const;
   for (const id of [early, late]) await store.run('addAuditRecord', { id, created_at: 1, record: '{}' });

@@ -95,7 +95,7 @@ function signetctl(...args: string[]): { status: number | null; stdout: string; 
 }
 
 describe('what the service records', () => {
-  it('says who did what with which key, how it ended and what was signed, before the answer leaves', async () => {
+  it('states who did what with which key, how it ended and what was signed, before the answer is sent', async () => {
     const key = await newKey();
     await call('signature/sign', signRequest(key, 'order 4711'));
     const [created, signed] = records()
@@ -113,7 +113,7 @@ describe('what the service records', () => {
     expect(signed?.['digests']).toEqual([`sha256:${digest}`]);
   });
 
-  it('records failures, wrong fields and bodies that are no JSON too', async () => {
+  it('records failures, wrong fields and invalid JSON too', async () => {
     const key = await newKey();
     await call('pki/checkKey', { keyReference: { reference: key.reference, password: 'a wrong one' } });
     await call('signature/sign', signRequest({ ...key, password: 'a wrong one' }));
@@ -132,7 +132,7 @@ describe('what the service records', () => {
     ]);
   });
 
-  it('says of a request that was repeated with its Idempotency-Key what the first one did', async () => {
+  it('records a request repeated with its Idempotency-Key with the outcome of the first one', async () => {
     const key = await newKey();
     const headers = { 'Idempotency-Key': randomUUID() };
     for (const body of [signRequest(key), signRequest(key), signRequest(key, 'another')])
@@ -155,7 +155,7 @@ describe('what the service records', () => {
     for (const secret of [key.password, 'a wrong one', content, 'A very private', subject.commonName]) expect(text).not.toContain(secret);
   });
 
-  it('adds refused clients up, and leaves out what reaches no client', async () => {
+  it('sums up refused clients, and leaves out connections without a client', async () => {
     for (let count = 0; count < 3; count += 1) {
       await call('pki/createCertificate', certificateRequest(), 'unregistered');
       await call('pki/createCertificate', certificateRequest(), 'signer');

@@ -44,7 +44,7 @@ function outcome(names: readonly Uint8Array[] | Uint8Array, profile: object = {}
 }
 
 describe('under the default profile, a subjectAltName given in DER', () => {
-  it('may hold e-mail addresses', () => {
+  it('may contain e-mail addresses', () => {
     expect(outcome([ia5(1, 'zoe@example.test'), ia5(1, 'z@example.org')])).toBe('issued');
   });
 
@@ -71,7 +71,7 @@ describe('under the default profile, a subjectAltName given in DER', () => {
     ['an e-mail address with a NUL', [ia5(1, 'zoe@example.test\0.evil.test')]],
     ['an e-mail address that is none', [ia5(1, 'zoe')]],
     ['an e-mail address outside of ASCII', [ia5(1, 'zoé@example.test')]],
-  ])('is refused where it holds %s', (_, names) => {
+  ])('is refused if it holds %s', (_, names) => {
     expect(outcome(names)).toMatch(/^FIELD_INVALID/);
   });
 });
@@ -106,7 +106,7 @@ describe('where the profile allows every kind', () => {
     expect(outcome([name], all)).toMatch(/^FIELD_INVALID/);
   });
 
-  it('a log-on name is refused all the same', () => {
+  it('a log-on name is still refused', () => {
     expect(outcome([otherName], all)).toMatch(/^ISSUANCE_REFUSED/);
   });
 });

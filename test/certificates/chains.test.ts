@@ -36,7 +36,7 @@ describe('the chains of an authority', () => {
       known.map((der) => new X509Certificate(der)),
     ).map((chain) => chain.map(sha1));
 
-  it('are one without cross-certificates', () => {
+  it('are a single one without cross-certificates', () => {
     expect(chains(own, a.root)).toEqual([[own, a.root].map(sha1)]);
   });
 
@@ -44,7 +44,7 @@ describe('the chains of an authority', () => {
     expect(chains(own)).toEqual([[sha1(own)]]);
   });
 
-  it('cost no more signatures to verify than they may', () => {
+  it('take no more signature verifications than the limit', () => {
     const verified = vi.spyOn(X509Certificate.prototype, 'verify');
     const known = [own, a.root, crossOfOwn, crossOfRoot, b.issuer.certificate.der, b.root].map((der) => new X509Certificate(der));
     const lengths = [0, 1, 2, Infinity].map((max) => {
@@ -59,7 +59,7 @@ describe('the chains of an authority', () => {
     verified.mockRestore();
   });
 
-  it('go over cross-certificates of the authority and of its root', () => {
+  it('lead over cross-certificates of the authority and of its root', () => {
     const upwards = [b.issuer.certificate.der, b.root];
     expect(new Set(chains(own, a.root, crossOfOwn, crossOfRoot, ...upwards).map(String))).toEqual(
       new Set(
@@ -72,7 +72,7 @@ describe('the chains of an authority', () => {
     );
   });
 
-  it('are chosen among by the fingerprint of one of their certificates, the configured one first', () => {
+  it('are selected by the fingerprint of one of their certificates, the configured chain first', () => {
     const upwards = [b.issuer.certificate.der, b.root];
     const known = [own, a.root, crossOfOwn, ...upwards].map((der) => new X509Certificate(der));
     const issuer: CertificateIssuer = { ...a.issuer, otherChains: chainsOf(new X509Certificate(own), known) };

@@ -55,7 +55,7 @@ test.each([
   expect(Buffer.from(usage ?? []).toString('hex')).toBe(`300e0603551d0f0101ff0404${bits}`);
 });
 
-test('what the profile lists comes with it', () => {
+test('the certificate has the extensions that the profile lists', () => {
   const profile = { extendedKeyUsage: ['1.3.6.1.5.5.7.3.36'], policies: ['1.2.3'], allowedExtensions: ['1.2.3.4', '1.2.3.5'] };
   const any = { '1.2.3.5': anything };
   expect(identifiers({ extensionRequest: { ...extension('1.2.3.4').extensionRequest, any } }, profile)).toEqual([

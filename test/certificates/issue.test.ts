@@ -54,7 +54,7 @@ describe.each(softwareKeyTypes)('an authority with a key of type %s', (type) => 
     expect(text).toMatch(/Key Usage: critical\s+Certificate Sign, CRL Sign\n/);
   });
 
-  test('writes what the profile says, and openssl reads it', () => {
+  test('writes what the profile says, and OpenSSL reads it', () => {
     const text = openssl(['x509', '-inform', 'DER', '-noout', '-text'], leaf);
     expect(text).toMatch(/Key Usage: critical\s+Non Repudiation\n/);
     for (const part of [
@@ -143,7 +143,7 @@ describe('validity', () => {
     expect(notAfter.toISOString()).toBe(end);
   });
 
-  test('is cut to the end of the authority, and refused after it', () => {
+  test('ends with the authority at the latest, and is refused after that', () => {
     const end = new Date('2030-01-01T00:30:00Z');
     expect(validity(profile, 60, now, end).notAfter).toEqual(end);
     expect(() => validity(profile, 60, end, end)).toThrow(Refusal);

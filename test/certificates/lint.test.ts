@@ -62,7 +62,7 @@ const domain = (...labels: string[]): Uint8Array =>
   der.sequence(...labels.map((label) => der.set(der.sequence(der.oid(oids.domainComponent), der.ia5String(label)))));
 
 describe('the lint before a signature', () => {
-  it('lets a good certificate pass', async () => {
+  it('accepts a good certificate', async () => {
     expect(await refusal({})).toBe('issued');
     expect(await refusal({ subject: domain('org', 'example') })).toBe('issued');
   });
@@ -117,7 +117,7 @@ describe('the lint before a signature', () => {
     expect(await refusal({ extensions: extensionsWith(extension()) })).toContain(`lint rule ${rule} (`);
   });
 
-  it('refuses an extension that stands twice, a life that begins before the authority, and a certificate that is too large', async () => {
+  it('refuses a repeated extension, a validity that begins before that of the authority, and a certificate that is too large', async () => {
     expect(await refusal({ extensions: [...good.extensions, ...good.extensions] })).toContain('structure');
     expect(await refusal({ notBefore: new Date(0) })).toContain('lint rule validity (');
     const large = standard.extension('1.2.3.4', der.octetString(new Uint8Array(maxCertificateBytes - 700)));

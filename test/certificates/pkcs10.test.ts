@@ -57,7 +57,7 @@ describe('the schema refuses', () => {
     expect(withAttributes({ any: { '1.2.3': value } }).success).toBe(false);
   });
 
-  test('a request without subscriber, and says where', () => {
+  test('a request without subscriber, and names its pointer', () => {
     const { error } = Pkcs10.safeParse({ attributes: {}, subject: { country: 'FR', commonName: 'x' } });
     expect(error?.issues.map((issue) => issue.path)).toEqual([['attributes', 'subscriber']]);
   });

@@ -63,7 +63,7 @@ describe('refuses as a subject', () => {
     expect(SubjectFields.safeParse({ ...cn('x'), ...fields }).success).toBe(false);
   });
 
-  test('names what is given already', () => {
+  test('refuses a field that is given twice', () => {
     const { error } = SubjectFields.safeParse({ ...cn('x'), organizationName: 'A', ...namedField('NAME', 'o', 'B') });
     expect(error?.issues).toMatchObject([
       { path: ['fields', 'nameField', 0, 'identifier'], message: 'duplicate attribute organizationName' },
@@ -79,7 +79,7 @@ describe('refuses as a subject', () => {
     expect(error?.issues.map((issue) => issue.path)).toEqual([['fields', 'nameField', 1, 'identifier']]);
   });
 
-  test('a name that slipped past the schema, at its pointer', () => {
+  test('a name that the schema did not catch, at its pointer', () => {
     const fields = { nameField: [{ identifier: 'nope', identifierType: 'NAME' as const, value: 'x' }] };
     expect(() => subjectName({ ...cn('x'), fields })).toThrow('/certificationRequestInfo/PKCS10/subject/fields/nameField/0/identifier');
   });
@@ -106,7 +106,7 @@ test.each([
   expect(SubjectFields.safeParse({ ...cn('x'), ...fields }).error).toBeUndefined();
 });
 
-test('says what a country is, not all of them', () => {
+test('describes the form of a country instead of listing them all', () => {
   const { error } = SubjectFields.safeParse({ ...cn('x'), country: 'France' });
   expect(error?.issues.map(({ message }) => message)).toEqual(['not an ISO 3166-1 country code (two upper-case letters)']);
 });

@@ -70,7 +70,7 @@ describe('a value of the subject', () => {
     },
   );
 
-  test('is the same text to openssl, whatever it is', async () => {
+  test('is the same text for OpenSSL, whatever it is', async () => {
     await fc.assert(
       fc.asyncProperty(commonNames, async (value) => {
         expect(await opensslSubject(cn(value))).toEqual(['C=FR', `CN=${value}`]);
@@ -79,7 +79,7 @@ describe('a value of the subject', () => {
     );
   });
 
-  test('means the same to openssl and to the own reader, in every field', async () => {
+  test('means the same to OpenSSL and to our own reader, in every field', async () => {
     const subjects = fc
       .record(
         {

@@ -57,7 +57,7 @@ beforeEach(() => {
 });
 
 describe('a reload', () => {
-  it('switches every part, and says which members changed', async () => {
+  it('switches every part, and reports which members changed', async () => {
     writeFileSync(path, text(20));
     expect(await reloader.reload()).toEqual(['limits.documentsMax']);
     expect([one.documentsMax, other.documentsMax, reloader.config.limits.documentsMax]).toEqual([20, 20, 20]);
@@ -86,7 +86,7 @@ describe('a reload', () => {
     expect(reloader.last?.faults).toEqual([]);
   });
 
-  it('that refuses at once is one that refuses: the parts after it are asked too', async () => {
+  it('is still prepared by the other parts if one part throws', async () => {
     const throwing: Participant = {
       prepare() {
         throw new Error('at once');
@@ -110,7 +110,7 @@ describe('a reload', () => {
     expect(announced).toEqual(['reloading', 'ready']);
   });
 
-  it('waits for the one before it, and reads the file anew; one that failed keeps none back', async () => {
+  it('waits for the one before it, and reads the file again; a failed one does not prevent the next', async () => {
     const gate = Promise.withResolvers<undefined>();
     one.gate = gate.promise;
     other.refuses = new Error('not yet');

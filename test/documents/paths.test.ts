@@ -78,7 +78,7 @@ describe('a path that is read', () => {
     expect(await read(join(allowed, 'chain'))).toBe('inside');
   });
 
-  it('is found where the allowed directory is itself behind a link', async () => {
+  it('is found if the allowed directory is itself behind a link', async () => {
     const name = join(base, 'name');
     symlinkSync(allowed, name);
     symlinkSync(join(allowed, 'file'), join(allowed, 'real'));
@@ -118,7 +118,7 @@ describe('a path that is read', () => {
     expect(await read(path())).toBe('FILE_NOT_FOUND');
   });
 
-  it('is refused where a link leads out, whether there is something or not; where links turn in a circle', async () => {
+  it('is refused if a link leads out, whether its target exists or not, and if links form a loop', async () => {
     symlinkSync(join(outside, 'secret'), join(allowed, 'out'));
     symlinkSync('../outside', join(allowed, 'away'));
     symlinkSync('/proc/self/environ', join(allowed, 'process'));
@@ -176,7 +176,7 @@ describe('a path that is read', () => {
     expect(outcomes.has('inside')).toBe(true);
   });
 
-  it('is refused where a directory on the way was moved out meanwhile, though each step was inside', async () => {
+  it('is refused if a directory on the way was moved out meanwhile, though each step was inside', async () => {
     mkdirSync(join(allowed, 'below', 'turn'));
     const below = realpathSync(join(allowed, 'below'));
     const isEntered = (): boolean =>
@@ -399,7 +399,7 @@ describe('a directory that evidence is written into', () => {
     expect(readdirSync(join(allowed, 'below')).toSorted()).toEqual(['contract.pdf (1).p7s', 'contract.pdf (7).p7s', 'deep']);
   });
 
-  it('is not published where the staged file is gone, or is another one', async () => {
+  it('is not published if the staged file is gone, or is another one', async () => {
     const directory = await open();
     await write(directory, 'evidence');
     const staged = directory.journal.files[0]?.staged ?? '';

@@ -40,7 +40,7 @@ describe('the MAC of a JSON value', () => {
     );
   });
 
-  it('is another for another value, and under another key', async () => {
+  it('differs for another value, and with another key', async () => {
     await fc.assert(
       fc.asyncProperty(json, json, async (a, b) => {
         const [one, other] = [JSON.stringify(turned(a)), JSON.stringify(turned(b))];
@@ -77,7 +77,7 @@ describe('the MAC of a JSON value', () => {
     },
   );
 
-  it('is another where one character of a long text is', async () => {
+  it('differs if one character of a long text differs', async () => {
     const long = 'x'.repeat(3_000_000);
     expect(await macOf([`${long}1`])).not.toBe(await macOf([`${long}2`]));
   });

@@ -154,7 +154,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     expect(await keysMade()).toBe(before + 1);
   });
 
-  it('are none of what a process had not committed when it died: the next repetition runs', async () => {
+  it('do not exist for what a process had not committed when it died: the next repetition is carried out', async () => {
     const request = newRequest();
     const dying = new DyingStore(store, 'insertKey', 'before');
     expect(await failures((await instance(dying)).once(request, repeatable(makingKey(dying))))).toContain('dead');
@@ -246,7 +246,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     expect((await answers.once(request, ending('third'))).ending).toBe('first');
   });
 
-  it('end with their time, one that is worth nothing afterwards before', async () => {
+  it('expire, or end earlier if they become worthless', async () => {
     const answers = await instance(store, { keepMs: 3_600_000 });
     const request = newRequest();
     const settled = repeatable(async () => {
@@ -309,7 +309,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     expect(await store.run('deleteLooseParts', { limit: 100 })).toBe(3);
   });
 
-  describe('that are as many as may be', () => {
+  describe('that have reached their limit', () => {
     const keeping = (text: string): Repeatable<Ending> => repeatable(async () => Promise.resolve(text));
     const all = limits;
     afterEach(() => {
@@ -379,7 +379,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     });
   });
 
-  it('hold nobody up, however big body and answer are', { timeout: 240_000 }, async () => {
+  it('block nothing, however large body and answer are', { timeout: 240_000 }, async () => {
     const text = new Uint8Array(new SharedArrayBuffer(24 << 20)).fill(7);
     const request = newRequest({ document: new LongText('base64', text) });
     const evidence = new LongAnswer(new Uint8Array(new SharedArrayBuffer(24 << 20)).fill(65));

@@ -33,7 +33,7 @@ async function twice(operation: string, body: unknown): Promise<[ApiAnswer, ApiA
 }
 
 describe('a request that is repeated with its Idempotency-Key', () => {
-  it('makes one key, and tells its password again, to the byte', async () => {
+  it('creates one key, and returns its password again, byte for byte', async () => {
     const [first, second] = await twice(create, certificateRequest());
     expect([codeOf(first), second.text]).toEqual(['0/0', first.text]);
     const keyReference = {
@@ -129,7 +129,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
     expect(codeOf(await call('app', sign, signRequest(secretOf(key)), keyed(randomUUID())))).toBe('2/204');
   });
 
-  it('runs anew after 2/201, 2/203 and 2/213, which may change', async () => {
+  it('is carried out again after 2/201, 2/203 and 2/213, which may change', async () => {
     const unknown = signRequest({ reference: '0'.repeat(40), password: 'x' });
     const headers = keyed(randomUUID());
     expect(codeOf(await call('app', sign, unknown, headers))).toBe('2/201');
@@ -145,7 +145,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
     expect(codeOf(await call('app', sign, signRequest(secretOf(key)), others))).toBe('0/0');
   });
 
-  it('runs anew after an HTTP problem', async () => {
+  it('is carried out again after an HTTP problem', async () => {
     const headers = keyed(randomUUID());
     expect((await call('app', create, '{"a":1,"a":2}', headers)).status).toBe(400);
     expect((await call('signer', create, certificateRequest(), headers)).status).toBe(403);
@@ -171,7 +171,7 @@ describe('the header Idempotency-Key', () => {
     expect((await send('app', { path: pathOf(create), headers }, '{}')).status).toBe(400);
   });
 
-  it('is not looked at by operations that do not take it', async () => {
+  it('is ignored by operations that do not support it', async () => {
     const key = await newKey('app');
     for (const _ of [1, 2]) expect(codeOf(await call('app', 'pki/checkKey', { keyReference: secretOf(key) }, keyed('short')))).toBe('0/0');
   });

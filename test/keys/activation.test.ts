@@ -284,7 +284,7 @@ describe('a wrong secret', () => {
   });
 });
 
-describe('yesterday’s copy of the state store', () => {
+describe('an old copy of the state store', () => {
   it('revives no key that was consumed or removed since, and revives an old password', async () => {
     const path = join(around.directory, 'restored.sqlite');
     const before = await openSqliteStore(path);

@@ -224,7 +224,7 @@ describe.each([
     await expect(restarted().keys.find(tenant, key.reference)).rejects.toMatchObject(refused);
   });
 
-  it('is none where the service itself changed it: another password, states, counters', async () => {
+  it('is none if the service itself changed it: another password, states, counters', async () => {
     const key = await newKey('PASSWORD');
     const { keys } = restarted();
     await keys.changePassword(await keys.find(tenant, key.reference), key.given(), 'another password');

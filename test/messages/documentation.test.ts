@@ -9,7 +9,7 @@ const page = readFileSync('docs/messages.md', 'utf8');
 const examples = Array.from(page.matchAll(/```yaml\n(.*?)```/gs), ([, text = '']) => parse(text) as Record<string, unknown>);
 
 describe('the examples of docs/messages.md', () => {
-  it('are configurations that signetd takes', () => {
+  it('are configurations that signetd accepts', () => {
     const sections = examples.flatMap(({ messages }) => (messages === undefined ? [] : [MessagesConfig.parse(messages)]));
     expect(sections).toHaveLength(4);
     for (const { sms } of sections) {
@@ -20,7 +20,7 @@ describe('the examples of docs/messages.md', () => {
     }
   });
 
-  it('have members of a tenant that there are', () => {
+  it('have only existing members of a tenant', () => {
     const tenants = examples.flatMap((example) => Object.values((example['tenants'] ?? {}) as Record<string, Record<string, unknown>>));
     expect(tenants).toHaveLength(1);
     const known = Object.keys(Config.shape.tenants.valueType.shape);

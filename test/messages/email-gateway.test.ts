@@ -66,7 +66,7 @@ describe('an e-mail', () => {
     expect(new Set(mail.map(({ session }) => session)).size).toBe(2);
   });
 
-  it('brings any text as it is, and nothing of it becomes a header or a command', async () => {
+  it('delivers any text unchanged, and nothing of it becomes a header or a command', async () => {
     const { config, mail } = await standIns.smtp();
     const gateway = gatewayTo(config);
     const line = fc.oneof(
@@ -136,7 +136,7 @@ describe('a server that refuses', () => {
     expect(mail).toHaveLength(0);
   });
 
-  it('the text after it came is answered so too', async () => {
+  it('the text, after receiving it, is answered in the same way', async () => {
     const { config } = await standIns.smtp({
       onData(stream, _session, callback) {
         stream.resume().once('end', () => {
@@ -150,7 +150,7 @@ describe('a server that refuses', () => {
     });
   });
 
-  it('never gives its words with the password in them', async () => {
+  it('never returns an answer that contains the password', async () => {
     const { config } = await standIns.smtp({
       onRcptTo(_address, _session, callback) {
         callback(failing(550, `you said right and ${Buffer.from('right').toString('base64')}`));
@@ -159,7 +159,7 @@ describe('a server that refuses', () => {
     expect((await gatewayTo(config).send('zoe@example.org', 'x')).answer.freeText).toBe('550 you said … and …');
   });
 
-  it('never gives the words of a server that repeats what it was sent to be authenticated', async () => {
+  it('never returns the answer of a server that repeats the credentials', async () => {
     const sent = Buffer.from('\0signetd\0right').toString('base64');
     for (const repeated of [sent, sent.slice(0, 16)]) {
       const { config } = await standIns.smtp({
@@ -178,7 +178,7 @@ describe('a server that refuses', () => {
     expect((await gatewayTo(config).send('zoe@example.org', 'x')).answer.freeText).toBe('550 after AUTH PLAIN …');
   });
 
-  it('holds nobody up with words that a pattern goes through for ever', async () => {
+  it('does not block the service with an answer on which a pattern runs for ever', async () => {
     const { config } = await standIns.smtp({
       onData(stream, _session, callback) {
         stream.resume().once('end', () => {
@@ -234,7 +234,7 @@ describe('a server that is not to be trusted', () => {
     expect(mail).toHaveLength(0);
   });
 
-  it('is used in clear only where the configuration says so, and then without authentication', async () => {
+  it('is used without TLS only if configured, and then without authentication', async () => {
     const { config, mail } = await standIns.smtp({ authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'] });
     const { user: _user, password: _password, ...open } = config;
     expect((await gatewayTo({ ...open, security: 'NONE' }).send('zoe@example.org', 'x')).accepted).toBe(true);
@@ -242,7 +242,7 @@ describe('a server that is not to be trusted', () => {
   });
 });
 
-describe('a server that does not do its part', () => {
+describe('a faulty server', () => {
   const quick = { connectTimeoutSeconds: 1, replyTimeoutSeconds: 1, totalTimeoutSeconds: 2 };
 
   it.each<[string, (socket: Socket) => void]>([
@@ -269,7 +269,7 @@ describe('a server that does not do its part', () => {
     expect(Date.now() - started).toBeLessThan(10_000 * quick.totalTimeoutSeconds);
   });
 
-  it('drips its replies is given up in time, and the next message has a connection', async () => {
+  it('that replies byte by byte is given up in time, and the next message has a connection', async () => {
     let drips = true;
     let ended = 0;
     const port = await standIns.tcp((socket) => {
@@ -298,7 +298,7 @@ describe('a server that does not do its part', () => {
     expect(ended).toBe(1);
   });
 
-  it('is a failure where nobody listens', async () => {
+  it('is a failure if nobody listens', async () => {
     const port = await standIns.tcp(() => undefined);
     await standIns.close(port);
     const { answer, outcome } = await gatewayTo(standIns.emailConfig(port, quick)).send('zoe@example.org', 'x');

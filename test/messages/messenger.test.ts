@@ -79,7 +79,7 @@ describe('a message', () => {
     expect({ sms: sms.length, mail: mail.length, codes: codes(answer) }).toEqual(expected);
   });
 
-  it('that nobody takes is refused with what each gateway answered, in order', async () => {
+  it('that no gateway accepts is refused with the answer of each gateway, in order', async () => {
     const { messenger, mail } = await gateways(500, true);
     const refusal = await refusalOf(messenger.send({ phoneNumber, emailAddress }, 'a text'));
     expect(refusal.code).toBe('MESSAGE_NOT_SENT');
@@ -108,7 +108,7 @@ describe('a message', () => {
     expect([sms.length, mail.length]).toEqual([1, 1]);
   });
 
-  it('has nowhere to go without a gateway for the addresses that are known', async () => {
+  it('is refused without a gateway for the known addresses', async () => {
     const { config } = await standIns.smtp();
     for (const messages of [undefined, MessagesConfig.parse({ email: config })]) {
       const messenger = new Messenger(messages, { ...surroundings, threads: standIns.threads });
@@ -121,13 +121,13 @@ describe('a message', () => {
 });
 
 describe('a one-time password', () => {
-  it('reaches its owner in the words of the configuration', async () => {
+  it('is sent to its owner with the configured text', async () => {
     const { messenger, sms } = await gateways(202);
     await deliverOtp(messenger, 'Code: {{otp}} ({{ otp }})', { phoneNumber }, '12345678');
     expect(JSON.parse(sms[0] ?? '')).toMatchObject({ to: phoneNumber, text: 'Code: 12345678 (12345678)' });
   });
 
-  it('that nobody takes is in no answer and in no log, whatever the gateways say', async () => {
+  it('that no gateway accepts is in no answer and in no log, whatever the gateways answer', async () => {
     const { messenger } = await gateways(500, true);
     const refusal = await refusalOf(deliverOtp(messenger, 'Code: {{otp}}', { phoneNumber, emailAddress }, '87654321'));
     expect([refusal.code, refusal.answer]).toEqual(['MESSAGE_NOT_SENT', {}]);

@@ -56,7 +56,7 @@ describe('an answer of an SMS gateway', () => {
   });
 });
 
-describe('words for a caller', () => {
+describe('texts for a caller', () => {
   it('are one short line without control characters, and without secrets in any form', () => {
     fc.assert(
       fc.property(

@@ -43,7 +43,7 @@ describe('an SMS', () => {
     expect(JSON.parse(got[0]?.body ?? '')).toEqual({ to: phone, text, reference: answer.ID });
   });
 
-  it('is not sent where the gateway speaks another protocol, which Node tells nobody of by itself', async () => {
+  it('is not sent if the gateway switches to another protocol, which Node does not report by itself', async () => {
     const origin = await standIns.http((request) => {
       request.socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n');
     });
@@ -162,17 +162,17 @@ describe('a gateway that is not to be trusted', () => {
   });
 });
 
-describe('a gateway that does not do its part', () => {
+describe('a faulty gateway', () => {
   const quick = { totalTimeoutSeconds: 1, answerMaxBytes: 1000 };
 
-  it('and says nothing is given up in time', async () => {
+  it('that is silent is given up in time', async () => {
     const origin = await standIns.http(() => undefined);
     const { accepted, answer, outcome } = await gatewayTo(standIns.smsConfig(origin, quick)).send(phone, 'x');
     expect({ accepted, outcome }).toEqual({ accepted: false, outcome: 'no answer' });
     expect(answer.freeText).toBe('no answer within 1 s');
   });
 
-  it('and drips its answer is given up in time', async () => {
+  it('that sends its answer byte by byte is given up in time', async () => {
     const origin = await standIns.http((_request, response) => {
       const more = setInterval(() => response.write(' '), 50);
       response.on('close', () => {
@@ -182,7 +182,7 @@ describe('a gateway that does not do its part', () => {
     expect((await gatewayTo(standIns.smsConfig(origin, quick)).send(phone, 'x')).answer.freeText).toBe('no answer within 1 s');
   });
 
-  it('and answers without end is cut off', async () => {
+  it('that answers without end is cut off', async () => {
     const origin = await standIns.http((_request, response) => {
       const flood = (): void => {
         while (!response.destroyed && response.write('x'.repeat(65_536)));
@@ -199,7 +199,7 @@ describe('a gateway that does not do its part', () => {
     '',
     'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\ncut',
     `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`,
-  ])('and answers no HTTP (%#) is a failure', async (bytes) => {
+  ])('that does not answer with HTTP (%#) is a failure', async (bytes) => {
     const port = await standIns.tcp((socket) => {
       socket.once('data', () => socket.end(bytes));
     });
@@ -208,7 +208,7 @@ describe('a gateway that does not do its part', () => {
     expect(answer.freeText).toBeTruthy();
   });
 
-  it('and answers bytes that are no text is refused, and its words are harmless', async () => {
+  it('that answers with bytes that are not text is refused, and its answer does no harm', async () => {
     const origin = await standIns.http((_request, response) => {
       response.end(Buffer.from([0x80, 0xff, 0x1b, 0x5b, 0x32, 0x4a, 0x00]));
     });
@@ -217,7 +217,7 @@ describe('a gateway that does not do its part', () => {
     expect(answer.freeText ?? '').not.toMatch(/\p{Cc}/u);
   });
 
-  it('is a failure where nobody listens', async () => {
+  it('is a failure if nobody listens', async () => {
     const port = await standIns.tcp(() => undefined);
     await standIns.close(port);
     const { answer, outcome } = await gatewayTo(standIns.smsConfig(`http://127.0.0.1:${port}`)).send(phone, 'x');
@@ -226,7 +226,7 @@ describe('a gateway that does not do its part', () => {
   });
 });
 
-describe('a secret that cannot stand where the template has it', () => {
+describe('a secret that is invalid at its place in the template', () => {
   it.each([
     ['a line break in a header', { secrets: 'a\r\nX-Evil: 1' }],
     ['a letter that is not ASCII in a header', { secrets: 'clé' }],

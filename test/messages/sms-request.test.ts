@@ -50,7 +50,7 @@ describe('whatever the text is', () => {
     );
   });
 
-  it('a form has it as one value of its field', () => {
+  it('a form contains it as one value of its field', () => {
     const template = templateOf({
       url: 'https://gateway.example/x',
       body: { form: { To: '{{phoneNumber}}', Body: '{{text}}', key: '{{secret.token}}' } },
@@ -68,7 +68,7 @@ describe('whatever the text is', () => {
     );
   });
 
-  it('a query has it as one value, and the URL leads where it led', () => {
+  it('a query contains it as one value, and the URL has the same target', () => {
     const template = templateOf({ method: 'GET', url: 'https://gateway.example:8443/send/{{phoneDigits}}?key=k&text={{text}}&last=1' });
     fc.assert(
       fc.property(wellFormed, (text) => {
@@ -156,7 +156,7 @@ describe('a configuration', () => {
     expect(error?.issues.map(({ message }) => message).join('\n')).toMatch(words);
   });
 
-  it('may speak HTTP to this machine, and elsewhere where that is said', () => {
+  it('may use HTTP to this machine, and elsewhere only if configured', () => {
     expect(SmsConfig.safeParse({ ...base, url: 'http://[::1]:80/x' }).success).toBe(true);
     expect(SmsConfig.safeParse({ ...base, url: 'http://gateway.example/x', allowUnencrypted: true }).success).toBe(true);
   });

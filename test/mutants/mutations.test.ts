@@ -30,7 +30,7 @@ describe('mutants of a source file', () => {
     expect(mutated(source).toSorted()).toEqual(expected.toSorted());
   });
 
-  it('leave alone what is said to people, types, and names of modules and members', () => {
+  it('do not touch messages, types, and names of modules and members', () => {
     expect(changes("throw new Error('it went wrong');")).toEqual(["throw new Error('it went wrong'); → ;"]);
     for (const source of [
       "import { a } from './a.ts';",
@@ -43,7 +43,7 @@ describe('mutants of a source file', () => {
       expect(changes(source)).toEqual([]);
   });
 
-  it('are known again where their line stands elsewhere, and apart where it stands twice', () => {
+  it('are recognised if their line has moved, and distinguished if it occurs twice', () => {
     const ids = (source: string): string[] => mutantsOf('src/x.ts', source).map(({ id }) => id);
     expect(ids('\n\n  x = a < b;')).toEqual(ids('x = a < b;'));
     expect(new Set(ids('x = a < b;\nx = a < b;')).size).toBe(4);

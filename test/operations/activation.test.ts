@@ -136,7 +136,7 @@ describe.each(protocols)('a key of %s', (protocol) => {
     }
   }
 
-  it('that is tied to a transaction wants it each time, and tells nothing apart', async () => {
+  it('that is bound to a transaction requires it each time, and all failures look the same', async () => {
     const key = await newKey(protocol, { transactionId: 'T-1' });
     expect(key.own['transactionId']).toBe('T-1');
     const { transactionId: _transactionId, ...secret } = protocol === 'OTP' ? { password: await otp(key, 'SIGN') } : key.own;
@@ -172,7 +172,7 @@ describe('sendOTP', () => {
     expect(codeOf(await send((await newKey(protocol)).reference, action))).toBe(code);
   });
 
-  it('wants a list of digests: with one at least for SIGN, and for the others whatever it is', async () => {
+  it('requires a list of digests: with at least one for SIGN, with any content for the other actions', async () => {
     const { reference } = await newKey('PASSWORD');
     expect(codeOf(await call(client, 'pki/sendOTP', { action: 'REVOKE', keyReference: reference }))).toBe('1/101');
     expect(codeOf(await call(client, 'pki/sendOTP', { action: 'REVOKE', keyReference: reference, signerData: {} }))).toBe('1/101');

@@ -71,7 +71,7 @@ const verifies = (signature: Buffer, content: Buffer | undefined): void => {
 };
 
 describe('documents in a request', () => {
-  it('come from a path, small and big, inside of the signature or beside it', async () => {
+  it('come from a path, small and large, inside the signature or detached', async () => {
     for (const [name, content] of [
       ['small.txt', readFileSync(join(readable, 'small.txt'))],
       ['big.bin', big],
@@ -189,7 +189,7 @@ describe('documents in a request', () => {
     expect(codeOf(await sign([pathDocument('in')]))).toBe('0/0');
   });
 
-  it('are looked at after the key, and before its secret', async () => {
+  it('are checked after the key and before its secret', async () => {
     const unknown = { keyReference: { reference: '0'.repeat(40), password: 'x' } };
     expect(codeOf(await sign([pathDocument('missing')], unknown))).toBe('2/201');
     const wrong = { keyReference: { reference: key.reference, password: 'wrong' } };
@@ -258,7 +258,7 @@ describe('evidence', () => {
     expect(codeOf(await sign([pathDocument('small.txt')], more))).toBe(code);
   });
 
-  it('is not there after a request that failed', async () => {
+  it('does not exist after a failed request', async () => {
     const directory = join(writable, 'failed');
     mkdirSync(directory);
     const wrong = { keyReference: { reference: key.reference, password: 'wrong' } };

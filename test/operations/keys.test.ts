@@ -117,7 +117,7 @@ describe('wrong passwords', () => {
     expect(codes.filter((code) => code === '2/203').length).toBe(45);
   });
 
-  it('are counted on whatever one-time passwords are right meanwhile: guesses end with the fifth', async () => {
+  it('are counted even if one-time passwords are right meanwhile: guesses end with the fifth', async () => {
     const key = await newKey('other');
     const evaluated: unknown[] = [];
     for (let guess = 0; guess < 8; guess += 1) {
@@ -134,7 +134,7 @@ describe('wrong passwords', () => {
     expect((await check('other', { reference: key.reference })).body['state']).toBe('LOCKED');
   });
 
-  it('are counted on over a transactionId that is right, and set back by the password', async () => {
+  it('are not reset by a right transactionId, but by the password', async () => {
     const { body } = await call('other', 'pki/createCertificate', certificateRequest({ transactionId: 'T-1' }));
     const { reference, password } = body['keyReference'] as unknown as { reference: string; password: string };
     const left = async (): Promise<unknown> => (await check('other', { reference })).body['remainingAttempts'];
@@ -146,7 +146,7 @@ describe('wrong passwords', () => {
     expect(await left()).toBe(5);
   });
 
-  it('of a key that has only one-time passwords are set back by one of them', async () => {
+  it('of a key that has only one-time passwords are reset by one of them', async () => {
     const request = certificateRequest({ signatureActivationProtocol: 'OTP' });
     const { body } = await call('other', 'pki/createCertificate', request);
     const reference = textOf(body['keyReference']?.['reference']);
@@ -157,7 +157,7 @@ describe('wrong passwords', () => {
     }
   });
 
-  it('do not keep others out: forty right ones at once all succeed', async () => {
+  it('do not exclude others: forty right ones at once all succeed', async () => {
     const key = await newKey('other');
     const answers = await Promise.all(Array.from({ length: 40 }, async () => signWith('other', secretOf(key))));
     expect(new Set(answers.map(codeOf))).toEqual(new Set(['0/0']));

@@ -214,7 +214,7 @@ describe('a signature at a level above baseline B', () => {
   });
 });
 
-describe('where no time-stamp is to be had', () => {
+describe('if no time-stamp can be obtained', () => {
   const digest = [{ id: 'd', digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue: createHash('sha256').update(text).digest('base64') }];
   const newKeyOf = async (signatureActivationProtocol: string): Promise<Record<string, string>> => {
     const { body } = await call(client, 'pki/createCertificate', certificateRequest({ signatureActivationProtocol }));

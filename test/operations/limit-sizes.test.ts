@@ -129,7 +129,7 @@ describe('the order of field errors: missing, wrong, unknown', () => {
     expect(sign(XP7Signature)).toBe(message);
   });
 
-  it('repeats the beginning of a long name alone', () => {
+  it('repeats only the beginning of a long name', () => {
     expect(said(z.strictObject({}), { ['n'.repeat(100_000)]: 1 }).length).toBeLessThan(300);
   });
 });
@@ -147,7 +147,7 @@ describe('a long text', () => {
   const schema = z.strictObject({ content: Base64.optional(), plain: PlainContent.optional(), short: Text.optional() });
   const bytes = new Uint8Array([1, 2, 3]);
 
-  it('is taken where content is', () => {
+  it('is accepted where content is', () => {
     expect(parseRequest(schema, { content: new LongText('base64', bytes), plain: new LongText('text', bytes) })).toEqual({
       content: bytes,
       plain: bytes,

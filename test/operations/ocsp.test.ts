@@ -35,7 +35,7 @@ async function revoke(key: TestKey, reason: string): Promise<void> {
   expect(codeOf(await call('other', 'pki/revokeCertificate', { certificate, reason }))).toBe('0/0');
 }
 
-describe('OCSP, asked by who knows the root alone', () => {
+describe('OCSP, for a party that knows only the root', () => {
   it.each([[], ['-no_nonce'], ['-no_nonce', '-sha256'], ['-sha384'], ['-sha512']])(
     'says good, and the signature verifies (%s)',
     async (...options) => {

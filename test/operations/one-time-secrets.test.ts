@@ -65,7 +65,7 @@ describe('a secret of one use', () => {
     expect(codeOf(await call(client, 'signature/sign', body, { 'Idempotency-Key': randomUUID() }))).toBe('2/204');
   });
 
-  it('sets nothing free when it is right and the document is not: the OTP is used up, the single-use key is not', async () => {
+  it('that is right, with a document that it does not cover: the OTP is used up, the single-use key is not consumed', async () => {
     const created = await call(client, 'pki/createCertificate', {
       ...certificateRequest({ signatureActivationProtocol: 'SINGLE_USE' }),
       signerData: { digest: [{ ...digest, id: 'another' }] },

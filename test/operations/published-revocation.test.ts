@@ -39,7 +39,7 @@ async function verdict({ certificate }: Pick<TestKey, 'certificate'>): Promise<s
   return execFileSync('sh', ['-c', 'openssl "$@" 2>&1 || true', 'sh', ...command], { encoding: 'utf8' });
 }
 
-describe('whoever knows the root alone', () => {
+describe('a party that knows only the root', () => {
   it.each(['app', 'other', 'p384'] as const)(
     'verifies a certificate of %s with its chain and CRLs, and learns of its revocation once it is answered',
     async (client) => {

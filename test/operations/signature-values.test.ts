@@ -36,7 +36,7 @@ describe('a mapping of signature values', () => {
     );
   });
 
-  it('is refused where an id is missing, unknown or double, and nowhere else', () => {
+  it('is refused if, and only if, an id is missing, unknown or duplicate', () => {
     fc.assert(
       fc.property(ids, fc.array(fc.nat(14), { maxLength: 14 }), (all, picks) => {
         const given = picks.map((pick) => all[pick] ?? `another ${pick}`);

@@ -85,7 +85,7 @@ describe('an exchange comes to an end', () => {
   });
 });
 
-test('an answer that says to be too long is not read', async () => {
+test('an answer that announces too great a length is not read', async () => {
   const { url } = await raw('HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n');
   await expect(new OutgoingHttp(settings).fetch({ url, method: 'GET', answerMaxBytes: 10 })).rejects.toThrow(/more than 10 bytes/);
 });

@@ -29,7 +29,7 @@ const get = async (url: string, over: Partial<OutgoingSettings> = {}): Promise<s
 };
 
 describe('an exchange', () => {
-  test('gives the body of a good answer', async () => {
+  test('returns the body of an accepted answer', async () => {
     const url = await served((_request, response) => response.end('good'));
     expect(await get(url)).toBe('good');
     expect(await get(url.replace('127.0.0.1', 'localhost'))).toBe('good');
@@ -59,7 +59,7 @@ describe('an exchange', () => {
   });
 });
 
-describe('where it may not go', () => {
+describe('forbidden addresses', () => {
   test.each([
     'http://169.254.169.254/',
     'http://2852039166/',
@@ -81,7 +81,7 @@ describe('where it may not go', () => {
     await expect(get(url, { privateNetworks: [] })).rejects.toThrow(/not public/);
   });
 
-  test('a name that changes between look-ups: it is looked up once, and the connection goes where that led', async () => {
+  test('a name that changes between look-ups: it is looked up once, and the connection goes to that address', async () => {
     const url = await served((_, response) => response.end('here'));
     const answers = [['127.0.0.1'], ['169.254.169.254'], ['127.0.0.1', '10.0.0.1'], ['8.8.8.8', '::ffff:169.254.169.254']];
     const asked: string[] = [];

@@ -17,7 +17,7 @@ afterAll(() => {
 });
 
 describe('a CRL that OpenSSL made', () => {
-  it('is read as OpenSSL reads it', () => {
+  it('is read in the same way as by OpenSSL', () => {
     const clients = [authority.issue('one'), authority.issue('two')];
     for (const client of clients) authority.revoke(client);
     const from = new Date('2026-01-01T00:00:00Z');

@@ -123,7 +123,7 @@ describe('content in a file', () => {
     expect(verified(delivered('again.p7m', again)).equals(content)).toBe(true);
   });
 
-  it('is told of with 2/235 out of the thread where it has a broken signature', async () => {
+  it('is refused with 2/235 from the thread if it has a broken signature', async () => {
     const bytes = joined(await signed(content, {}));
     bytes[bytes.indexOf(content) + 5] = (bytes[bytes.indexOf(content) + 5] ?? 0) ^ 1;
     const { file } = fileOf('broken.p7m', bytes);
@@ -139,7 +139,7 @@ describe('content in a file', () => {
     expect([prepared?.contents, prepared?.dataToSign]).toEqual([[], undefined]);
   });
 
-  it('becomes base64 out of its pieces', async () => {
+  it('is encoded in base64 from its pieces', async () => {
     const { file } = fileOf('base64', content);
     const pieces = await signed(file, {});
     const text = await evidenceBase64(pieces, threads);

@@ -83,7 +83,7 @@ describe('a co-signature', () => {
     expect(isWellFormedDer(after)).toBe(true);
   });
 
-  it('goes on: three signers, the same one twice, each with another hash', () => {
+  it('can be repeated: three signers, the same one twice, each with another hash', () => {
     let cms = joined(signedBy(first, content));
     cms = joined(signedBy(second, cms, { coSigning: 'CHECKED', algorithm: { scheme: 'RSA_PKCS1', hash: 'sha512' } }));
     cms = joined(signedBy(third, cms, { coSigning: 'CHECKED' }));
@@ -96,7 +96,7 @@ describe('a co-signature', () => {
     }
   });
 
-  it('may be the very one that is there: RSA by one key in one second', () => {
+  it('may equal the existing one: RSA by one key in the same second', () => {
     const properties = { ...usualProperties, signingTime: new Date() };
     const before = joined(signedBy(second, content, { properties }));
     const after = joined(signedBy(second, before, { properties, coSigning: 'CHECKED' }));
@@ -104,7 +104,7 @@ describe('a co-signature', () => {
     expect(opensslVerifies(after, [second])).toContain('successful');
   });
 
-  it('has the version that its parts ask for', () => {
+  it('has the version that its parts require', () => {
     const versionOf = (cms: Uint8Array): number | undefined => {
       const [, wrapped] = children(readAll(cms));
       const [body] = wrapped === undefined ? [] : children(wrapped);
@@ -164,7 +164,7 @@ describe('the signatures of a document that is co-signed', () => {
     expect(() => prepare(broken, 'UNCHECKED')).not.toThrow();
   });
 
-  it('are refused where the signer has an RSA key with a public exponent below 65537', () => {
+  it('are refused if the signer has an RSA key with a public exponent below 65537', () => {
     for (const [publicExponent, outcome] of [
       [3, 'refused'],
       [17, 'refused'],
@@ -176,14 +176,14 @@ describe('the signatures of a document that is co-signed', () => {
     }
   });
 
-  it('are refused where the content is another', () => {
+  it('are refused if the content is another', () => {
     const cms = joined(signedBy(first, content));
     const at = cms.indexOf('deux');
     cms.write('TROI', at);
     expect(() => prepare(cms, 'CHECKED')).toThrow(refusal('EXISTING_SIGNATURE_INVALID', /does not match the content/));
   });
 
-  it('are refused where the certificate beside them is another of the same name and number', () => {
+  it('are refused if the certificate beside them is another of the same name and number', () => {
     const parts = read(joined(signedBy(first, content)));
     const forged = softwareSigner('first').certificate.der;
     const cms = joined(signedData({ ...parts, content: [content], certificates: [forged] }));

@@ -101,7 +101,7 @@ describe('a SignerInfo', () => {
     expect(() => check({ attributes })).toThrow(/exactly one value|not well formed/);
   });
 
-  it('is refused where the value is of other attributes', () => {
+  it('is refused if the value is of other attributes', () => {
     expect(() => check({ signed: der.setOf([contentType, messageDigest]) })).toThrow('has a value that does not verify');
   });
 

@@ -80,7 +80,7 @@ describe.each(Object.entries(databases))('a fault found on the thread of %s', (_
     await store.run('deleteAuditRecords', ['a', 'c']);
   });
 
-  it('is none where the statement itself is wrong', async () => {
+  it('is none if the statement itself is wrong', async () => {
     await store.run('announce', { key_id: 'twice', intent: 'CREATE', created_at: 1 });
     const error: unknown = await store
       .run('announce', { key_id: 'twice', intent: 'CREATE', created_at: 1 })

@@ -88,7 +88,7 @@ async function storeThrough(name: string, config: StateConfig): Promise<{ cutter
 }
 
 describe('a store on PostgreSQL', () => {
-  it('is unavailable at once while the server is away, and back by itself', async () => {
+  it('is unavailable immediately while the server is away, and recovers by itself', async () => {
     const store = await openStateStore(await server.newDatabase(), recordingLog());
     const reference = await storedKey(store);
     await store.refresh();
@@ -120,7 +120,7 @@ describe('a store on PostgreSQL', () => {
     await store.close();
   });
 
-  it('does once what was committed although the connection broke over the commit', async () => {
+  it('does not repeat a commit during which the connection broke, if it was carried out', async () => {
     const { cutter, store } = await storeThrough('commit', await server.newDatabase());
     cutter.cutAfter = (data) => data.includes('commit');
     await store.run('announce', entry('one'));
@@ -129,7 +129,7 @@ describe('a store on PostgreSQL', () => {
     await cutter.close();
   });
 
-  it('does again what was not committed when the connection broke', async () => {
+  it('repeats what was not committed when the connection broke', async () => {
     const { cutter, store } = await storeThrough('work', await server.newDatabase());
     cutter.cutAfter = (data) => data.includes('key_journal');
     await store.run('announce', entry('one'));
@@ -145,7 +145,7 @@ describe('a store on PostgreSQL', () => {
     await expect(openStateStore(config, recordingLog())).rejects.toThrow('newer than this program (unknown migrations: 9999-future)');
   });
 
-  it('goes on while a newer version brings the schema further', async () => {
+  it('continues while a newer version migrates the schema', async () => {
     const config = await server.newDatabase();
     const store = await openStateStore(config, recordingLog());
     await server.query(databaseOf(config), 'alter table keys add column invented text; create table invented (id text primary key)');
@@ -155,7 +155,7 @@ describe('a store on PostgreSQL', () => {
     await store.close();
   });
 
-  it('does not wait where waiting would not help', async () => {
+  it('does not wait if waiting would not help', async () => {
     const config = await server.newDatabase();
     await expect(openStateStore(StateConfig.parse({ ...config, database: 'nowhere' }), recordingLog())).rejects.toThrow('does not exist');
     await expect(openStateStore(StateConfig.parse({ ...config, user: 'nobody-here' }), recordingLog())).rejects.toThrow('does not exist');
@@ -187,7 +187,7 @@ describe('a store on PostgreSQL', () => {
     await store.close();
   });
 
-  it('tells an instance that looked away for long that everything may have changed, and forgets old changes', async () => {
+  it('tells an instance that has not polled for long that everything may have changed, and forgets old changes', async () => {
     const config = await server.newDatabase();
     const store = await openStateStore(config, recordingLog());
     const told: unknown[] = [];

@@ -123,7 +123,7 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     expect(await store.run('findIssuingChain', 'c2')).toBeUndefined();
   });
 
-  it('use a token up once, and forget it when it has ended', async () => {
+  it('consume a token once, and forget it when it has expired', async () => {
     const token = { id: 'f1', ends_at: 1000 };
     expect(await store.run('isIdentityTokenUsed', token.id)).toBe(false);
     const attempts = await Promise.allSettled(Array.from({ length: 8 }, async () => store.run('useIdentityToken', token)));
@@ -216,14 +216,14 @@ describe.each(Object.entries(databases))('the repositories on %s', (_name, kind)
     });
   });
 
-  it('have everything again after the store was closed and opened', async () => {
+  it('keep everything when the store is closed and opened', async () => {
     const reference = await storedKey(store);
     await store.close();
     store = await openStateStore(config, recordingLog());
     expect(await store.run('findKey', reference)).toMatchObject({ reference, subscriber_phone: '+33123456789' });
   });
 
-  it('let two starts at once bring a new database up to date', async () => {
+  it('let two concurrent starts migrate a new database', async () => {
     const fresh = await database.fresh();
     const [one, two] = await Promise.allSettled([openStateStore(fresh, recordingLog()), openStateStore(fresh, recordingLog())]);
     // SQLite is for one process, which says so.

@@ -172,7 +172,7 @@ describe('two instances on one PostgreSQL', () => {
     expect(await a.store.run('journal')).toEqual([]);
   });
 
-  it('are right again after the server crashed', async () => {
+  it('recover after a crash of the server', async () => {
     const key = await newKey();
     await sign(b, key);
     await server.stop('immediate');

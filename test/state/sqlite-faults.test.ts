@@ -101,7 +101,7 @@ describe('the embedded store', () => {
     await (await openSqliteStore(path)).close();
   });
 
-  it('is unavailable while its file is damaged, and works again when the file is right again', async () => {
+  it('is unavailable while its file is damaged, and works again when the file is repaired', async () => {
     const path = join(directory, 'damaged.sqlite');
     const store = await openSqliteStore(path);
     const reference = await storedKey(store);
@@ -120,7 +120,7 @@ describe('the embedded store', () => {
     await again.close();
   });
 
-  it('does not make an empty database of one that was taken away', async () => {
+  it('does not create an empty database in place of a removed one', async () => {
     const path = join(directory, 'damaged-and-gone.sqlite');
     const store = await openSqliteStore(path);
     await storedKey(store);
@@ -136,7 +136,7 @@ describe('the embedded store', () => {
     await again.close();
   });
 
-  it('says clearly that a file is no database, and that a directory is missing', async () => {
+  it('reports that a file is not a database, and that a directory is missing', async () => {
     writeFileSync(join(directory, 'text.sqlite'), 'this is no database, and long enough to be read as a header of one'.repeat(20));
     await expect(openSqliteStore(join(directory, 'text.sqlite'))).rejects.toThrow('not a database');
     await expect(openSqliteStore(join(directory, 'nowhere', 'state.sqlite'))).rejects.toThrow('unable to open');

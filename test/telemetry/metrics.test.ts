@@ -3,7 +3,7 @@ import { call, description } from '../support/api.ts';
 
 const metrics = async (): Promise<string> => (await fetch(`${description.opsUrl}/metrics`)).text();
 
-it('/metrics counts requests by operation and outcome, and tells of process, audit log and authorities', async () => {
+it('/metrics counts requests by operation and outcome, and has figures of process, audit log and authorities', async () => {
   const ask = async (): Promise<unknown> => call('other', 'pki/checkKey', { keyReference: { reference: '0'.repeat(40) } });
   const counted = (text: string): number =>
     Number(/^signetd_requests_total\{operation="pki\/checkKey",outcome="2\/201"\} (\d+)$/m.exec(text)?.[1] ?? 0);
@@ -26,7 +26,7 @@ it('/metrics counts requests by operation and outcome, and tells of process, aud
   }
 });
 
-it('/metrics of the operations listener parts what requests waited for the token from what it worked', async () => {
+it('/metrics separates the time that requests waited for the token from the time that it worked', async () => {
   const reading = async (): Promise<string> => (await fetch(`${description.opsUrl}/metrics`)).text();
   const count = (text: string, name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
   const name = 'signetd_token_call_seconds_count\\{operation="makeMac"\\}';

@@ -11,7 +11,7 @@ afterAll(() => {
   for (const server of servers) server.stop();
 });
 
-test('requests to other servers are counted by kind and outcome, and a host that fails is told once a minute, without its query', async () => {
+test('requests to other servers are counted by kind and outcome, and a failing host is logged once a minute, without its query', async () => {
   const [registry, log] = [new Registry(), recordingLog()];
   let nowMs = 0;
   const told = outgoingMetrics(registry, log, () => nowMs);

@@ -28,7 +28,7 @@ it('one identifier of a request is in its answer, in every line of the log and i
   expect(readFileSync(join(directory, 'audit', 'audit-00000001.jsonl'), 'utf8')).toContain(`"request":"${request}"`);
 });
 
-it('answers that are problems have one, too', async () => {
+it('problem answers have one, too', async () => {
   const { status, headers } = await send('app', { path: '/nothing' }, '{}');
   expect(status).toBe(404);
   expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);

@@ -18,7 +18,7 @@ describe('work threads', () => {
     await expect(threads.run(called('fail', lane), {})).rejects.toThrow('out of range');
   });
 
-  test('end a task that takes too long, and go on with the next one', async () => {
+  test('end a task that takes too long, and continue with the next one', async () => {
     await expect(hasty.run(called('spin', 'parsing'), {})).rejects.toMatchObject(timeout);
     // On a busy machine a thread may need longer than that to start.
     const next = async (): Promise<unknown> => hasty.run(called('double', 'parsing'), { number: 1 }).catch(() => undefined);

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { native } from '../../src/service/native.ts';
 import { kernelClock } from '../../src/timestamp/kernel-clock.ts';
 
-test('a clock that nobody is to ask about is good', () => {
+test('a clock that is not to be checked is good', () => {
   expect(kernelClock(undefined).fault()).toBeUndefined();
 });
 
-test('what changes is told once', () => {
+test('a change is reported once', () => {
   const told: (string | undefined)[] = [];
   const clock = kernelClock(0.0001, (fault) => told.push(fault));
   const fault = clock.fault();
@@ -14,7 +14,7 @@ test('what changes is told once', () => {
   expect(told).toEqual([fault]);
 });
 
-test('the kernel says whether its clock is synchronised, and how far it may be off', () => {
+test('the kernel reports whether its clock is synchronised, and its maximum error', () => {
   const errorMicroseconds = native().clockErrorMicroseconds();
   const fault = kernelClock(0.0001).fault();
   if (errorMicroseconds === -1) expect(fault).toBe('the clock is not synchronised');

@@ -23,7 +23,7 @@ const failureOf = (bytes: Uint8Array): string => {
 };
 
 describe('a request', () => {
-  test('is what OpenSSL reads it as', () => {
+  test('is read in the same way by OpenSSL', () => {
     const text = openssl(['ts', '-query', '-in', '{query}', '-text'], {
       query: timeStampRequest(imprint, { policy: '1.2.3.4', nonce: Buffer.of(0xab, 0xcd) }),
     });
@@ -98,7 +98,7 @@ describe('a request', () => {
 });
 
 describe('a response', () => {
-  test('that rejects is what OpenSSL reads it as, and what we do', () => {
+  test('that rejects is read in the same way by OpenSSL and by us', () => {
     const bytes = rejection({ failure: 'unacceptedPolicy', message: 'the policy 1.2.3 is not offered' });
     const text = openssl(['ts', '-reply', '-in', '{reply}', '-text'], { reply: bytes });
     for (const part of ['Status: Rejected.', 'the policy 1.2.3 is not offered', 'the requested TSA policy is not supported by the TSA'])

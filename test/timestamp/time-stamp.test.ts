@@ -365,7 +365,7 @@ describe("OpenSSL's authority", () => {
       (error: unknown) => (error instanceof Refusal ? [error.code, error.message] : error),
     );
 
-  test('is asked, and its tokens hold; one without the critical purpose is refused', async () => {
+  test('is requested, and its tokens verify; one without the critical purpose is refused', async () => {
     makeAuthority('critical,timeStamping');
     expect(existsSync(path('tsa.pem'))).toBe(true);
     const url = await served(async (request) => Promise.resolve(reply(request)));
@@ -379,7 +379,7 @@ describe("OpenSSL's authority", () => {
     expect(JSON.stringify(await outcome(client.stamp(imprint, order([url], { policy: '1.2.9' }))))).toContain('unacceptedPolicy');
   });
 
-  test('fails in every way, and the exact code is told', async () => {
+  test('fails in every way, and each failure has its exact code', async () => {
     makeAuthority('critical,timeStamping');
     const good = await served(async (request) => Promise.resolve(reply(request)));
     const at = async (answer: (request: Buffer) => Promise<Uint8Array | number>): Promise<unknown> => {

@@ -69,7 +69,7 @@ describe('the files of an account', () => {
 });
 
 describe('the end of a chain', () => {
-  it('is nowhere where there is no file, or no line', () => {
+  it('does not exist if there is no file, or no line', () => {
     const nothing = { n: 0, hash: noLine, goodBytes: 0, cutBytes: 0, isSound: true };
     expect(tail()).toEqual({ file: 0, ...nothing });
     write(4, '');

@@ -147,7 +147,7 @@ describe('requests to the threads of the host', () => {
     expect(counts(link)).toEqual([8]);
   });
 
-  it('wait for a host that is away, in their order', async () => {
+  it('wait in their order while there is no host', async () => {
     add(3);
     expect([dispatcher.waiting, dispatcher.connected]).toEqual([3, false]);
     const link = await connected(1);
@@ -166,7 +166,7 @@ describe('requests to the threads of the host', () => {
     expect(dispatcher.waiting).toBe(threads + 1 - atOnce);
   });
 
-  it('stand behind no key that is being made, and keys are made at the thread with the fewest', async () => {
+  it('do not wait behind the creation of a key, and keys are created by the thread with the fewest requests', async () => {
     const link = await connected(2);
     add(1);
     add(1, { slow: true });
@@ -217,7 +217,7 @@ describe('a queue', () => {
     }
   };
 
-  it('takes as many requests as it may have, and says when to come again', async () => {
+  it('accepts requests up to its limit, and states when to retry', async () => {
     host = await new PlayedHost(1).listen();
     dispatcher = dispatcherWith({ queueMaxRequests: 3 });
     add(2);
@@ -363,7 +363,7 @@ describe('requests that no answer comes to', () => {
 });
 
 describe('an answer that is a fault of PKCS #11', () => {
-  it('after which the host is to be replaced lets it go, and the request is sent once more to the next one', async () => {
+  it('that requires another host replaces it, and the request is sent once more to the next one', async () => {
     const first = await connected(1);
     const [one, key, other] = [add(1)[0], add(1, { repeatable: false })[0], add(1)[0]];
     if (one === undefined || key === undefined || other === undefined) throw new Error('three requests');
@@ -382,7 +382,7 @@ describe('an answer that is a fault of PKCS #11', () => {
     expect(one.failed).toEqual([new TokenUnavailable('PKCS#11 0x30')]);
   });
 
-  it('is for who asked where the host is none the worse, as is what only looks like one', async () => {
+  it('is passed to the caller if the host is still usable, also if it only looks like a fault', async () => {
     const link = await connected(1);
     const [one, other] = add(2);
     if (one === undefined || other === undefined) throw new Error('two requests');
@@ -392,14 +392,14 @@ describe('an answer that is a fault of PKCS #11', () => {
   });
 });
 
-describe('a host that says farewell', () => {
-  it('is let go at once where it has nothing to answer', async () => {
+describe('a host that announces its end', () => {
+  it('is replaced immediately if it has no pending requests', async () => {
     const link = await connected(1);
     dispatcher.drain(link);
     expect([link.draining, link.closed, dispatcher.connected]).toEqual([true, true, false]);
   });
 
-  it('answers what it has, is given nothing new, and is let go then', async () => {
+  it('answers its pending requests, gets no new ones, and is then replaced', async () => {
     const link = await connected(2);
     const [one, other] = add(2);
     if (one === undefined || other === undefined) throw new Error('two requests');

@@ -132,7 +132,7 @@ describe('a key pair', () => {
     expect(thread.status(operations.sign, writeSign(id, ecdsa, [digest]))).toBe(statuses.noSuchKey);
     expect(thread.ask(operations.createKey, messages.writeCreateKey(id, 'P-256'))).toMatchObject({
       status: statuses.forbidden,
-      text: 'the key was removed before it was made',
+      text: 'the key was removed before it was created',
     });
     expect(thread.uses).toHaveLength(4);
   });
@@ -352,7 +352,7 @@ describe('a secret', () => {
     expect(thread.counted).toEqual([]);
   });
 
-  it('is none where it is a seal: that is not held back and not counted, unless a secret is beside it', () => {
+  it('is none if it is a seal: that is not held back and not counted, unless a secret is beside it', () => {
     const thread = new Thread();
     const id = newKeyId('caller');
     const [seal, right] = [thread.mac(id, 'RECORD', 'a row'), thread.mac(id)];
@@ -452,7 +452,7 @@ describe('an operation that was never ended', () => {
     remove(id);
   });
 
-  it('is none where something fails that has no code', () => {
+  it('is none if something fails that has no code', () => {
     const thread = new Thread();
     vi.spyOn(token.module, 'C_GenerateRandom').mockImplementationOnce(() => {
       throw new Error('no idea');

@@ -77,14 +77,14 @@ describe('the link to a token host', () => {
     await closed.promise;
   });
 
-  it('is none where nobody listens, or where the host closes its socket without a word', async () => {
+  it('does not exist if nobody listens, or if the host closes its socket without a greeting', async () => {
     host.greet = (socket) => socket.destroy();
     await expect(connect()).rejects.toThrow('the host closed its socket');
     await host.end();
     await expect(connect()).rejects.toThrow('ENOENT');
   });
 
-  it('is none where the host says nothing for five seconds', async () => {
+  it('does not exist if the host is silent for five seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     host.greet = () => undefined;
     const waited = async (connections: number): Promise<void> => {
@@ -121,7 +121,7 @@ describe('the link to a token host', () => {
     expect([farewells, link.closed]).toEqual([['one', 'two'], false]);
   });
 
-  it('tells each answer with its request, and lets alone what answers none', async () => {
+  it('matches each answer with its request, and ignores answers without one', async () => {
     host.asked = ({ id }, thread) => void thread.write(Buffer.concat([reply(99, 'nobody asked'), reply(id, `answer ${id}`)]));
     const both = Promise.withResolvers<void>();
     const link = await connect({
@@ -207,7 +207,7 @@ describe('the link to a token host', () => {
 });
 
 describe('the first question to a host', () => {
-  it('goes to its first thread, and is answered as the host answers', async () => {
+  it('goes to its first thread, and returns the answer of the host', async () => {
     const seen: [number, number, number, number][] = [];
     host.asked = ({ id, code, body }, thread, index) => {
       seen.push([index, id, code, body.length]);
@@ -218,7 +218,7 @@ describe('the first question to a host', () => {
     expect(seen).toEqual([[0, 0, operations.checkMacKey, 0]]);
   });
 
-  it('has no answer where the host ends, or where none comes in time', async () => {
+  it('has no answer if the host ends, or if none comes in time', async () => {
     const link = await connect();
     expect(await link.askFirst('checkMacKey', 1)).toBeUndefined();
     host.asked = (_, thread) => thread.destroy();

@@ -35,7 +35,7 @@ function answers(status: number, body: Uint8Array): void {
 const unreachable = (text: string): unknown => expect.objectContaining({ name: 'TokenFailure', kind: 'unreachable', message: text });
 
 describe('the connection of a command to the token host that runs', () => {
-  it('is none where nobody listens', async () => {
+  it('is none if nobody listens', async () => {
     await host.end();
     expect(await connectToHost(host.socketPath, longMs)).toBeUndefined();
     expect(await connectToHost(`${host.socketPath}.none`, longMs)).toBeUndefined();
@@ -98,12 +98,12 @@ describe('the connection of a command to the token host that runs', () => {
     await closed;
   });
 
-  it('is refused where the host greets and its thread no longer listens', async () => {
+  it('is refused if the host greets and its thread no longer listens', async () => {
     host.greet = (socket) => void socket.write(host.greeting({ threads: [`${host.socketPath}.0`, `${host.socketPath}.gone`] }));
     await expect(connect()).rejects.toEqual(unreachable('the token host is shutting down; try again'));
   });
 
-  it('is refused where the host does not greet within five seconds', async () => {
+  it('is refused if the host does not greet within five seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     host.greet = () => undefined;
     const refused = expect(connect()).rejects.toEqual(unreachable('the token host sent no greeting within 5 s'));
@@ -112,14 +112,14 @@ describe('the connection of a command to the token host that runs', () => {
     await refused;
   });
 
-  it('is refused where the host closes its socket without a word', async () => {
+  it('is refused if the host closes its socket without a word', async () => {
     host.greet = (socket) => socket.destroy();
     await expect(connect()).rejects.toThrow('it serves only token.clientUser and root');
   });
 });
 
 describe('the answer of the token host to a question', () => {
-  it('that is a fault is told in words, or by the name of the code', async () => {
+  it('that is a fault is reported in words, or by the name of the code', async () => {
     const { ask } = await connect();
     const fault = (code: number, text: string): void => {
       answers(statuses.fault, new FieldWriter().u32(code).bytes(Buffer.from(text)).finish());
@@ -149,7 +149,7 @@ describe('the answer of the token host to a question', () => {
     await expect((await connect()).ask('reportProbe', { full: true })).rejects.toEqual(unreachable('a host that serves makes no keys'));
   });
 
-  it('does not come where the host ends, or sends what is no frame, while it is asked', async () => {
+  it('does not come if the host ends, or sends an invalid frame, meanwhile', async () => {
     const ended = unreachable('the token host ended before it answered; try again');
     host.asked = (_, thread) => thread.destroy();
     const { ask } = await connect();
@@ -159,11 +159,11 @@ describe('the answer of the token host to a question', () => {
     await expect((await connect()).ask('reportSlots', {})).rejects.toEqual(ended);
   });
 
-  it('is waited for as long as it may take', async () => {
+  it('is awaited for its maximum duration', async () => {
     await expect((await connect(1)).ask('reportSlots', {})).rejects.toEqual(unreachable('the token host does not answer within 0.001 s'));
   });
 
-  it('is asked for no more once the connection is closed', async () => {
+  it('cannot be requested once the connection is closed', async () => {
     const left: Promise<unknown>[] = [];
     const leaves = (socket: Socket): void => {
       left.push(new Promise((resolve) => socket.once('close', resolve)));

@@ -158,7 +158,7 @@ describe('a page of the inventory', () => {
     expect(only({})).toMatchObject({ sensitive: null, extractable: null, sign: null, label: '' });
   });
 
-  it('takes a number of another length for none', () => {
+  it('treats a number of another length as absent', () => {
     expect(only({ [pkcs11js.CKA_KEY_TYPE]: Buffer.of(0x10) })?.type).toBe('unknown');
   });
 });

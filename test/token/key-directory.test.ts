@@ -54,7 +54,7 @@ describe('what a thread knows of the keys', () => {
     expect(told).toEqual([{ kind: 'removed', id }]);
   });
 
-  it('ends where another thread destroyed the key, and does not begin again', () => {
+  it('ends if another thread destroyed the key, and does not begin again', () => {
     const { keys, told, destroyed } = directoryOf(new Map([[id, handle]]));
     keys.changed({ kind: 'removed', id });
     expect([keys.get(id), keys.isRemoved(id), [...keys.all()]]).toEqual([undefined, true, []]);
@@ -89,7 +89,7 @@ describe('what a thread knows of the keys', () => {
     expect(destroyed).toEqual([]);
   });
 
-  it('remembers the last 10,000 keys that were removed', () => {
+  it('remembers the last 10,000 removed keys', () => {
     const { keys } = directoryOf();
     const ids = Array.from({ length: 10_001 }, () => newKeyId('caller'));
     const [first = id, second = id] = ids;

@@ -95,7 +95,7 @@ describe('the key of kept answers', () => {
     await b.store.run('finishStep', former);
   });
 
-  it('is neither replaced nor forgotten where the token cannot say whether it has it', async () => {
+  it('is neither replaced nor forgotten if the token cannot tell whether it has it', async () => {
     const former = await named();
     const away = {
       destroyKey: async (): Promise<void> => Promise.reject(new TokenUnavailable('away')),

@@ -59,7 +59,7 @@ function secretKey(id: KeyId, profile: ModuleProfile = plain): Handle {
 }
 
 describe('a key pair', () => {
-  it('leaves its private half on the token, and answers its public half', () => {
+  it('leaves its private half on the token, and returns its public half', () => {
     const id = newKeyId('general');
     const before = ofClass(CKO_PUBLIC_KEY).length;
     const { handle, publicKeyInfo } = make({ id });
@@ -79,7 +79,7 @@ describe('a key pair', () => {
     expect([CKO_PRIVATE_KEY, CKO_PUBLIC_KEY].map((each) => ofClass(each).length)).toEqual(before);
   });
 
-  it('is refused where the token has no value for the public half', () => {
+  it('is refused if the token has no value for the public half', () => {
     vi.spyOn(token.module, 'C_GetAttributeValue').mockReturnValueOnce([]);
     expect(() => make({ id: newKeyId('general') })).toThrow('the token returned no public key');
   });
@@ -137,7 +137,7 @@ describe('a key pair', () => {
 });
 
 describe('a secret key', () => {
-  it('gets its identifier after generation where the profile says so, and does not stay where that fails', () => {
+  it('gets its identifier after generation if the profile requires it, and is removed if that fails', () => {
     const id = newKeyId('mac');
     const key = secretKey(id, late);
     expect(token.read(key, pkcs11js.CKA_ID)?.toString('hex')).toBe(id);
@@ -152,7 +152,7 @@ describe('a secret key', () => {
 describe('the keys that a start finds', () => {
   const listed = (profile: ModuleProfile = plain): KeyId[] => [...listKeys(token.session, profile).keys()];
 
-  it('are private and secret keys of ours, by their handles, without the one that secrets are checked with', () => {
+  it('are our private and secret keys, by their handles, without the key that secrets are checked with', () => {
     const [signer, mac] = [newKeyId('general'), newKeyId('mac')];
     const { handle } = make({ id: signer });
     const macHandle = secretKey(mac);
@@ -167,14 +167,14 @@ describe('the keys that a start finds', () => {
     expect(listed()).toEqual([]);
   });
 
-  it('are none of others', () => {
+  it('do not include the keys of others', () => {
     const foreign = make({ id: '4477' as KeyId }).handle;
     expect(listed()).toEqual([]);
     expect(isThere(foreign)).toBe(true);
     destroy(foreign);
   });
 
-  it('are not those whose identifier the token does not tell', () => {
+  it('do not include keys whose identifier the token does not reveal', () => {
     const { handle } = make({ id: newKeyId('general') });
     vi.spyOn(token.module, 'C_GetAttributeValue').mockReturnValue([]);
     expect(listed()).toEqual([]);
@@ -197,7 +197,7 @@ describe('the keys that a start finds', () => {
     if (!goes) destroy(handle);
   });
 
-  it('have one without identifier by the one in its label, where labels carry them', () => {
+  it('include a key without an identifier by the one in its label, if labels carry identifiers', () => {
     const id = newKeyId('general');
     const handle = half({ id }, late);
     expect(listKeys(token.session, late)).toEqual(new Map([[id, handle]]));
@@ -216,7 +216,7 @@ describe('the keys that a start finds', () => {
 });
 
 describe('a key that is destroyed', () => {
-  it('of a caller goes by its kept handle, without a search', () => {
+  it('of a caller is destroyed by its cached handle, without a search', () => {
     const id = newKeyId('caller');
     const { handle } = make({ id });
     const search = vi.spyOn(token.module, 'C_FindObjectsInit');
@@ -225,14 +225,14 @@ describe('a key that is destroyed', () => {
     expect(isThere(handle)).toBe(false);
   });
 
-  it('of a caller is searched where no handle is kept', () => {
+  it('of a caller is searched for if no handle is cached', () => {
     const id = newKeyId('caller');
     const { handle } = make({ id });
     destroyKeys(token.session, id, plain);
     expect(isThere(handle)).toBe(false);
   });
 
-  it('goes with its public half where that lives on the token, and a kill has left it', () => {
+  it('is destroyed with its public half if that is on the token and a kill has left it', () => {
     const id = newKeyId('caller');
     const handle = half({ id }, onToken);
     expect(token.count(CKO_PUBLIC_KEY, id)).toBe(1);
@@ -240,7 +240,7 @@ describe('a key that is destroyed', () => {
     expect([token.count(CKO_PUBLIC_KEY, id), token.count(CKO_PRIVATE_KEY, id)]).toEqual([0, 0]);
   });
 
-  it('leaves a public key alone where those of the profile do not live on the token', () => {
+  it('leaves a public key alone if the profile keeps public keys off the token', () => {
     const id = newKeyId('general');
     half({ id }, onToken);
     destroyKeys(token.session, id, plain);
@@ -248,7 +248,7 @@ describe('a key that is destroyed', () => {
     destroyKeys(token.session, id, onToken);
   });
 
-  it('goes with what a kill has left under its label, where labels carry identifiers', () => {
+  it('is destroyed with what a kill has left under its label, if labels carry identifiers', () => {
     const id = newKeyId('caller');
     const { handle } = make({ id }, late);
     const left = half({ id }, late);
@@ -258,7 +258,7 @@ describe('a key that is destroyed', () => {
     destroy(other);
   });
 
-  it('leaves what has its label alone, where labels say nothing', () => {
+  it('leaves objects with its label alone, if labels carry no identifiers', () => {
     const profile = profileWith({ privateKey: { uniqueLabel: true } });
     const id = newKeyId('caller');
     const left = half({ id }, late);
@@ -267,7 +267,7 @@ describe('a key that is destroyed', () => {
     destroy(left);
   });
 
-  it('of the service goes as every object with its identifier, also where a handle is kept', () => {
+  it('of the service is destroyed with every object that has its identifier, even if a handle is cached', () => {
     const id = newKeyId('general');
     const { handle } = make({ id });
     const others = [make({ id }).handle, secretKey(id)];
@@ -285,7 +285,7 @@ describe('a key that is destroyed', () => {
     destroy(secret);
   });
 
-  it('is searched where its kept handle means another key by now, which stays', () => {
+  it('is searched for if its cached handle belongs to another key by now, which stays', () => {
     const [id, other] = [newKeyId('caller'), newKeyId('caller')];
     const [own, wrong] = [make({ id }).handle, make({ id: other }).handle];
     destroyKeys(token.session, id, plain, wrong);
@@ -303,7 +303,7 @@ describe('a key that is destroyed', () => {
     expect(isThere(handle)).toBe(false);
   });
 
-  it('is not said to be gone where the token fails', () => {
+  it('is not reported as destroyed if the token fails', () => {
     const id = newKeyId('caller');
     const { handle } = make({ id });
     token.failNext('C_DestroyObject', ckr.DEVICE_ERROR);

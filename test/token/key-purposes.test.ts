@@ -105,7 +105,7 @@ const signed = async (purpose: KeyPurpose, message: Uint8Array, algorithm: Signa
   statusOf(operations.signAsService, writeServiceSign(keyFor(purpose).id, algorithm, message));
 
 describe.each(purposes)('a key for %s, whoever asks the host', (purpose) => {
-  it('signs what it is for, over the whole message', async () => {
+  it('signs messages of its purpose, given whole', async () => {
     const { id, publicKey } = keyFor(purpose);
     for (const name of signs[purpose]) {
       const { code, body } = await answerOf(operations.signAsService, writeServiceSign(id, ecdsa, made[name]));
@@ -115,14 +115,14 @@ describe.each(purposes)('a key for %s, whoever asks the host', (purpose) => {
     expect(await signed(purpose, keyTrial)).toBe(statuses.ok);
   });
 
-  it('signs nothing that another one is for', async () => {
+  it('signs nothing of another purpose', async () => {
     for (const [name, message] of Object.entries(made)) {
       const isOwn = signs[purpose].some((own) => own === name);
       expect([name, await signed(purpose, message)]).toEqual([name, isOwn ? statuses.ok : statuses.forbidden]);
     }
   });
 
-  it('signs no bytes that happen to come', async () => {
+  it('signs no arbitrary bytes', async () => {
     const others = [Buffer.alloc(0), digest, randomBytes(300), Buffer.from('document'), Buffer.concat([keyTrial, keyTrial])];
     for (const message of others) expect(await signed(purpose, message)).toBe(statuses.forbidden);
   });
@@ -228,13 +228,13 @@ describe('the key of a CA', () => {
 describe('keys of earlier versions, which have no purpose', () => {
   const legacy = (): KeyId => parseKeyId(`53${randomBytes(16).toString('hex')}`);
 
-  it('are not made any more', async () => {
+  it('are no longer created', async () => {
     expect(await statusOf(operations.createKey, writeCreateKey(legacy(), 'P-256'))).toBe(statuses.forbidden);
     expect(await statusOf(operations.createKey, writeCreateKey(newKeyId('mac'), 'P-256'))).toBe(statuses.forbidden);
     expect(await statusOf(operations.createKey, writeCreateKey(macKeyId, 'P-256'))).toBe(statuses.forbidden);
   });
 
-  it('sign nothing, also where the token has one', async () => {
+  it('sign nothing, even if the token has one', async () => {
     const id = legacy();
     expect(await statusOf(operations.sign, writeSign(id, ecdsa, [digest]))).toBe(statuses.forbidden);
     for (const message of Object.values(made))

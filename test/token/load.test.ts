@@ -88,7 +88,7 @@ describe('more requests than the token serves', () => {
     });
   });
 
-  it('are told apart: what they waited for, and what the token did', async () => {
+  it('are measured separately: the time they waited, and the time the token worked', async () => {
     await withToken({}, 20, async (token, _log, seen) => {
       const key = newKeyId('general');
       await token.createKey(key, 'P-256');

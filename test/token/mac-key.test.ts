@@ -63,12 +63,12 @@ describe('the MAC key', () => {
     expect([key.check(), keyOf().check()]).toEqual([check, check]);
   });
 
-  it('is missing where the token has none', () => {
+  it('is missing if the token has none', () => {
     expect(() => keyOf().check()).toThrow(MacKeyMissing);
     expect(() => keyOf().use(() => 'used')).toThrow('the token has no MAC key');
   });
 
-  it('is looked for once, and its handle kept', () => {
+  it('is looked up once, and its handle cached', () => {
     const handle = make();
     const search = vi.spyOn(token.module, 'C_FindObjectsInit');
     const key = keyOf();
@@ -85,7 +85,7 @@ describe('the MAC key', () => {
     expect(key.check()).toEqual(check);
   });
 
-  it('is not looked for where the token fails otherwise', () => {
+  it('is not looked up if the token fails otherwise', () => {
     const key = keyOf(make());
     key.check();
     const search = vi.spyOn(token.module, 'C_FindObjectsInit');
@@ -94,7 +94,7 @@ describe('the MAC key', () => {
     expect(search).not.toHaveBeenCalled();
   });
 
-  it('that is another one than before is not used by this host, which a new one is to follow', () => {
+  it('that differs from the one before is not used by this host, which must be replaced', () => {
     const first = make();
     const key = keyOf(first);
     key.use(() => 'used');
@@ -111,7 +111,7 @@ describe('the MAC key', () => {
     expect(used).not.toHaveBeenCalled();
   });
 
-  it('is not used where there are two', () => {
+  it('is not used if there are two', () => {
     make();
     make();
     expect(findMacKeys(token.session)).toHaveLength(2);
@@ -134,7 +134,7 @@ describe('the making of the MAC key', () => {
     expect(findMacKeys(token.session)).toHaveLength(1);
   });
 
-  it('goes on with one that a kill left without its identifier, where those come after generation', () => {
+  it('continues with one that a kill left without its identifier, if identifiers are set after generation', () => {
     const left = makeUnfinished();
     const generate = vi.spyOn(token.module, 'C_GenerateKey');
     const key = keyOf(undefined, late);
@@ -143,7 +143,7 @@ describe('the making of the MAC key', () => {
     expect(findMacKeys(token.session)).toEqual([left]);
   });
 
-  it('does not look for one by its label where identifiers are given at generation', () => {
+  it('does not search for one by its label if identifiers are set at generation', () => {
     const left = makeUnfinished();
     keyOf().make();
     const found = findMacKeys(token.session);
@@ -152,7 +152,7 @@ describe('the making of the MAC key', () => {
     expect(token.read(left, pkcs11js.CKA_LABEL)?.toString()).toBe(macKeyLabel);
   });
 
-  it('is taken back where somebody else made one meanwhile', () => {
+  it('is undone if another host made one meanwhile', () => {
     const others: Handle[] = [];
     const real = token.module.C_GenerateKey.bind(token.module);
     vi.spyOn(token.module, 'C_GenerateKey').mockImplementationOnce((session, mechanism, template) => {

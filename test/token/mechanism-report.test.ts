@@ -201,7 +201,7 @@ describe('the mechanisms that a token offers', () => {
 });
 
 describe('the report of mechanisms', () => {
-  it('is of the slot that is named, also where no token is known to be in it, else of that of the configured token', () => {
+  it('is of the given slot, even if no token is known in it, otherwise of the slot of the configured token', () => {
     const module = moduleOf(full);
     const slots = [0, 1, 2].map((number) => Buffer.of(number, 0, 0, 0, 0, 0, 0, 0));
     const listed = vi.spyOn(module, 'C_GetSlotList').mockReturnValue(slots);
@@ -221,7 +221,7 @@ describe('the report of mechanisms', () => {
     expect(() => makeReport('reportSlots', { slot: '2' }, outlook)).toThrow(WireError);
   });
 
-  it('has each by its code, with its name, what it can do, and what it is needed for', () => {
+  it('lists each with its code, its name, its abilities, and what it is needed for', () => {
     const offers = new Map<number, Offer>([
       // Codes above 2^31 come as negative numbers as well.
       [0x80000142 - 2 ** 32, { flags: generateKeyPair }],
@@ -277,7 +277,7 @@ describe('the report of mechanisms', () => {
     expect(abilities).toEqual(mechanismAbilities.map((name) => [name]));
   });
 
-  it('says what is missing: a fault of its own, and of both families only where no type of key is left', () => {
+  it('reports what is missing: each as its own fault, and both families only if no type of key is left', () => {
     const missing = (offers: ReadonlyMap<number, Offer>): string[] => missingMechanisms(moduleOf(offers), slot, profileWith());
     expect(missing(full)).toEqual([]);
     const oneType = new Map<number, Offer>([...without(rsaPkcs), [ecdsa, { flags: sign, minKeySize: 256, maxKeySize: 256 }]]);

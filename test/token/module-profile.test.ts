@@ -69,7 +69,7 @@ describe('a profile of the operator', () => {
     ['allows no session beside that of the login', { sessionLimit: 1 }, 'sessionLimit'],
     ['names a mechanism that is none', { rsaKeyPairMechanisms: ['CKM_RSA'] }, 'rsaKeyPairMechanisms.0'],
     ['says nothing of its sources', { source: [] }, 'source'],
-  ])('is refused where it %s', (_what, quirk, named) => {
+  ])('is refused if it %s', (_what, quirk, named) => {
     const path = write({ ...plain, ...quirk });
     expect(() => loadProfile(path)).toThrow(ConfigError);
     expect(() => loadProfile(path)).toThrow(named);
@@ -82,7 +82,7 @@ describe('a profile of the operator', () => {
     expect(() => loadProfile(path)).toThrow(`token.profile: ${path}: (file): `);
   });
 
-  it('is missed by name and by path', () => {
+  it('is reported missing by name and by path', () => {
     expect(() => loadProfile('nowhere')).toThrow('there is no profile "nowhere" in native-config/');
     expect(() => loadProfile(join(directory, 'absent.yaml'))).toThrow('absent.yaml');
   });

@@ -41,7 +41,7 @@ describe('the login', () => {
     expect(state()).toBe(loggedOut);
   });
 
-  it('fails where the session is none, which is nothing of the PIN', () => {
+  it('fails if the session is invalid, which says nothing about the PIN', () => {
     const closed = openSession(token.module, token.slot);
     token.module.C_CloseSession(closed.handle);
     const error = tried(token.scratch.pin, closed);
@@ -50,7 +50,7 @@ describe('the login', () => {
     expect(state()).toBe(loggedOut);
   });
 
-  it('is there with the right one, and stays where it is there already', () => {
+  it('succeeds with the right PIN, and also if it is done already', () => {
     expect(tried(token.scratch.pin)).toBeUndefined();
     expect(state()).toBe(loggedIn);
     expect(tried(token.scratch.pin)).toBeUndefined();

@@ -59,7 +59,7 @@ const flipped = (value: unknown): Buffer => {
   return Buffer.from(value.map((byte, index) => (index === 5 ? byte ^ 1 : byte)));
 };
 
-describe('what speaks against a mechanism', () => {
+describe('the reason against a mechanism', () => {
   it.each([0x07, 0x10, 0x12, 0x13, 0x1b, 0x54, 0x62, 0x63, 0x68, 0x70, 0x71, 0xc0, 0xd0, 0xd1, 0x130, 0x140])(
     'is that the token says it cannot (%i), by the first line of what it says',
     (code) => {
@@ -80,7 +80,7 @@ describe('what speaks against a mechanism', () => {
     ).toThrow('CKR_SOMETHING');
   });
 
-  it('is nothing where it works, and no other fault', () => {
+  it('is absent if it works, and other errors are not taken for one', () => {
     expect(reasonAgainst(() => undefined)).toBeUndefined();
     expect(() =>
       reasonAgainst(() => {
@@ -90,32 +90,32 @@ describe('what speaks against a mechanism', () => {
   });
 });
 
-describe('a MAC that is tried', () => {
+describe('the trial of a MAC', () => {
   const against = (): string | undefined =>
     reasonAgainst(() => {
       tryMac(token.session, plain);
     });
 
-  it('speaks for the token where it is right', () => {
+  it('succeeds if it is right', () => {
     expect(against()).toBeUndefined();
   });
 
-  it('is refused where it is short', () => {
+  it('is refused if it is short', () => {
     forge('C_Sign', (mac) => (mac as Buffer).subarray(1));
     expect(against()).toBe('the MAC has 31 bytes');
   });
 
-  it('is refused where the token does not verify what it made', () => {
+  it('is refused if the token does not verify what it made', () => {
     forge('C_Sign', flipped);
     expect(against()).toBe('the token refuses its own MAC');
   });
 
-  it('is refused where the token verifies anything', () => {
+  it('is refused if the token verifies anything', () => {
     forge('C_Verify', () => true);
     expect(against()).toBe('the token accepts a wrong MAC');
   });
 
-  it('is refused where the token cannot verify, and its key goes as well', () => {
+  it('is refused if the token cannot verify, and its key is destroyed', () => {
     token.failNext('C_VerifyInit', 0x68);
     expect(against()).toBe('CKR_SOMETHING:104');
     token.failNext('C_Verify', ckr.DEVICE_ERROR);
@@ -125,8 +125,8 @@ describe('a MAC that is tried', () => {
   });
 });
 
-describe('random bytes that are tried', () => {
-  it('are refused where they are all the same', () => {
+describe('the trial of random bytes', () => {
+  it('are refused if they are all the same', () => {
     const random = vi.spyOn(token.module, 'C_GenerateRandom').mockReturnValue(Buffer.alloc(16, 7));
     const against = (): string | undefined =>
       reasonAgainst(() => {
@@ -149,7 +149,7 @@ describe('a type of key that is tried', () => {
     );
   });
 
-  it('is believed where OpenSSL cannot verify: PSS with another hash in MGF1', () => {
+  it('is believed if OpenSSL cannot verify: PSS with another hash in MGF1', () => {
     vi.spyOn(token.module, 'C_SignInit').mockReturnValue();
     vi.spyOn(token.module, 'C_Sign').mockImplementation(() => Buffer.alloc(256));
     const mixed = { scheme: 'RSA_PSS', hash: 'sha256', mgfHash: 'sha384', saltBytes: 32 } as const;
@@ -187,7 +187,7 @@ describe('the probe of a token', () => {
     expect(generate).toHaveBeenCalledOnce();
   });
 
-  it('tries nothing where the module makes no keys for a session, and says so', () => {
+  it('tries nothing if the module creates no session keys, and reports it', () => {
     const generate = vi.spyOn(token.module, 'C_GenerateKeyPair');
     const secret = vi.spyOn(token.module, 'C_GenerateKey');
     for (const full of [false, true]) {
@@ -202,7 +202,7 @@ describe('the probe of a token', () => {
     expect([generate.mock.calls, secret.mock.calls]).toEqual([[], []]);
   });
 
-  it('finds a type missing that is offered and does not work', () => {
+  it('reports a type as missing if it is offered and does not work', () => {
     forge('C_Sign', flipped, 1);
     const report = probe();
     expect(stateOf(report)[keyTypes.indexOf('P-256')]).toBe('P-256 missing');
@@ -212,17 +212,17 @@ describe('the probe of a token', () => {
     });
   });
 
-  it('finds a type missing that is offered and cannot be made', () => {
+  it('reports a type as missing if it is offered and cannot be created', () => {
     token.failNext('C_GenerateKeyPair', 0x70);
     expect(probe().limits).toEqual(['P-256 keys cannot be used: the token offers them, but a trial failed with CKR_SOMETHING:112']);
   });
 
-  it('ends where the token fails at the moment', () => {
+  it('ends if the token has a temporary fault', () => {
     token.failNext('C_GenerateKeyPair', ckr.DEVICE_ERROR);
     expect(() => probe()).toThrow(`:${ckr.DEVICE_ERROR}`);
   });
 
-  it('finds missing what no service can do without: MACs, one MAC key, random bytes', () => {
+  it('finds missing requirements of every service: MACs, one MAC key, random bytes', () => {
     const another = makeMacKey(token.session, { id: macKeyId }, plain);
     forge('C_Verify', () => true);
     vi.spyOn(token.module, 'C_GenerateRandom').mockReturnValue(Buffer.alloc(16));

@@ -32,7 +32,7 @@ function clientWithout(...mechanisms: (string | undefined)[]): { client: TokenCl
 }
 
 describe('the probe at the start', () => {
-  it('tells what the token is and can do', async () => {
+  it('reports what the token is and what it supports', async () => {
     const { client } = clientWithout();
     await client.start();
     expect(client.probe).toMatchObject({ vendor: 'SoftHSM', full: false, missing: [], limits: [], token: { label: 'test' } });
@@ -44,7 +44,7 @@ describe('the probe at the start', () => {
     await client.stop();
   });
 
-  it('starts with one family of keys, and says what is missing of the other', async () => {
+  it('accepts one family of keys, and reports what is missing for the other', async () => {
     const { client, lines } = clientWithout(ecdsa, rsaPss);
     await client.start();
     const [noEcdsa, noPss] = [
@@ -88,7 +88,7 @@ describe('the probe at the start', () => {
 });
 
 describe('a start that is refused for the configuration', () => {
-  it('ends the start, once, in words; after a host has served the next one is tried until the fault is mended', async () => {
+  it('ends the first start with one message; after a host has served, starts are repeated until the fault is corrected', async () => {
     const own = scratchToken();
     const pin = join(own.directory, 'pin');
     chmodSync(pin, 0o644);
@@ -126,7 +126,7 @@ describe('the full probe', () => {
     ]);
   });
 
-  it('is refused while a host serves; without --full the answer is what that host found', async () => {
+  it('is refused while a host serves; without --full the results of that host are returned', async () => {
     const { client } = clientWithout(ecdsa);
     await client.start();
     const full = await signetctl(['--config', scratch.configPath, 'token', 'probe', '--full']);

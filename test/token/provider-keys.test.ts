@@ -114,7 +114,7 @@ describe('an HMAC key of the service', () => {
     ['has one length', { omit: ['CKA_VALUE_LEN'] }, { scheme: 'HMAC', hash: 'sha256', bytes: 48 }, true],
     ['has one length', { omit: ['CKA_VALUE_LEN'] }, { scheme: 'HMAC', hash: 'sha384', bytes: 32 }, false],
     ['has both', {}, { scheme: 'HMAC', hash: 'sha512', bytes: 48 }, false],
-  ])('is refused where the module %s: %j asked for %j', (_what, macKey, type, isRefused) => {
+  ])('is refused if the module %s: %j asked for %j', (_what, macKey, type, isRefused) => {
     const generate = vi.spyOn(token.module, 'C_GenerateKey').mockImplementation(() => Buffer.alloc(8));
     const { create, made } = provider(profileWith({ macKey }));
     const id = newKeyId('mac');
@@ -148,7 +148,7 @@ describe('an HMAC key of the service', () => {
 });
 
 describe('an Ed25519 key of the service', () => {
-  it('signs what OpenSSL verifies, also no bytes', () => {
+  it('signs messages that OpenSSL verifies, including an empty one', () => {
     const { create, made, sign } = provider();
     const id = newKeyId('general');
     const key = createPublicKey({ key: create(id, { scheme: 'Ed25519' }) ?? Buffer.alloc(0), format: 'der', type: 'spki' });
@@ -166,7 +166,7 @@ describe('an Ed25519 key of the service', () => {
     destroyKeys(token.session, id, plain);
   });
 
-  it('is refused where the token has no value for its public half, and does not stay', () => {
+  it('is refused if the token has no value for its public half, and does not stay', () => {
     const { create, made } = provider();
     const id = newKeyId('general');
     vi.spyOn(token.module, 'C_GetAttributeValue').mockReturnValueOnce([]);
@@ -192,7 +192,7 @@ describe('the handle of a key of the service', () => {
     for (const id of [mac, signer]) destroyKeys(token.session, id, plain);
   });
 
-  it('is not looked for where the token fails otherwise', () => {
+  it('is not looked up if the token fails otherwise', () => {
     const { create, sign, found } = provider();
     const id = newKeyId('general');
     create(id, { scheme: 'Ed25519' });
@@ -207,7 +207,7 @@ describe('the handle of a key of the service', () => {
     destroyKeys(token.session, id, plain);
   });
 
-  it('is none where the token does not have the key, or has another kind of it', () => {
+  it('is none if the token does not have the key, or has another kind of it', () => {
     const { sign, create, kept } = provider();
     const id = newKeyId('general');
     expect(() => sign(id, { scheme: 'Ed25519' })).toThrow(NoSuchKey);
@@ -218,7 +218,7 @@ describe('the handle of a key of the service', () => {
   });
 });
 
-it('other requests are none of these', () => {
+it('does not handle other requests', () => {
   const keys = new ProviderKeys(
     () => token.session,
     { get: () => undefined, made: vi.fn<() => void>(), found: vi.fn<() => void>() },

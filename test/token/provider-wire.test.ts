@@ -54,7 +54,7 @@ describe('requests on keys that sign messages whole', () => {
     );
   });
 
-  it('fit into a frame with the longest message, and are refused with a longer one', () => {
+  it('fit into a frame with the longest message, and are refused with a longer message', () => {
     const longest = Buffer.alloc(messages.maxMessageBytes);
     const frame = encodeFrame(1, operations.verifyMac, messages.writeVerifyMac(id, 'sha512', longest, Buffer.alloc(64)));
     expect(new FrameSplitter().push(frame)).toHaveLength(1);

@@ -198,7 +198,7 @@ describe('the look of the host at what it signs', () => {
       expect(() => readTime(new DerWalk(der.tagged(0x17, Buffer.from(text))))).toThrow(NotFit);
   });
 
-  it('takes a checkpoint as a whole text alone', () => {
+  it('accepts a checkpoint only as a complete text', () => {
     expect(isSigned('audit', made.checkpoint)).toBe(true);
     for (const text of [
       made.checkpoint.subarray(1),

@@ -81,7 +81,7 @@ describe('a certificate that is to be signed', () => {
     refuses(readCertificate, { ...certificate, ...changes });
   };
 
-  it('has each of its elements, and no other', () => {
+  it('has all of its elements, and no others', () => {
     needsEach(readCertificate, 'TBSCertificate', certificate);
     expect(factsOf({})).toEqual({ keyUsage: 0x80, isAuthority: false, purposes: [], validityDays: 3 });
   });
@@ -153,7 +153,7 @@ describe('what a certificate says of itself', () => {
   const [ocsp, timeStamping, any, email] = ['2b06010505070309', '2b06010505070308', '551d2500', '2b06010505070304'];
   const responder: CertificateFacts = { ...subscriber, purposes: [ocsp], validityDays: 367 };
 
-  it("is a subscriber's, or a responder's, where it is nothing stronger", () => {
+  it('is of a subscriber or a responder, if it claims nothing stronger', () => {
     for (const good of [subscriber, responder, { ...subscriber, purposes: [email] }, { ...subscriber, keyUsage: 0xf9 }])
       checkEndEntity(good);
     for (const purposes of [[timeStamping], [any], [email, any], [ocsp, email], [ocsp, ocsp], [timeStamping, email]])
@@ -198,7 +198,7 @@ describe('a request for a certificate that is to be signed', () => {
     attributes: der.implicitConstructed(0, new Uint8Array()),
   };
 
-  it('has each of its elements, and no other', () => {
+  it('has all of its elements, and no others', () => {
     needsEach(checkCertificationRequest, 'CertificationRequestInfo', request);
   });
 
@@ -224,7 +224,7 @@ describe('a list of revoked certificates that is to be signed', () => {
   };
   const revoked = (at: Uint8Array, number = der.integer(5)): Uint8Array => der.sequence(number, at);
 
-  it('has each of its elements, and no other', () => {
+  it('has all of its elements, and no others', () => {
     needsEach(checkCertificateList, 'TBSCertList', list);
   });
 
@@ -281,7 +281,7 @@ describe('an answer of OCSP that is to be signed', () => {
   const byKey = (bytes: number, ...more: Uint8Array[]): Uint8Array =>
     der.explicit(2, Buffer.concat([der.octetString(Buffer.alloc(bytes, 3)), ...more]));
 
-  it('has each of its elements, and no other', () => {
+  it('has all of its elements, and no others', () => {
     needsEach(checkResponseData, 'ResponseData', answer);
     needsEach(checkResponseData, 'SingleResponse', single, (one) => answerOf(one));
     needsEach(checkResponseData, 'certID', certId, (one) => answerOf({ ...single, certID: der.sequence(encoded(one)) }));
@@ -512,7 +512,7 @@ describe('DER as the host reads it', () => {
     expect(isDer(...bytes)).toBe(false);
   });
 
-  it('is walked element by element, and not beyond the one that it is inside of', () => {
+  it('is read element by element, and not beyond the enclosing one', () => {
     const inner = der.sequence(der.integer(1), der.octetString(Buffer.alloc(300, 2)));
     const walk = new DerWalk(Buffer.concat([inner, der.integer(2)]));
     expect(walk.raw).toEqual(Buffer.from(inner));

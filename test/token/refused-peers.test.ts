@@ -55,7 +55,7 @@ describe('a user who is refused', () => {
     for (let n = 0; n < count; n += 1) peers.refused(user);
   };
 
-  it('is named at once, and then once a minute, with how often it tried since', () => {
+  it('is reported immediately, and then once a minute, with the number of attempts since', () => {
     times(3, 997);
     vi.advanceTimersByTime(59_999);
     times(1, 997);

@@ -33,7 +33,7 @@ describe('the orderly end of a host', () => {
     return { written, resumed, leave: () => void EventEmitter.prototype.emit.call(socket, 'close') };
   }
 
-  it('is at once where nobody is there', () => {
+  it('is immediate if nobody is connected', () => {
     const listener = new Server();
     const close = vi.spyOn(listener, 'close').mockReturnThis();
     retirement.listener = listener;
@@ -57,7 +57,7 @@ describe('the orderly end of a host', () => {
     expect(exit.mock.calls).toEqual([[0]]);
   });
 
-  it('comes when the grace is over, whoever is there', () => {
+  it('comes when the grace period is over, whoever is connected', () => {
     peer();
     retirement.begin('a reason', 1000);
     vi.advanceTimersByTime(999);
@@ -66,7 +66,7 @@ describe('the orderly end of a host', () => {
     expect(exit.mock.calls).toEqual([[0]]);
   });
 
-  it('is none where the last one leaves and nothing has begun', () => {
+  it('does not happen if the last client leaves before it has begun', () => {
     peer().leave();
     expect(exit).not.toHaveBeenCalled();
     expect(kill).not.toHaveBeenCalled();

@@ -32,7 +32,7 @@ describe('the slot of the token', () => {
     expect(list).toHaveBeenCalledWith(true);
   });
 
-  it('is none where no token has the label, or several have', () => {
+  it('is none if no token has the label, or several have', () => {
     expect(() => slotOf(moduleOf('other'), 'test')).toThrow('no token with the label "test"');
     expect(() => slotOf(moduleOf('test', 'test'), 'test')).toThrow('2 tokens with the label "test"');
   });

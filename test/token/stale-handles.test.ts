@@ -18,7 +18,7 @@ describe.each([
   ['KEY_HANDLE_INVALID', ckr.KEY_HANDLE_INVALID],
   ['OBJECT_HANDLE_INVALID', ckr.OBJECT_HANDLE_INVALID],
 ])('a handle of which the token says %s', (_name, code) => {
-  it('is looked for once more, for signatures and for secrets', async () => {
+  it('is looked up once more, for signatures and for secrets', async () => {
     for (const [call, work] of [
       ['C_SignInit', async () => faulty.sign()],
       ['C_SignInit', async () => faulty.signAsCaller()],
@@ -30,7 +30,7 @@ describe.each([
     }
   });
 
-  it('is not looked for without end: the request fails with what the token says, and the host serves on', async () => {
+  it('is not looked up endlessly: the request fails with the error of the token, and the host continues to serve', async () => {
     const { hostPid } = faulty.client;
     for (const [call, work] of [
       ['C_SignInit', async () => faulty.sign()],

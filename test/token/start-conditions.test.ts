@@ -21,7 +21,7 @@ const environment = { YUBIHSM_PKCS11_CONF: '/etc/signetd/yubihsm_pkcs11.conf' };
 describe('before the module is loaded, the host refuses', () => {
   const yubihsm = loadProfile('yubihsm2');
 
-  it('more threads than the HSM has sessions for, the one of the login counted', () => {
+  it('more threads than the HSM has sessions for, including that of the login', () => {
     expect(() => {
       checkStartConditions(config(15), yubihsm, environment, Buffer.from('0001password'));
     }).not.toThrow();
@@ -39,7 +39,7 @@ describe('before the module is loaded, the host refuses', () => {
     }).toThrow('there is no /etc/utimaco/cs_pkcs11_R3.cfg either');
   });
 
-  it('a PIN that cannot be one, without showing it', () => {
+  it('a PIN of the wrong form, without showing it', () => {
     const check = (): void => {
       checkStartConditions(config(1), loadProfile('cloudhsm'), {}, Buffer.from('hunter2'));
     };
@@ -72,7 +72,7 @@ describe('the limit that the token tells', () => {
 });
 
 describe('each condition by itself', () => {
-  it('is none of a module that has no limit, no variables and no form of PIN', () => {
+  it('is met by a module that has no limit, no variables and no form of PIN', () => {
     expect(sessionFaults(1000, profileWith())).toEqual([]);
     expect(environmentFaults(profileWith(), {})).toEqual([]);
     expect(pinFaults(profileWith(), Buffer.from(''))).toEqual([]);
@@ -130,19 +130,19 @@ describe('what a host prepares', () => {
     expect(process.env['SIGNETD_ISOLATED_MODULE']).toBeUndefined();
   });
 
-  it('is what stands for the module, which finds it by a variable, where it is isolated', () => {
+  it('is the shim in place of an isolated module, which it finds by a variable', () => {
     const { modulePath: path } = prepare(settings({ isolateModule: true }));
     expect(path).toMatch(/\/isolate-module\.so$/);
     expect(existsSync(path)).toBe(true);
     expect(process.env['SIGNETD_ISOLATED_MODULE']).toBe(module);
   });
 
-  it('is refused where a condition does not hold', () => {
+  it('is refused if a condition is not met', () => {
     expect(() => prepare(settings({ environment: {} }))).toThrow('by the variable OF_THIS_TEST, which is not set');
     expect(() => prepare(settings({ profile: 'nowhere' }))).toThrow('there is no profile "nowhere"');
   });
 
-  it('is the configured file, else the first of the profile that is there', () => {
+  it('is the configured file, otherwise the first existing one of the profile', () => {
     const known = loadProfile(profile);
     expect(modulePath(settings({ modulePath: pin }), known)).toBe(pin);
     expect(modulePath(settings(), known)).toBe(module);

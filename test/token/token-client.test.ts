@@ -77,7 +77,7 @@ describe('keys on the token', () => {
     for (const line of access) expect(line.trim()).toMatch(/^Access:\s+sensitive, always sensitive, never extractable, local$/);
   });
 
-  it('destroys a key, and says nothing against destroying it again', async () => {
+  it('destroys a key, and accepts its repeated destruction', async () => {
     const id = newKeyId('general');
     await token.createKey(id, 'P-256');
     expect((await token.listKeys()).map((key) => key.id)).toContain(id);
@@ -113,7 +113,7 @@ describe("a caller's key", () => {
     expect(await token.verifyProof(id, only({ ...proof, mac: proof.mac.subarray(0, 31) }))).toEqual({ verified: false });
   });
 
-  it('signs with the candidates that may sign, and only where what has to be right as well is so', async () => {
+  it('signs with the candidates that may sign, and only if the additional secret is right', async () => {
     const id = newKeyId('caller');
     await token.createKey(id, 'P-256');
     const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
@@ -147,7 +147,7 @@ describe("a caller's key", () => {
 });
 
 describe('the host', () => {
-  it('comes back after a kill, and what was on its way is served', async () => {
+  it('is restarted after a kill, and pending requests are served', async () => {
     const id = newKeyId('general');
     await token.createKey(id, 'RSA-2048');
     const signing = Array.from({ length: 50 }, async () =>
@@ -162,7 +162,7 @@ describe('the host', () => {
     expect(token.hostPid).not.toBe(hostPid);
   });
 
-  it('closed the connection of a peer that sends what is no frame, and serves the others', async () => {
+  it('closes the connection of a peer that sends an invalid frame, and serves the others', async () => {
     const socket = createConnection(`${scratch.config.socketPath}.0`);
     await new Promise<void>((resolve) => {
       socket.once('close', () => {
@@ -174,7 +174,7 @@ describe('the host', () => {
     expect((await token.random(16)).length).toBe(16);
   });
 
-  it('gives up after a refused PIN, without a second try', async () => {
+  it('gives up after a refused PIN, without a second attempt', async () => {
     const other = scratchToken({ pin: 'credential:pin' });
     const log = recordingLog();
     const wrong = new TokenClient(

@@ -46,7 +46,7 @@ function moduleOf(...tokens: Partial<TokenInfo>[]): PKCS11 {
 const reported = (changes: Partial<TokenInfo>): ReturnType<typeof reportToken> => reportToken(moduleOf(changes), slot(0n));
 
 describe('what a token says of itself', () => {
-  it('is told without the blanks that it is filled up with', () => {
+  it('is reported without padding blanks', () => {
     expect(reported({})).toEqual({
       label: 'test',
       serial: '0001',
@@ -113,7 +113,7 @@ describe('what a token says of itself', () => {
 });
 
 describe('what a module says', () => {
-  it('of itself is told without the blanks that it is filled up with', () => {
+  it('about itself is reported without padding blanks', () => {
     const module = new pkcs11js.PKCS11();
     vi.spyOn(module, 'C_GetInfo').mockReturnValue({
       cryptokiVersion: { major: 2, minor: 40 },

@@ -67,7 +67,7 @@ function openFiles(): string[] {
   });
 }
 
-it('sends each line on its way to the disk within 100 ms, also one that comes while the one before is on its way', () => {
+it('starts to write each line within 100 ms, also one that comes while the previous one is being written', () => {
   vi.useFakeTimers();
   try {
     const account = new UseAccount({ directory, chain: 1, rotateBytes: 1 << 20, failed: vi.fn<(reason: string) => void>() });

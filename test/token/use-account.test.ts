@@ -82,13 +82,13 @@ describe('the account of a thread', () => {
     expect(failed).not.toHaveBeenCalled();
   });
 
-  it('has all of a line where the disk takes a part of it at once', () => {
+  it('contains all of a line even if the disk accepts it in parts', () => {
     disk.mostBytes = 7;
     use(opened(), 'first', 'second');
     expect(lines(1).map(({ uses }) => uses)).toEqual([undefined, ['first', 'second']]);
   });
 
-  it('goes on where the last host ended, beside that of another thread', () => {
+  it('continues where the last host ended, beside that of another thread', () => {
     use(opened(), 'first');
     use(opened(1 << 20, 1), 'of another');
     use(opened(), 'second');
@@ -101,7 +101,7 @@ describe('the account of a thread', () => {
     expect(lines(1, 1)).toHaveLength(2);
   });
 
-  it('cuts a half-written line, and says how long it was', () => {
+  it('removes an incomplete line, and reports its length', () => {
     use(opened(), 'first');
     const good = statSync(path(1)).size;
     appendFileSync(path(1), '{"n":3');
@@ -114,7 +114,7 @@ describe('the account of a thread', () => {
     ]);
   });
 
-  it('begins a new file behind a last line that is none of its own, and says so', () => {
+  it('begins a new file after a foreign last line, and reports it', () => {
     use(opened(), 'first');
     appendFileSync(path(1), 'something else\nand half a line');
     use(opened(), 'second');
@@ -125,7 +125,7 @@ describe('the account of a thread', () => {
     expect(readFileSync(path(1), 'utf8')).toMatch(/something else\nand half a line$/);
   });
 
-  it('has another file as soon as one has as many bytes as it may, also across hosts', () => {
+  it('begins another file as soon as one has its maximum size, also across hosts', () => {
     use(opened(), 'first');
     const size = statSync(path(1)).size;
     rmSync(path(1));
@@ -143,7 +143,7 @@ describe('the account of a thread', () => {
     expect(readdirSync(directory)).toHaveLength(3);
   });
 
-  it('is written before a line becomes longer than its readers take', () => {
+  it('is written before a line becomes too long for its readers', () => {
     const account = opened();
     const long = 'x'.repeat(1 << 18);
     account.add(long.slice(0, -2));
@@ -154,7 +154,7 @@ describe('the account of a thread', () => {
 });
 
 describe('a sync', () => {
-  it('follows a line once, and comes again only after another line', () => {
+  it('is done once after a line, and again only after another line', () => {
     const account = opened();
     use(account, 'first');
     use(account, 'second');
@@ -185,7 +185,7 @@ describe('a sync', () => {
 });
 
 describe('an account that cannot be written', () => {
-  it('keeps its thread from all answers, also where there is room again, and says why once', () => {
+  it('stops all answers of its thread, even when there is room again, and reports why once', () => {
     const account = opened();
     disk.full = true;
     account.add('first');

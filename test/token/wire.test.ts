@@ -66,7 +66,7 @@ describe('the wire between daemon and token host', () => {
     );
   });
 
-  it('lets no key sign with what is no secret for signing', () => {
+  it('lets no key sign with a value that is not a secret for signing', () => {
     const id = newKeyId('caller');
     const [salt, bytesOf32] = [Buffer.alloc(16), Buffer.alloc(32)];
     const request = (kind: SecretKind): Buffer =>

@@ -53,7 +53,7 @@ describe('the count of wrong secrets', () => {
     return all.map((row) => Number(row['full_at']) - begin);
   }
 
-  it('lets so many be compared at once, and one more after each interval', () => {
+  it('allows a number of comparisons at once, and one more after each interval', () => {
     const secrets = counter();
     for (const held of [undefined, undefined, 1000]) {
       secrets.count(id, 1);
@@ -68,7 +68,7 @@ describe('the count of wrong secrets', () => {
     expect(heldUntil(secrets, newKeyId('caller'))).toBeUndefined();
   });
 
-  it('gives back no more than there is, however long nothing was wrong', () => {
+  it('never exceeds its maximum, however long no secret was wrong', () => {
     const secrets = counter();
     secrets.count(id, 1);
     at(60_000);
@@ -78,7 +78,7 @@ describe('the count of wrong secrets', () => {
     expect(heldUntil(secrets)).toBe(61_000);
   });
 
-  it('goes into debt where more were wrong than a key had left', () => {
+  it('goes into debt if more secrets were wrong than a key had left', () => {
     const secrets = counter();
     secrets.count(id, 5);
     expect(heldUntil(secrets)).toBe(3000);
@@ -123,7 +123,7 @@ describe('the count of wrong secrets', () => {
     expect(rows()).toEqual([2000]);
   });
 
-  it('holds no key back for longer than a full count takes, after a clock was ahead', () => {
+  it('refuses no key for longer than a full count takes, after a clock was ahead', () => {
     at(1_000_000);
     counter().count(id, 3);
     at(0);
@@ -132,7 +132,7 @@ describe('the count of wrong secrets', () => {
     expect(heldUntil(counter())).toBe(1000);
   });
 
-  it('compares nothing any more where it cannot be written, and says why', () => {
+  it('stops all comparisons if it cannot be written, and reports why', () => {
     const secrets = counter();
     expect(heldUntil(secrets)).toBeUndefined();
     const database = new DatabaseSync(join(directory, 'wrong-secrets.sqlite'));

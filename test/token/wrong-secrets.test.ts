@@ -78,7 +78,7 @@ async function toAllThreads(scratch: ScratchToken, code: number, bodies: readonl
 }
 
 describe('the count of wrong secrets that the token host keeps itself', () => {
-  it('ends 301 guesses after 30, and then answers not even for the right secret; other keys are served', async () => {
+  it('ends 301 guesses after 30, and then refuses even the right secret; other keys are served', async () => {
     const { token, id } = await started();
     const right = await secretOf(token, id, 'guess 300');
     expect(await wrongTimes(token, id, right, 301)).toBe(30);
@@ -90,7 +90,7 @@ describe('the count of wrong secrets that the token host keeps itself', () => {
     expect(await said(token, other, await secretOf(token, other, 'right'))).toBe('right');
   });
 
-  it('is not set back by right secrets, nor by those of one’s own making', async () => {
+  it('is not reset by right secrets, nor by secrets that the attacker made', async () => {
     const { token, id } = await started({ wrongSecretsMax: 5 });
     const right = await secretOf(token, id, 'right');
     const own = await secretOf(token, id, 'own');
@@ -106,7 +106,7 @@ describe('the count of wrong secrets that the token host keeps itself', () => {
     expect(compared).toBe(5);
   });
 
-  it('survives the kill of the host, and its replacement', async () => {
+  it('survives a kill of the host and its replacement', async () => {
     const { token, id } = await started();
     const right = await secretOf(token, id, 'right');
     let compared = 0;
@@ -132,7 +132,7 @@ describe('the count of wrong secrets that the token host keeps itself', () => {
     expect(await said(token, id, right)).toBe('held back');
   });
 
-  it('gives one more after each interval', async () => {
+  it('allows one more after each interval', async () => {
     const { token, id } = await started({ wrongSecretsMax: 2, wrongSecretSeconds: 1 });
     const right = await secretOf(token, id, 'right');
     expect(await wrongTimes(token, id, right, 3)).toBe(2);
@@ -141,7 +141,7 @@ describe('the count of wrong secrets that the token host keeps itself', () => {
     await vi.waitUntil(async () => (await said(token, id, right)) === 'right', { timeout: 10_000, interval: 50 });
   });
 
-  it('takes what one secret may be for one, and several of a kind for as many', async () => {
+  it('counts the candidates for one secret as one, and several of a kind as that many', async () => {
     const { token, id } = await started({ wrongSecretsMax: 8 });
     const password = await secretOf(token, id, 'password');
     const otp = await secretOf(token, id, '12345678', 'OTP_SIGN');
@@ -156,7 +156,7 @@ describe('the count of wrong secrets that the token host keeps itself', () => {
     expect(await said(token, id, password)).toBe('held back');
   });
 
-  it('tells nothing of a guess beside a right secret that it does not count', async () => {
+  it('reveals nothing about a guess beside a right secret that it does not count', async () => {
     const { token, id } = await started({ wrongSecretsMax: 3 });
     const right = await secretOf(token, id, 'right');
     const own = await secretOf(token, id, 'own');
@@ -172,7 +172,7 @@ describe('the count of wrong secrets that the token host keeps itself', () => {
     expect(await said(token, id, own)).toBe('held back');
   });
 
-  it('neither counts seals nor keeps them from being looked at, unless a secret is compared beside', async () => {
+  it('neither counts nor refuses seals, unless a secret is compared with them', async () => {
     const { token, id } = await started({ wrongSecretsMax: 2 });
     const seal = await secretOf(token, id, 'what the row says', 'RECORD');
     const changed = guess(seal, 'something else');
@@ -198,7 +198,7 @@ describe('the count of wrong secrets that the token host keeps itself', () => {
 });
 
 describe('the MAC of a secret', () => {
-  it('is made with a salt that the host draws, and with no other, so that it tells nothing of a secret that exists', async () => {
+  it('is always made with a salt drawn by the host, so it reveals nothing about an existing secret', async () => {
     const { scratch, token, id } = await started();
     const stored = await secretOf(token, id, 'right');
     const made = await Promise.all(Array.from({ length: 20 }, async () => secretOf(token, id, 'right')));

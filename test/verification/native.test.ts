@@ -31,7 +31,7 @@ const right = (key: NativeKey): boolean =>
   native().verifyDigest(key, schemeNumbers.ECDSA, hashNumbers.sha256, hashNumbers.sha256, 0, digest, value);
 
 describe('the native module', () => {
-  it('reads a key and nothing behind it', () => {
+  it('reads a key and refuses bytes after it', () => {
     expect(right(read(encoded))).toBe(true);
     for (const bad of [
       Buffer.concat([encoded, Buffer.of(0)]),
@@ -95,13 +95,13 @@ describe('the native module', () => {
     expect(() => untyped.readKey()).toThrow(TypeError);
   });
 
-  it('takes no object but its own for a key', () => {
+  it('accepts only its own objects as keys', () => {
     for (const other of [Object.create(null), Object.create(read(encoded)), publicKey, new X509Certificate(certificatePem())]) {
       expect(() => untyped.verifyMessage(other, message, value)).toThrow(TypeError);
     }
   });
 
-  it('takes empty and detached memory as no octets', () => {
+  it('treats empty and detached memory as zero octets', () => {
     const key = read(encoded);
     const detached = new Uint8Array(32);
     structuredClone(detached.buffer, { transfer: [detached.buffer] });
@@ -132,7 +132,7 @@ describe('the native module', () => {
     }
   });
 
-  it('leaves nothing behind in the queue of errors, and nothing is missing in it', () => {
+  it('leaves the error queue of OpenSSL as it was', () => {
     const key = read(encoded);
     const fault = (): unknown => {
       try {
@@ -150,7 +150,7 @@ describe('the native module', () => {
     expect(before).toHaveProperty('opensslErrorStack');
   });
 
-  it('gives back all memory: of keys that nobody has any more, and of values, right and wrong', () => {
+  it('frees all memory of unused keys and of values, right and wrong', () => {
     const source = `
       const [file, ...parts] = process.argv.slice(1);
       const native = require(file);

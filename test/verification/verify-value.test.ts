@@ -92,7 +92,7 @@ describe('verification of a signature value', () => {
     },
   );
 
-  it('fails for PSS where the zeros at the begin of the value are left out', () => {
+  it('fails for PSS if leading zeros of the value are left out', () => {
     const algorithm = pss('sha256', 32);
     // One value of 256 begins with zero.
     for (let count = 0; ; count += 1) {

@@ -17,7 +17,7 @@ export function answerError(
   const path = request.url?.split('?', 1)[0] ?? '';
   if (response.headersSent) {
     resultOf(error, path, log);
-    // The client must not take half an answer for a whole one.
+    // The client must not mistake a truncated answer for a complete one.
     response.destroy();
   } else if (error instanceof Problem) {
     sendEarly(request, response, error, guard);
@@ -31,8 +31,8 @@ export function answerError(
 }
 
 /**
- * An answer that may leave before the body has come. After one with Retry-After, the connection
- * rests for as long as it says.
+ * Sends an answer that may precede the end of the request body. After an answer with Retry-After,
+ * the connection is left unread for a while, at most for that time.
  */
 function sendEarly(request: IncomingMessage, response: ServerResponse, problem: Problem, { early, refusals }: Guard): void {
   const headers: Record<string, string> = { ...early.headers(request, problem) };

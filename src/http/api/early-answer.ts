@@ -1,23 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import type { Problem } from '../problem.ts';
 
-/** How much of an unwanted body is read, so that the connection can go on. */
+/** Maximum size of an unwanted body that is read so that the connection can be kept. */
 const unwantedMaxBytes = 256 * 1024;
 /**
- * How much is read of a connection that ends with the answer, for how long, and of how many
+ * Limits for reading from connections that end with the answer: bytes, time, and number of such
  * connections at a time.
  */
 const drainMaxBytes = 32 * 1024 * 1024;
 const drainMs = 10_000;
 const drainingMax = 64;
-/** How long a client has to read the answer once nothing is read from it. */
+/** Time that a client has to read the answer after the service stops reading from it. */
 const lingerMs = 1000;
 
 /**
- * Answers that leave before the body has come. Where much of the body is to come, the connection
- * ends with the answer: its own half is closed, and what the client still sends is read and dropped
- * for a moment (RFC 9112 §9.6). Closing it under bytes that arrive would take the answer from a
- * client that reads only when it has sent everything.
+ * Answers that are sent before the body has arrived. If much of the body is still to come, the
+ * connection ends with the answer: the service closes its half, and for a moment reads and discards
+ * what the client still sends (RFC 9112 §9.6). If the connection were closed while bytes arrive, a
+ * client that reads only after it has sent everything would lose the answer.
  */
 export class EarlyAnswers {
   #draining = 0;
@@ -84,7 +84,7 @@ function hasMuchToCome({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > unwantedMaxBytes;
 }
 
-/** Leaves the connection unread for a while after the answer. */
+/** Stops reading from the connection for a while. */
 export function rest({ socket }: IncomingMessage, ms: number): void {
   if (socket.destroyed) return;
   socket.pause();

@@ -14,7 +14,7 @@ export function endingOf(
 ): Ending | Problem {
   if (error instanceof Problem) return error;
   if (error instanceof RegistrationEnded) return noLongerRegistered();
-  // There is no business outcome to tell.
+  // No business outcome is known.
   if (error instanceof StoreUnavailable) return storeAway(error, path, log);
   if (error instanceof TokenBusy) return overloaded(error.retryAfterSeconds);
   return { result: resultOf(error, path, log), answer: error instanceof Refusal ? error.answer : {}, echo };

@@ -18,7 +18,7 @@ export class Guard {
   readonly malformed = new MalformedRequests();
   readonly early = new EarlyAnswers();
   readonly refusals = new RefusalPace();
-  /** Returns what tells the client of a request from others, whether it is registered or not. */
+  /** Returns an identifier of the request's client, whether it is registered or not. */
   readonly clientOf: (request: IncomingMessage) => string;
 
   constructor(limits: LimitsConfig, threads: WorkThreads, clientOf: (request: IncomingMessage) => string) {
@@ -29,7 +29,7 @@ export class Guard {
   }
 
   /**
-   * Applies other limits from the next request on; those of connections stay as they were at the
+   * Applies new limits from the next request on; the limits of connections stay as they were at the
    * start.
    */
   use(limits: LimitsConfig): void {

@@ -11,14 +11,14 @@ import { reach } from './reach.ts';
 import { recorded, type Ending } from './recorded.ts';
 import type { RequestServices } from './request-services.ts';
 
-/** A kind of request: what the checks before its work need to know. */
+/** A kind of request, with the data that the checks before its work need. */
 export interface RequestKind {
   /** Name in metrics and in the audit log. */
   readonly path: string;
   readonly role: Role;
-  /** The limit that its requests count for, beside those of all requests. */
+  /** Rate limit that applies in addition to the limits for all requests. */
   readonly pace?: OperationPaceName | undefined;
-  /** Whether it is refused while the token has more to do than it can serve in time. */
+  /** Whether it is refused while the token is overloaded. */
   readonly usesToken: boolean;
 }
 
@@ -33,30 +33,30 @@ export interface AdmittedRequest {
 }
 
 /**
- * The work of one request. The pipeline calls its methods in the order in which they stand here.
+ * The work of one request. The pipeline calls the methods in the order of their declaration.
  */
 export interface RequestWork {
-  /** What endings repeat of the request. */
+  /** Members of the request that every ending repeats. */
   readonly echo: Ending['echo'];
-  /** Reads the request and carries it out. @throws what ends the request otherwise */
+  /** Reads the request and carries it out. @throws any error; `endingOf` makes an ending of it */
   carryOut(audited: AuditedRequest): Promise<Ending | Problem>;
-  /** Publishes what a success delivers, once its record is on the disk. */
+  /** Publishes the evidence of a success, once the audit record is on disk. */
   publish?(ending: Ending): Promise<Ending | Problem>;
-  /** Cleans up after the record, however the request ended. */
+  /** Cleans up after the record is written, however the request ended. */
   recorded?(): Promise<void>;
   /**
-   * Returns what sends the answer. It begins to send in the turn of the event loop in which it is
-   * called.
+   * Returns a function that sends the answer. It begins to send in the turn of the event loop in
+   * which it is called.
    * @throws {Problem}
    */
   answer(ending: Ending): () => Promise<void>;
-  /** Takes back what was done, where the request was not answered as a success. */
+  /** Undoes the work of a request whose answer is not sent. */
   undo?(): Promise<void>;
 }
 
 /**
- * Takes a request through the checks in the contract's order (§2), then through its work, its
- * record and its answer: operations and the file transfer store alike.
+ * Serves a request of an operation or of the file transfer store: runs the checks in the contract's
+ * order (§2), does the work, writes the audit record, and sends the answer.
  * @throws {Problem}
  */
 export async function serve(
@@ -76,7 +76,7 @@ export async function serve(
       const ending = await endingAsRecorded(kind, services, work, { caller, address });
       if (ending instanceof Problem) throw ending;
       const send = work.answer(ending);
-      // The record may have waited for the disk.
+      // Writing the record may have taken long enough for the client to be revoked.
       await stillAdmitted(admission);
       services.guard.refusals.served();
       isAnswered = true;
@@ -107,7 +107,7 @@ async function endingAsRecorded(
 }
 
 /**
- * Does the work that a request was admitted for, while its client is registered.
+ * Does the work of an admitted request, and checks before and after that its client is registered.
  * @throws {RegistrationEnded}
  */
 export async function whileAdmitted<T>(

@@ -34,7 +34,7 @@ export async function reach(asked: Asked, gate: Gate, request: IncomingMessage, 
   try {
     return { ...(await reachAs(client, asked, gate, request)), ticket };
   } catch (error) {
-    // The refusal is on its way, or nobody waits for it.
+    // The ticket is held until the refusal is sent, or the client has gone.
     if (response.destroyed) ticket.release();
     else {
       response.once('close', () => {
@@ -56,8 +56,8 @@ async function reachAs(
   const address = socket.remoteAddress;
   const caller = await gate.callerOf(request);
   if (caller === undefined) {
-    // A refused connection may already have brought its first request; the refusal is counted as
-    // what it is.
+    // A connection refused earlier may already have delivered its first request; that refusal has
+    // been recorded with its own reason.
     if (!socket.destroyed) gate.audit.refuseClient('not registered', address);
     throw new Problem(403, 'this client certificate is not registered');
   }

@@ -11,7 +11,7 @@ import { Problem } from '../problem.ts';
 /** Length to which the audit log cuts a caller's requestID. */
 const requestIdCharacters = 128;
 
-/** The end of a request whose client has the role, apart from problems of HTTP. */
+/** Outcome of a request whose client has the role, unless it is an HTTP problem. */
 export interface Ending {
   readonly result: ResultValues;
   readonly answer: object;
@@ -26,9 +26,9 @@ export interface Reached {
 }
 
 /**
- * Lets the request end, and records how before anything is answered or published. Without its
- * record, even a success becomes 2/243. `publish` changes a success whose record is on the disk; if
- * it fails, the failure is recorded as well.
+ * Carries out the request, and records its outcome before anything is answered or published. If the
+ * record cannot be written, even a success becomes 2/243. `publish` is called for a success once
+ * its record is on disk, and may change it; if it fails, the failure is recorded as well.
  */
 export async function recorded(
   { audit, log, metrics }: { readonly audit: Audit; readonly log: Logger; readonly metrics?: RequestMetrics | undefined },
@@ -72,7 +72,7 @@ function outcomeOf(ending: Ending | Problem): Outcome {
   return { ...(requestID === undefined ? {} : { requestID }), major, minor };
 }
 
-/** Returns a caller's requestID as the audit log has it. */
+/** Returns a caller's requestID in the form of the audit log. */
 export function auditedRequestId({ requestID }: Ending['echo']): string | undefined {
   return requestID?.slice(0, requestIdCharacters).toWellFormed();
 }

@@ -9,8 +9,8 @@ import { Problem } from '../problem.ts';
 import type { Ending, Reached } from './recorded.ts';
 
 /**
- * Failures with major 2 that are kept beside successes and major 1 (contract §10): what they say
- * stays true.
+ * Failures with major 2 that are kept, like successes and failures with major 1 (contract §10):
+ * they remain true.
  */
 const keptMinors: ReadonlySet<number> = new Set([202, 204, 205]);
 
@@ -34,7 +34,7 @@ export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
   readonly echo: Ending['echo'];
   readonly audited: AuditedRequest;
   readonly log: Logger;
-  /** Names what the request delivers outside of its answer, in the journal of publications. */
+  /** Identifies evidence delivered outside the answer, in the journal of publications. */
   readonly publication: () => string | undefined;
   /**
    * Waits until it is published. Returns the paths that differ from those planned.
@@ -44,8 +44,8 @@ export interface Repeated extends Pick<Reached, 'operation' | 'caller'> {
 }
 
 /**
- * An ending, with what the audit log is told of it: a repetition's record says it again, since the
- * first record may have been lost.
+ * An ending with its audit data. The audit record of a repetition contains this data again, since
+ * the first record may have been lost.
  */
 interface Told {
   readonly ending: Ending | Problem;
@@ -55,10 +55,10 @@ interface Told {
 }
 
 /**
- * Lets a request with an Idempotency-Key end as it did the first time. `ends` tells by its ending
- * alone how it went.
- * @throws {Problem} 422 for a key that was used with another body; 429 and 503 where no more is
- *   kept
+ * Returns the first ending of a request with an Idempotency-Key; a first request is carried out by
+ * `ends`, which reports failures only by its ending.
+ * @throws {Problem} 422 for a key that was used with another body; 429 and 503 if no space is left
+ *   for further answers; 503 if the evidence is not published yet
  */
 export async function repeatable(
   kept: Pick<KeptAnswers, 'once'>,
@@ -75,7 +75,7 @@ export async function repeatable(
     const { ending: first, isRepeated } = await kept.once<Told>(request, {
       run: async () => told(await ends()),
       isKept: ({ ending: one }) => !(one instanceof Problem) && isKept(one.result),
-      // Kept as it was, and authenticated since.
+      // A kept ending was stored by this function and is authenticated, so it has this type.
       endingOf: (keptEnding) => keptEnding as Told,
       settled: (outcome) =>
         told(

@@ -13,25 +13,25 @@ export type Handler = (
   item: string,
 ) => Promise<void>;
 
-/** What is served at a path. */
+/** The handlers of a path. */
 export interface Route {
   /** By method, in the order in which `Allow` names them. */
   readonly methods: Readonly<Record<string, Handler>>;
-  /** What is said of other methods. */
+  /** Message for other methods. */
   readonly otherMethods: string;
-  /** The method whose body is a file, and has the time that uploads have. */
+  /** The method whose body is a file; its requests have the time limit of uploads. */
   readonly uploadMethod?: string;
 }
 
 /**
- * The path of a route; one that ends with a slash is a collection, whose items are the segments
- * below it.
+ * Routes by path. A path that ends with a slash is a collection; its items are the segments below
+ * it.
  */
 export type RouteTable = Readonly<Record<string, Route>>;
 
 interface FoundRoute {
   readonly route: Route;
-  /** As the path has it; empty for a route that is no collection. */
+  /** Still percent-encoded; empty if the route is not a collection. */
   readonly encodedItem: string;
 }
 
@@ -49,7 +49,7 @@ export class Routes {
     const itemAt = path.lastIndexOf('/') + 1;
     const encodedItem = path.slice(itemAt);
     const route = this.#routes.get(path);
-    // A collection without an item is no path of its own.
+    // A collection itself, without an item, is not served.
     if (route !== undefined) return encodedItem === '' ? undefined : { route, encodedItem: '' };
     const collection = encodedItem === '' ? undefined : this.#routes.get(path.slice(0, itemAt));
     return collection === undefined ? undefined : { route: collection, encodedItem };
@@ -57,7 +57,7 @@ export class Routes {
 }
 
 /**
- * Has the route's handler for the method serve the request, or answers 405.
+ * Calls the route's handler for the method, or answers 405.
  * @throws {Problem}
  * @throws {URIError} for a malformed item
  */

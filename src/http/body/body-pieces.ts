@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { fileTooLarge, receiveBody } from './incoming-body.ts';
 
-/** How much may wait for the disk before reading pauses. */
+/** Maximum number of bytes that may wait for the disk before reading pauses. */
 const waitingMaxBytes = 1024 * 1024;
 
 /**
- * Yields the body of a request as it comes, in batches: while one is worked on, the next gathers.
- * @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early or is
- *   malformed; 408 where it takes too long
+ * Yields the body of a request as it arrives, in batches: while one is processed, the next is
+ * collected.
+ * @throws {Problem} 413 as soon as the body exceeds the limit; 400 if it is incomplete or malformed;
+ *   408 if it takes too long
  */
 export async function* bodyPieces(request: IncomingMessage, maxBytes: number): AsyncGenerator<readonly Buffer[], void> {
   let batch: Buffer[] = [];
@@ -54,8 +55,8 @@ export async function* bodyPieces(request: IncomingMessage, maxBytes: number): A
       }
     }
   } finally {
-    // What comes after this is read and dropped, or not read: whoever answers decides.
-    fault ??= new Error('nobody takes the rest of the body');
+    // The code that answers decides whether the rest is read and discarded, or not read.
+    fault ??= new Error('the rest of the body is not read');
     batch = [];
     request.resume();
   }

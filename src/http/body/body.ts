@@ -7,7 +7,7 @@ import { announcedLength, bodyTooLarge, receiveBody, refuseContentEncoding } fro
 import { jsonMediaTypeFault } from '../json/json-media-type.ts';
 import { Problem } from '../problem.ts';
 
-/** A body whose length is not known comes into memory in such pieces. */
+/** Size of the pieces in which a body of unknown length is stored. */
 const pieceBytes = 1024 * 1024;
 
 /**
@@ -25,9 +25,9 @@ export function checkBodyHeaders(request: IncomingMessage, maxBytes: number): vo
 }
 
 /**
- * Returns the bytes of the body; big ones in memory that threads share.
- * @throws {Problem} 413 as soon as it grows beyond the limit; 400 where it ends early or is
- *   malformed; 408 where it takes too long; 429 and 503 where there is no memory for it
+ * Returns the bytes of the body; a large one is in memory that threads share.
+ * @throws {Problem} 413 as soon as the body exceeds the limit; 400 if it is incomplete or malformed;
+ *   408 if it takes too long; 429 and 503 if there is no memory for it
  */
 export async function readBody(request: IncomingMessage, maxBytes: number, ticket: Ticket): Promise<Buffer | SharedBody> {
   const announced = announcedLength(request);

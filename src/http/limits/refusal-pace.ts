@@ -1,23 +1,23 @@
 import { TokenBucket } from '../../service/token-bucket.ts';
 
 /**
- * Refusals take their time from the requests that are served: for two of those there is at most one
- * refusal.
+ * Refusals take processor time away from served requests: at most one refusal for every two served
+ * requests.
  */
 const refusalsPerServed = 0.5;
-/** Where little is served, refusals cost little. */
+/** Minimum rate of refusals: while little is served, they do no harm. */
 const minPerSecond = 50;
 const minRestMs = 100;
 const maxRestMs = 10_000;
 const windowMs = 1000;
 
-/** One token for each millisecond, and none in store: a refusal takes as many as it is to last. */
+/** One token for each millisecond, none in reserve: a refusal takes as many as its duration. */
 const milliseconds = { perSecond: 1000, capacity: 0 };
 
 /**
- * How long a connection that was refused is left unread. A refusal is cheap, and still clients that
- * repeat it without a pause would take the time that others' requests need: all of them together
- * are answered at a pace that leaves most of the time to the requests that are served.
+ * Determines how long a refused connection is left unread. A refusal is cheap, but clients that
+ * repeat refused requests without a pause would take the time that other requests need. The rate of
+ * all refusals is therefore limited, so that most of the time is left for served requests.
  */
 export class RefusalPace {
   readonly #nowMs: () => number;
@@ -37,7 +37,7 @@ export class RefusalPace {
     this.#served += 1;
   }
 
-  /** Milliseconds of rest for one more refused connection. */
+  /** Returns the milliseconds for which another refused connection is left unread. */
   restMs(): number {
     this.#roll();
     const perSecond = Math.max(minPerSecond, refusalsPerServed * this.#servedPerSecond);

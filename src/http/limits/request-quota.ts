@@ -8,25 +8,25 @@ type QuotaLimits = Pick<
   'requestsMax' | 'requestsMaxPerClient' | 'requestsPerSecond' | 'requestsBurst' | 'bodiesMaxBytes' | 'bodiesMaxBytesPerClient'
 >;
 
-/** What one client has taken, and its bucket of requests. */
+/** Current use of one client, and its token bucket of requests. */
 interface Share {
   requests: number;
   bodyBytes: number;
   readonly bucket: TokenBucket;
 }
 
-/** When a place becomes free is not known; most requests take far less than this. */
+/** It is not known when a place becomes free; most requests take far less than this. */
 const retrySeconds = 1;
 
-/** A request that was let in, until its answer has left. */
+/** An admitted request, until its answer has been sent. */
 export interface Ticket {
-  /** Before bytes of the body are taken into memory. @throws {Problem} 429, 503 */
+  /** Called before bytes of the body are taken into memory. @throws {Problem} 429, 503 */
   reserve(bytes: number): void;
   release(): void;
 }
 
 /**
- * Counts what clients take of the service, each alone and all together, and says no before it costs
+ * Counts what clients use, each of them and all together, and refuses requests before they cost
  * anything.
  */
 export class RequestQuota {

@@ -34,7 +34,7 @@ const CreateCertificateRequest = z.strictObject({
       .positive()
       .optional()
       .describe("minutes; default: that of the profile; limited to the profile's maximum and to the end of the CA certificate"),
-    transactionId: Secret.optional().describe('ties the key to a transaction: it is required again for each use; 1 to 1024 bytes'),
+    transactionId: Secret.optional().describe('binds the key to a transaction: it is required again for each use; 1 to 1024 bytes'),
     JWT: z
       .strictObject({
         token: Text.describe('the token as issued'),

@@ -8,7 +8,9 @@ export const KeyReference = z.strictObject({
   reference: Sha1Hex.transform((text) => parseKeyReferenceId(text)).describe('identifies the key: SHA-1 of its certificate, hexadecimal'),
   authToken: Secret.optional().describe('the secret of a key of SINGLE_USE; 1 to 1024 bytes'),
   password: Secret.optional().describe("the key's password, or a valid one-time password for the action; 1 to 1024 bytes"),
-  transactionId: Secret.optional().describe('transaction that the key is tied to, as in createCertificate; required if it is tied to one'),
+  transactionId: Secret.optional().describe(
+    'transaction that the key is bound to, as in createCertificate; required if it is bound to one',
+  ),
 });
 export type KeyReference = z.output<typeof KeyReference>;
 

@@ -14,7 +14,7 @@ const RevokeCertificateRequest = z.strictObject({
   certificate: Base64,
   requestID: RequestId.optional(),
   password: Secret.optional().describe("the key's password, or a one-time password for REVOKE; verified if given"),
-  transactionId: Secret.optional().describe('transaction that the key is tied to; required if it is tied to one'),
+  transactionId: Secret.optional().describe('transaction that the key is bound to; required if it is bound to one'),
   authToken: Secret.optional().describe('the secret of a key of SINGLE_USE; verified if given'),
   reason: z
     .enum(revocationReasons)
@@ -104,7 +104,7 @@ function checkSecrets({ password, authToken }: RevokeCertificateRequest): void {
 
 /**
  * Checks the authorisation. The role suffices unless the tenant requires the secret; a given secret
- * must be correct, and so must the transaction of a key that is tied to one. Returns the secret to
+ * must be correct, and so must the transaction of a key that is bound to one. Returns the secret to
  * be verified.
  * @throws {Refusal} KEY_LOCKED, FIELD_MISSING, ACTIVATION_FAILED
  */

@@ -105,10 +105,10 @@ function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | 
 }
 
 /**
- * Runs the signing by the token. Few tokens support MGF1 with a hash other than the digest's, which
- * is known only after trying.
- * @throws {Refusal} UNSUPPORTED if the token cannot do it
- * @throws what `work` throws
+ * Runs `work`, in which the token signs. Few tokens support MGF1 with a hash other than that of the
+ * digest, and only an attempt shows whether this one does.
+ * @throws {Refusal} UNSUPPORTED if the token does not support it
+ * @throws the errors of `work`
  */
 async function withTokensAbility<T>(algorithm: SignatureAlgorithm, work: () => Promise<T>): Promise<T> {
   try {

@@ -45,7 +45,7 @@ export interface LevelServices {
   };
   /** Returns the trust anchors of time-stamp authorities and intermediate certificates. */
   readonly timeStampTrust: () => { readonly anchors: readonly PathCertificate[]; readonly intermediates: readonly PathCertificate[] };
-  /** Time limit for everything that one request asks of other servers. */
+  /** Time limit for all requests to other servers on behalf of one caller's request. */
   readonly totalSeconds: number;
 }
 
@@ -76,7 +76,8 @@ export class Levels {
   }
 
   /**
-   * Returns how a requested level is reached for this signer. Sends no requests yet.
+   * Returns the services and settings with which the requested level is reached for this signer.
+   * Sends no requests yet.
    * @throws {Refusal} TIMESTAMP_UNAVAILABLE if no authority is known; UNSUPPORTED for a host that
    * is not (or no longer) allowed
    */
@@ -85,8 +86,8 @@ export class Levels {
   }
 
   /**
-   * Checks everything that can be checked before a secret or a device is used. `hash`: that of the
-   * signature.
+   * Checks everything that can be checked before a secret or a device is used. `hash`: hash
+   * algorithm of the signature.
    * @throws {Refusal} TIMESTAMP_UNAVAILABLE, REVOCATION_UNAVAILABLE if no source is known;
    * CERTIFICATE_STATUS_REFUSED, FIELDS_INCONSISTENT for the signer's chain; UNSUPPORTED
    */
@@ -98,7 +99,7 @@ export class Levels {
     const authorities = timeStampAuthorities(asked.timeStamp.addresses, signer, this.#services);
     const imprintHashes = [asked.timeStamp.hash, ...(asked.level === 'LTA' ? [hash] : [])];
     for (const authority of authorities) {
-      // A remote authority may support it.
+      // A remote authority may support what the service's own does not.
       if (authority instanceof URL) return;
       for (const one of imprintHashes) checkSupported(authority, one, asked.timeStamp.policy);
     }

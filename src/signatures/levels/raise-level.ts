@@ -21,7 +21,7 @@ export interface LevelTask<State> {
   readonly signatures: readonly ValuedSignature<State>[];
   readonly signing: Signing;
   readonly writer: LevelWriter<State>;
-  /** Completes the signatures with one entry of additions each, in their order. */
+  /** Completes the signatures; `additions` has one entry for each, in the same order. */
   readonly complete: (additions: readonly Additions[]) => Promise<readonly Evidence[]>;
 }
 
@@ -101,7 +101,8 @@ function signerPath(chain: SignerChain, { ofSigner, ofAuthorities }: Pick<Carrie
 function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: Carried): LongTermPath {
   return {
     certificates: [...path.toReversed(), anchor],
-    // The status of the authority's own certificate must be shown, even where it is trusted itself.
+    // The status of the authority's own certificate is needed even if that certificate is an
+    // anchor.
     isAnchored: path.length > 0,
     of: 'certificate of the time-stamp authority',
     leaf: ofAuthorities,
@@ -133,7 +134,7 @@ function checked<State>(
 function pairsOf<State>(evidence: readonly Evidence[], raisedOnes: readonly Raised<State>[]): (readonly [Evidence, Raised<State>])[] {
   return raisedOnes.map((one, index) => {
     const made = evidence[index];
-    if (made === undefined) throw new RangeError('each signature has its evidence');
+    if (made === undefined) throw new RangeError('a signature has no evidence');
     return [made, one];
   });
 }

@@ -28,7 +28,7 @@ export interface KeyRow extends Sealed {
   secret_mac: Uint8Array;
   /** 1: the MAC is over the secret stretched by scrypt, since a person chose it. */
   secret_stretched: number;
-  /** MAC of the transaction that the key is tied to. */
+  /** MAC of the transaction that the key is bound to. */
   transaction_salt: Uint8Array | null;
   transaction_mac: Uint8Array | null;
   /** JSON list of the digests that the key may sign; null: any. */

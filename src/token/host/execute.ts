@@ -38,7 +38,7 @@ const wrongSecret: Answer = { status: statuses.wrongSecret, body: nothing };
 
 /** State that the host itself keeps. */
 export interface HostMemory extends SecretMemory {
-  /** Returns the ends of the account, synced to disk. */
+  /** Returns the last line of each chain of the account, synced to disk. */
   accountHeads(): readonly AccountHead[];
 }
 
@@ -141,7 +141,7 @@ export class Executor {
         return ok(this.#macKey.make());
       case operations.createKey: {
         const { id, type } = readCreateKey(body);
-        if (this.#keys.isRemoved(id)) return forbidden('the key was removed before it was made');
+        if (this.#keys.isRemoved(id)) return forbidden('the key was removed before it was created');
         if (!mayBeMade(id)) return forbidden("a key pair must be a caller's, or have a signing purpose");
         const { handle, publicKeyInfo } = createKeyPair(this.#session, { id }, type, this.#probed.rules);
         this.#keys.made(id, handle);
@@ -200,7 +200,7 @@ export class Executor {
       if (keyPurpose(id) !== 'general') return forbidden(`the key ${id} signs no digests, only messages that fit its purpose`);
       return ok(writeList(this.#values(id, algorithm, digests)));
     }
-    // Anyone may have MACs made for a service key, so a proof for it would mean nothing.
+    // Anyone can have MACs made for a service key, so a proof for it would prove nothing.
     if (keyOwner(id) !== 'caller') return forbidden('a service key has no secret');
     const by = this.#secrets.verify(id, proofs);
     if (by === undefined) return wrongSecret;
@@ -272,8 +272,8 @@ function readOnlyId(body: Buffer): KeyId {
 }
 
 /**
- * Whether `createKey` may make this key: keys for HMAC are not key pairs, and a key without purpose
- * could sign nothing.
+ * Checks whether `createKey` may create this key: HMAC keys are not key pairs, and a key without a
+ * purpose could not sign anything.
  */
 function mayBeMade(id: KeyId): boolean {
   const purpose = keyPurpose(id);

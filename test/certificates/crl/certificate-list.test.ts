@@ -40,7 +40,7 @@ describe('a CRL', () => {
     expect(verdict).toContain('verify OK');
   });
 
-  it('says what is revoked, when and why', async () => {
+  it('states what is revoked, when and why', async () => {
     const reasons = [
       [1, 'Key Compromise'],
       [2, 'CA Compromise'],
@@ -66,7 +66,7 @@ describe('a CRL', () => {
     }
   });
 
-  it('has no list where nothing is revoked, and says from when it keeps ended certificates', async () => {
+  it('has no list of entries if nothing is revoked, and states since when it keeps expired certificates', async () => {
     const text = shown(await list([], { expiredFrom: new Date('2029-01-02T03:04:05Z') }));
     expect(text).toContain('No Revoked Certificates.');
     expect(text).toMatch(/2\.5\.29\.60|Expired Certificates On CRL|expiredCertsOnCRL/i);
@@ -109,7 +109,7 @@ describe('a CRL', () => {
     );
   });
 
-  it('does not leave with a signature of another key', async () => {
+  it('is not published with a signature by another key', async () => {
     const other = await softwareAuthority('P-256');
     const wrong = { ...authority, issuer: { ...authority.issuer, sign: other.issuer.sign } };
     await expect(list([], {}, wrong)).rejects.toThrow('does not verify');

@@ -116,7 +116,7 @@ describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
     expect(digests.size).toBeLessThanOrEqual(3);
   });
 
-  it('have, for who asks, every revocation that was committed before, however soon after the last one', async () => {
+  it('contain every revocation that was committed before the request, however recent the last list is', async () => {
     const publisher = await started();
     const serials: string[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -129,7 +129,7 @@ describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
     expect(await publisher.latest()).toBe(publisher.published);
   });
 
-  it('are served as they are where the next one cannot be issued', async () => {
+  it('are still served if the next one cannot be issued', async () => {
     let works = true;
     const faulty: CertificateIssuer = {
       ...issuer,
@@ -144,7 +144,7 @@ describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
     expect(before).toBeDefined();
   });
 
-  it('forget what is released from hold', async () => {
+  it('drop a certificate that is released from hold', async () => {
     const publisher = await started();
     const held = await revoke(store, { reason: 6 });
     publisher.changed();
@@ -154,7 +154,7 @@ describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
     await until(() => serialsOn(publisher).length === 0);
   });
 
-  it('go on after a start: what was revoked meanwhile is issued, else the old one is served', async () => {
+  it('continue after a start: a new list is issued if something was revoked meanwhile, otherwise the old one is served', async () => {
     const first = await started();
     await first.stop();
     const same = await started();
@@ -189,7 +189,7 @@ describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
     expect(log.lines.filter((line) => line.includes('could not be issued'))).toHaveLength(1);
   });
 
-  it('are issued anew for whoever needs one of a later moment, once for all of them', async () => {
+  it('are issued again for requests that need a later list, once for all of them', async () => {
     const publisher = await started();
     const first = publisher.published;
     expect(await publisher.madeSince(first?.thisUpdate ?? new Date())).toBe(first);
@@ -224,7 +224,7 @@ describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
     expect(serialsOn(keeping)).toContain(numberOf(ended));
   });
 
-  it('are issued anew where another key signs now', async () => {
+  it('are issued again if another key signs now', async () => {
     const first = await started();
     await first.stop();
     const publisher = await started(store, {}, laterIssuer);
@@ -259,7 +259,7 @@ describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
     await until(() => old.published?.digest === next.published?.digest);
   });
 
-  it('are signed with the older key again where nobody has the newer one any more', async () => {
+  it('are signed with the older key again if no instance has the newer one any more', async () => {
     const next = await started(store, {}, laterIssuer);
     await next.stop();
     const old = new CrlPublisher(store, 'ca', issuer, { settings, log: recordingLog(), waitForNewerKeyMs: 1000 });
@@ -271,7 +271,7 @@ describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
     await until(() => serialsOn(old).includes(numberOf(serial)));
   });
 
-  it('are one series for several instances', async (context) => {
+  it('share one series of numbers over several instances', async (context) => {
     if (config.kind === 'sqlite') return context.skip('one process has the embedded store');
     const second = await openStateStore(config, recordingLog());
     try {

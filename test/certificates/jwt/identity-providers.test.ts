@@ -90,12 +90,12 @@ describe('the claims', () => {
     });
   });
 
-  it('are not looked for in what every object has', async () => {
+  it('are not taken from the inherited members of objects', async () => {
     const mapping = { subject: { title: ['{constructor}', '{/address/toString}', '{__proto__}'] } };
     expect((await read(providers({ claims: mapping }), await tokenOf(key))).requested.subject.title).toBeUndefined();
   });
 
-  it('are held to the rules of the configuration', async () => {
+  it('must obey the rules of the configuration', async () => {
     const strict = { maxAgeSeconds: 60, type: 'JWT', clockToleranceSeconds: 5 };
     const sent = async (payload: object, header: object = { typ: 'JWT' }) =>
       read(providers(strict), await tokenOf(key, claims({ iat: now(), ...payload }), header));
@@ -116,7 +116,7 @@ describe('the claims', () => {
     await refused(reading, /use PKCS10/, 'UNSUPPORTED');
   });
 
-  it('leave digest, issuer and identifier to the audit log, the last two when they are verified', async () => {
+  it('pass digest, issuer and identifier to the audit log, the last two only once they are verified', async () => {
     const [audit, forged] = [noAudit(), noAudit()];
     await read(providers(), await tokenOf(key, claims({ jti: 'T-1' })), audit);
     const digest = expect.stringMatching(/^sha256:[0-9a-f]{64}$/) as string;
@@ -199,7 +199,7 @@ describe('keys over HTTPS', () => {
     expect(server.requests).toBe(2);
   });
 
-  it('serve on where the provider cannot be reached, and over a reload', async () => {
+  it('stay in use while the provider cannot be reached, and over a reload', async () => {
     const url = await server.start(serving(key.jwk));
     const log = recordingLog();
     const reader = providers(at(url, { freshSeconds: 0.001 }), log);
@@ -233,7 +233,7 @@ describe('keys over HTTPS', () => {
     expect(log.lines.join('\n')).not.toContain('eyJ');
   });
 
-  it('are not taken from a server whose certificate nobody vouches for', async () => {
+  it('are not accepted from a server with an untrusted certificate', async () => {
     const url = await server.start(serving(key.jwk));
     await refused(read(providers({ keys: { url } }), await tokenOf(key)), /are not available at present/);
     const byAddress = url.replace('localhost', '127.0.0.1');
@@ -279,7 +279,7 @@ describe('an encrypted token', () => {
     await refused(read(providers(), token), /not configured/);
   });
 
-  it('must hold a signed one, once', async () => {
+  it('must contain one signed token', async () => {
     const reader = providers({ decryptionKeys: pems() });
     const inner = await tokenOf(key);
     for (const content of [
@@ -292,7 +292,7 @@ describe('an encrypted token', () => {
     await refused(read(reader, await encrypted('a.b.c', 'RSA-OAEP-256', rsa)), /not a JSON Web Token/, 'FIELD_INVALID');
   });
 
-  it('is neither changed, compressed, nor for somebody else', async () => {
+  it('must not be changed, compressed, or encrypted for somebody else', async () => {
     const reader = providers({ decryptionKeys: pems() });
     const token = await encrypted(await tokenOf(key), 'RSA-OAEP-256', rsa);
     const parts = token.split('.');
@@ -310,7 +310,7 @@ describe('an encrypted token', () => {
     await refused(read(reader, headerOf({ alg: 'RSA-OAEP-256', enc: 'A1' })), /enc/);
   });
 
-  it('under a password is taken where the provider may send such', async () => {
+  it('with a password is accepted if the provider may send such tokens', async () => {
     const inner = await tokenOf(key);
     const token = await new CompactEncrypt(Buffer.from(inner))
       .setProtectedHeader({ alg: 'PBES2-HS512+A256KW', enc: 'A256CBC-HS512' })
@@ -321,7 +321,7 @@ describe('an encrypted token', () => {
     await refused(read(providers({ passwordIterationsMax: 4999 }), { token, password: 'mot de passe' }), /more PBKDF2 iterations/);
   });
 
-  it('is opened by no key that is none', () => {
+  it('is not opened with something that is not a key', () => {
     const file = `file:${server.file('no.pem', 'nothing')}`;
     expect(() => providers({ decryptionKeys: [file] })).toThrow(/identityProviders\.idp\.decryptionKeys: .*not a private key/);
     const signing = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' });

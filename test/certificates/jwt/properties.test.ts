@@ -48,7 +48,7 @@ describe('a token', () => {
     good = await tokenOf(key);
   });
 
-  test('of any text is taken apart, or refused as none', async () => {
+  test('of any text is parsed, or refused as not a token', async () => {
     const anyPart = fc.oneof(fc.string(), fc.base64String(), fc.string({ unit: 'binary' }).map(part), fc.json().map(part));
     await fc.assert(
       fc.asyncProperty(
@@ -98,7 +98,7 @@ describe('a token', () => {
     );
   });
 
-  test('with any claims is refused, unless they are good ones', async () => {
+  test('with any claims is refused, unless they are valid', async () => {
     const time = fc.oneof(
       fc.jsonValue(),
       fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -191,7 +191,7 @@ test.each(['{', '}', '{}', 'a{b', '{a{b}}', '{/a~2}', ''])('the template %j is n
   expect(ClaimMapping.safeParse({ subject: { title: [template] } }).success).toBe(false);
 });
 
-test('any document is a key set, or an error that says why not', () => {
+test('any document is read as a key set, or refused with the reason', () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -223,7 +223,7 @@ describe('a key set that is fetched', () => {
     return { world, keys };
   }
 
-  test('is asked for anew when it is not fresh, serves while the provider is away, and ends', async () => {
+  test('is fetched again when it is no longer fresh, stays in use while the provider is unavailable, and expires', async () => {
     const { world, keys } = reader();
     expect(await keys.find(known)).toBeDefined();
     world.now = 101;
@@ -243,7 +243,7 @@ describe('a key set that is fetched', () => {
     expect(await keys.find(known)).toBeDefined();
   });
 
-  test('is fetched for strangers once in a cool-down, whenever they come', async () => {
+  test('is fetched for unknown keys only once in each cool-down', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 60 }), async (pauses) => {
         const { world, keys } = reader();

@@ -5,7 +5,7 @@ const later = (): number => Date.now() + 60_000;
 const making = (answer: string, untilMs: number | undefined = later()) => vi.fn(async () => Promise.resolve({ answer, untilMs }));
 
 describe('a kept answer', () => {
-  it('is given again, and made once for all who ask meanwhile', async () => {
+  it('is returned again, and created once for all concurrent requests', async () => {
     const kept = new AnswerCache<string>(10, Date.now);
     const make = making('good');
     expect(await Promise.all([kept.get('1', 1, make), kept.get('1', 1, make)])).toEqual(['good', 'good']);
@@ -15,7 +15,7 @@ describe('a kept answer', () => {
     expect(make).toHaveBeenCalledTimes(2);
   });
 
-  it('is given to nobody who asks after a change, also where it was begun before', async () => {
+  it('is not returned after a change, even if its creation began before', async () => {
     const kept = new AnswerCache<string>(10, Date.now);
     const begun = Promise.withResolvers<{ answer: string; untilMs: number }>();
     const before = kept.get('1', 1, async () => begun.promise);
@@ -28,7 +28,7 @@ describe('a kept answer', () => {
     expect(await kept.get('1', 1, making('anew'))).toBe('anew');
   });
 
-  it('is made anew when its time is over, at once where it has none, and after a failure', async () => {
+  it('is created again when it expires, immediately if it has no lifetime, and after a failure', async () => {
     const kept = new AnswerCache<string>(10, Date.now);
     await kept.get('1', 1, making('old', Date.now() - 1));
     expect(await kept.get('1', 1, making('new'))).toBe('new');
@@ -38,7 +38,7 @@ describe('a kept answer', () => {
     expect(await kept.get('3', 1, making('good'))).toBe('good');
   });
 
-  it('goes where there are too many, the least recently used first', async () => {
+  it('is dropped if there are too many, the least recently used first', async () => {
     const kept = new AnswerCache<string>(2, Date.now);
     for (const certificate of ['1', '2']) await kept.get(certificate, 1, making(certificate));
     await kept.get('1', 1, making('never'));

@@ -18,7 +18,7 @@ function refused(bytes: Uint8Array): void {
 }
 
 describe('an OCSP request', () => {
-  it('is read as OpenSSL reads it', () => {
+  it('is read in the same way as by OpenSSL', () => {
     const request = ocspRequest([one, certId(issuer.certificate, 'ff00', 'sha256')], nonceExtension(Buffer.from('0102', 'hex')));
     expect(parseOcspRequest(request)).toMatchObject({
       certIds: [
@@ -58,14 +58,14 @@ describe('an OCSP request', () => {
     refused(ocspRequest([one], extension('1.2.3', new Uint8Array(maxOcspRequestBytes))));
   });
 
-  it('is refused with a critical extension that is not known, one that stands twice, an empty list of them', () => {
+  it('is refused with an unknown critical extension, a repeated extension, or an empty list of extensions', () => {
     refused(ocspRequest([one], extension('1.2.3', der.nullValue(), true)));
     refused(ocspRequest([one], nonceExtension(Buffer.of(1)), nonceExtension(Buffer.of(1))));
     expect(parseOcspRequest(ocspRequest([one], extension('1.2.3', der.nullValue()))).nonce).toBeUndefined();
     refused(der.sequence(der.sequence(der.sequence(der.sequence(one)), der.explicit(2, der.sequence()))));
   });
 
-  it('is refused with hashes of another length than theirs, another version, a serial number that is none', () => {
+  it('is refused with a hash of the wrong length, another version, or an invalid serial number', () => {
     const algorithm = der.sequence(der.oid(oids.sha1), der.nullValue());
     const short = der.octetString(new Uint8Array(19));
     const full = der.octetString(new Uint8Array(20));
@@ -99,7 +99,7 @@ describe('an OCSP request', () => {
     );
   });
 
-  it('says what was written into it', () => {
+  it('is read back as it was written', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.bigInt({ min: 1n, max: 2n ** 159n }), fc.constantFrom('sha1', 'sha256', 'sha384', 'sha512')), {

@@ -147,7 +147,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
       expect(read(await ask(responders, asking(serial)))).toContain(`Cert Status: ${status}`);
   });
 
-  it('say nothing of other authorities, beside their own neither: unauthorized', async () => {
+  it('answer unauthorized for certificates of other authorities, also beside their own', async () => {
     const responders = await started();
     const { issuer: other } = await softwareAuthority('P-384');
     const [mine, foreign] = [certId(issuer.certificate, await issued(), 'sha256'), certId(other.certificate, '01')];
@@ -156,7 +156,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     expect(read(await ask(responders, ocspRequest([mine, mine])))).toMatch(/Cert Status: good[^]*Cert Status: good/);
   });
 
-  it('know a text again that they have read, unless it is longer than those of real clients', async () => {
+  it('recognise a request that they have read before, unless it is longer than those of real clients', async () => {
     const responder = (await started()).find('ca');
     const request = asking(await issued());
     let readings = 0;
@@ -170,7 +170,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     expect(readings).toBe(3);
   });
 
-  it('say revoked of what was never issued, where the configuration wants it, and that they do', async () => {
+  it('answer revoked for certificates that were never issued if so configured, and state that they do', async () => {
     const responders = await started({ ocsp: { neverIssued: 'revoked' } });
     const never = await ask(responders, asking('0102'));
     const text = read(never);
@@ -179,7 +179,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     expect(Buffer.from((await ask(responders, asking(await issued()))).der).includes(extendedRevoke)).toBe(false);
   });
 
-  it('say how far back they know, where certificates that have ended are kept', async () => {
+  it('state how far back they know, if expired certificates are kept', async () => {
     const responders = await started({ crl: { keepExpired: true } });
     expect(read(await ask(responders, asking(await issued())))).toContain('OCSP Archive Cutoff');
   });
@@ -199,7 +199,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     expect(read(await ask(responders, asking(serial)))).toContain('Cert Status: revoked');
   });
 
-  it('on other instances say a revocation at once, and share key and certificate', async (context) => {
+  it('on other instances report a revocation immediately, and share key and certificate', async (context) => {
     if (config.kind === 'sqlite') return context.skip('one process has the embedded store');
     const second = await openStateStore(config, recordingLog());
     try {
@@ -255,7 +255,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     expect(records).toEqual([expect.objectContaining({ command: 'issue OCSP responder', authority: 'ca', digests: [`sha256:${digest}`] })]);
   });
 
-  it('are not made where they cannot be recorded, and leave no key behind', async () => {
+  it('are not created if they cannot be recorded, and leave no key behind', async () => {
     const keysBefore = (await token.listKeys()).length;
     const full = { ...toolsOn(store), audit: { administer: async () => Promise.reject(new Refusal('STORE_FULL')) } };
     const responders = await started({}, { tools: full });
@@ -263,7 +263,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     expect(await token.listKeys()).toHaveLength(keysBefore);
   });
 
-  it('get another key where theirs is not on the token any more', async () => {
+  it('get a new key if theirs is no longer on the token', async () => {
     await started();
     const [{ key_id: lost } = { key_id: '' }] = await store.run('ocspResponders', { authority: 'ca', signer: signerOf() });
     const listing = { ...toolsOn(store), token: without(lost) };
@@ -273,7 +273,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     expect(read(await ask(responders, asking(await issued())))).toContain('Cert Status: good');
   });
 
-  it('leave no key behind where the certificate cannot be made, say tryLater meanwhile, and try again', async () => {
+  it('leave no key behind if the certificate cannot be issued, answer tryLater meanwhile, and try again', async () => {
     const keysBefore = (await token.listKeys()).length;
     let isDown = true;
     const by: CertificateIssuer = {
@@ -292,7 +292,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     expect(await store.run('journal')).toEqual([]);
   });
 
-  it('sign so many answers in a second and no more: tryLater', async () => {
+  it('sign no more answers a second than the limit, and answer tryLater beyond it', async () => {
     const responders = await started({}, { limit: { signaturesPerSecond: 5, atOnceMax: 2, waitingMax: 100 } });
     const serial = await issued();
     const kept = await ask(responders, asking(serial));
@@ -304,7 +304,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     expect(await ask(responders, asking(serial))).toBe(kept);
   });
 
-  it('know the certificates of authorities that the configuration names', async () => {
+  it('know the certificates of the configured authorities', async () => {
     const { certificate } = issuer;
     const root = { ...issuer, certificate: { ...certificate, subject: certificate.issuer } };
     const responders = new OcspResponders(toolsOn(store), limits);

@@ -52,7 +52,7 @@ async function service(found: () => Promise<Caller | undefined>, work: () => Pro
 }
 
 describe('the place of a request', () => {
-  test('is taken as long as its work goes on, though its client has gone', async () => {
+  test('is held while its work continues, even if its client has gone', async () => {
     const work = Promise.withResolvers<void>();
     const { takesAnother, leave, over, close } = await service(
       async () => Promise.resolve(caller),
@@ -66,7 +66,7 @@ describe('the place of a request', () => {
     close();
   });
 
-  test('is free again where the client goes before it is known, and is refused', async () => {
+  test('is free again if the client disconnects before it is identified and refused', async () => {
     const look = Promise.withResolvers<undefined>();
     const { takesAnother, leave, over, close } = await service(
       async () => look.promise,

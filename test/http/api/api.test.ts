@@ -122,7 +122,7 @@ async function answerTo(
 }
 
 describe('how an operation ends', () => {
-  it('403 without its answer where the client was revoked while it ran', async () => {
+  it('403 without its answer if the client was revoked meanwhile', async () => {
     const { status, body } = await answerTo(async () => {
       isRegistered = false;
       return Promise.resolve({ made: 'for nobody' });
@@ -138,7 +138,7 @@ describe('how an operation ends', () => {
     expect(body).toMatchObject({ status: 503, detail: 'more requests are waiting for the token than it can serve in time' });
   });
 
-  it('503 with Retry-After where the queue filled up after that', async () => {
+  it('503 with Retry-After if the queue filled up after that', async () => {
     const { status, headers } = await answerTo(async () => Promise.reject(new TokenBusy(3)));
     expect([status, headers.get('retry-after')]).toEqual([503, '3']);
   });

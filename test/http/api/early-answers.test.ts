@@ -90,7 +90,7 @@ describe('a client that reads only when it has sent everything', () => {
     180_000,
   );
 
-  it('is cut off where it sends without end', async () => {
+  it('is cut off if it sends without end', async () => {
     const [outcome] = await sent('/sign/pki/checkKey', 'chunked', { megabytes: 4096, times: 1 });
     expect(outcome).toMatch(/^(?:ConnectionResetError|BrokenPipeError|SSLEOFError)/);
   }, 180_000);

@@ -91,7 +91,7 @@ describe('evidence that a request delivers outside of its answer', () => {
     expect(await store.run('duePublications', undefined)).toEqual([]);
   });
 
-  it('is not published where no commit has settled the request', async () => {
+  it('is not published if no commit has settled the request', async () => {
     const runs = new RequestRuns(publications, 'request-1');
     const ending = await deliver(runs, { settles: false });
     await expect(runs.publish(ending)).rejects.toThrow('no commit has settled its request');
@@ -99,7 +99,7 @@ describe('evidence that a request delivers outside of its answer', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('goes where the request is refused after its commit', async () => {
+  it('is deleted if the request is refused after its commit', async () => {
     const runs = new RequestRuns(publications, 'request-1');
     await deliver(runs);
     await runs.end({ outlivesAnswer: false }, log);
@@ -107,7 +107,7 @@ describe('evidence that a request delivers outside of its answer', () => {
     expect(await store.run('duePublications', undefined)).toEqual([]);
   });
 
-  it('goes where the commit is refused, as it is where another instance was faster', async () => {
+  it('is deleted if the commit is refused, for example because another instance was faster', async () => {
     const runs = new RequestRuns(publications, 'request-1');
     store.fate = 'refused';
     await expect(deliver(runs)).rejects.toThrow('somebody else');
@@ -116,7 +116,7 @@ describe('evidence that a request delivers outside of its answer', () => {
     await expect.poll(() => readdirSync(directory)).toEqual([]);
   });
 
-  it('comes with the record of its request, where a repetition is answered with it', async () => {
+  it('is published for a repetition once the record of its request is written', async () => {
     const runs = new RequestRuns(publications, 'request-1');
     unrecorded.add('request-1');
     await deliver(runs);
@@ -160,7 +160,7 @@ describe('evidence that a request delivers outside of its answer', () => {
     await runs.end({ outlivesAnswer: true }, log);
   });
 
-  it('has the name that is free by then, and the answer tells it: this one and a repeated one', async () => {
+  it('gets a name that is free by then, which the answer states, also a repeated one', async () => {
     const runs = new RequestRuns(publications, 'request-1');
     const ending = await deliver(runs);
     const other = new RequestRuns(publications, 'request-2');
@@ -182,7 +182,7 @@ describe('evidence that a request delivers outside of its answer', () => {
     expect(await publications.renamed(publication)).toEqual(new Map([[join(directory, 'contract.p7s'), path]]));
   });
 
-  it('stays due where it cannot be published, and comes once it can', async () => {
+  it('stays due while it cannot be published, and is published once it can', async () => {
     const runs = new RequestRuns(publications, 'request-1');
     const ending = await deliver(runs);
     store.fate = 'away';

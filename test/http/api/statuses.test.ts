@@ -51,7 +51,7 @@ describe('HTTP statuses (contract §2)', () => {
     expect(answer.headers.allow).toBe('POST');
   });
 
-  it('413 for a body beyond the limit, by its length and while it comes', async () => {
+  it('413 for a body beyond the limit, by its announced length and while it arrives', async () => {
     const announced = await send('app', { path: pathOf(create), headers: { ...json, 'Content-Length': String(65 * 1024 * 1024) } }).catch(
       (error: unknown) => error,
     );
@@ -92,7 +92,7 @@ describe('HTTP statuses (contract §2)', () => {
     expect(codeOf(await send('app', { path: pathOf(create), headers: { 'Content-Type': contentType } }, '{}'))).toBe('1/101');
   });
 
-  it('carries X-API-Version on every answer, and no hint at the software', async () => {
+  it('has X-API-Version in every answer, and no hint at the software', async () => {
     for (const answer of [
       await call('app', create, '{}'),
       await call('app', create, '{'),
@@ -105,7 +105,7 @@ describe('HTTP statuses (contract §2)', () => {
     }
   });
 
-  it('carries X-API-Version on every answer of the other listeners, too', async () => {
+  it('has X-API-Version in every answer of the other listeners, too', async () => {
     const { publicUrl, opsUrl } = description;
     const paths = [
       ...['/health/live', '/health/ready', '/metrics', '/nowhere'].map((path) => `${opsUrl}${path}`),
@@ -120,7 +120,7 @@ describe('HTTP statuses (contract §2)', () => {
     }
   });
 
-  it('has health and metrics for GET alone', async () => {
+  it('serves health and metrics for GET only', async () => {
     for (const path of ['/health/live', '/health/ready', '/metrics']) {
       const answer = await fetch(`${description.opsUrl}${path}`, { method: 'POST' });
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
@@ -142,7 +142,7 @@ describe('HTTP statuses (contract §2)', () => {
     expect(used.status).toBe(422);
   });
 
-  it('refuses a header that is there twice in its place among the checks, and no earlier', async () => {
+  it('refuses a repeated header at its place among the checks, not earlier', async () => {
     const status = async (client: ClientName, path: string, more: Record<string, string | string[]>, method = 'POST'): Promise<number> =>
       (await send(client, { path, method, headers: { ...json, ...more } }, '{')).status;
     const keys = { 'Idempotency-Key': ['long-enough', 'long-enough'] };

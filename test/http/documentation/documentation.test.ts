@@ -33,7 +33,7 @@ describe('/openapi.json', () => {
   });
 });
 
-it('a path that is none says so', async () => {
+it('an unknown path says so', async () => {
   const detail = async (path: string): Promise<unknown> => {
     const { status, body } = await send('app', { path }, '{}');
     expect(status).toBe(404);
@@ -84,7 +84,7 @@ describe('/docs', () => {
     expect(headers['content-security-policy']).toBe(`default-src 'none';frame-ancestors 'none';style-src 'sha256-${hash}'`);
   });
 
-  it('escapes what it is told', () => {
+  it('escapes everything that it shows', () => {
     expect(html`<p title="${'"'}">${'<b>&'}${html`<i>${1}</i>`}</p>`.markup).toBe('<p title="&quot;">&lt;b&gt;&amp;<i>1</i></p>');
   });
 

@@ -15,7 +15,7 @@ const peer: Peer = {
 };
 
 describe('the file transfer store', () => {
-  it('takes a file with its type and name, gives it back so, and deletes it once', async () => {
+  it('stores a file with its type and name, returns it, and deletes it once', async () => {
     const content = Buffer.from('Contrat n° 1\0\xff', 'latin1');
     const stored = await upload('app', content, { 'Content-Type': 'text/plain; charset=latin1', 'X-File-Name': 'caf%C3%A9%20(1).txt' });
     const fileID = idOf(stored);
@@ -41,7 +41,7 @@ describe('the file transfer store', () => {
     expect(onDisk()).not.toContain(fileID);
   });
 
-  it('gives back every byte of a large file, sent with its length or in chunks, and of an empty one', async () => {
+  it('returns every byte of a large file, sent with its length or in chunks, and an empty file', async () => {
     const content = Buffer.alloc(5_000_001, 'signetd');
     for (const [bytes, headers] of [
       [content, {}],
@@ -67,7 +67,7 @@ describe('the file transfer store', () => {
     }
   });
 
-  it('has a type where none was given', async () => {
+  it('uses a default type if none was given', async () => {
     const stored = await send('app', { path: '/ftm/files' }, 'x');
     expect((await file('app', 'GET', idOf(stored))).headers['content-type']).toBe('application/octet-stream');
   });
@@ -117,7 +117,7 @@ describe('the file transfer store', () => {
     expect(onDisk()).toEqual(before);
   });
 
-  it('leaves nothing of an upload that breaks off', async () => {
+  it('keeps nothing of an upload that breaks off', async () => {
     const before = onDisk();
     const connection = await RawConnection.open(peer);
     connection.write('POST /ftm/files HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nhalf');
@@ -126,7 +126,7 @@ describe('the file transfer store', () => {
     await expect.poll(onDisk).toEqual(before);
   });
 
-  it('answers 100-continue to who waits for it', async () => {
+  it('answers 100-continue to a client that waits for it', async () => {
     const connection = await RawConnection.open(peer);
     connection.write('POST /ftm/files HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n');
     await connection.until('100 Continue');

@@ -51,8 +51,8 @@ async function unfinished(client: string, bytes: number): Promise<RawConnection>
   return connection;
 }
 
-describe('a client that is slow', () => {
-  it('gets 408 for a head that does not end, byte by byte', async () => {
+describe('a slow client', () => {
+  it('gets 408 for a head that never ends, byte by byte', async () => {
     const connection = await open();
     const timer = setInterval(() => {
       connection.write('x');
@@ -62,7 +62,7 @@ describe('a client that is slow', () => {
     clearInterval(timer);
   });
 
-  it('gets 408 for a body that does not end, announced or in chunks', async () => {
+  it('gets 408 for a body that never ends, announced or in chunks', async () => {
     for (const framing of ['Content-Length: 100', 'Transfer-Encoding: chunked']) {
       const connection = await open('other');
       connection.write(head(framing) + (framing.includes('chunked') ? '1\r\n{\r\n' : '{'));
@@ -72,7 +72,7 @@ describe('a client that is slow', () => {
     }
   });
 
-  it('loses a connection that rests, and one that does not finish its handshake', async () => {
+  it('loses an idle connection, and one that does not finish its handshake', async () => {
     const resting = await open();
     resting.write(small);
     await resting.closed();
@@ -88,8 +88,8 @@ describe('a client that is slow', () => {
   });
 });
 
-describe('a client that takes much', () => {
-  it('gets 429 with Retry-After beyond its rate, which grows again; others are served', async () => {
+describe('a client that uses too much', () => {
+  it('gets 429 with Retry-After beyond its rate, until it may send again; others are served', async () => {
     const connection = await open('p384');
     const statuses: (number | undefined)[] = [];
     while (statuses.length < 200 && statuses.at(-1) !== 429) statuses.push(await connection.ask(small));
@@ -103,7 +103,7 @@ describe('a client that takes much', () => {
     connection.close();
   });
 
-  it('gets 429 beyond the bytes of its bodies, and all get 503 beyond those of all', async () => {
+  it('gets 429 beyond its limit of body bytes, and all get 503 beyond the common limit', async () => {
     const first = await unfinished('app', 4 * mebibyte);
     const second = await unfinished('app', 4 * mebibyte);
     expect(await lastStatus(second)).toBe(429);
@@ -120,7 +120,7 @@ describe('a client that takes much', () => {
     fifth.close();
   });
 
-  it('gets 429 beyond its requests at a time, and all get 503 beyond those of all', async () => {
+  it('gets 429 beyond its limit of concurrent requests, and all get 503 beyond the common limit', async () => {
     const bodies = await Promise.all(Array.from({ length: 8 }, async () => unfinished('app', 100)));
     const ninth = await unfinished('app', 100);
     await ninth.until('429');

@@ -19,7 +19,7 @@ async function answersTo(bytes: string | Buffer): Promise<RawConnection> {
   return connection;
 }
 
-describe('what two readers may understand differently is answered once with 400, and the connection ends', () => {
+describe('a request that two parsers may read differently gets one 400, and the connection ends', () => {
   it.each([
     [
       'Content-Length and Transfer-Encoding',
@@ -108,7 +108,7 @@ describe('what two readers may understand differently is answered once with 400,
   });
 });
 
-describe('what is lawful and rare', () => {
+describe('rare but valid requests', () => {
   const good = (body: string): string => `${lines(start, host, type, `Content-Length: ${body.length}`)}${body}`;
 
   it('pipelined requests are answered in order', async () => {
@@ -135,7 +135,7 @@ describe('what is lawful and rare', () => {
     expect(connection.received).not.toContain('smuggled');
   });
 
-  it('an Upgrade that nobody asked for is passed over', async () => {
+  it('an unexpected Upgrade is ignored', async () => {
     const connection = await RawConnection.open(peer);
     connection.write(`${lines(start, host, type, 'Connection: Upgrade, close', 'Upgrade: h2c', 'Content-Length: 2')}{}`);
     await connection.closed();
@@ -156,7 +156,7 @@ describe('what is lawful and rare', () => {
     refused.close();
   });
 
-  it('chunks with extensions and trailers are read, and their trailers are no headers', async () => {
+  it('chunks with extensions and trailers are read, and trailers are not taken for headers', async () => {
     const connection = await RawConnection.open(peer);
     const chunked = lines(start, host, type, 'Transfer-Encoding: Chunked', 'Connection: close');
     connection.write(`${chunked}1;a=b\r\n{\r\n1\r\n}\r\n0\r\nIdempotency-Key: short\r\nContent-Encoding: gzip\r\n\r\n`);

@@ -53,7 +53,7 @@ describe('a big body', () => {
     expect(read['almost']).toMatchObject({ kind: 'text' });
   });
 
-  it('is refused where a small one would be, at the same place', async () => {
+  it('is refused for the same faults as a small one, at the same position', async () => {
     const filler = big('x');
     for (const [text, message] of [
       [`{"a":"${filler}","a":1}`, 'duplicate'],
@@ -77,7 +77,7 @@ describe('a big body', () => {
     }
   });
 
-  it('brings no more than little text to the event loop, whatever it is made of', async () => {
+  it('gives the event loop only little text, whatever it consists of', async () => {
     const many = `{"a":[${Array.from({ length: 3000 }, () => `"${'x'.repeat(5000)}"`).join(',')}],"${big('n')}":1}`;
     const read = await parseBigJson(shared(Buffer.from(many)), limits, threads);
     const names = Object.keys(read);

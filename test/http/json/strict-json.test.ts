@@ -42,7 +42,7 @@ describe('strict JSON', () => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ message: expect.stringContaining(message) as string, position }) as Error);
   });
 
-  it('refuses a byte order mark and bytes that are no UTF-8, and says where', () => {
+  it('refuses a byte order mark and invalid UTF-8, and states the position', () => {
     expect(() => parse('\ufeff{}')).toThrow('byte order mark');
     for (const bad of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xe2, 0x82]]) {
       const bytes = Buffer.concat([Buffer.from('{"é":"'), Buffer.from(bad), Buffer.from('"}')]);

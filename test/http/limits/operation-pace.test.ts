@@ -15,7 +15,7 @@ function outcome(act: () => void): string {
 }
 
 describe('the pace of an operation', () => {
-  it('is twenty one-time passwords a minute for each client, and says truly when the next is taken', () => {
+  it('is twenty one-time passwords a minute for each client, with a correct Retry-After', () => {
     const now = { ms: 0 };
     const pace = new OperationPace(LimitsConfig.parse({}), () => now.ms);
     const ask = (client = 'a'): string =>
@@ -50,7 +50,7 @@ describe('the pace of an operation', () => {
     expect(ask()).toEqual(['taken', 'taken']);
   });
 
-  it('keeps what clients have used of it, however many they are', () => {
+  it('remembers what each client has used, however many clients there are', () => {
     const now = { ms: 0 };
     const pace = new OperationPace(LimitsConfig.parse({ otpsPerMinute: 1 }), () => now.ms);
     const ask = (client: string): string =>

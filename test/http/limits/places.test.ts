@@ -36,7 +36,7 @@ function entered(places: Places, address: string): Place {
 const isOpen = ({ socket }: Place): boolean => !socket.destroyed;
 
 describe('places of connections that are not admitted', () => {
-  it('an address that has its share loses the first of its own', () => {
+  it('an address that has its share loses its own oldest connection', () => {
     const places = placesOf(100, 50, 3);
     const other = entered(places, '192.0.2.9');
     const flood = Array.from({ length: 5 }, () => entered(places, '192.0.2.1'));
@@ -44,7 +44,7 @@ describe('places of connections that are not admitted', () => {
     expect([isOpen(other), closed, places.unadmitted]).toEqual([true, ['address 192.0.2.1', 'address 192.0.2.1'], 4]);
   });
 
-  it('of several addresses, the one with the most loses its first', () => {
+  it('of several addresses, the one with the most loses its oldest', () => {
     const places = placesOf(100, 6, 4);
     const [few, many] = [['192.0.2.1', '192.0.2.2'], Array.from({ length: 4 }, () => '192.0.2.3')].map((addresses) =>
       addresses.map((address) => entered(places, address)),
@@ -56,13 +56,13 @@ describe('places of connections that are not admitted', () => {
     expect(closed).toEqual(['unadmitted 192.0.2.3', 'unadmitted 192.0.2.3']);
   });
 
-  it('where each address has one, the oldest is lost', () => {
+  it('if each address has one, the oldest is replaced', () => {
     const places = placesOf(100, 3, 4);
     const all = [1, 2, 3, 4, 5].map((host) => entered(places, `192.0.2.${host}`));
     expect(all.map(isOpen)).toEqual([false, false, true, true, true]);
   });
 
-  it('one that shows life goes after the others of its address', () => {
+  it('an active one is replaced after the others of its address', () => {
     const places = placesOf(100, 50, 2);
     const [first, second] = [entered(places, '192.0.2.1'), entered(places, '192.0.2.1')];
     places.touch(first);
@@ -89,7 +89,7 @@ describe('places of connections that are not admitted', () => {
 });
 
 describe('places of clients', () => {
-  it('one that is admitted loses its place to nobody', () => {
+  it('an admitted one is never replaced', () => {
     const places = placesOf(6, 3, 3);
     const admitted = [1, 2, 3, 4].map((host) => {
       const place = entered(places, `192.0.2.${host}`);
@@ -122,7 +122,7 @@ describe('places of clients', () => {
     expect(late.map(isOpen)).toEqual([false, true]);
   });
 
-  it('one that is no client any more can lose its place', () => {
+  it('one that is no longer admitted can be replaced', () => {
     const places = placesOf(100, 1, 1);
     const former = entered(places, '192.0.2.1');
     places.admit(former);

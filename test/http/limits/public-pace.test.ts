@@ -59,14 +59,14 @@ async function flood(requestsPerSecond: number, count: number): Promise<{ status
 }
 
 describe('requests of strangers', () => {
-  it('are taken at a pace; what comes faster waits', async () => {
+  it('are served at a limited rate; faster ones wait', async () => {
     const { statuses, seconds } = await flood(100, 110);
     expect(statuses).toEqual(new Map([[200, 110]]));
     // A tenth of a second's share comes at once.
     expect(seconds).toBeGreaterThan(0.95);
   });
 
-  it('are refused where they would wait for more than two seconds', async () => {
+  it('are refused if they would wait for more than two seconds', async () => {
     const { statuses } = await flood(50, 300);
     expect(statuses.get(200)).toBeGreaterThanOrEqual(100);
     expect(statuses.get(503)).toBeGreaterThan(0);
@@ -111,7 +111,7 @@ describe('a connection of a stranger', () => {
   let asked = 0;
   const one = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n';
 
-  it('that sends requests ahead without end is closed, and few of them are worked on', async () => {
+  it('that pipelines requests without end is closed, and few of them are processed', async () => {
     const client = connect(await bigAnswers(), '127.0.0.1').on('error', () => undefined);
     client.pause();
     client.write(one.repeat(1500));
@@ -121,7 +121,7 @@ describe('a connection of a stranger', () => {
     client.destroy();
   });
 
-  it('that takes no answer is closed', async () => {
+  it('that reads no answer is closed', async () => {
     const client = connect(await bigAnswers(), '127.0.0.1').on('error', () => undefined);
     client.pause();
     client.write(one);

@@ -19,13 +19,13 @@ function refusalsPerSecond(servedPerSecond: number): number {
 }
 
 describe('refusals', () => {
-  it('take no more time than their share, however many clients insist', () => {
+  it('take no more time than their share, however many clients repeat them', () => {
     expect(refusalsPerSecond(3000)).toBeLessThanOrEqual(1600);
     expect(refusalsPerSecond(3000)).toBeGreaterThan(1000);
     expect(refusalsPerSecond(200)).toBeLessThanOrEqual(150);
   });
 
-  it('cost a single client a moment', () => {
+  it('delay a single client only briefly', () => {
     let now = 0;
     const pace = new RefusalPace(() => now);
     expect(pace.restMs()).toBe(100);

@@ -16,7 +16,7 @@ function refusalOf(act: () => unknown): string {
 const admissionWith = (limits: object, now = { ms: 0 }): RequestQuota => new RequestQuota(LimitsConfig.parse(limits), () => now.ms);
 
 describe('admission', () => {
-  it('lets a burst pass and then the rate, and says truly when to come again', () => {
+  it('admits a burst, then the rate, with a correct Retry-After', () => {
     const now = { ms: 0 };
     const admission = admissionWith({ requestsPerSecond: 2, requestsBurst: 3 }, now);
     const ask = (): string => {
@@ -35,7 +35,7 @@ describe('admission', () => {
     expect(refusalOf(() => admission.admit('b'))).toBe('taken');
   });
 
-  it('counts requests at a time, for a client and for all', () => {
+  it('counts concurrent requests, for each client and for all', () => {
     const admission = admissionWith({ requestsMax: 3, requestsMaxPerClient: 2 });
     const first = admission.admit('a');
     admission.admit('a');
@@ -62,7 +62,7 @@ describe('admission', () => {
     expect(refusalOf(() => admission.admit('c').reserve(1))).toBe('503 1');
   });
 
-  it('remembers no client that rests', () => {
+  it('forgets a client that sends nothing', () => {
     const now = { ms: 0 };
     const admission = admissionWith({}, now);
     const held = admission.admit('held');

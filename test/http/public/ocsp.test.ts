@@ -65,7 +65,7 @@ function verdict(asked: Uint8Array, { body }: Answer): string {
 }
 
 describe('OCSP over HTTP', () => {
-  it('answers GET and POST alike, so that OpenSSL verifies it', async () => {
+  it('gives the same answers to GET and POST, which OpenSSL verifies', async () => {
     for (const answer of [await get(good), await post(good), await send('GET', `/ocsp/issuing//${Buffer.from(good).toString('base64')}`)]) {
       expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/ocsp-response']);
       expect(verdict(good, answer)).toMatch(/Cert Status: good/);
@@ -74,7 +74,7 @@ describe('OCSP over HTTP', () => {
     expect(verdict(withNonce, await get(withNonce))).toMatch(/OCSP Nonce/);
   });
 
-  it('says to caches how long an answer to GET may be kept, and 304 to who has it (RFC 5019 §6)', async () => {
+  it('tells caches how long an answer to GET may be kept, and answers 304 to a client that has it (RFC 5019 §6)', async () => {
     const { headers, body } = await get(good);
     expect(headers).toMatchObject({
       'cache-control': 'public, max-age=60, no-transform, must-revalidate',
@@ -94,13 +94,13 @@ describe('OCSP over HTTP', () => {
     expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, `${body.length}`, 0]);
   });
 
-  it('lets no cache keep what is for one request alone', async () => {
+  it('forbids caching of an answer for a single request', async () => {
     const withNonce = ocspRequest([id], nonceExtension(randomBytes(8)));
     for (const answer of [await post(good), await get(withNonce), await get(der.sequence())])
       expect(answer.headers['cache-control']).toBe('no-store');
   });
 
-  it('answers what is no OCSP over HTTP by a status', async () => {
+  it('answers a request that is not OCSP over HTTP with an HTTP status', async () => {
     expect(await send('GET', '/ocsp/nobody/MAA=')).toMatchObject({ status: 404 });
     expect(await send('DELETE', pathOf(good))).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD, POST' } });
     expect(await post(good, { 'Content-Type': 'application/json' })).toMatchObject({ status: 415 });
@@ -162,7 +162,7 @@ describe('OCSP over HTTP', () => {
     expect(said).toEqual(new Set([malformedRequest, unauthorized, 'signed']));
   });
 
-  it('goes on after paths that are no requests', async () => {
+  it('continues after paths that are not requests', async () => {
     for (const path of [
       '/ocsp/issuing',
       '/ocsp/issuing/',

@@ -83,7 +83,7 @@ describe('the published CRL and certificate', () => {
     expect(certificate.headers.etag).toMatch(/^"[\w-]{43}"$/);
   });
 
-  it('are not sent again to who has them', async () => {
+  it('are not sent again to a client that has them', async () => {
     for (const headers of [
       { 'If-None-Match': '"other", W/"digest"' },
       { 'If-None-Match': '*' },
@@ -100,7 +100,7 @@ describe('the published CRL and certificate', () => {
     }
   });
 
-  it('are kept by no cache beyond the end of the list', async () => {
+  it('are not cached beyond the end of the list', async () => {
     authority = authorityWith({ ...list, nextUpdate: new Date(Date.now() + 5500) });
     expect((await get('/pki/issuing.crl')).headers['cache-control']).toMatch(/max-age=[45],/);
     authority = authorityWith({ ...list, nextUpdate: new Date(Date.now() - 5500) });

@@ -159,7 +159,7 @@ describe('the time-stamp authority of a service', () => {
     }
   }, 60_000);
 
-  it('gives no token while the clock is not known to be right, says so, and goes on when nobody asks any more', async () => {
+  it('issues no token while the clock may be wrong, reports it, and continues when the clock is no longer checked', async () => {
     // No clock is as good as that.
     changeAuthority({ clockErrorMaxMilliseconds: 1e-6 });
     await reload();
@@ -189,7 +189,7 @@ describe('the time-stamp authority of a service', () => {
     expect(await outcome()).toBe('granted');
   }, 60_000);
 
-  it('gives strangers no more than the limit, 503 beyond it, while callers are served', async () => {
+  it('limits strangers, with 503 beyond the limit, while callers are served', async () => {
     configure(({ listeners }) => {
       listeners.public['timeStampsPerSecond'] = 5;
     });

@@ -101,7 +101,7 @@ describe('/tsa, asked by pyHanko', () => {
 });
 
 describe('/tsa over HTTP', () => {
-  it('answers what is no time-stamp request by a status', async () => {
+  it('answers a body that is not a time-stamp request with an HTTP status', async () => {
     for (const method of ['GET', 'HEAD', 'PUT', 'DELETE'])
       expect(await send(method, timestampUrl, {})).toMatchObject({ status: 405, headers: { allow: 'POST' } });
     expect(await post(good, { 'Content-Type': 'application/ocsp-request' })).toMatchObject({ status: 415 });

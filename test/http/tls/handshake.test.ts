@@ -23,7 +23,7 @@ async function reasonsOf(work: () => Promise<unknown>): Promise<string[]> {
   return listener.audited.slice(before);
 }
 
-describe('what is spoken', () => {
+describe('the handshake', () => {
   it.each(versions)('serves a good client over %s, by OpenSSL', async (version) => {
     const output = await sClient(listener.port, [version, ...as(good)]);
     expect(output).toContain('HTTP/1.1 200 OK');
@@ -59,7 +59,7 @@ describe('what is spoken', () => {
     expect(await sClient(listener.port, ['-alpn', 'h2,http/1.1', ...as(good)])).toContain('ALPN protocol: http/1.1');
   });
 
-  it('takes no SHA-1 signature of a client', async () => {
+  it('refuses a SHA-1 signature of a client', async () => {
     const output = await sClient(listener.port, [
       '-tls1_2',
       '-cipher',
@@ -74,7 +74,7 @@ describe('what is spoken', () => {
     expect(output).toMatch(/Requested Signature Algorithms: (?!.*SHA1)/);
   });
 
-  it('refuses to renegotiate, and serves on', async () => {
+  it('refuses to renegotiate, and continues to serve', async () => {
     expect(await sClient(listener.port, ['-tls1_2', ...as(good), '-no_ign_eof'], 'R\n')).toMatch(/RENEGOTIATING[^]*no renegotiation/);
     expect(await sClient(listener.port, ['-tls1_2', ...as(good)])).toContain('HTTP/1.1 200 OK');
   });

@@ -22,7 +22,7 @@ function silent(localAddress = '127.0.0.1'): Socket {
 const ended = async (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.once('close', resolve));
 
 describe('limits of the API listener', () => {
-  it('keeps a registered client its place while strangers come and go, and gives strangers places by address', async () => {
+  it('never replaces a registered client, and gives strangers places by address', async () => {
     listener = await scratchListener({ connectionsMax: 8, connectionsMaxUnadmitted: 3, connectionsMaxUnadmittedPerAddress: 2 });
     const known = await OpenConnection.open(listener.port, client);
     expect(await known.send()).toContain('200 OK');
@@ -38,7 +38,7 @@ describe('limits of the API listener', () => {
     for (const connection of [known, another]) connection.close();
   });
 
-  it('a client that is not registered has its answer, and keeps no place', async () => {
+  it('a client that is not registered gets its answer, and keeps no place', async () => {
     const registered = new Set<boolean>();
     listener = await scratchListener({ connectionsMaxUnadmittedPerAddress: 1, isRegistered: () => registered.has(true) });
     const first = await OpenConnection.open(listener.port, client);
@@ -92,7 +92,7 @@ describe('limits of the API listener', () => {
     expect(listener.served).toEqual([]);
   });
 
-  it('tells of a flood of strangers in two lines, and of each of them to the audit log', async () => {
+  it('reports a flood of strangers in two lines, and each of them to the audit log', async () => {
     listener = await scratchListener();
     const strangers = 25;
     const before = listener.log.lines.length;

@@ -66,7 +66,7 @@ describe('while a connection is open', () => {
     expect(await sClient(listener.port, as(client))).toContain('HTTP/1.1 200 OK');
   });
 
-  it('a client that is revoked is gone at its next request, others stay', async () => {
+  it('a revoked client is disconnected at its next request, others stay', async () => {
     const listener = await listen();
     const [revoked, other] = [authority.issue('revoked'), authority.issue('other')];
     const [first, second] = [await open(listener, revoked), await open(listener, other)];
@@ -81,7 +81,7 @@ describe('while a connection is open', () => {
     expect(new Set(listener.audited)).toEqual(new Set(['the client certificate, or one above it, is revoked (CERT_REVOKED)']));
   });
 
-  it('a CA that is no longer trusted takes its clients with it; one that is renewed under its key keeps them', async () => {
+  it('the clients of a CA that is no longer trusted are disconnected; those of a CA renewed with the same key stay', async () => {
     const [old, renewed] = [newAuthority('old'), newAuthority('fresh')];
     const listener = await listen({ authorities: readFileSync(old.certificate, 'latin1') + readFileSync(renewed.certificate, 'latin1') });
     const [ofOld, ofRenewed] = [await open(listener, old.issue('client')), await open(listener, renewed.issue('client'))];
@@ -91,7 +91,7 @@ describe('while a connection is open', () => {
     expect([await ofOld.send(), await ofRenewed.send()]).toEqual(['', served]);
   });
 
-  it('an issuing CA below the root is judged too, and must be configured: what a client sends along counts for nothing', async () => {
+  it('an issuing CA below the root is checked too, and must be configured: certificates that a client sends are ignored', async () => {
     const root = newAuthority('root');
     const issuing = newAuthority('issuing', { parent: root });
     const [rootPem, issuingPem] = [root, issuing].map(({ certificate }) => readFileSync(certificate, 'latin1'));
@@ -175,7 +175,7 @@ describe('a reload', () => {
     expect([await before.send(), await after.send()]).toEqual([served, served]);
   });
 
-  it('goes from no CRLs to CRLs, in DER and several in a file, and says when they end', async () => {
+  it('adds CRLs, in DER and several in a file, and reports when they expire', async () => {
     const second = newAuthority('second');
     const listener = await listen({
       authorities: readFileSync(authority.certificate, 'latin1') + readFileSync(second.certificate, 'latin1'),

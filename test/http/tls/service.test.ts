@@ -54,7 +54,7 @@ describe('the running service', () => {
     kept.close();
   });
 
-  it('keeps what it has where a file is bad, and says why', async () => {
+  it('keeps its configuration if a file is faulty, and reports why', async () => {
     const good = readFileSync(inTls('ca.crl'));
     writeFileSync(inTls('ca.crl'), good.subarray(0, 200));
     await reload('configuration not reloaded; the previous one stays in effect');
