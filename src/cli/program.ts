@@ -5,23 +5,9 @@ import { ConfigError } from '../config/config-error.ts';
 import { reasonOf } from '../telemetry/reason-of.ts';
 import { TokenFailure } from '../token/operator/token-failure.ts';
 import { assignablePurposes } from '../token/wire/messages.ts';
-import { auditTail, TailOptions } from './audit/tail.ts';
-import { auditVerify, VerifyOptions } from './audit/verify.ts';
-import { addCaCommands } from './ca/commands.ts';
-import { AddOptions, clientAdd, clientList, clientReload, clientRevoke } from './client.ts';
-import { configCheck } from './config/check.ts';
-import { doctor } from './doctor/doctor.ts';
+import { addCaCommands, type Runs } from './ca/commands.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
-import { KeyListOptions, keyList, keyShow, keyRemove, keyUnlock } from './key.ts';
 import { complain, printOutcome, type Outcome } from './outcome.ts';
-import { reload, status } from './status.ts';
-import { stateCompare, stateConfirm } from './state.ts';
-import { InitOptions, tokenInit } from './token/init.ts';
-import { tokenInventory } from './token/inventory.ts';
-import { MechanismsOptions, tokenMechanisms } from './token/mechanisms.ts';
-import { ProbeOptions, tokenProbe } from './token/probe.ts';
-import { PurposeOptions, tokenPurpose } from './token/purpose.ts';
-import { tokenSlots } from './token/slots.ts';
 import { addTsaCommands } from './tsa/commands.ts';
 
 interface GlobalOptions {
@@ -53,32 +39,42 @@ function programOf(end: (exitCode: number) => void): Command {
     .exitOverride()
     .configureOutput({ outputError: (text) => complain(text.trim()) });
 
-  /**
-   * Sets the action of a command: it receives its own options, parsed; the global ones are handled
-   * here.
-   */
-  const runs = <S extends z.ZodType>(
-    command: Command,
-    options: S,
-    run: (configPath: string, options: z.output<S>) => Promise<Outcome>,
-  ): void => {
+  const runs: Runs = (command, load, actionOf) => {
     command.action(async (given: unknown) => {
       const { config, json } = command.optsWithGlobals<GlobalOptions>();
+      const [options, run] = actionOf(await load());
       end(printOutcome(await run(config, options.parse(given)), json));
     });
   };
 
   /** The same for a command with one argument and no options. */
-  const runsOn = (command: Command, run: (configPath: string, argument: string) => Promise<Outcome>): void => {
+  const runsOn = <M>(
+    command: Command,
+    load: () => Promise<M>,
+    actionOf: (module: M) => (configPath: string, argument: string) => Promise<Outcome>,
+  ): void => {
     command.action(async (argument: unknown) => {
       const { config, json } = command.optsWithGlobals<GlobalOptions>();
+      const run = actionOf(await load());
       end(printOutcome(await run(config, z.string().parse(argument)), json));
     });
   };
 
-  runs(program.command('status').description('show the state of signetd'), NoOptions, status);
-  runs(program.command('doctor').description('diagnose problems and suggest fixes'), NoOptions, doctor);
-  runs(program.command('reload').description('reload the configuration, entirely or not at all'), NoOptions, reload);
+  runs(
+    program.command('status').description('show the state of signetd'),
+    async () => import('./status.ts'),
+    ({ status }) => [NoOptions, status],
+  );
+  runs(
+    program.command('doctor').description('diagnose problems and suggest fixes'),
+    async () => import('./doctor/doctor.ts'),
+    ({ doctor }) => [NoOptions, doctor],
+  );
+  runs(
+    program.command('reload').description('reload the configuration, entirely or not at all'),
+    async () => import('./status.ts'),
+    ({ reload }) => [NoOptions, reload],
+  );
 
   const client = program.command('client').description('manage the clients of the API');
   runs(
@@ -90,62 +86,85 @@ function programOf(end: (exitCode: number) => void): Command {
       .requiredOption('--tenant <tenant>', 'tenant whose keys it uses')
       .requiredOption('--roles <roles>', `comma-separated: ${roles.join(', ')}`)
       .option('--replace', 'replace the registration of this public key'),
-    AddOptions,
-    clientAdd,
+    async () => import('./client.ts'),
+    ({ AddOptions, clientAdd }) => [AddOptions, clientAdd],
   );
-  runs(client.command('list').description('list the registered clients'), NoOptions, clientList);
+  runs(
+    client.command('list').description('list the registered clients'),
+    async () => import('./client.ts'),
+    ({ clientList }) => [NoOptions, clientList],
+  );
   runsOn(
     client
       .command('revoke')
       .description('revoke a registration; once the command returns, nothing more is signed for the client')
       .argument('<client>', 'name, or SHA-256 of the public key'),
-    clientRevoke,
+    async () => import('./client.ts'),
+    ({ clientRevoke }) => clientRevoke,
   );
-  runs(client.command('reload').description('reload the registered clients from the state store'), NoOptions, clientReload);
+  runs(
+    client.command('reload').description('reload the registered clients from the state store'),
+    async () => import('./client.ts'),
+    ({ clientReload }) => [NoOptions, clientReload],
+  );
 
   const key = program.command('key').description("manage the callers' keys");
   runs(
     key.command('list').description('list all keys with their states').option('--tenant <tenant>', 'only keys of this tenant'),
-    KeyListOptions,
-    keyList,
+    async () => import('./key.ts'),
+    ({ KeyListOptions, keyList }) => [KeyListOptions, keyList],
   );
-  runsOn(key.command('show').description('show a key').argument('<reference>', 'its keyReference.reference'), keyShow);
+  runsOn(
+    key.command('show').description('show a key').argument('<reference>', 'its keyReference.reference'),
+    async () => import('./key.ts'),
+    ({ keyShow }) => keyShow,
+  );
   runsOn(
     key.command('unlock').description('unlock a key and reset its attempts').argument('<reference>', 'its keyReference.reference'),
-    keyUnlock,
+    async () => import('./key.ts'),
+    ({ keyUnlock }) => keyUnlock,
   );
   runsOn(
     key
       .command('remove')
       .description('permanently destroy a private key, without its secret')
       .argument('<reference>', 'its keyReference.reference'),
-    keyRemove,
+    async () => import('./key.ts'),
+    ({ keyRemove }) => keyRemove,
   );
 
   const state = program.command('state').description('compare the state store with the audit log');
-  runs(state.command('compare').description('check whether the state store has every change in the audit log'), NoOptions, stateCompare);
+  runs(
+    state.command('compare').description('check whether the state store has every change in the audit log'),
+    async () => import('./state.ts'),
+    ({ stateCompare }) => [NoOptions, stateCompare],
+  );
   runs(
     state
       .command('confirm')
       .description('accept a state store that is older than the audit log; later revocations and removals are applied again'),
-    NoOptions,
-    stateConfirm,
+    async () => import('./state.ts'),
+    ({ stateConfirm }) => [NoOptions, stateConfirm],
   );
 
   const token = program.command('token').description('manage the PKCS#11 token');
-  runs(token.command('slots').description('list slots and their tokens'), NoOptions, tokenSlots);
+  runs(
+    token.command('slots').description('list slots and their tokens'),
+    async () => import('./token/slots.ts'),
+    ({ tokenSlots }) => [NoOptions, tokenSlots],
+  );
   runs(
     token
       .command('mechanisms')
       .description('list the mechanisms of the token and which of them signetd needs')
       .addOption(slotOption('use this slot instead of the configured token')),
-    MechanismsOptions,
-    tokenMechanisms,
+    async () => import('./token/mechanisms.ts'),
+    ({ MechanismsOptions, tokenMechanisms }) => [MechanismsOptions, tokenMechanisms],
   );
   runs(
     token.command('inventory').description("list signetd's keys on the token; other objects are only counted"),
-    NoOptions,
-    tokenInventory,
+    async () => import('./token/inventory.ts'),
+    ({ tokenInventory }) => [NoOptions, tokenInventory],
   );
   runs(
     token
@@ -153,16 +172,16 @@ function programOf(end: (exitCode: number) => void): Command {
       .description('assign a purpose to a key of an earlier version: a CA or the time-stamp authority')
       .requiredOption('--key-id <id>', 'CKA_ID of the key, which begins with 53')
       .requiredOption('--purpose <purpose>', assignablePurposes.join(', ')),
-    PurposeOptions,
-    tokenPurpose,
+    async () => import('./token/purpose.ts'),
+    ({ PurposeOptions, tokenPurpose }) => [PurposeOptions, tokenPurpose],
   );
   runs(
     token
       .command('probe')
       .description('check that module and token support what signetd needs')
       .option('--full', 'make and try keys of every type; only while signetd is stopped'),
-    ProbeOptions,
-    tokenProbe,
+    async () => import('./token/probe.ts'),
+    ({ ProbeOptions, tokenProbe }) => [ProbeOptions, tokenProbe],
   );
   runs(
     token
@@ -174,15 +193,19 @@ function programOf(end: (exitCode: number) => void): Command {
       .addOption(slotOption('initialise the token in this slot'))
       .option('--reinitialise', 'erase an initialised token with all its keys')
       .option('--confirm <label>', 'with --reinitialise: label of the token to erase'),
-    InitOptions,
-    tokenInit,
+    async () => import('./token/init.ts'),
+    ({ InitOptions, tokenInit }) => [InitOptions, tokenInit],
   );
 
   addCaCommands(program, runs);
   addTsaCommands(program, runs);
 
   const config = program.command('config').description('check the configuration');
-  runs(config.command('check').description('report every fault of the configuration'), NoOptions, configCheck);
+  runs(
+    config.command('check').description('report every fault of the configuration'),
+    async () => import('./config/check.ts'),
+    ({ configCheck }) => [NoOptions, configCheck],
+  );
 
   const audit = program.command('audit').description('verify and read the audit log');
   runs(
@@ -197,8 +220,8 @@ function programOf(end: (exitCode: number) => void): Command {
       .option('--no-account', 'do not compare with the account of uses')
       .option('--explained <chain:line...>', 'uses without a record that have been explained, as named by an earlier run')
       .option('--recent-seconds <seconds>', 'only count uses of the last seconds, whose records may still be missing', '30'),
-    VerifyOptions,
-    auditVerify,
+    async () => import('./audit/verify.ts'),
+    ({ VerifyOptions, auditVerify }) => [VerifyOptions, auditVerify],
   );
   runs(
     audit
@@ -207,8 +230,8 @@ function programOf(end: (exitCode: number) => void): Command {
       .option('--directory <directory>', 'directory of the log, instead of the configured one')
       .option('--lines <count>', 'number of records', '20')
       .option('--follow', 'keep printing new records until interrupted'),
-    TailOptions,
-    auditTail,
+    async () => import('./audit/tail.ts'),
+    ({ TailOptions, auditTail }) => [TailOptions, auditTail],
   );
   return program;
 }

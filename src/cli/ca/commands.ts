@@ -1,17 +1,15 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import type { Outcome } from '../outcome.ts';
-import { caCertify, CertifyOptions } from './certify.ts';
-import { caImport, ImportOptions } from './import.ts';
-import { caInit, InitOptions } from './init.ts';
-import { caIssue, IssueOptions } from './issue.ts';
-import { caRequest, RequestOptions } from './request.ts';
 
-/** Sets the action of a command. */
-export type Runs = <S extends z.ZodType>(
+/**
+ * Sets the action of a command, which receives its own options, parsed. Its module is loaded when
+ * it runs: no command waits for the modules of all the others.
+ */
+export type Runs = <M, S extends z.ZodType>(
   command: Command,
-  options: S,
-  run: (configPath: string, options: z.output<S>) => Promise<Outcome>,
+  load: () => Promise<M>,
+  actionOf: (module: M) => readonly [options: S, run: (configPath: string, options: z.output<S>) => Promise<Outcome>],
 ) => void;
 
 const publicUrl = ['--public-url <url>', 'external address of the public listener, such as http://pki.example.org'] as const;
@@ -36,8 +34,8 @@ export function addCaCommands(program: Command, runs: Runs): void {
       .option('--root-years <years>', 'validity of the root', '20')
       .option('--issuing-years <years>', 'validity of the issuing CA', '10')
       .option(...publicUrl),
-    InitOptions,
-    caInit,
+    async () => import('./init.ts'),
+    ({ InitOptions, caInit }) => [InitOptions, caInit],
   );
   runs(
     ca
@@ -52,8 +50,8 @@ export function addCaCommands(program: Command, runs: Runs): void {
       .option('--key-type <type>', 'RSA-3072, RSA-4096, P-256 or P-384', 'P-256')
       .option('--years <years>', 'validity', '10')
       .option(...publicUrl),
-    IssueOptions,
-    caIssue,
+    async () => import('./issue.ts'),
+    ({ IssueOptions, caIssue }) => [IssueOptions, caIssue],
   );
   runs(
     ca
@@ -65,8 +63,8 @@ export function addCaCommands(program: Command, runs: Runs): void {
       .requiredOption('--file <name>', 'name of the new file')
       .option('--years <years>', 'validity', '10')
       .option(...publicUrl),
-    CertifyOptions,
-    caCertify,
+    async () => import('./certify.ts'),
+    ({ CertifyOptions, caCertify }) => [CertifyOptions, caCertify],
   );
   runs(
     ca
@@ -79,8 +77,8 @@ export function addCaCommands(program: Command, runs: Runs): void {
       .option('--organization <name>', 'organisation of a new CA')
       .option('--common-name <name>', 'common name of a new CA')
       .option('--key-type <type>', 'RSA-3072, RSA-4096, P-256 or P-384', 'P-256'),
-    RequestOptions,
-    caRequest,
+    async () => import('./request.ts'),
+    ({ RequestOptions, caRequest }) => [RequestOptions, caRequest],
   );
   runs(
     ca
@@ -92,7 +90,7 @@ export function addCaCommands(program: Command, runs: Runs): void {
       .requiredOption('--chain <file...>', 'the issuing certificates, the root last')
       .requiredOption(...directory)
       .option(...publicUrl),
-    ImportOptions,
-    caImport,
+    async () => import('./import.ts'),
+    ({ ImportOptions, caImport }) => [ImportOptions, caImport],
   );
 }

@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
 import type { Runs } from '../ca/commands.ts';
-import { CertifyOptions, tsaCertify } from './certify.ts';
-import { InitOptions, tsaInit } from './init.ts';
 
 const by = ['--by <name>', 'name of the certifying CA in the configuration'] as const;
 const directory = ['--directory <directory>', 'directory for the new file; none is overwritten'] as const;
@@ -25,8 +23,8 @@ export function addTsaCommands(program: Command, runs: Runs): void {
       .option('--key-type <type>', 'RSA-3072, RSA-4096, P-256 or P-384', 'P-256')
       .option(...years)
       .option(...publicUrl),
-    InitOptions,
-    tsaInit,
+    async () => import('./init.ts'),
+    ({ InitOptions, tsaInit }) => [InitOptions, tsaInit],
   );
   runs(
     tsa
@@ -37,7 +35,7 @@ export function addTsaCommands(program: Command, runs: Runs): void {
       .requiredOption('--file <name>', 'name of the new file')
       .option(...years)
       .option(...publicUrl),
-    CertifyOptions,
-    tsaCertify,
+    async () => import('./certify.ts'),
+    ({ CertifyOptions, tsaCertify }) => [CertifyOptions, tsaCertify],
   );
 }
