@@ -4,11 +4,12 @@ import { OutcomeReporter } from './test/reporter.ts';
 /** Tests of minutes rather than seconds: kills, floods, big matrices. `npm run test:long` runs them. */
 export const longTests = 'test/**/*.long.test.ts';
 
-/** Files that repeat what they try (`test/support/repetitions.ts`): a few times in `npm test`, more often among the long tests. */
+/** Files that try more among the long tests than in `npm test` (`test/support/repetitions.ts`): more repetitions, or a whole matrix. */
 export const repeatedTests = [
   'test/audit/{account-changes,crash,verify}.test.ts',
   'test/certificates/{crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
   'test/http/hostile/made.test.ts',
+  'test/token/faults.test.ts',
 ];
 
 export const settings: NonNullable<ViteUserConfig['test']> = {

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { newKeyId } from '../../src/token/key-id.ts';
 import { ckr } from '../../src/token/pkcs11-faults.ts';
 import { TokenUnavailable } from '../../src/token/token.ts';
+import { isLongRun } from '../support/repetitions.ts';
 import { privateKeysOf } from '../support/token-listing.ts';
 import { FaultyToken } from './faulty-token.ts';
 
@@ -37,6 +38,15 @@ afterEach(() => {
   faulty.module.disarm();
 });
 
+const calls = ['C_SignInit', 'C_Sign', 'C_VerifyInit', 'C_Verify'] as const;
+
+/** Each fault in each call among the long tests, in one of them in `npm test`. */
+function inCalls<T extends string>(faults: readonly T[]): (readonly [T, string])[] {
+  return faults.flatMap((fault, index) =>
+    calls.filter((_, number) => isLongRun || number === index % calls.length).map((call) => [fault, call] as const),
+  );
+}
+
 describe('a token that misbehaves once', () => {
   it('and hangs in one call: the host ends itself at its deadline, and every request is served by the next one', async () => {
     const hostPid = faulty.client.hostPid;
@@ -58,7 +68,7 @@ describe('a token that misbehaves once', () => {
     expect(faulty.client.hostPid).toBe(hostPid);
   });
 
-  const faults = [
+  const replacing = [
     'DEVICE_ERROR',
     'DEVICE_REMOVED',
     'TOKEN_NOT_PRESENT',
@@ -70,27 +80,29 @@ describe('a token that misbehaves once', () => {
     'HOST_MEMORY',
     'DEVICE_MEMORY',
   ] as const;
+  const recoverable = ['KEY_HANDLE_INVALID', 'OBJECT_HANDLE_INVALID', 'OPERATION_ACTIVE'] as const;
 
-  describe.each(['C_SignInit', 'C_Sign', 'C_VerifyInit', 'C_Verify'])('in %s', (name) => {
-    it.each(faults)('and answers CKR_%s: the host is replaced, the request repeated once, and no other harmed', async (fault) => {
+  it.each(inCalls(replacing))(
+    'and answers CKR_%s in %s: the host is replaced, the request repeated once, and no other harmed',
+    async (fault, call) => {
       const hostPid = faulty.client.hostPid;
-      faulty.module.arm(`${name} error ${ckr[fault]}`);
+      faulty.module.arm(`${call} error ${ckr[fault]}`);
       expect(await faulty.load()).toEqual([]);
       expect(faulty.module.armed).toBe(false);
       expect(faulty.client.hostPid).not.toBe(hostPid);
-    });
+    },
+  );
 
-    it.each(['KEY_HANDLE_INVALID', 'OBJECT_HANDLE_INVALID', 'OPERATION_ACTIVE'] as const)(
-      'and answers CKR_%s: the same host finds the key once more, or opens its session anew',
-      async (fault) => {
-        const hostPid = faulty.client.hostPid;
-        faulty.module.arm(`${name} error ${ckr[fault]}`);
-        expect(await faulty.load()).toEqual([]);
-        expect(faulty.module.armed).toBe(false);
-        expect(faulty.client.hostPid).toBe(hostPid);
-      },
-    );
-  });
+  it.each(inCalls(recoverable))(
+    'and answers CKR_%s in %s: the same host finds the key once more, or opens its session anew',
+    async (fault, call) => {
+      const hostPid = faulty.client.hostPid;
+      faulty.module.arm(`${call} error ${ckr[fault]}`);
+      expect(await faulty.load()).toEqual([]);
+      expect(faulty.module.armed).toBe(false);
+      expect(faulty.client.hostPid).toBe(hostPid);
+    },
+  );
 
   it('and fails while it makes a key: that request is refused, never repeated', async () => {
     const before = await faulty.client.listKeys();
