@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,6 +8,10 @@ import { StateConfig } from '../../src/config/state-config.ts';
 
 const debianDirectories = ['15', '16', '17', '14', '13'].map((version) => `/usr/lib/postgresql/${version}/bin`);
 const startMs = 30_000;
+/** Names the directory of an empty server, which servers are copies of; the first server of a test run makes it. */
+export const postgresqlTemplate = 'SIGNETD_TEST_POSTGRESQL';
+/** In tests the server may crash, but never the machine. */
+const quick = ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
 
 /** A PostgreSQL server of its own, in a temporary directory, on a Unix socket alone. */
 export class ScratchPostgresql {
@@ -27,7 +31,7 @@ export class ScratchPostgresql {
     mkdirSync(join(directory, 'socket'));
     if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'postgres:', directory]);
     chmodSync(directory, 0o755);
-    server.#execute('initdb', ['-D', server.#data, '-U', 'signetd', '--auth=trust', '--no-sync', '--no-locale', '--encoding=UTF8']);
+    server.#initialise();
     await server.restart();
     return server;
   }
@@ -61,6 +65,7 @@ export class ScratchPostgresql {
     const child = this.#spawn('postgres', [
       ...['-D', this.#data, '-k', join(this.directory, 'socket')],
       ...['-c', 'listen_addresses=', '-c', 'log_min_messages=panic', '-c', 'max_connections=40'],
+      ...(postgresqlTemplate in process.env ? quick : []),
     ]);
     this.#server = child;
     const deadline = Date.now() + startMs;
@@ -88,6 +93,25 @@ export class ScratchPostgresql {
   async remove(): Promise<void> {
     await this.stop('immediate');
     rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** Makes the files of an empty server: a copy of those that the first server of the run made. */
+  #initialise(): void {
+    const template = process.env[postgresqlTemplate];
+    if (template === undefined || !existsSync(template)) {
+      this.#execute('initdb', ['-D', this.#data, '-U', 'signetd', '--auth=trust', '--no-sync', '--no-locale', '--encoding=UTF8']);
+      if (template === undefined) return;
+      const copy = `${template}.${process.pid}`;
+      execFileSync('cp', ['-a', this.#data, copy]);
+      try {
+        renameSync(copy, template);
+      } catch {
+        // Another test file was first.
+        rmSync(copy, { recursive: true });
+      }
+    } else {
+      execFileSync('cp', ['-a', template, this.#data]);
+    }
   }
 
   #execute(program: string, args: readonly string[]): void {

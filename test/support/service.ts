@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { postgresqlTemplate } from './postgresql.ts';
 import { keepAsTemplate, quickstartEnvironment } from './quickstart-environment.ts';
 import { finishCollecting, startCollecting } from './suite-logs.ts';
 import { makeTemplateToken } from './template-token.ts';
@@ -18,6 +19,7 @@ declare module 'vitest' {
 const environment = quickstartEnvironment();
 const templateToken = mkdtempSync(join(tmpdir(), 'signetd-template-token-'));
 const templateQuickstart = mkdtempSync(join(tmpdir(), 'signetd-template-quickstart-'));
+const templatePostgresql = mkdtempSync(join(tmpdir(), 'signetd-template-postgresql-'));
 const compileCache = mkdtempSync(join(tmpdir(), 'signetd-compile-cache-'));
 
 /** One running service for all test files that speak HTTP. */
@@ -27,6 +29,7 @@ export async function setup(project: TestProject): Promise<void> {
   process.env['NODE_COMPILE_CACHE'] = compileCache;
   await makeTemplateToken(templateToken);
   project.provide('templateToken', templateToken);
+  process.env[postgresqlTemplate] = join(templatePostgresql, 'data');
   environment.start();
   environment.stop();
   keepAsTemplate(environment, templateQuickstart);
@@ -37,7 +40,8 @@ export async function setup(project: TestProject): Promise<void> {
 
 export function teardown(): void {
   environment.remove();
-  for (const directory of [templateToken, templateQuickstart, compileCache]) rmSync(directory, { recursive: true, force: true });
+  for (const directory of [templateToken, templateQuickstart, templatePostgresql, compileCache])
+    rmSync(directory, { recursive: true, force: true });
   finishCollecting();
 }
 
