@@ -8,7 +8,7 @@ import { deciding, step, type Step } from '../state/step.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { parseKeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
-import { Activation } from './activation.ts';
+import { Activation, type Complete } from './activation.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import type { KeyCustody } from './custody.ts';
 import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
@@ -39,8 +39,6 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   /** Settings of the key pool. Default: no pool. */
   readonly pool?: PoolOptions;
 }
-
-const nothingLeft = async (): Promise<void> => Promise.resolve();
 
 /** Manages the keys of all tenants: records, secrets, life cycle. */
 export class Keyring {
@@ -104,12 +102,7 @@ export class Keyring {
    * result of `complete` is the caller's answer.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED, DIGEST_NOT_AUTHORISED
    */
-  async sign<T extends object>(
-    key: KeyRecord,
-    given: GivenSecret,
-    what: ToBeSigned,
-    complete: (values: readonly Uint8Array[]) => Promise<T>,
-  ): Promise<T> {
+  async sign<T extends object>(key: KeyRecord, given: GivenSecret, what: ToBeSigned, complete: Complete<T>): Promise<T> {
     this.#pool?.noteUse();
     return this.#signing.sign(key, given, what, complete);
   }
@@ -123,7 +116,7 @@ export class Keyring {
     try {
       const { verified } = await this.#activation.attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) => {
         const outcome = await this.#custody.verify(reserved);
-        return outcome.verified ? { ...outcome, usesUp: false, finish: nothingLeft } : outcome;
+        return outcome.verified ? { ...outcome, usesUp: false } : outcome;
       });
       return verified;
     } catch (error) {
@@ -160,9 +153,10 @@ export class Keyring {
   async authoriseTransaction(key: KeyRecord, transactionId: string | undefined): Promise<void> {
     if (transactionId === undefined && key.transaction === undefined) return;
     const given: GivenSecret = { member: 'transactionId', bytes: Buffer.from(transactionId ?? ''), transactionId };
-    await this.#activation.confirm<'REVOKE'>(key, { use: 'revoke', action: 'REVOKE', given }, async (reserved) =>
-      this.#custody.verify(reserved),
-    );
+    await this.#activation.confirm(key, { use: 'revoke', action: 'REVOKE', given }, async (reserved) => {
+      const outcome = await this.#custody.verify(reserved);
+      return outcome.verified ? { ...outcome, usesUp: false } : outcome;
+    });
   }
 
   /**
@@ -176,7 +170,7 @@ export class Keyring {
       const { own } = reserved;
       if (!outcome.verified || own === undefined) return { verified: false };
       const changed = await passwordChange(this.#token, key, own, password);
-      return { ...outcome, usesUp: true, ...changed, finish: nothingLeft };
+      return { ...outcome, usesUp: true, ...changed };
     });
   }
 
@@ -279,7 +273,7 @@ export class Keyring {
   ): Promise<void> {
     await this.#activation.activate(key, asked, async (reserved) => {
       const outcome = await this.#custody.verify(reserved);
-      return outcome.verified ? { ...outcome, usesUp: true, ...gain, finish: nothingLeft } : outcome;
+      return outcome.verified ? { ...outcome, usesUp: true, ...gain } : outcome;
     });
   }
 }

@@ -267,7 +267,7 @@ describe('a wrong secret', () => {
       const { verified } = await activation.attempt(record, asked, async (reserved) => {
         compared += 1;
         const outcome = await custody.verify(reserved);
-        return outcome.verified ? { ...outcome, usesUp: false, finish: nothing } : outcome;
+        return outcome.verified ? { ...outcome, usesUp: false } : outcome;
       });
       return verified;
     };

@@ -69,7 +69,7 @@ export const sign = operation({
         documents: documentsAsPrepared(documents, signatures),
       };
       // This returns the whole answer, which is stored by the commit that consumes the secret.
-      const finish = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
+      const complete = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
         // Co-signed files are read in parts, so they must be unchanged since the bound digests were
         // compared.
         await opened.checkUnchanged();
@@ -77,7 +77,7 @@ export const sign = operation({
         const evidence = await completeSignatures(signatures, byId, context);
         return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       };
-      return await withTokensAbility(algorithm, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, finish)));
+      return await withTokensAbility(algorithm, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, complete)));
     } finally {
       await opened.close();
     }
