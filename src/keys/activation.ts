@@ -3,11 +3,11 @@ import { Refusal } from '../result-codes.ts';
 import { settlementIsNeeded } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
-import { AttemptSlots, KeyInUse } from './attempt-slots.ts';
+import { type AttemptSlots, KeyInUse } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
-import type { RecordReader } from './key-cache.ts';
+import type { KeyCache } from './key-cache.ts';
 import { checkUsable, lockRule, type KeyRecord, type StoredSecret } from './key-record.ts';
-import { KnownSecrets, type SecretMark } from './known-secrets.ts';
+import type { KnownSecrets, SecretMark } from './known-secrets.ts';
 import { isGuarded, reserve, secretAt, type Reserved } from './reserved.ts';
 import type { Seals } from './seals.ts';
 import { outcomeOf, Settling, type GrantedSecret, type RefusedSecret, type Reservation, type Verdict } from './settling.ts';
@@ -48,6 +48,14 @@ interface Judged<P extends OtpAction, V extends Verdict, T extends object> {
   readonly done: { readonly answer: T | undefined } | undefined;
 }
 
+interface ActivationParts {
+  readonly store: StateStore;
+  readonly cache: Pick<KeyCache, 'reread' | 'bringUpToDate'>;
+  readonly seals: Pick<Seals, 'noteOtpFault'>;
+  readonly slots: AttemptSlots;
+  readonly known: KnownSecrets;
+}
+
 /** Interval at which the store is asked again while attempts of other instances are in flight. */
 const pollMs = 20;
 
@@ -66,30 +74,26 @@ const pollMs = 20;
  */
 export class Activation {
   readonly #store: StateStore;
-  readonly #records: RecordReader;
-  readonly #seals: Pick<Seals, 'noteOtpFault'>;
+  readonly #cache: ActivationParts['cache'];
+  readonly #seals: ActivationParts['seals'];
   readonly #settling: Settling;
   readonly #attemptMaxMs: number;
   readonly #waitMs: number;
-  readonly #known = new KnownSecrets();
-  readonly #stretched = new StretchedPasswords();
+  readonly #known: KnownSecrets;
   readonly #slots: AttemptSlots;
+  readonly #stretched = new StretchedPasswords();
 
   /**
    * `attemptMaxMs`: an attempt older than this was lost with its instance. `waitMs`: how long an
    * attempt waits for those before it.
    */
-  constructor(
-    store: StateStore,
-    records: RecordReader,
-    seals: Pick<Seals, 'noteOtpFault'>,
-    times: { attemptMaxMs: number; waitMs: number },
-  ) {
+  constructor({ store, cache, seals, slots, known }: ActivationParts, times: { attemptMaxMs: number; waitMs: number }) {
     this.#store = store;
-    this.#records = records;
+    this.#cache = cache;
     this.#seals = seals;
-    this.#slots = new AttemptSlots(() => store.now());
-    this.#settling = new Settling(store, records);
+    this.#slots = slots;
+    this.#known = known;
+    this.#settling = new Settling(store, cache);
     this.#attemptMaxMs = times.attemptMaxMs;
     this.#waitMs = times.waitMs;
   }
@@ -169,7 +173,7 @@ export class Activation {
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED if the key has another secret by now
    */
   async #holds(key: KeyRecord, use: Use, own: StoredSecret | undefined): Promise<void> {
-    await this.#records.bringUpToDate(key);
+    await this.#cache.bringUpToDate(key);
     checkUsable(key, use, this.#store.now());
     if (own === undefined || (key.secret !== undefined && Buffer.compare(own.mac, key.secret.mac) === 0)) return;
     throw new Refusal('ACTIVATION_FAILED');
@@ -197,16 +201,6 @@ export class Activation {
     const gain = { use, holding, setsBack: false, usesUpOtp: false, change: undefined, outcome: { answer } };
     await this.#settling.right(key, undefined, gain);
     return answer;
-  }
-
-  /** Checks whether attempts on the key are in flight or wait. */
-  isBusy(key: KeyRecord): boolean {
-    return this.#slots.isBusy(key);
-  }
-
-  /** Forgets the remembered secret of a key that has another one or is gone. */
-  forget(key: KeyRecord): void {
-    this.#known.forget(key.id);
   }
 
   /** Asks with a reservation, and settles it. Returns undefined if the secret was wrong. */
@@ -280,7 +274,7 @@ export class Activation {
         otpAction: given.member === 'password' ? action : undefined,
       });
       if (reservation !== undefined) return { ...reservation, endsMs };
-      await this.#records.reread(key);
+      await this.#cache.reread(key);
       checkUsable(key, use, now);
       if (performance.now() > deadlineMs) throw new KeyInUse();
       await delay(pollMs);

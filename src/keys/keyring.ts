@@ -9,14 +9,16 @@ import type { WorkThreads } from '../threads/work-threads.ts';
 import { parseKeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
 import { Activation, type Complete } from './activation.ts';
+import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import type { KeyCustody } from './custody.ts';
 import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
 import { coversDigests, type BoundDigest } from './digest-binding.ts';
-import { KeyCache, type RecordReader } from './key-cache.ts';
+import { KeyCache } from './key-cache.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
 import { checkUsable, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { KnownSecrets } from './known-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
 import { type Deliver, makeOtp, otpUses } from './otp.ts';
 import { passwordChange } from './password-change.ts';
@@ -47,6 +49,7 @@ export class Keyring {
   readonly #custody: KeyCustody;
   readonly #activation: Activation;
   readonly #cache: KeyCache;
+  readonly #known = new KnownSecrets();
   readonly #creation: KeyCreation;
   readonly #signing: Signing;
   /** Destroys keys on the token. */
@@ -65,12 +68,10 @@ export class Keyring {
     const seals = new Seals(token, log);
     this.#pool = options.pool === undefined ? undefined : new KeyPool({ store, token, seals, custody, journal, destruction }, options.pool);
     this.#creation = new KeyCreation({ store, token, custody, journal, destruction, pool: this.#pool });
-    const records: RecordReader = {
-      reread: async (key) => this.#cache.reread(key),
-      bringUpToDate: async (key) => this.#cache.bringUpToDate(key),
-    };
-    this.#activation = new Activation(store, records, seals, { attemptMaxMs, waitMs: attemptWaitMs });
-    this.#cache = new KeyCache(store, this.#activation, seals);
+    const slots = new AttemptSlots(() => store.now());
+    const known = this.#known;
+    this.#cache = new KeyCache(store, { seals, slots, known });
+    this.#activation = new Activation({ store, cache: this.#cache, seals, slots, known }, { attemptMaxMs, waitMs: attemptWaitMs });
     this.#signing = new Signing({ activation: this.#activation, custody, destruction, threads: options.threads });
   }
 
@@ -246,7 +247,7 @@ export class Keyring {
     const key = this.#cache.cached(reference);
     if (key !== undefined) {
       key.state = to;
-      this.#activation.forget(key);
+      this.#known.forget(key.id);
     }
     await this.destruction.finish(parseKeyId(row.key_id));
   }

@@ -9,7 +9,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps, settlementIsNeeded, type SettledOutcome } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
-import type { RecordReader } from './key-cache.ts';
+import type { KeyCache } from './key-cache.ts';
 import { checkUsable, lockRule, setCounters, storedSecret, type KeyRecord } from './key-record.ts';
 import type { Use } from './states.ts';
 
@@ -78,11 +78,11 @@ const retryMs = 250;
 /** Makes the second of the two commits of an activation. */
 export class Settling {
   readonly #store: StateStore;
-  readonly #records: RecordReader;
+  readonly #cache: Pick<KeyCache, 'reread'>;
 
-  constructor(store: StateStore, records: RecordReader) {
+  constructor(store: StateStore, cache: Pick<KeyCache, 'reread'>) {
     this.#store = store;
-    this.#records = records;
+    this.#cache = cache;
   }
 
   /** Gives an attempt back after a fault of the service itself. */
@@ -144,7 +144,7 @@ export class Settling {
   }
 
   async #lost(key: KeyRecord, use: Use, fault: Fault): Promise<never> {
-    await this.#records.reread(key);
+    await this.#cache.reread(key);
     checkUsable(key, use, this.#store.now());
     throw refusalOf(fault);
   }

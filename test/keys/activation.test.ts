@@ -7,10 +7,11 @@ import { Activation } from '../../src/keys/activation.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
 import { tokenCustody, type KeyCustody } from '../../src/keys/custody.ts';
 import { resultOf } from '../../src/http/api/answer.ts';
-import { KeyInUse } from '../../src/keys/attempt-slots.ts';
+import { AttemptSlots, KeyInUse } from '../../src/keys/attempt-slots.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { stateOf } from '../../src/keys/key-record.ts';
 import { Keyring, type KeyringOptions } from '../../src/keys/keyring.ts';
+import { KnownSecrets } from '../../src/keys/known-secrets.ts';
 import { Seals } from '../../src/keys/seals.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { openSqliteStore } from '../../src/state/threaded-store.ts';
@@ -257,10 +258,11 @@ describe('a wrong secret', () => {
     const custody = tokenCustody(token);
     const log = recordingLog();
     const nothing = async (): Promise<void> => Promise.resolve();
-    const activation = new Activation(store, { reread: nothing, bringUpToDate: nothing }, new Seals(token, log), {
-      attemptMaxMs: 60_000,
-      waitMs: 1000,
-    });
+    const parts = {
+      ...{ store, cache: { reread: nothing, bringUpToDate: nothing }, seals: new Seals(token, log) },
+      ...{ slots: new AttemptSlots(() => store.now()), known: new KnownSecrets() },
+    };
+    const activation = new Activation(parts, { attemptMaxMs: 60_000, waitMs: 1000 });
     let compared = 0;
     const attempt = async (record: KeyRecord): Promise<boolean> => {
       const asked = { use: 'check', action: 'SIGN', given: own } as const;
