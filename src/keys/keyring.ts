@@ -11,7 +11,6 @@ import type { Token } from '../token/token.ts';
 import { Activation, type Complete } from './activation.ts';
 import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
-import type { KeyCustody } from './custody.ts';
 import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
 import { coversDigests, type BoundDigest } from './digest-binding.ts';
 import { KeyCache } from './key-cache.ts';
@@ -22,6 +21,7 @@ import { KnownSecrets } from './known-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
 import { type Deliver, makeOtp, otpUses } from './otp.ts';
 import { passwordChange } from './password-change.ts';
+import { verifyReserved } from './reserved.ts';
 import { Seals } from './seals.ts';
 import type { CommittedPurpose } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
@@ -46,7 +46,6 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
 export class Keyring {
   readonly #store: StateStore;
   readonly #token: Token;
-  readonly #custody: KeyCustody;
   readonly #activation: Activation;
   readonly #cache: KeyCache;
   readonly #known = new KnownSecrets();
@@ -57,22 +56,21 @@ export class Keyring {
   /** The pool of keys made in advance. */
   readonly #pool: KeyPool | undefined;
 
-  constructor(store: StateStore, token: Token, custody: KeyCustody, options: KeyringOptions = {}) {
+  constructor(store: StateStore, token: Token, options: KeyringOptions = {}) {
     const { abandonedMs = 600_000, attemptMaxMs = 120_000, attemptWaitMs = 30_000, configured = [], log } = options;
     this.#store = store;
     this.#token = token;
-    this.#custody = custody;
     const journal = storeKeyJournal(store);
-    this.destruction = new Destruction(store, custody, journal, { abandonedMs, configured, log });
+    this.destruction = new Destruction(store, token, journal, { abandonedMs, configured, log });
     const { destruction } = this;
     const seals = new Seals(token, log);
-    this.#pool = options.pool === undefined ? undefined : new KeyPool({ store, token, seals, custody, journal, destruction }, options.pool);
-    this.#creation = new KeyCreation({ store, token, custody, journal, destruction, pool: this.#pool });
+    this.#pool = options.pool === undefined ? undefined : new KeyPool({ store, token, seals, journal, destruction }, options.pool);
+    this.#creation = new KeyCreation({ store, token, journal, destruction, pool: this.#pool });
     const slots = new AttemptSlots(() => store.now());
     const known = this.#known;
     this.#cache = new KeyCache(store, { seals, slots, known });
     this.#activation = new Activation({ store, cache: this.#cache, seals, slots, known }, { attemptMaxMs, waitMs: attemptWaitMs });
-    this.#signing = new Signing({ activation: this.#activation, custody, destruction, threads: options.threads });
+    this.#signing = new Signing({ activation: this.#activation, token, destruction, threads: options.threads });
   }
 
   /**
@@ -116,7 +114,7 @@ export class Keyring {
   async verifySecret(key: KeyRecord, given: GivenSecret): Promise<boolean | undefined> {
     try {
       const { verified } = await this.#activation.attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) => {
-        const outcome = await this.#custody.verify(reserved);
+        const outcome = await verifyReserved(this.#token, reserved);
         return outcome.verified ? { ...outcome, usesUp: false } : outcome;
       });
       return verified;
@@ -155,7 +153,7 @@ export class Keyring {
     if (transactionId === undefined && key.transaction === undefined) return;
     const given: GivenSecret = { member: 'transactionId', bytes: Buffer.from(transactionId ?? ''), transactionId };
     await this.#activation.confirm(key, { use: 'revoke', action: 'REVOKE', given }, async (reserved) => {
-      const outcome = await this.#custody.verify(reserved);
+      const outcome = await verifyReserved(this.#token, reserved);
       return outcome.verified ? { ...outcome, usesUp: false } : outcome;
     });
   }
@@ -167,7 +165,7 @@ export class Keyring {
    */
   async changePassword(key: KeyRecord, given: GivenSecret, password: string): Promise<void> {
     await this.#activation.activate(key, { use: 'changePassword', action: 'CHANGE_PASSWORD', given }, async (reserved) => {
-      const outcome = await this.#custody.verify(reserved);
+      const outcome = await verifyReserved(this.#token, reserved);
       const { own } = reserved;
       if (!outcome.verified || own === undefined) return { verified: false };
       const changed = await passwordChange(this.#token, key, own, password);
@@ -273,7 +271,7 @@ export class Keyring {
     gain: { readonly change: KeyChange } | { readonly purpose: CommittedPurpose },
   ): Promise<void> {
     await this.#activation.activate(key, asked, async (reserved) => {
-      const outcome = await this.#custody.verify(reserved);
+      const outcome = await verifyReserved(this.#token, reserved);
       return outcome.verified ? { ...outcome, usesUp: true, ...gain } : outcome;
     });
   }

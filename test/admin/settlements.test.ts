@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientRegistry } from '../../src/clients/registry.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
@@ -51,7 +50,7 @@ describe('what an operator did is recorded with the change', () => {
   });
 
   it('of a key, and not where nothing was changed', async () => {
-    const keys = new Keyring(store, token, tokenCustody(token));
+    const keys = new Keyring(store, token);
     const [reference, ended, unknown] = [await storedKey(store), await storedKey(store, { state: 'CONSUMED' }), '0'.repeat(40)].map(
       parseKeyReferenceId,
     );
