@@ -1,5 +1,4 @@
 import type { Config } from '../config/config.ts';
-import { tokenCustody } from '../keys/custody.ts';
 import { Keyring } from '../keys/keyring.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { leftKeyMetrics, type Metrics } from '../telemetry/metrics.ts';
@@ -23,7 +22,7 @@ interface Tools {
  * configuration in force.
  */
 export async function openKeys({ store, token, isTokenBusy, threads, metrics, log }: Tools, inForce: () => Config): Promise<Keyring> {
-  const keys = new Keyring(store, token, tokenCustody(token), {
+  const keys = new Keyring(store, token, {
     ...keyOptions(inForce()),
     log,
     threads,

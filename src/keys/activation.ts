@@ -3,17 +3,16 @@ import { Refusal } from '../result-codes.ts';
 import { settlementIsNeeded } from '../state/settlement.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
-import { AttemptSlots, KeyInUse } from './attempt-slots.ts';
+import { type AttemptSlots, KeyInUse } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
-import type { RecordReader } from './key-cache.ts';
+import type { KeyCache } from './key-cache.ts';
 import { checkUsable, lockRule, type KeyRecord, type StoredSecret } from './key-record.ts';
-import { KnownSecrets, type SecretMark } from './known-secrets.ts';
+import type { KnownSecrets, SecretMark } from './known-secrets.ts';
 import { isGuarded, reserve, secretAt, type Reserved } from './reserved.ts';
 import type { Seals } from './seals.ts';
-import { Settling, type Reservation } from './settling.ts';
+import { outcomeOf, Settling, type GrantedSecret, type RefusedSecret, type Reservation, type Verdict } from './settling.ts';
 import { storedStatesFor, type Use } from './states.ts';
 import { StretchedPasswords } from './stretching.ts';
-import { isCommitted, outcomeOf, type GrantedSecret, type RefusedSecret, type Verdict } from './verdict.ts';
 
 /** A use of a key that needs a secret. */
 export interface Asked<P extends OtpAction> {
@@ -22,9 +21,40 @@ export interface Asked<P extends OtpAction> {
   readonly given: GivenSecret;
 }
 
-export type Attempt<T> = { readonly verified: false } | { readonly verified: true; readonly value: T };
+/** Asks the token about the candidates of an attempt. */
+type Ask<P extends OtpAction> = (reserved: Reserved<P>) => Promise<Verdict>;
 
-type Work<P extends OtpAction, T> = (reserved: Reserved<P>) => Promise<Verdict<T>>;
+/** Makes the caller's answer from the signature values. */
+export type Complete<T extends object> = (values: readonly Uint8Array[]) => Promise<T>;
+
+/** Result of an attempt; there is an answer if it was asked to be completed. */
+type AttemptOutcome<T extends object> = { readonly verified: false } | { readonly verified: true; readonly answer: T | undefined };
+
+interface KeyUse<P extends OtpAction> extends Asked<P> {
+  readonly key: KeyRecord;
+  readonly mark: SecretMark;
+}
+
+interface Attempt<P extends OtpAction, T extends object> extends KeyUse<P> {
+  readonly ask: Ask<P>;
+  readonly complete: Complete<T> | undefined;
+}
+
+/** A verdict that the token gave on a reserved attempt. */
+interface Judged<P extends OtpAction, V extends Verdict, T extends object> {
+  readonly reserved: Reserved<P>;
+  readonly verdict: V;
+  /** Set if the attempt is complete before its settlement, even without an answer. */
+  readonly done: { readonly answer: T | undefined } | undefined;
+}
+
+interface ActivationParts {
+  readonly store: StateStore;
+  readonly cache: Pick<KeyCache, 'reread' | 'bringUpToDate'>;
+  readonly seals: Pick<Seals, 'noteOtpFault'>;
+  readonly slots: AttemptSlots;
+  readonly known: KnownSecrets;
+}
 
 /** Interval at which the store is polled while attempts of other instances are in flight. */
 const pollMs = 20;
@@ -44,63 +74,75 @@ const pollMs = 20;
  */
 export class Activation {
   readonly #store: StateStore;
-  readonly #records: RecordReader;
-  readonly #seals: Pick<Seals, 'noteOtpFault'>;
+  readonly #cache: ActivationParts['cache'];
+  readonly #seals: ActivationParts['seals'];
   readonly #settling: Settling;
   readonly #attemptMaxMs: number;
   readonly #waitMs: number;
-  readonly #known = new KnownSecrets();
-  readonly #stretched = new StretchedPasswords();
+  readonly #known: KnownSecrets;
   readonly #slots: AttemptSlots;
+  readonly #stretched = new StretchedPasswords();
 
   /**
    * `attemptMaxMs`: an attempt older than this was lost with its instance. `waitMs`: how long an
    * attempt waits for those before it.
    */
-  constructor(
-    store: StateStore,
-    records: RecordReader,
-    seals: Pick<Seals, 'noteOtpFault'>,
-    times: { attemptMaxMs: number; waitMs: number },
-  ) {
+  constructor({ store, cache, seals, slots, known }: ActivationParts, times: { attemptMaxMs: number; waitMs: number }) {
     this.#store = store;
-    this.#records = records;
+    this.#cache = cache;
     this.#seals = seals;
-    this.#slots = new AttemptSlots(() => store.now());
-    this.#settling = new Settling(store, records);
+    this.#slots = slots;
+    this.#known = known;
+    this.#settling = new Settling(store, cache);
     this.#attemptMaxMs = times.attemptMaxMs;
     this.#waitMs = times.waitMs;
   }
 
   /**
-   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or the refusal
-   *   of `work`
+   * Asks the token about the secret, and settles its verdict. `complete` makes the caller's answer.
+   * With a password, it follows the settlement. With a single-use secret, it is done first: if it
+   * fails, the secret is given back.
+   * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED for a wrong secret, or the refusal of
+   *   the verdict
    */
-  async activate<P extends OtpAction, T>(key: KeyRecord, asked: Asked<P>, work: Work<P, T>): Promise<T> {
-    const attempt = await this.attempt(key, asked, work);
-    if (!attempt.verified) throw new Refusal('ACTIVATION_FAILED');
-    return attempt.value;
+  async activate<P extends OtpAction>(key: KeyRecord, asked: Asked<P>, ask: Ask<P>): Promise<undefined>;
+  async activate<P extends OtpAction, T extends object>(key: KeyRecord, asked: Asked<P>, ask: Ask<P>, complete: Complete<T>): Promise<T>;
+  async activate<P extends OtpAction, T extends object>(
+    key: KeyRecord,
+    asked: Asked<P>,
+    ask: Ask<P>,
+    complete?: Complete<T>,
+  ): Promise<T | undefined> {
+    const outcome = await this.attempt(key, asked, ask, complete);
+    if (!outcome.verified) throw new Refusal('ACTIVATION_FAILED');
+    return outcome.answer;
   }
 
   /** As `activate`, but returns the result for a wrong secret instead of throwing. */
-  async attempt<P extends OtpAction, T>(key: KeyRecord, asked: Asked<P>, work: Work<P, T>): Promise<Attempt<T>> {
+  async attempt<P extends OtpAction, T extends object>(
+    key: KeyRecord,
+    asked: Asked<P>,
+    ask: Ask<P>,
+    complete?: Complete<T>,
+  ): Promise<AttemptOutcome<T>> {
     checkUsable(key, asked.use, this.#store.now());
     const mark = this.#known.markOf(key.id, asked.given);
+    const attempt: Attempt<P, T> = { ...asked, key, mark, ask, complete };
     if (this.#known.knows(key.id, mark)) {
-      const reserved = await this.#reserved(key, asked, mark, 'unasked');
-      const verdict = await work(reserved);
+      const reserved = await this.#reserved(attempt, 'unasked');
+      const verdict = await ask(reserved);
       if (verdict.verified) {
-        const granted = await this.#settleRight(key, asked, verdict, { mark, reserved });
-        return { verified: true, value: await this.#finished(key, asked, granted, reserved) };
+        const granted = await this.#settleRight(attempt, verdict, reserved);
+        return { verified: true, answer: await this.#completed(attempt, granted, reserved) };
       }
       // The password was changed meanwhile. The given secret may still be a one-time password, so
       // this is an attempt like any other.
       this.#known.forget(key.id);
     }
-    const finish = await this.#withReservation(key, asked, async (reservation) =>
-      this.#reservedAttempt(key, asked, mark, { reservation, work }),
-    );
-    return finish === undefined ? { verified: false } : { verified: true, value: await finish() };
+    const settled = await this.#reservedAttempt(attempt);
+    if (settled === undefined) return { verified: false };
+    const { reserved, verdict, done } = settled;
+    return { verified: true, answer: done === undefined ? await this.#completed(attempt, verdict, reserved) : done.answer };
   }
 
   /**
@@ -108,22 +150,21 @@ export class Activation {
    * as a failure, a right one changes nothing.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED
    */
-  async confirm<P extends OtpAction>(
-    key: KeyRecord,
-    asked: Asked<P>,
-    verify: (reserved: Reserved<P>) => Promise<{ readonly verified: boolean }>,
-  ): Promise<void> {
+  async confirm<P extends OtpAction>(key: KeyRecord, asked: Asked<P>, ask: Ask<P>): Promise<void> {
     checkUsable(key, asked.use, this.#store.now());
-    const mark = this.#known.markOf(key.id, asked.given);
-    const verified = await this.#withReservation(key, asked, async (reservation) => {
-      const outcome = await this.#giveBackOnFault(key, reservation, async () =>
-        verify(await this.#reserved(key, asked, mark, reservation.otp)),
-      );
-      if (outcome.verified) await this.#settling.giveBack(key, reservation);
-      else await this.#settling.wrong(key, reservation);
-      return outcome.verified;
-    });
-    if (!verified) throw new Refusal('ACTIVATION_FAILED');
+    const attempt = { ...asked, key, mark: this.#known.markOf(key.id, asked.given), ask, complete: undefined };
+    const { reservation, release } = await this.#reserve(attempt);
+    try {
+      const { verdict } = await this.#askReserved(attempt, reservation);
+      if (verdict.verified) {
+        await this.#settling.giveBack(key, reservation);
+        return;
+      }
+      await this.#settling.wrong(key, reservation);
+    } finally {
+      release();
+    }
+    throw new Refusal('ACTIVATION_FAILED');
   }
 
   /**
@@ -132,108 +173,94 @@ export class Activation {
    * @throws {Refusal} KEY_STATE, KEY_LOCKED; ACTIVATION_FAILED if the key has another secret by now
    */
   async #holds(key: KeyRecord, use: Use, own: StoredSecret | undefined): Promise<void> {
-    await this.#records.bringUpToDate(key);
+    await this.#cache.bringUpToDate(key);
     checkUsable(key, use, this.#store.now());
     if (own === undefined || (key.secret !== undefined && Buffer.compare(own.mac, key.secret.mac) === 0)) return;
     throw new Refusal('ACTIVATION_FAILED');
   }
 
   /**
-   * Finishes the work after a right password is settled. The key is checked again before any result
-   * is released: by the commit that makes evidence due, or by reading the current record.
+   * Completes an attempt with a password that is settled. The key is checked again before any
+   * result is released: by the commit that makes evidence due, or by reading the current record.
    */
-  async #finished<P extends OtpAction, T>(key: KeyRecord, { use }: Asked<P>, right: GrantedSecret<T>, reserved: Reserved<P>): Promise<T> {
-    const value = await right.finish();
-    if (isCommitted(right)) return value;
-    const answer = right.answer?.(value);
+  async #completed<P extends OtpAction, T extends object>(
+    { key, use, complete }: Attempt<P, T>,
+    { by, change, purpose, values = [] }: GrantedSecret,
+    reserved: Reserved<P>,
+  ): Promise<T | undefined> {
+    const answer = await complete?.(values);
+    // The settlement itself has done what the secret authorises, under the conditions that it
+    // checks.
+    if (change !== undefined || purpose !== undefined) return answer;
     if (answer === undefined || !settlementIsNeeded()) {
       await this.#holds(key, use, reserved.own);
-      return value;
+      return answer;
     }
-    const holding = { states: storedStatesFor(use), mac: secretAt(reserved, right.by).mac };
+    const holding = { states: storedStatesFor(use), mac: secretAt(reserved, by).mac };
     // The count of failures has already been reset.
     const gain = { use, holding, setsBack: false, usesUpOtp: false, change: undefined, outcome: { answer } };
     await this.#settling.right(key, undefined, gain);
-    return value;
+    return answer;
   }
 
-  /** Checks whether attempts on the key are in flight or waiting. */
-  isBusy(key: KeyRecord): boolean {
-    return this.#slots.isBusy(key);
-  }
-
-  /** Forgets the remembered secret of a key that has another one or is gone. */
-  forget(key: KeyRecord): void {
-    this.#known.forget(key.id);
-  }
-
-  /** Holds a slot and a reservation in the store during `work`, which settles the reservation. */
-  async #withReservation<P extends OtpAction, R>(
-    key: KeyRecord,
-    asked: Asked<P>,
-    work: (reservation: Reservation) => Promise<R>,
-  ): Promise<R> {
-    const deadlineMs = performance.now() + this.#waitMs;
-    const atOnce = asked.given.member === 'authToken' ? 1 : lockRule.failuresInRow;
-    const release = await this.#slots.take(key, atOnce, deadlineMs);
+  /** Asks with a reservation, and settles it. Returns undefined if the secret was wrong. */
+  async #reservedAttempt<P extends OtpAction, T extends object>(attempt: Attempt<P, T>): Promise<Judged<P, GrantedSecret, T> | undefined> {
+    const { key, given } = attempt;
+    const { reservation, release } = await this.#reserve(attempt);
     try {
-      return await work(await this.#reserveInStore(key, asked, atOnce, deadlineMs));
+      const { reserved, verdict, done } = await this.#askReserved(attempt, reservation);
+      if (verdict.verified) {
+        return { reserved, verdict: await this.#settleRight(attempt, verdict, reserved, { reservation, answer: done?.answer }), done };
+      }
+      await this.#settling.wrong(key, reservation);
+      if (given.member === 'password') await this.#seals.noteOtpFault(key, reservation.otp);
+      return undefined;
     } finally {
       release();
     }
   }
 
   /**
-   * Returns the work left to do once a right secret is settled; undefined if the secret was wrong.
+   * Asks the token, and completes the attempt if the secret is single-use. A fault gives the
+   * reservation back.
    */
-  async #reservedAttempt<P extends OtpAction, T>(
-    key: KeyRecord,
-    asked: Asked<P>,
-    mark: SecretMark,
-    { reservation, work }: { readonly reservation: Reservation; readonly work: Work<P, T> },
-  ): Promise<(() => Promise<T>) | undefined> {
-    const { verdict, reserved, done } = await this.#giveBackOnFault(key, reservation, async () => {
-      const candidates = await this.#reserved(key, asked, mark, reservation.otp);
-      const said = await work(candidates);
-      const isFinishedFirst = said.verified && said.refusal === undefined && secretAt(candidates, said.by).kind !== 'PASSWORD';
-      return { verdict: said, reserved: candidates, done: isFinishedFirst ? { value: await said.finish() } : undefined };
-    });
-    if (!verdict.verified) {
-      await this.#settling.wrong(key, reservation);
-      if (asked.given.member === 'password') await this.#seals.noteOtpFault(key, reservation.otp);
-      return undefined;
-    }
-    const granted = await this.#settleRight(key, asked, verdict, { mark, reserved, reservation, done });
-    return async () => (done === undefined ? this.#finished(key, asked, granted, reserved) : done.value);
-  }
-
-  async #giveBackOnFault<T>(key: KeyRecord, reservation: Reservation, work: () => Promise<T>): Promise<T> {
+  async #askReserved<P extends OtpAction, T extends object>(
+    attempt: Attempt<P, T>,
+    reservation: Reservation,
+  ): Promise<Judged<P, Verdict, T>> {
+    const { key, ask, complete } = attempt;
     try {
-      return await work();
+      const reserved = await this.#reserved(attempt, reservation.otp);
+      const verdict = await ask(reserved);
+      const isCompletedFirst = verdict.verified && verdict.refusal === undefined && secretAt(reserved, verdict.by).kind !== 'PASSWORD';
+      return { reserved, verdict, done: isCompletedFirst ? { answer: await complete?.(verdict.values ?? []) } : undefined };
     } catch (error) {
       await this.#settling.giveBack(key, reservation);
       throw error;
     }
   }
 
-  async #reserved<P extends OtpAction>(
-    key: KeyRecord,
-    { given, action }: Asked<P>,
-    mark: SecretMark,
-    otp: OtpRow | 'unasked' | undefined,
-  ): Promise<Reserved<P>> {
+  async #reserved<P extends OtpAction>({ key, given, action, mark }: KeyUse<P>, otp: OtpRow | 'unasked' | undefined): Promise<Reserved<P>> {
     const { secret: own } = key;
     const ownSecret = own?.stretchSalt !== undefined ? await this.#stretched.of(mark, given.bytes, own.stretchSalt) : given.bytes;
     return reserve<P>({ key, own, given, action, ownSecret, otp });
   }
 
+  /** Takes a slot and a reservation in the store; `release` frees the slot. */
+  async #reserve(attempt: KeyUse<OtpAction>): Promise<{ readonly reservation: Reservation; readonly release: () => void }> {
+    const deadlineMs = performance.now() + this.#waitMs;
+    const atOnce = attempt.given.member === 'authToken' ? 1 : lockRule.failuresInRow;
+    const release = await this.#slots.take(attempt.key, atOnce, deadlineMs);
+    try {
+      return { reservation: await this.#reserveInStore(attempt, atOnce, deadlineMs), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
   /** Reserves in the store, which decides regardless of what this instance remembers of the key. */
-  async #reserveInStore<P extends OtpAction>(
-    key: KeyRecord,
-    { use, action, given }: Asked<P>,
-    atOnce: number,
-    deadlineMs: number,
-  ): Promise<Reservation> {
+  async #reserveInStore({ key, use, action, given }: KeyUse<OtpAction>, atOnce: number, deadlineMs: number): Promise<Reservation> {
     for (;;) {
       const now = this.#store.now();
       const endsMs = performance.now() + this.#attemptMaxMs;
@@ -247,7 +274,7 @@ export class Activation {
         otpAction: given.member === 'password' ? action : undefined,
       });
       if (reservation !== undefined) return { ...reservation, endsMs };
-      await this.#records.reread(key);
+      await this.#cache.reread(key);
       checkUsable(key, use, now);
       if (performance.now() > deadlineMs) throw new KeyInUse();
       await delay(pollMs);
@@ -255,22 +282,22 @@ export class Activation {
   }
 
   /**
-   * Settles a right secret. `done`: the result of the work, if it is finished already.
-   * @throws {Refusal} the refusal of the verdict, after it is settled
+   * Settles a right secret. `answer`: that of an attempt which is complete already.
+   * @throws {Refusal} that of the verdict, after it is settled
    */
-  async #settleRight<P extends OtpAction, T>(
-    key: KeyRecord,
-    { use }: Asked<P>,
-    verdict: RefusedSecret | GrantedSecret<T>,
-    { mark, reserved, reservation, done }: Settled<P, T>,
-  ): Promise<GrantedSecret<T>> {
+  async #settleRight<P extends OtpAction>(
+    { key, use, mark }: KeyUse<P>,
+    verdict: RefusedSecret | GrantedSecret,
+    reserved: Reserved<P>,
+    { reservation, answer }: { readonly reservation?: Reservation; readonly answer?: object | undefined } = {},
+  ): Promise<GrantedSecret> {
     const secret = secretAt(reserved, verdict.by);
     const isOwn = secret.kind === 'PASSWORD' || secret.kind === 'AUTH_TOKEN';
     const { change, purpose } = verdict.refusal === undefined ? verdict : {};
     const holding = { states: storedStatesFor(use), mac: isOwn ? secret.mac : undefined };
     const setsBack = isGuarded(secret, key);
     const usesUpOtp = !isOwn && verdict.usesUp;
-    const outcome = outcomeOf(verdict, done);
+    const outcome = outcomeOf(verdict, answer);
     await this.#settling.right(key, reservation, { use, holding, setsBack, usesUpOtp, change, purpose, outcome });
     if (change !== undefined) {
       this.#known.forget(key.id);
@@ -282,11 +309,4 @@ export class Activation {
     if (verdict.refusal !== undefined) throw verdict.refusal;
     return verdict;
   }
-}
-
-interface Settled<P extends OtpAction, T> {
-  readonly mark: SecretMark;
-  readonly reserved: Reserved<P>;
-  readonly reservation?: Reservation;
-  readonly done?: { readonly value: T } | undefined;
 }

@@ -2,7 +2,7 @@ import type { StateStore } from '../state/state-store.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
-import type { KeyCustody } from './custody.ts';
+import type { Token } from '../token/token.ts';
 import { LeftKeys, type LeftKey } from './left-keys.ts';
 
 const sweepMs = 30_000;
@@ -34,16 +34,16 @@ export interface Recovered {
  */
 export class Destruction {
   readonly #store: StateStore;
-  readonly #custody: KeyCustody;
+  readonly #token: Pick<Token, 'destroyKey'>;
   readonly #journal: KeyJournal;
   readonly #abandonedMs: number;
   readonly #configured: Set<string>;
   readonly #left: LeftKeys;
   #sweeping: NodeJS.Timeout | undefined;
 
-  constructor(store: StateStore, custody: KeyCustody, journal: KeyJournal, { abandonedMs, configured, log }: RecoveryOptions) {
+  constructor(store: StateStore, token: Pick<Token, 'destroyKey'>, journal: KeyJournal, { abandonedMs, configured, log }: RecoveryOptions) {
     this.#store = store;
-    this.#custody = custody;
+    this.#token = token;
     this.#journal = journal;
     this.#abandonedMs = abandonedMs;
     this.#configured = new Set(configured);
@@ -136,7 +136,7 @@ export class Destruction {
   }
 
   async #destroy(id: KeyId): Promise<void> {
-    await this.#custody.destroy(id);
+    await this.#token.destroyKey(id);
     await this.#journal.settle(id);
   }
 }

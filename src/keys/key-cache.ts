@@ -4,33 +4,27 @@ import type { TenantId } from '../clients/caller.ts';
 import type { Change } from '../state/database.ts';
 import type { KeyWithCertificate } from '../state/repositories/keys.ts';
 import type { StateStore } from '../state/state-store.ts';
+import type { AttemptSlots } from './attempt-slots.ts';
 import { changeableFields, checkUntampered, recordOf, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import type { KnownSecrets } from './known-secrets.ts';
 import { isSameSeal, keySeal, tampered, type Seals } from './seals.ts';
 
 /** About 10,000 records of typical size. */
 const recordsMaxBytes = 64 * 1024 * 1024;
 
-/** The user of the records, which the cache consults and notifies. */
-export interface RecordUser {
-  /**
-   * Checks whether attempts are in flight. Such a record stays in the cache: a second one would
-   * have its own counters.
-   */
-  isBusy(key: KeyRecord): boolean;
-  /** Forgets the old secret of a key that has another one now, or is gone. */
-  forget(key: KeyRecord): void;
-}
-
-/** Refreshes records. */
-export interface RecordReader {
-  /** Reads the row again, even if no change was reported. */
-  reread(record: KeyRecord): Promise<void>;
-  /** Applies every change that was committed before the call. */
-  bringUpToDate(record: KeyRecord): Promise<void>;
-}
-
 /** Checks a row before it is used. */
 type Judge = Pick<Seals, 'keyFault' | 'checkChain'>;
+
+interface CacheParts {
+  readonly seals: Judge;
+  /**
+   * The attempts in flight. The record of such a key stays in the cache: a second one would have
+   * its own counters.
+   */
+  readonly slots: Pick<AttemptSlots, 'isBusy'>;
+  /** Forgets the old secret of a key that has another one now, or is gone. */
+  readonly known: Pick<KnownSecrets, 'forget'>;
+}
 
 /**
  * Caches records, so that requests need not read them. There is one object for each key, since it
@@ -38,10 +32,11 @@ type Judge = Pick<Seals, 'keyFault' | 'checkChain'>;
  * instances, so that committed changes take effect at once. The seal of a row is checked when the
  * row is read, and again only if the seal has changed since.
  */
-export class KeyCache implements RecordReader {
+export class KeyCache {
   readonly #store: StateStore;
-  readonly #user: RecordUser;
   readonly #judge: Judge;
+  readonly #slots: CacheParts['slots'];
+  readonly #known: CacheParts['known'];
   /**
    * Records by reference, least recently used first. Unknown references are not cached, so that
    * callers cannot fill the memory.
@@ -54,11 +49,12 @@ export class KeyCache implements RecordReader {
   #bytes = 0;
   #changes = 0;
 
-  constructor(store: StateStore, user: RecordUser, judge: Judge, maxBytes = recordsMaxBytes) {
+  constructor(store: StateStore, { seals, slots, known }: CacheParts, maxBytes = recordsMaxBytes) {
     this.#maxBytes = maxBytes;
-    this.#judge = judge;
+    this.#judge = seals;
     this.#store = store;
-    this.#user = user;
+    this.#slots = slots;
+    this.#known = known;
     store.onChange((change) => {
       this.#take(change);
     });
@@ -87,11 +83,13 @@ export class KeyCache implements RecordReader {
     return this.#records.get(reference);
   }
 
+  /** Reads the row again, even if no change was reported. */
   async reread(record: KeyRecord): Promise<void> {
     record.isStale = true;
     await this.#bringUpToDate(record);
   }
 
+  /** Applies every change that was committed before the call. */
   async bringUpToDate(record: KeyRecord): Promise<void> {
     await this.#store.refresh();
     // A record that was evicted while in use missed later changes.
@@ -163,7 +161,7 @@ export class KeyCache implements RecordReader {
       }
       const { state, secret } = record;
       const isSame = before !== undefined && secret !== undefined && Buffer.compare(secret.mac, before) === 0;
-      if (!isSame || state !== 'ACTIVE' || record.fault !== undefined) this.#user.forget(record);
+      if (!isSame || state !== 'ACTIVE' || record.fault !== undefined) this.#known.forget(record.id);
     } catch (error) {
       record.isStale = true;
       throw error;
@@ -196,7 +194,7 @@ export class KeyCache implements RecordReader {
     this.#records.set(record.reference, record);
     if (this.#bytes <= this.#maxBytes) return;
     for (const [reference, oldest] of this.#records) {
-      if (oldest === record || this.#user.isBusy(oldest)) continue;
+      if (oldest === record || this.#slots.isBusy(oldest)) continue;
       this.#records.delete(reference);
       this.#bytes -= oldest.weight;
       if (this.#bytes <= this.#maxBytes) return;

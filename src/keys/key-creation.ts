@@ -8,7 +8,6 @@ import { step } from '../state/step.ts';
 import { newKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import type { Token } from '../token/token.ts';
-import type { KeyCustody } from './custody.ts';
 import type { Destruction } from './destruction.ts';
 import type { KeyPool } from './key-pool.ts';
 import { parseKeyReferenceId } from './key-record.ts';
@@ -17,7 +16,6 @@ import { drawSecret, keyRow, type CreatedKey, type NewKey } from './new-key.ts';
 interface Making {
   readonly store: StateStore;
   readonly token: Token;
-  readonly custody: KeyCustody;
   readonly journal: KeyJournal;
   readonly destruction: Destruction;
   /** The pool of keys made in advance; undefined if there is none. */
@@ -67,8 +65,8 @@ export class KeyCreation {
   }
 
   async #make(id: KeyId, type: KeyType): Promise<Uint8Array> {
-    const { custody, pool } = this.#making;
-    const make = async (): Promise<Uint8Array> => custody.create(id, type);
+    const { token, pool } = this.#making;
+    const make = async (): Promise<Uint8Array> => token.createKey(id, type);
     return pool === undefined ? make() : pool.makingForCaller(make);
   }
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { KeyType } from '../config/key-types.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { KeyPoolRow } from '../state/tables/token-keys.ts';
@@ -6,7 +7,6 @@ import { reasonOf } from '../telemetry/reason-of.ts';
 import { newKeyId, parseKeyId, type KeyId } from '../token/key-id.ts';
 import type { KeyJournal } from '../token/key-journal.ts';
 import { TokenUnavailable, type Token } from '../token/token.ts';
-import type { KeyCustody } from './custody.ts';
 import type { Destruction } from './destruction.ts';
 import { mostWanted, PoolLevels } from './pool-levels.ts';
 import { sealPooled, type Seals } from './seals.ts';
@@ -27,9 +27,8 @@ export interface PoolOptions {
 
 interface Rooms {
   readonly store: StateStore;
-  readonly token: Pick<Token, 'makeMac'>;
+  readonly token: Pick<Token, 'createKey' | 'claimKey' | 'makeMac'>;
   readonly seals: Pick<Seals, 'isPooledRight'>;
-  readonly custody: KeyCustody;
   readonly journal: KeyJournal;
   readonly destruction: Destruction;
 }
@@ -138,9 +137,9 @@ export class KeyPool {
   }
 
   async #claim(id: KeyId, row: KeyPoolRow): Promise<boolean> {
-    const { custody, journal, destruction, store } = this.#rooms;
+    const { token, journal, destruction, store } = this.#rooms;
     try {
-      const outcome = await custody.claim(id);
+      const outcome = await token.claimKey(id, randomBytes(16).toString('hex'));
       if (outcome === 'claimed') return true;
       if (outcome === 'unmarkable') {
         this.#giveUp();
@@ -197,11 +196,11 @@ export class KeyPool {
   }
 
   async #makeOne(type: KeyType): Promise<void> {
-    const { token, custody, journal, destruction, store } = this.#rooms;
+    const { token, journal, destruction, store } = this.#rooms;
     const id = newKeyId('caller');
     await journal.announce(id, 'CREATE');
     try {
-      const publicKey = await custody.create(id, type);
+      const publicKey = await token.createKey(id, type);
       const row = { key_id: id, key_type: type, public_key: publicKey, created_at: store.now() };
       await store.run('fillPool', { ...row, ...(await sealPooled(token, id, row)) });
     } catch (error) {

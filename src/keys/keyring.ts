@@ -8,18 +8,20 @@ import { deciding, step, type Step } from '../state/step.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import { parseKeyId } from '../token/key-id.ts';
 import type { Token } from '../token/token.ts';
-import { Activation } from './activation.ts';
+import { Activation, type Complete } from './activation.ts';
+import { AttemptSlots } from './attempt-slots.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
-import type { KeyCustody } from './custody.ts';
 import { Destruction, type Recovered, type RecoveryOptions } from './destruction.ts';
 import { coversDigests, type BoundDigest } from './digest-binding.ts';
-import { KeyCache, type RecordReader } from './key-cache.ts';
+import { KeyCache } from './key-cache.ts';
 import { KeyCreation } from './key-creation.ts';
 import { KeyPool, type PoolOptions } from './key-pool.ts';
 import { checkUsable, setCounters, type KeyRecord, type KeyReferenceId } from './key-record.ts';
+import { KnownSecrets } from './known-secrets.ts';
 import type { CreatedKey, NewKey } from './new-key.ts';
 import { type Deliver, makeOtp, otpUses } from './otp.ts';
 import { passwordChange } from './password-change.ts';
+import { verifyReserved } from './reserved.ts';
 import { Seals } from './seals.ts';
 import type { CommittedPurpose } from './settling.ts';
 import { Signing, type ToBeSigned } from './signing.ts';
@@ -40,15 +42,13 @@ export interface KeyringOptions extends Partial<RecoveryOptions> {
   readonly pool?: PoolOptions;
 }
 
-const nothingLeft = async (): Promise<void> => Promise.resolve();
-
 /** Manages the keys of all tenants: records, secrets, life cycle. */
 export class Keyring {
   readonly #store: StateStore;
   readonly #token: Token;
-  readonly #custody: KeyCustody;
   readonly #activation: Activation;
   readonly #cache: KeyCache;
+  readonly #known = new KnownSecrets();
   readonly #creation: KeyCreation;
   readonly #signing: Signing;
   /** Destroys keys on the token. */
@@ -56,24 +56,21 @@ export class Keyring {
   /** The pool of keys made in advance. */
   readonly #pool: KeyPool | undefined;
 
-  constructor(store: StateStore, token: Token, custody: KeyCustody, options: KeyringOptions = {}) {
+  constructor(store: StateStore, token: Token, options: KeyringOptions = {}) {
     const { abandonedMs = 600_000, attemptMaxMs = 120_000, attemptWaitMs = 30_000, configured = [], log } = options;
     this.#store = store;
     this.#token = token;
-    this.#custody = custody;
     const journal = storeKeyJournal(store);
-    this.destruction = new Destruction(store, custody, journal, { abandonedMs, configured, log });
+    this.destruction = new Destruction(store, token, journal, { abandonedMs, configured, log });
     const { destruction } = this;
     const seals = new Seals(token, log);
-    this.#pool = options.pool === undefined ? undefined : new KeyPool({ store, token, seals, custody, journal, destruction }, options.pool);
-    this.#creation = new KeyCreation({ store, token, custody, journal, destruction, pool: this.#pool });
-    const records: RecordReader = {
-      reread: async (key) => this.#cache.reread(key),
-      bringUpToDate: async (key) => this.#cache.bringUpToDate(key),
-    };
-    this.#activation = new Activation(store, records, seals, { attemptMaxMs, waitMs: attemptWaitMs });
-    this.#cache = new KeyCache(store, this.#activation, seals);
-    this.#signing = new Signing({ activation: this.#activation, custody, destruction, threads: options.threads });
+    this.#pool = options.pool === undefined ? undefined : new KeyPool({ store, token, seals, journal, destruction }, options.pool);
+    this.#creation = new KeyCreation({ store, token, journal, destruction, pool: this.#pool });
+    const slots = new AttemptSlots(() => store.now());
+    const known = this.#known;
+    this.#cache = new KeyCache(store, { seals, slots, known });
+    this.#activation = new Activation({ store, cache: this.#cache, seals, slots, known }, { attemptMaxMs, waitMs: attemptWaitMs });
+    this.#signing = new Signing({ activation: this.#activation, token, destruction, threads: options.threads });
   }
 
   /**
@@ -104,12 +101,7 @@ export class Keyring {
    * result of `complete` is the caller's answer.
    * @throws {Refusal} KEY_STATE, KEY_LOCKED, ACTIVATION_FAILED, DIGEST_NOT_AUTHORISED
    */
-  async sign<T extends object>(
-    key: KeyRecord,
-    given: GivenSecret,
-    what: ToBeSigned,
-    complete: (values: readonly Uint8Array[]) => Promise<T>,
-  ): Promise<T> {
+  async sign<T extends object>(key: KeyRecord, given: GivenSecret, what: ToBeSigned, complete: Complete<T>): Promise<T> {
     this.#pool?.noteUse();
     return this.#signing.sign(key, given, what, complete);
   }
@@ -122,8 +114,8 @@ export class Keyring {
   async verifySecret(key: KeyRecord, given: GivenSecret): Promise<boolean | undefined> {
     try {
       const { verified } = await this.#activation.attempt(key, { use: 'check', action: 'SIGN', given }, async (reserved) => {
-        const outcome = await this.#custody.verify(reserved);
-        return outcome.verified ? { ...outcome, usesUp: false, finish: nothingLeft } : outcome;
+        const outcome = await verifyReserved(this.#token, reserved);
+        return outcome.verified ? { ...outcome, usesUp: false } : outcome;
       });
       return verified;
     } catch (error) {
@@ -160,9 +152,10 @@ export class Keyring {
   async authoriseTransaction(key: KeyRecord, transactionId: string | undefined): Promise<void> {
     if (transactionId === undefined && key.transaction === undefined) return;
     const given: GivenSecret = { member: 'transactionId', bytes: Buffer.from(transactionId ?? ''), transactionId };
-    await this.#activation.confirm<'REVOKE'>(key, { use: 'revoke', action: 'REVOKE', given }, async (reserved) =>
-      this.#custody.verify(reserved),
-    );
+    await this.#activation.confirm(key, { use: 'revoke', action: 'REVOKE', given }, async (reserved) => {
+      const outcome = await verifyReserved(this.#token, reserved);
+      return outcome.verified ? { ...outcome, usesUp: false } : outcome;
+    });
   }
 
   /**
@@ -172,11 +165,11 @@ export class Keyring {
    */
   async changePassword(key: KeyRecord, given: GivenSecret, password: string): Promise<void> {
     await this.#activation.activate(key, { use: 'changePassword', action: 'CHANGE_PASSWORD', given }, async (reserved) => {
-      const outcome = await this.#custody.verify(reserved);
+      const outcome = await verifyReserved(this.#token, reserved);
       const { own } = reserved;
       if (!outcome.verified || own === undefined) return { verified: false };
       const changed = await passwordChange(this.#token, key, own, password);
-      return { ...outcome, usesUp: true, ...changed, finish: nothingLeft };
+      return { ...outcome, usesUp: true, ...changed };
     });
   }
 
@@ -252,7 +245,7 @@ export class Keyring {
     const key = this.#cache.cached(reference);
     if (key !== undefined) {
       key.state = to;
-      this.#activation.forget(key);
+      this.#known.forget(key.id);
     }
     await this.destruction.finish(parseKeyId(row.key_id));
   }
@@ -278,8 +271,8 @@ export class Keyring {
     gain: { readonly change: KeyChange } | { readonly purpose: CommittedPurpose },
   ): Promise<void> {
     await this.#activation.activate(key, asked, async (reserved) => {
-      const outcome = await this.#custody.verify(reserved);
-      return outcome.verified ? { ...outcome, usesUp: true, ...gain, finish: nothingLeft } : outcome;
+      const outcome = await verifyReserved(this.#token, reserved);
+      return outcome.verified ? { ...outcome, usesUp: true, ...gain } : outcome;
     });
   }
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { Refusal } from '../result-codes.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
-import type { Proof, SecretKind } from '../token/token.ts';
+import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
+import { KeyGone, KeyHeldBack, type Proof, type ProofOutcome, type SecretKind, type SignOutcome, type Token } from '../token/token.ts';
 import type { GivenSecret, OtpAction } from './credentials.ts';
 import { bindingOf, type DigestBinding } from './digest-binding.ts';
 import type { KeyRecord, StoredSecret } from './key-record.ts';
@@ -16,8 +18,7 @@ export interface PossibleSecret extends Proof {
 
 /**
  * A counted attempt: the key, the candidates for the given secret, and the transaction. Only
- * activation creates one, and a caller's key can only be used with one, so code that uses a key
- * without its secret does not compile.
+ * activation creates one, and a caller's key signs only by `signReserved`, which takes one.
  */
 export interface Reserved<P extends OtpAction> {
   readonly [purposeOf]: P;
@@ -132,4 +133,50 @@ export function secretAt<P extends OtpAction>({ candidates }: Reserved<P>, by: n
   const secret = candidates[by];
   if (secret === undefined) throw new Error(`the token named candidate ${by} of ${candidates.length}`);
   return secret;
+}
+
+/**
+ * Verifies the secret and signs in one step; if `allows` does not let the secret sign, it is only
+ * verified.
+ * @throws {Refusal} KEY_STATE if the secret is right and the private key is gone; KEY_LOCKED if the
+ *   host has compared too many wrong secrets
+ */
+export async function signReserved(
+  token: Pick<Token, 'signWithProof'>,
+  { key, candidates, also }: Reserved<'SIGN'>,
+  { algorithm, digests }: { readonly algorithm: SignatureAlgorithm; readonly digests: readonly Uint8Array[] },
+  allows: (secret: PossibleSecret) => boolean,
+): Promise<SignOutcome> {
+  const anyOf = candidates.map((candidate) => ({ ...candidate, signs: allows(candidate) }));
+  return refusing(key, token.signWithProof(key.id, algorithm, digests, { anyOf, also }));
+}
+
+/** Verifies the secret without signing. @throws {Refusal} KEY_LOCKED */
+export async function verifyReserved(
+  token: Pick<Token, 'verifyProof'>,
+  { key, candidates, also }: Reserved<OtpAction>,
+): Promise<ProofOutcome> {
+  const anyOf = candidates.map((candidate) => ({ ...candidate, signs: false }));
+  return refusing(key, token.verifyProof(key.id, { anyOf, also }));
+}
+
+/**
+ * Turns errors of the token into refusals. The record may be older than the token: if the key was
+ * consumed or removed since, restarting the host does not help. The host also counts wrong secrets
+ * itself; while it compares no more of them, the key is locked, and its record notes until when.
+ * @throws {Refusal} KEY_STATE, KEY_LOCKED
+ */
+export async function refusing<T>(key: Pick<KeyRecord, 'heldBackUntil'>, work: Promise<T>): Promise<T> {
+  try {
+    const answer = await work;
+    key.heldBackUntil = undefined;
+    return answer;
+  } catch (cause) {
+    if (cause instanceof KeyGone) throw new Refusal('KEY_STATE', { message: 'the private key is no longer on the token', cause });
+    if (cause instanceof KeyHeldBack) {
+      key.heldBackUntil = cause.until.getTime();
+      throw new Refusal('KEY_LOCKED', { message: `the key is locked until ${cause.until.toISOString()}`, cause });
+    }
+    throw cause;
+  }
 }

@@ -9,7 +9,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { outcomeSteps, settlementIsNeeded, type SettledOutcome } from '../state/settlement.ts';
 import { step, type Step } from '../state/step.ts';
 import type { OtpRow } from '../state/tables/keys.ts';
-import type { RecordReader } from './key-cache.ts';
+import type { KeyCache } from './key-cache.ts';
 import { checkUsable, lockRule, setCounters, storedSecret, type KeyRecord } from './key-record.ts';
 import type { Use } from './states.ts';
 
@@ -32,6 +32,32 @@ export interface CommittedPurpose {
   readonly answer: object;
 }
 
+/** Result of asking the token: the secret is wrong, or it is right and this follows. */
+export type Verdict = { readonly verified: false } | RefusedSecret | GrantedSecret;
+
+interface RightSecret {
+  readonly verified: true;
+  /** Index of the secret among the candidates. */
+  readonly by: number;
+  /** True if the verified one-time password is used up. */
+  readonly usesUp: boolean;
+}
+
+/** A refusal despite a right secret: the attempt is settled, and nothing further is done. */
+export interface RefusedSecret extends RightSecret {
+  readonly refusal: Refusal;
+}
+
+export interface GrantedSecret extends RightSecret {
+  readonly refusal?: undefined;
+  /** Change committed with the settlement. */
+  readonly change?: KeyChange | undefined;
+  /** Action of another room, committed with the settlement, so that both are done or neither. */
+  readonly purpose?: CommittedPurpose | undefined;
+  /** Signature values, if the token has signed. */
+  readonly values?: readonly Uint8Array[] | undefined;
+}
+
 /** Effects of a right secret. */
 export interface Gain {
   readonly use: Use;
@@ -52,11 +78,11 @@ const retryMs = 250;
 /** Makes the second of the two commits of an activation. */
 export class Settling {
   readonly #store: StateStore;
-  readonly #records: RecordReader;
+  readonly #cache: Pick<KeyCache, 'reread'>;
 
-  constructor(store: StateStore, records: RecordReader) {
+  constructor(store: StateStore, cache: Pick<KeyCache, 'reread'>) {
     this.#store = store;
-    this.#records = records;
+    this.#cache = cache;
   }
 
   /** Gives an attempt back after a fault of the service itself. */
@@ -118,7 +144,7 @@ export class Settling {
   }
 
   async #lost(key: KeyRecord, use: Use, fault: Fault): Promise<never> {
-    await this.#records.reread(key);
+    await this.#cache.reread(key);
     checkUsable(key, use, this.#store.now());
     throw refusalOf(fault);
   }
@@ -160,6 +186,16 @@ export class Settling {
       otp: otp === undefined ? undefined : { otpId: otp.otp_id, fate },
     };
   }
+}
+
+/**
+ * Returns the outcome for the caller, if it is already known. `answer`: that of an attempt which is
+ * complete before it is settled.
+ */
+export function outcomeOf(verdict: RefusedSecret | GrantedSecret, answer: object | undefined): SettledOutcome | undefined {
+  if (verdict.refusal !== undefined) return { refusal: verdict.refusal };
+  const known = answer ?? verdict.purpose?.answer;
+  return known === undefined ? undefined : { answer: known };
 }
 
 function effectOf(change: KeyChange | undefined, purpose: CommittedPurpose | undefined, usesUpOtp: boolean): Effect {

@@ -4,13 +4,14 @@ import { Refusal } from '../result-codes.ts';
 import type { KeyChange } from '../state/repositories/uses.ts';
 import type { WorkThreads } from '../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
-import type { Activation } from './activation.ts';
+import type { Token } from '../token/token.ts';
+import type { Activation, Complete } from './activation.ts';
 import type { GivenSecret } from './credentials.ts';
-import type { KeyCustody } from './custody.ts';
 import type { Destruction } from './destruction.ts';
 import { coversDocuments } from './digest-binding.ts';
 import type { KeyRecord } from './key-record.ts';
-import type { PossibleSecret, Reserved } from './reserved.ts';
+import { signReserved, verifyReserved, type PossibleSecret, type Reserved } from './reserved.ts';
+import type { Verdict } from './settling.ts';
 import { transitions } from './states.ts';
 
 /** The digests to be signed by the token, and the documents that they belong to. */
@@ -22,7 +23,7 @@ export interface ToBeSigned {
 
 interface SigningParts {
   readonly activation: Activation;
-  readonly custody: KeyCustody;
+  readonly token: Pick<Token, 'signWithProof' | 'verifyProof'>;
   readonly destruction: Destruction;
   /** Threads that hash large documents; undefined: the event loop. */
   readonly threads: Pick<WorkThreads, 'run'> | undefined;
@@ -41,19 +42,20 @@ export class Signing {
     key: KeyRecord,
     given: GivenSecret,
     { algorithm, digests, documents }: ToBeSigned,
-    complete: (values: readonly Uint8Array[]) => Promise<T>,
+    complete: Complete<T>,
   ): Promise<T> {
-    const { activation, custody, destruction } = this.#parts;
+    const { activation, token, destruction } = this.#parts;
     const change: KeyChange | undefined = key.protocol === 'SINGLE_USE' ? { kind: 'end', ...transitions.consume } : undefined;
-    const result = await activation.activate<'SIGN', T>(key, { use: 'sign', action: 'SIGN', given }, async (reserved) => {
+    const ask = async (reserved: Reserved<'SIGN'>): Promise<Verdict> => {
       const allowed = await this.#allowed(reserved, documents);
       if (allowed === undefined) return { verified: false };
-      const outcome = await custody.sign(reserved, algorithm, digests, (secret) => allowed.has(secret));
+      const outcome = await signReserved(token, reserved, { algorithm, digests }, (secret) => allowed.has(secret));
       if (!outcome.verified) return outcome;
       const { by, values } = outcome;
       if (values.length === 0) return { verified: true, by, usesUp: true, refusal: new Refusal('DIGEST_NOT_AUTHORISED') };
-      return { verified: true, by, usesUp: true, change, finish: async () => complete(values), answer: (value) => value };
-    });
+      return { verified: true, by, usesUp: true, change, values };
+    };
+    const result = await activation.activate(key, { use: 'sign', action: 'SIGN', given }, ask, complete);
     if (change !== undefined) await destruction.finish(key.id);
     return result;
   }
@@ -68,7 +70,7 @@ export class Signing {
     const digests = new DocumentDigests(documents, this.#parts.threads);
     let asked = candidates;
     if (digests.areBig && [key, ...candidates].some(({ binding }) => binding !== undefined)) {
-      const outcome = await this.#parts.custody.verify(reserved);
+      const outcome = await verifyReserved(this.#parts.token, reserved);
       if (!outcome.verified) return undefined;
       asked = candidates.slice(outcome.by, outcome.by + 1);
     }

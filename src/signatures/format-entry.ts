@@ -3,7 +3,6 @@ import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.
 import type { SignatureFormat, SignerChain } from './format.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
 import type { LevelWriter } from './levels/level-writer.ts';
-import type { SignatureParameters } from './request/parameters.ts';
 
 /** The signing key, on the token or elsewhere. */
 export interface SignerKey {
@@ -42,7 +41,7 @@ export interface FormatPlan<Parameters> {
 }
 
 /** A requested signature, as far as the request alone describes it. */
-export interface AskedSignature<Parameters = unknown> {
+export interface AskedSignature<Options = unknown> {
   /** Level above baseline B; undefined for baseline B and for formats without levels. */
   readonly level: AskedLevel | undefined;
   readonly trustedCa: TrustedCa | undefined;
@@ -52,12 +51,8 @@ export interface AskedSignature<Parameters = unknown> {
   readonly takesPasswords: boolean;
   /** Whether the evidence is text. */
   readonly isText: boolean;
-  /**
-   * Determines algorithm and parameters before any document is read. `signer` is undefined only
-   * if the format binds no certificate and none was given.
-   * @throws {Refusal} FIELDS_INCONSISTENT
-   */
-  plan(documents: readonly AskedDocument[], signer: Signer | undefined): FormatPlan<Parameters>;
+  /** Options of this format alone, for its `plan`. */
+  readonly options: Options;
 }
 
 /** Rules of the caller's tenant. */
@@ -67,16 +62,22 @@ export interface RequestRules {
   checkUrl(text: string, at: string): void;
 }
 
-/** A format's entry in the table of formats. */
-export interface FormatEntry<Parameters, State> {
+/**
+ * A format's entry in the table of formats. `Member`: the member of the request's parameters that
+ * asks for it.
+ */
+export interface FormatEntry<Member, Options, Parameters, State> {
   /** Name of the format in messages, as in the interface. */
   readonly title: string;
   readonly format: SignatureFormat<Parameters, State>;
   /** Writes the levels above baseline B, if the format has any. */
   readonly levels: LevelWriter<State> | undefined;
+  /** Reads the member. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED */
+  asked(member: Member, rules: RequestRules): AskedSignature<Options>;
   /**
-   * Reads the parameters. Returns undefined if they ask for another format.
-   * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+   * Determines algorithm and parameters before any document is read. `signer` is undefined only
+   * if the format binds no certificate and none was given.
+   * @throws {Refusal} FIELDS_INCONSISTENT
    */
-  asked(parameters: SignatureParameters, rules: RequestRules): AskedSignature<Parameters> | undefined;
+  plan(asked: AskedSignature<Options>, documents: readonly AskedDocument[], signer: Signer | undefined): FormatPlan<Parameters>;
 }

@@ -1,9 +1,13 @@
+import type { Evidence, InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
 import { cmsEntry } from './cms/cms-entry.ts';
 import type { AskedSignature, FormatEntry, RequestRules } from './format-entry.ts';
+import { unlessChanged, type Moment, type Prepared, type SignerChain, type Signing } from './format.ts';
+import type { Additions } from './levels/long-term-data.ts';
 import { rawEntry } from './raw/raw-entry.ts';
 import type { SignatureParameters } from './request/parameters.ts';
 import { xp7At, xp7Level } from './request/xp7-asked.ts';
+import type { XP7Signature } from './request/xp7-signature.ts';
 
 /** The table of formats, by the names under which sessions store them. */
 const table = {
@@ -13,8 +17,16 @@ const table = {
 
 export type FormatName = keyof typeof table;
 
-/** The formats. Only an entry's own functions create its parameters and its state. */
-export const formats: Readonly<Record<FormatName, FormatEntry<unknown, unknown>>> = table;
+/** Formats by the member of the parameters that asks for them, those of XP7Signature apart. */
+const byMember: Readonly<Partial<Record<keyof SignatureParameters, FormatName>>> = { rawSignature: 'raw' };
+/** Formats of XP7Signature, by its XP7Format. */
+const byXp7Format: Readonly<Partial<Record<XP7Signature['XP7Format'], FormatName>>> = { CXP_7: 'cms' };
+
+/**
+ * The formats. An entry gets only the member that asks for it, and only its own functions create
+ * its options, its parameters and its state.
+ */
+export const formats: Readonly<Record<FormatName, FormatEntry<unknown, unknown, unknown, unknown>>> = table;
 
 // The keys of the table are its names.
 export const formatNames = Object.keys(table) as readonly FormatName[];
@@ -29,7 +41,9 @@ export interface AskedFormat extends AskedSignature {
  * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
  */
 export function askedFormat(parameters: SignatureParameters, rules: RequestRules): AskedFormat {
-  const given = Object.entries(parameters).flatMap(([name, member]) => (member === undefined ? [] : [name]));
+  // The schema allows no other members.
+  const members = Object.keys(parameters) as readonly (keyof SignatureParameters)[];
+  const given = members.filter((name) => parameters[name] !== undefined);
   const [member, ...others] = given;
   if (member === undefined || others.length > 0) {
     throw new Refusal('FIELDS_INCONSISTENT', {
@@ -37,14 +51,51 @@ export function askedFormat(parameters: SignatureParameters, rules: RequestRules
       message: `exactly one of rawSignature, code2DDocSignature, envelopedXAdESSignature, XP7Signature is required; the request has ${given.length}`,
     });
   }
-  for (const format of formatNames) {
-    const asked = formats[format].asked(parameters, rules);
-    if (asked !== undefined) return { ...asked, format };
-  }
   const { XP7Signature } = parameters;
+  const format = XP7Signature === undefined ? byMember[member] : byXp7Format[XP7Signature.XP7Format];
+  if (format !== undefined) return { ...formats[format].asked(parameters[member], rules), format };
   if (XP7Signature !== undefined) xp7Level(XP7Signature, rules);
   throw new Refusal('UNSUPPORTED', {
     at: XP7Signature === undefined ? `/parameters/${member}` : `${xp7At}/XP7Format`,
     message: `not supported by this version; supported: ${formatNames.map((name) => formats[name].title).join('; ')}`,
   });
+}
+
+/** Documents to prepare in one format. Can be cloned into a thread. */
+export interface PrepareTask {
+  readonly format: FormatName;
+  readonly documents: readonly InputDocument[];
+  readonly parameters: unknown;
+  readonly chain: SignerChain | undefined;
+  readonly moment: Moment;
+}
+
+/** Signatures to complete in one format. Can be cloned into a thread. */
+export interface CompleteTask {
+  readonly format: FormatName;
+  readonly signatures: readonly ToComplete[];
+  readonly signing: Signing | undefined;
+}
+
+export interface ToComplete {
+  readonly prepared: Prepared<unknown>;
+  readonly value: Uint8Array;
+  /** Only for levels above baseline B. */
+  readonly additions?: Additions | undefined;
+}
+
+/** Prepares signatures. @throws {Refusal} if a document or a parameter does not suit the format */
+export function prepareTask({ format, documents, parameters, chain, moment }: PrepareTask): readonly Prepared<unknown>[] {
+  return formats[format].format.prepare(documents, parameters, chain, moment);
+}
+
+/**
+ * Completes signatures.
+ * @throws {Refusal} DOCUMENT_INVALID if a file has changed
+ * @throws {Error} if a result does not verify
+ */
+export function completeTask({ format, signatures, signing }: CompleteTask): readonly Evidence[] {
+  return signatures.map(({ prepared, value, additions }) =>
+    unlessChanged(prepared.covers[0]?.index ?? 0, () => formats[format].format.complete(prepared, value, signing, additions)),
+  );
 }

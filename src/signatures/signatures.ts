@@ -9,9 +9,8 @@ import type { WorkThreads } from '../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { takesLong } from '../verification/effort.ts';
 import type { AskedDocument, Signer, TrustedCa } from './format-entry.ts';
-import { completeTask, prepareTask, type CompleteTask, type PrepareTask } from './format-steps.ts';
 import type { Prepared, SignerChain, Signing, Workload } from './format.ts';
-import { formats, type AskedFormat, type FormatName } from './formats.ts';
+import { completeTask, formats, prepareTask, type AskedFormat, type CompleteTask, type FormatName, type PrepareTask } from './formats.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
 import type { Levels } from './levels/level-order.ts';
 import type { Additions } from './levels/long-term-data.ts';
@@ -55,7 +54,7 @@ export interface SignatureEvidence {
 export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument[], signer: Signer): SignerPlan {
   const { format, level } = asked;
   checkTrustedCa(asked.trustedCa, signer.chain.issuers);
-  const { algorithm, parameters } = asked.plan(documents, signer);
+  const { algorithm, parameters } = formats[format].plan(asked, documents, signer);
   if (algorithm === undefined) throw new Error('the key of a signer decides on an algorithm');
   return { format, algorithm, level, chain: signer.chain, parameters };
 }
@@ -66,7 +65,7 @@ export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument
  */
 export function planWithoutSigner(asked: AskedFormat, documents: readonly AskedDocument[]): SigningPlan {
   const { format, level } = asked;
-  const { algorithm, parameters } = asked.plan(documents, undefined);
+  const { algorithm, parameters } = formats[format].plan(asked, documents, undefined);
   return { format, algorithm, level, chain: undefined, parameters };
 }
 
@@ -166,10 +165,10 @@ export function documentsAsPrepared(documents: readonly InputDocument[], { prepa
   });
 }
 
-const module = moduleFile('./format-steps', import.meta.url);
+const module = moduleFile('./formats', import.meta.url);
 
 /**
- * Runs a function of `format-steps.ts` in a thread.
+ * Runs a function of `formats.ts` in a thread.
  * @throws {Refusal} UNSUPPORTED if it takes too long
  */
 async function inThread<T>(

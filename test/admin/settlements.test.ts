@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientRegistry } from '../../src/clients/registry.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
@@ -51,7 +50,7 @@ describe('a change by an operator is recorded in the same commit', () => {
   });
 
   it('for a key, but not if nothing changed', async () => {
-    const keys = new Keyring(store, token, tokenCustody(token));
+    const keys = new Keyring(store, token);
     const [reference, ended, unknown] = [await storedKey(store), await storedKey(store, { state: 'CONSUMED' }), '0'.repeat(40)].map(
       parseKeyReferenceId,
     );

@@ -5,7 +5,6 @@ import { OcspResponders } from '../../src/certificates/ocsp/ocsp-responders.ts';
 import { subjectName } from '../../src/certificates/subject.ts';
 import { readCertificate } from '../../src/x509/certificate.ts';
 import { CertificateAuthority } from '../../src/config/authority-config.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { Destruction } from '../../src/keys/destruction.ts';
 import { storeKeyJournal } from '../../src/keys/store-key-journal.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
@@ -45,7 +44,7 @@ it('OCSP responders have serial numbers of 16 random octets', async () => {
   const serials: Uint8Array[] = [];
   for (let round = 0; round < 4; round += 1) {
     const { issuer } = await softwareAuthority('P-256');
-    const undoing = new Destruction(store, tokenCustody(token), storeKeyJournal(store), { abandonedMs: 1000, configured: [] });
+    const undoing = new Destruction(store, token, storeKeyJournal(store), { abandonedMs: 1000, configured: [] });
     const audit = {
       administer: async <T>(_entry: unknown, work: (steps: () => never[]) => Promise<{ value: T }>) => (await work(() => [])).value,
     };

@@ -11,7 +11,6 @@ import { KeptAnswers, OtherRequest, type Repeatable, type Repetition } from '../
 import type { RepeatableRequest } from '../../src/idempotency/request-secrets.ts';
 import { tokenMacOfKeptAnswers } from '../../src/idempotency/token-key.ts';
 import type { TokenMac } from '../../src/sealed-parts/part-cipher.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { CreatedKey } from '../../src/keys/new-key.ts';
@@ -122,7 +121,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     (of: StateStore): (() => Promise<Ending>) =>
     async () => {
       const answer = ({ reference, secret }: CreatedKey): object => ({ reference, password: secret.password });
-      const keys = new Keyring(of, token, tokenCustody(token));
+      const keys = new Keyring(of, token);
       const issue = async (): Promise<{ row: ReturnType<typeof certificateRow> }> => Promise.resolve({ row: certificateRow() });
       try {
         return JSON.stringify(
@@ -149,7 +148,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     );
     expect(isRepeated).toBe(true);
     const { reference, password } = JSON.parse(ending) as { reference: string; password: string };
-    const keys = new Keyring(store, token, tokenCustody(token));
+    const keys = new Keyring(store, token);
     expect(await keys.verifySecret(await keys.find(tenantId('demo'), parseKeyReferenceId(reference)), given(password))).toBe(true);
     expect(await keysMade()).toBe(before + 1);
   });
@@ -160,7 +159,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     expect(await failures((await instance(dying)).once(request, repeatable(makingKey(dying))))).toContain('dead');
     const { ending, isRepeated } = await (await instance()).once(request, repeatable(makingKey(store)));
     expect([isRepeated, ending]).toEqual([false, expect.stringContaining('password')]);
-    await new Keyring(store, token, tokenCustody(token), { abandonedMs: -1 }).recover();
+    await new Keyring(store, token, { abandonedMs: -1 }).recover();
     expect(await store.run('journal')).toEqual([]);
   });
 
@@ -170,7 +169,7 @@ describe.each(Object.entries(databases))('kept answers on %s', (name, kind) => {
     const signing =
       (of: StateStore): (() => Promise<Ending>) =>
       async () => {
-        const keys = new Keyring(of, token, tokenCustody(token));
+        const keys = new Keyring(of, token);
         const key = await keys.find(tenantId('demo'), reference);
         return keys
           .sign(key, given('wrong'), toBeSigned, async (values) => Promise.resolve(values))

@@ -1,16 +1,16 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordingToken } from '../../src/audit/use-recorder.ts';
 import { tenantId } from '../../src/clients/caller.ts';
 import { Activation } from '../../src/keys/activation.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { tokenCustody, type KeyCustody } from '../../src/keys/custody.ts';
 import { resultOf } from '../../src/http/api/answer.ts';
-import { KeyInUse } from '../../src/keys/attempt-slots.ts';
+import { AttemptSlots, KeyInUse } from '../../src/keys/attempt-slots.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { stateOf } from '../../src/keys/key-record.ts';
 import { Keyring, type KeyringOptions } from '../../src/keys/keyring.ts';
+import { KnownSecrets } from '../../src/keys/known-secrets.ts';
+import { verifyReserved } from '../../src/keys/reserved.ts';
 import { Seals } from '../../src/keys/seals.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { openSqliteStore } from '../../src/state/threaded-store.ts';
@@ -19,6 +19,7 @@ import { TokenUnavailable, type Proofs, type Token } from '../../src/token/token
 import { certificateRow } from '../support/certificate-row.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
+import { tokenWith } from '../support/token-with.ts';
 
 const tenant = tenantId('demo');
 const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
@@ -37,9 +38,14 @@ afterAll(async () => {
   await around.end();
 });
 
-/** A service of its own, as a restart makes one; its custody may fail. */
-const keyring = (custody: Partial<KeyCustody> = {}, options: KeyringOptions = {}): Keyring =>
-  new Keyring(store, token, { ...tokenCustody(token), ...custody }, options);
+/** A service of its own, as a restart makes one; its token may fail. */
+const keyring = (changes: Partial<Token> = {}, options: KeyringOptions = {}): Keyring =>
+  new Keyring(store, tokenWith(token, changes), options);
+const isSeal = ({ anyOf }: Proofs): boolean => anyOf.some(({ kind }) => kind === 'RECORD');
+/** Compares no secret; the seals of rows are still checked. */
+const hungAtSecrets: Partial<Token> = {
+  verifyProof: async (id, proofs) => (isSeal(proofs) ? token.verifyProof(id, proofs) : never()),
+};
 const given = (member: GivenSecret['member'], secret: string | undefined): GivenSecret => ({
   member,
   bytes: Buffer.from(secret ?? ''),
@@ -64,7 +70,7 @@ const isOnToken = async ({ id }: KeyRecord): Promise<boolean> => (await token.li
 
 describe('a single-use key', () => {
   it('whose destruction a kill prevented is consumed, and gone after the next start', async () => {
-    const killed = keyring({ destroy: never });
+    const killed = keyring({ destroyKey: never });
     const { key, own } = await newKey(killed, 'SINGLE_USE');
     void sign(killed, key, own);
     await expect.poll(async () => (await store.run('findKey', key.reference))?.state).toBe('CONSUMED');
@@ -159,7 +165,7 @@ describe('a one-time password', () => {
   });
 
   it('counts an attempt that a kill cut short', async () => {
-    const killed = keyring({ verify: never });
+    const killed = keyring(hungAtSecrets);
     const { key } = await newKey(killed, 'OTP');
     await killed.makeOtp(key, { action: 'SIGN', digests });
     const left = async (): Promise<number | undefined> => {
@@ -196,8 +202,7 @@ describe('a one-time password', () => {
 function listening(): { readonly keys: Keyring; readonly asked: string[] } {
   const asked: string[] = [];
   const told = (name: string, { anyOf }: Proofs): void => void asked.push([name, ...anyOf.map(({ kind }) => kind === 'RECORD')].join(' '));
-  const whole: Token = {
-    ...recordingToken(token, () => undefined),
+  const whole = tokenWith(token, {
     async signWithProof(id, algorithm, digests, proofs) {
       told('sign', proofs);
       return token.signWithProof(id, algorithm, digests, proofs);
@@ -206,8 +211,8 @@ function listening(): { readonly keys: Keyring; readonly asked: string[] } {
       told('verify', proofs);
       return token.verifyProof(id, proofs);
     },
-  };
-  return { keys: new Keyring(store, whole, tokenCustody(whole)), asked };
+  });
+  return { keys: new Keyring(store, whole), asked };
 }
 
 describe('a wrong secret', () => {
@@ -254,20 +259,20 @@ describe('a wrong secret', () => {
 
   it('that was right until another instance changed it is compared without a reservation once, and no more', async () => {
     const { key, own } = await newKey(keyring(), 'PASSWORD');
-    const custody = tokenCustody(token);
     const log = recordingLog();
     const nothing = async (): Promise<void> => Promise.resolve();
-    const activation = new Activation(store, { reread: nothing, bringUpToDate: nothing }, new Seals(token, log), {
-      attemptMaxMs: 60_000,
-      waitMs: 1000,
-    });
+    const parts = {
+      ...{ store, cache: { reread: nothing, bringUpToDate: nothing }, seals: new Seals(token, log) },
+      ...{ slots: new AttemptSlots(() => store.now()), known: new KnownSecrets() },
+    };
+    const activation = new Activation(parts, { attemptMaxMs: 60_000, waitMs: 1000 });
     let compared = 0;
     const attempt = async (record: KeyRecord): Promise<boolean> => {
       const asked = { use: 'check', action: 'SIGN', given: own } as const;
       const { verified } = await activation.attempt(record, asked, async (reserved) => {
         compared += 1;
-        const outcome = await custody.verify(reserved);
-        return outcome.verified ? { ...outcome, usesUp: false, finish: nothing } : outcome;
+        const outcome = await verifyReserved(token, reserved);
+        return outcome.verified ? { ...outcome, usesUp: false } : outcome;
       });
       return verified;
     };
@@ -288,13 +293,13 @@ describe('an old copy of the state store', () => {
   it('revives no key that was consumed or removed since, and revives an old password', async () => {
     const path = join(around.directory, 'restored.sqlite');
     const before = await openSqliteStore(path);
-    const first = new Keyring(before, token, tokenCustody(token));
+    const first = new Keyring(before, token);
     const made = await Promise.all([newKey(first, 'SINGLE_USE'), newKey(first, 'PASSWORD'), newKey(first, 'PASSWORD')]);
     await before.close();
     copyFileSync(path, `${path}.yesterday`);
 
     const today = await openSqliteStore(path);
-    const keys = new Keyring(today, token, tokenCustody(token));
+    const keys = new Keyring(today, token);
     const [consumed, removed, changed] = await Promise.all(made.map(async ({ key }) => keys.find(tenant, key.reference)));
     if (consumed === undefined || removed === undefined || changed === undefined) throw new Error('three keys were made');
     await sign(keys, consumed, made[0].own);
@@ -304,7 +309,7 @@ describe('an old copy of the state store', () => {
     await today.close();
 
     const copy = await openSqliteStore(`${path}.yesterday`);
-    const restored = new Keyring(copy, token, tokenCustody(token));
+    const restored = new Keyring(copy, token);
     const outcomes = await Promise.allSettled(
       made.map(async ({ key, own }) => sign(restored, await restored.find(tenant, key.reference), own)),
     );
@@ -315,7 +320,7 @@ describe('an old copy of the state store', () => {
 
 describe('a token that does not answer', () => {
   it('keeps nobody waiting for longer than the time that attempts are given', async () => {
-    const hung = keyring({ verify: never }, { attemptWaitMs: 100 });
+    const hung = keyring(hungAtSecrets, { attemptWaitMs: 100 });
     const { key } = await newKey(hung, 'PASSWORD');
     const inFlight = Array.from({ length: 5 }, async () => hung.verifySecret(key, given('password', 'wrong')));
     const outcomes = await Promise.allSettled(Array.from({ length: 3 }, async () => hung.verifySecret(key, given('password', 'late'))));
@@ -331,7 +336,7 @@ describe('a token that does not answer', () => {
   it('lets a key be removed: its private key goes when the token is back', async () => {
     let isAway = true;
     const keys = keyring({
-      destroy: async (id) => (isAway ? Promise.reject(new TokenUnavailable('away')) : token.destroyKey(id)),
+      destroyKey: async (id) => (isAway ? Promise.reject(new TokenUnavailable('away')) : token.destroyKey(id)),
     });
     const { key, own } = await newKey(keys, 'PASSWORD');
     await keys.remove(key, own);

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import type { DigestBinding } from '../../src/keys/digest-binding.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
@@ -40,7 +39,7 @@ beforeAll(async () => {
       return threads.run<Result>(work, task);
     },
   };
-  keys = new Keyring(store, token, tokenCustody(token), { threads: counting });
+  keys = new Keyring(store, token, { threads: counting });
 });
 
 afterAll(async () => {

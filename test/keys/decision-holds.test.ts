@@ -1,18 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { tokenCustody, type KeyCustody } from '../../src/keys/custody.ts';
 import type { KeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { openStateStore } from '../../src/state/threaded-store.ts';
 import type { CertificateRow } from '../../src/state/tables/certificates.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
+import type { Token } from '../../src/token/token.ts';
 import { databases } from '../state/databases.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { Gate } from '../support/gate.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { tokenWith } from '../support/token-with.ts';
 
 const tenant = tenantId('demo');
 const toBeSigned = { algorithm: { scheme: 'ECDSA', hash: 'sha256' }, digests: [new Uint8Array(32)], documents: [] } as const;
@@ -43,18 +44,15 @@ afterAll(async () => {
   scratch.remove();
 });
 
-/** The token's own answers, which the gate holds back. */
-function slowCustody(): KeyCustody {
-  const custody = tokenCustody(token);
-  return {
-    ...custody,
-    sign: async (...args) => {
-      const outcome = await custody.sign(...args);
+/** The token, whose signatures the gate holds back. */
+const slowToken = (): Token =>
+  tokenWith(token, {
+    signWithProof: async (...args) => {
+      const outcome = await token.signWithProof(...args);
       await gate.pass();
       return outcome;
     },
-  };
-}
+  });
 
 interface MadeKey {
   readonly reference: KeyReferenceId;
@@ -95,7 +93,7 @@ describe.each([
     const config = await database.fresh();
     const instance = async (): Promise<Instance> => {
       const store = await openStateStore(config, recordingLog());
-      return { store, keys: new Keyring(store, token, slowCustody()) };
+      return { store, keys: new Keyring(store, slowToken()) };
     };
     a = await instance();
     b = instances === 1 ? a : await instance();

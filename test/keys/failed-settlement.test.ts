@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import { Fault } from '../../src/faults.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
@@ -31,7 +30,7 @@ beforeAll(async () => {
   around = await tokenAndStore();
   ({ token } = around);
   store = new FailingStore(around.store, 'settleUse');
-  keys = new Keyring(store, token, tokenCustody(token));
+  keys = new Keyring(store, token);
 });
 
 afterAll(async () => {

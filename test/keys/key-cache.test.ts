@@ -14,6 +14,8 @@ import { keyRows } from '../state/rows.ts';
 const tenant = tenantId('demo');
 /** These tests look at what is kept: every row is believed. */
 const seals = { keyFault: async () => Promise.resolve(undefined), checkChain: () => undefined };
+const slots = { isBusy: () => false };
+const known = { forget: () => undefined };
 const directory = mkdtempSync(join(tmpdir(), 'signetd-cache-'));
 let store: StateStore;
 
@@ -38,7 +40,7 @@ describe('keys in memory', () => {
   it('are as many as fit: a long list of digests drives several others out, those in use excepted', async () => {
     const small = [await newKey(null), await newKey(null), await newKey(null), await newKey(null)];
     const [busy] = small;
-    const cache = new KeyCache(store, { isBusy: ({ reference }) => reference === busy, forget: () => undefined }, seals, 32 * 1024);
+    const cache = new KeyCache(store, { seals, known, slots: { isBusy: ({ reference }) => reference === busy } }, 32 * 1024);
     for (const reference of small) await cache.find(tenant, reference);
     const there = (): boolean[] => small.map((reference) => cache.cached(reference) !== undefined);
     expect(there()).toEqual([true, true, true, true]);
@@ -51,7 +53,7 @@ describe('keys in memory', () => {
   });
 
   it('that had to go while they were used are read again', async () => {
-    const cache = new KeyCache(store, { isBusy: () => false, forget: () => undefined }, seals, 1);
+    const cache = new KeyCache(store, { seals, known, slots }, 1);
     const reference = await newKey(null);
     const record = await cache.find(tenant, reference);
     await cache.find(tenant, await newKey(null));
@@ -64,7 +66,7 @@ describe('keys in memory', () => {
   it('have their secret forgotten where it changed, or the key is out of use, and not for a count of failures', async () => {
     const reference = await newKey(null);
     let forgotten = 0;
-    const cache = new KeyCache(store, { isBusy: () => false, forget: () => (forgotten += 1) }, seals);
+    const cache = new KeyCache(store, { seals, slots, known: { forget: () => (forgotten += 1) } });
     const record = await cache.find(tenant, reference);
     const database = new DatabaseSync(join(directory, 'state.sqlite'), { timeout: 10_000 });
     const after = async (change: string): Promise<number> => {

@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { KeyType } from '../../src/config/key-types.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import type { PoolOptions } from '../../src/keys/key-pool.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { mostWanted } from '../../src/keys/pool-levels.ts';
@@ -13,11 +12,12 @@ import type { StateStore } from '../../src/state/state-store.ts';
 import { openSqliteStore, openStateStore } from '../../src/state/threaded-store.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import type { KeyId } from '../../src/token/key-id.ts';
-import { TokenUnavailable } from '../../src/token/token.ts';
+import { TokenUnavailable, type Token } from '../../src/token/token.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 import { ScratchPostgresql } from '../support/postgresql.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { tokenWith } from '../support/token-with.ts';
 
 let scratch: ScratchToken;
 let token: TokenClient;
@@ -54,7 +54,7 @@ interface Pooled {
   readonly log: ReturnType<typeof recordingLog>;
 }
 
-function pooled(store: StateStore, target: number, changes: Partial<PoolOptions> = {}, custody = tokenCustody(token)): Pooled {
+function pooled(store: StateStore, target: number, changes: Partial<PoolOptions> = {}, tokenChanges: Partial<Token> = {}): Pooled {
   const levels = new Map<KeyType, number>();
   const wanted: boolean[] = [];
   const log = recordingLog();
@@ -67,7 +67,7 @@ function pooled(store: StateStore, target: number, changes: Partial<PoolOptions>
     startPauseMs: 0,
     ...changes,
   };
-  return { keys: new Keyring(store, token, custody, { pool, log }), levels, wanted, log };
+  return { keys: new Keyring(store, tokenWith(token, tokenChanges), { pool, log }), levels, wanted, log };
 }
 
 const full = async ({ keys, levels }: Pooled, target: number): Promise<void> => {
@@ -95,7 +95,6 @@ describe('the pool of keys', () => {
 
   it('waits while a key is made for a caller who found none', async () => {
     const store = await openSqliteStore(newPath());
-    const custody = tokenCustody(token);
     const released = Promise.withResolvers<undefined>();
     let created = 0;
     const one = pooled(
@@ -103,11 +102,10 @@ describe('the pool of keys', () => {
       1,
       {},
       {
-        ...custody,
-        async create(id, type) {
+        async createKey(id, type) {
           created += 1;
           if (created === 1) await released.promise;
-          return custody.create(id, type);
+          return token.createKey(id, type);
         },
       },
     );
@@ -172,18 +170,16 @@ describe('the pool of keys', () => {
     ['never left, since the token is away: it waits for the next caller', false, true],
   ])('leaves no key behind whose claim %s', async (_name, isCarriedOut, nothingDone) => {
     const store = await openSqliteStore(newPath());
-    const real = tokenCustody(token);
     let isLost = true;
     const one = pooled(
       store,
       1,
       {},
       {
-        ...real,
-        claim: async (id) => {
-          if (!isLost) return real.claim(id);
+        claimKey: async (...args) => {
+          if (!isLost) return token.claimKey(...args);
           isLost = false;
-          if (isCarriedOut) await real.claim(id);
+          if (isCarriedOut) await token.claimKey(...args);
           throw new TokenUnavailable('the answer is lost', { nothingDone });
         },
       },
@@ -204,7 +200,7 @@ describe('the pool of keys', () => {
 
   it('is given up where the token lets no key be marked: its key is destroyed, and the caller gets a new one', async () => {
     const store = await openSqliteStore(newPath());
-    const one = pooled(store, 1, {}, { ...tokenCustody(token), claim: async () => Promise.resolve('unmarkable') });
+    const one = pooled(store, 1, {}, { claimKey: async () => Promise.resolve('unmarkable') });
     await full(one, 1);
     one.keys.stopPool();
     const before = await onToken();
@@ -247,7 +243,7 @@ describe('the pool of keys', () => {
   it.each(Object.entries(changes))('hands out no key whose row %s, and leaves the token alone', async (_name, sql) => {
     const path = newPath();
     const store = await openSqliteStore(path);
-    const victim = await create(new Keyring(store, token, tokenCustody(token)));
+    const victim = await create(new Keyring(store, token));
     const one = pooled(store, 1);
     await full(one, 1);
     one.keys.stopPool();

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { parseKeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { CreatedKey } from '../../src/keys/new-key.ts';
@@ -45,7 +44,7 @@ describe.each([
     await database.stop();
   });
 
-  const keyrings = (): Keyring[] => stores.map((store) => new Keyring(store, token, tokenCustody(token)));
+  const keyrings = (): Keyring[] => stores.map((store) => new Keyring(store, token));
   const create = async (keys: Keyring | undefined, of = tenant): Promise<CreatedKey> => {
     if (keys === undefined) throw new Error('an instance');
     return keys.create({

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { establishMacKey } from '../../src/keys/mac-key.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
@@ -86,7 +85,7 @@ const verifiedBy = async (token: TokenClient, id: KeyId, proof: Proof): Promise<
 async function keyWithPassword(store: StateStore, token: TokenClient): Promise<void> {
   const issue = async (): Promise<{ row: ReturnType<typeof certificateRow> }> => Promise.resolve({ row: certificateRow() });
   const request = { tenant: tenantId('demo'), type: 'P-256', protocol: 'PASSWORD', subscriber: {}, issue } as const;
-  await new Keyring(store, token, tokenCustody(token)).create(request);
+  await new Keyring(store, token).create(request);
 }
 
 describe('the MAC key', () => {

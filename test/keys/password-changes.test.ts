@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type * as Stretching from '../../src/keys/stretching.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
@@ -44,7 +43,7 @@ afterAll(async () => {
 
 describe('a password that is changed while another request has it stretched', () => {
   it('is compared as it was, salt and MAC together: it activates nothing any more, and counts as no failure', async () => {
-    const keys = new Keyring(store, token, tokenCustody(token));
+    const keys = new Keyring(store, token);
     const { reference, secret } = await keys.create({
       tenant,
       type: 'P-256',

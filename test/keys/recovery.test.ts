@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { checkUsable, stateOf } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { lockRule } from '../../src/keys/key-record.ts';
@@ -8,11 +7,12 @@ import { Refusal } from '../../src/result-codes.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
 import { openStateStore } from '../../src/state/threaded-store.ts';
 import type { TokenClient } from '../../src/token/client/token-client.ts';
-import { newKeyId, type KeyId } from '../../src/token/key-id.ts';
+import { newKeyId } from '../../src/token/key-id.ts';
 import { TokenUnavailable } from '../../src/token/token.ts';
 import { databases } from '../state/databases.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { tokenAndStore, type TokenAndStore } from '../support/token-and-store.ts';
+import { tokenWith } from '../support/token-with.ts';
 import { certificateRow } from '../support/certificate-row.ts';
 
 let around: TokenAndStore;
@@ -23,7 +23,7 @@ let keys: Keyring;
 beforeAll(async () => {
   around = await tokenAndStore();
   ({ token, store } = around);
-  keys = new Keyring(store, token, tokenCustody(token));
+  keys = new Keyring(store, token);
 });
 
 afterAll(async () => {
@@ -56,14 +56,14 @@ describe('key life cycle', () => {
     await database.start();
     const shared = await openStateStore(await database.fresh(), recordingLog());
     try {
-      const { reference } = await new Keyring(shared, token, tokenCustody(token)).create({
+      const { reference } = await new Keyring(shared, token).create({
         ...request,
         issue: async () => Promise.resolve({ row: certificateRow() }),
       });
       const rule = { ...lockRule, now: Date.now() };
       const attempt = { reference, rule, until: rule.now + 60_000, states: ['ACTIVE'] as const, atOnce: 1, otpAction: undefined };
       expect(await shared.run('reserveUse', attempt)).toBeDefined();
-      await new Keyring(shared, token, tokenCustody(token)).recover();
+      await new Keyring(shared, token).recover();
       expect(await shared.run('reserveUse', attempt)).toBeUndefined();
     } finally {
       await shared.close();
@@ -76,7 +76,7 @@ describe('key life cycle', () => {
     await store.run('announce', { key_id: id, intent: 'CREATE', created_at: Date.now() });
     await token.createKey(id, 'P-256');
     expect(await onToken()).toContain(id);
-    expect((await new Keyring(store, token, tokenCustody(token)).recover()).finished).toBe(1);
+    expect((await new Keyring(store, token).recover()).finished).toBe(1);
     expect(await onToken()).not.toContain(id);
     expect(await store.run('journal')).toEqual([]);
   });
@@ -85,9 +85,9 @@ describe('key life cycle', () => {
     const id = newKeyId('general');
     await token.createKey(id, 'P-256');
     await store.run('announce', { key_id: id, intent: 'DESTROY', created_at: Date.now() });
-    expect(await new Keyring(store, token, tokenCustody(token), { configured: [id] }).recover()).toEqual({ finished: 0, kept: [id] });
+    expect(await new Keyring(store, token, { configured: [id] }).recover()).toEqual({ finished: 0, kept: [id] });
     expect(await onToken()).toContain(id);
-    expect((await new Keyring(store, token, tokenCustody(token)).recover()).finished).toBe(1);
+    expect((await new Keyring(store, token).recover()).finished).toBe(1);
     expect(await onToken()).not.toContain(id);
   });
 
@@ -97,7 +97,7 @@ describe('key life cycle', () => {
     expect(await store.run('changeKeyState', { reference, ...removal, now: Date.now() })).toBe(true);
     expect(await store.run('changeKeyState', { reference, ...removal, now: Date.now() })).toBe(false);
     expect(await onToken()).toContain(key.id);
-    await new Keyring(store, token, tokenCustody(token)).recover();
+    await new Keyring(store, token).recover();
     expect(await onToken()).not.toContain(key.id);
   });
 
@@ -108,14 +108,12 @@ describe('key life cycle', () => {
       await token.createKey(id, 'P-256');
     }
     let refuses = true;
-    const real = tokenCustody(token);
-    const custody = {
-      ...real,
-      destroy: async (id: KeyId): Promise<void> =>
-        refuses && id === stubborn ? Promise.reject(new TokenUnavailable('PKCS#11 0x1b: CKR_ACTION_PROHIBITED')) : real.destroy(id),
-    };
+    const refusing = tokenWith(token, {
+      destroyKey: async (id) =>
+        refuses && id === stubborn ? Promise.reject(new TokenUnavailable('PKCS#11 0x1b: CKR_ACTION_PROHIBITED')) : token.destroyKey(id),
+    });
     const log = recordingLog();
-    const next = new Keyring(store, token, custody, { log });
+    const next = new Keyring(store, refusing, { log });
     expect(await next.recover()).toEqual({ finished: 1, kept: [] });
     expect(next.destruction.left).toEqual([{ id: stubborn, reason: 'PKCS#11 0x1b: CKR_ACTION_PROHIBITED' }]);
     expect(log.lines.join()).toContain('a key to be destroyed is still on the token');
@@ -152,7 +150,7 @@ describe('key life cycle', () => {
     });
     const key = await keys.find(request.tenant, reference);
     for (let attempt = 0; attempt < 5; attempt += 1) expect(await keys.verifySecret(key, given('wrong'))).toBe(false);
-    const later = new Keyring(store, token, tokenCustody(token));
+    const later = new Keyring(store, token);
     const again = await later.find(request.tenant, reference);
     expect(await later.verifySecret(again, given(secret.password ?? ''))).toBeUndefined();
     expect(() => {
@@ -174,11 +172,11 @@ describe('key life cycle', () => {
         verdict: 'wrong',
         rule: { ...rule, now: past + attempt * 16 * 60_000 * Math.floor(attempt / 5) },
       });
-    const opened = new Keyring(store, token, tokenCustody(token));
+    const opened = new Keyring(store, token);
     expect(await opened.verifySecret(await opened.find(request.tenant, reference), given(secret.password ?? ''))).toBe(true);
     for (let attempt = 0; attempt < 20; attempt += 1)
       await store.run('settleUse', { reference, reserved: false, verdict: 'wrong', rule: { ...rule, now: past } });
-    const locked = new Keyring(store, token, tokenCustody(token));
+    const locked = new Keyring(store, token);
     const key = await locked.find(request.tenant, reference);
     expect(() => {
       locked.checkUsable(key, 'sign');

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Revocations } from '../../src/certificates/revocations.ts';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import type { KeyRecord } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
@@ -34,7 +33,7 @@ interface Case {
   readonly otp: GivenSecret;
 }
 
-const keyring = (over: StateStore = store): Keyring => new Keyring(over, token, tokenCustody(token));
+const keyring = (over: StateStore = store): Keyring => new Keyring(over, token);
 
 async function newCase(): Promise<Case> {
   const keys = keyring();

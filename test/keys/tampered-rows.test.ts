@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { recordOf, type ActivationProtocol, type KeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
@@ -95,7 +94,7 @@ describe.each([
   /** The service as a restart makes it. */
   function restarted(): { keys: Keyring; lines: readonly string[] } {
     const log = recordingLog();
-    return { keys: new Keyring(store, token, tokenCustody(token), { log }), lines: log.lines };
+    return { keys: new Keyring(store, token, { log }), lines: log.lines };
   }
 
   /** Straight in the database. */

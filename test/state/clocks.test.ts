@@ -5,7 +5,6 @@ import { Revocations } from '../../src/certificates/revocations.ts';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import type { KeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { KeptAnswers } from '../../src/idempotency/kept-answers.ts';
@@ -42,7 +41,7 @@ beforeAll(async () => {
   server = await ScratchPostgresql.start();
   config = await server.newDatabase();
   store = await openStateStore(config, recordingLog());
-  keys = new Keyring(store, token, tokenCustody(token));
+  keys = new Keyring(store, token);
 });
 
 afterEach(() => {
@@ -65,7 +64,7 @@ const setClock = (minutes: number): void => {
 async function other(minutes: number): Promise<{ store: StateStore; keys: Keyring }> {
   setClock(minutes);
   const its = await openStateStore(config, recordingLog());
-  return { store: its, keys: new Keyring(its, token, tokenCustody(token)) };
+  return { store: its, keys: new Keyring(its, token) };
 }
 
 async function newKey(protocol: 'PASSWORD' | 'OTP' = 'PASSWORD'): Promise<{ reference: KeyReferenceId; password: GivenSecret }> {

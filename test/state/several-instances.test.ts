@@ -4,7 +4,6 @@ import { ClientRegistry, registerClient, spkiSha256 } from '../../src/clients/re
 import { tenantId } from '../../src/clients/caller.ts';
 import type { StateConfig } from '../../src/config/state-config.ts';
 import type { GivenSecret } from '../../src/keys/credentials.ts';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { stateOf, type KeyReferenceId } from '../../src/keys/key-record.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
@@ -40,7 +39,7 @@ let b: Instance;
 
 async function instance(times: { abandonedMs?: number; attemptMaxMs?: number } = {}): Promise<Instance> {
   const store = await openStateStore(config, recordingLog());
-  return { store, keys: new Keyring(store, token, tokenCustody(token), times), clients: new ClientRegistry(store) };
+  return { store, keys: new Keyring(store, token, times), clients: new ClientRegistry(store) };
 }
 
 beforeAll(async () => {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { webcrypto } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { tokenCustody } from '../../src/keys/custody.ts';
 import { Keyring } from '../../src/keys/keyring.ts';
 import { storeKeyJournal } from '../../src/keys/store-key-journal.ts';
 import { openSqliteStore } from '../../src/state/threaded-store.ts';
@@ -146,7 +145,7 @@ describe('a process that is killed while it makes keys', () => {
       await token.start();
       const left = (await token.listKeys()).map(({ id }) => id);
       expect(left).toEqual(expect.arrayContaining([kept, ...others]));
-      expect((await new Keyring(store, token, tokenCustody(token)).recover()).finished).toBeGreaterThanOrEqual(others.length);
+      expect((await new Keyring(store, token).recover()).finished).toBeGreaterThanOrEqual(others.length);
       expect((await token.listKeys()).map(({ id }) => id)).toEqual([kept]);
       expect(await store.run('journal')).toEqual([]);
     } finally {

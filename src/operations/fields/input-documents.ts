@@ -2,9 +2,13 @@ import { z } from 'zod';
 import { documentsAbsoluteMax } from '../../config/limits-config.ts';
 import { isFileName } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
+import type { AskedDocument } from '../../signatures/format-entry.ts';
+import { askedFormat, type AskedFormat } from '../../signatures/formats.ts';
+import type { SignatureParameters } from '../../signatures/request/parameters.ts';
 import { hashBytes } from '../../token/signature-algorithm.ts';
 import { hashOfOid } from '../../cms/algorithm-identifier.ts';
 import { Base64, digestFields, MediaType, PlainContent, Secret, Text } from '../../fields/values.ts';
+import type { Context } from '../operation.ts';
 
 const FileName = Text.refine(
   isFileName,
@@ -55,6 +59,35 @@ export function withFewDocuments(body: Readonly<Record<string, unknown>>, docume
   return { ...body, inputDocuments: inputDocuments.slice(0, documentsMax + 1) };
 }
 
+/**
+ * The requested signatures of `sign` and `remotePreSign`, as far as the request alone describes
+ * them.
+ */
+export interface AskedSigning {
+  readonly asked: AskedFormat;
+  readonly documents: readonly AskedDocument[];
+}
+
+/**
+ * Checks documents and signature parameters against each other, before any key is looked up.
+ * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
+ */
+export function askedSigning(
+  { parameters, inputDocuments }: { readonly parameters: SignatureParameters; readonly inputDocuments: readonly InputDocumentField[] },
+  { caller, config, levels }: Pick<Context, 'caller' | 'config' | 'levels'>,
+): AskedSigning {
+  checkDocumentCount(inputDocuments, config.limits);
+  const asked = askedFormat(parameters, {
+    allowSha1: config.tenants[caller.tenant]?.allowSha1 ?? false,
+    checkUrl: (text, at) => {
+      levels.checkUrl(text, at);
+    },
+  });
+  checkDocuments(inputDocuments, { digestAllowed: asked.takesDigests, passwordAllowed: asked.takesPasswords });
+  const documents = inputDocuments.map(({ digest }) => ({ digestHash: digest === undefined ? undefined : hashOfOid(digest.digestAlgOID) }));
+  return { asked, documents };
+}
+
 /** Options of documents that the requested format supports. */
 interface Allowed {
   readonly digestAllowed: boolean;
@@ -65,7 +98,7 @@ interface Allowed {
  * Checks the number of documents, before they are compared with each other.
  * @throws {Refusal} FIELD_INVALID
  */
-export function checkDocumentCount(documents: readonly InputDocumentField[], { documentsMax }: { readonly documentsMax: number }): void {
+function checkDocumentCount(documents: readonly InputDocumentField[], { documentsMax }: { readonly documentsMax: number }): void {
   if (documents.length <= documentsMax) return;
   throw new Refusal('FIELD_INVALID', { at: '/inputDocuments', message: `at most ${documentsMax} documents per request` });
 }
@@ -74,7 +107,7 @@ export function checkDocumentCount(documents: readonly InputDocumentField[], { d
  * Checks the documents of a request (contract §4 and §5).
  * @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT, UNSUPPORTED
  */
-export function checkDocuments(documents: readonly InputDocumentField[], { digestAllowed, passwordAllowed }: Allowed): void {
+function checkDocuments(documents: readonly InputDocumentField[], { digestAllowed, passwordAllowed }: Allowed): void {
   const ids = new Set<string>();
   for (const [index, document] of documents.entries()) {
     const at = `/inputDocuments/${index}`;

@@ -5,13 +5,12 @@ import { requiredSecret } from '../../keys/credentials.ts';
 import type { KeyRecord } from '../../keys/key-record.ts';
 import type { SignerChain } from '../../signatures/format.ts';
 import { deliverEvidence, openOutput } from '../fields/deliver-evidence.ts';
-import { InputDocuments } from '../fields/input-documents.ts';
+import { askedSigning, InputDocuments } from '../fields/input-documents.ts';
 import { checkKeyReference, exampleReference, KeyReference } from '../fields/key-reference.ts';
 import { OptionalInputs, checkOutput } from '../fields/evidence-output.ts';
 import { openDocuments } from '../fields/open-documents.ts';
 import { RequestId } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
-import { askedSigning } from './signing-plan.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
 import { SignatureParameters } from '../../signatures/request/parameters.ts';
 import { auditedDigests, completeSignatures, documentsAsPrepared, prepareSignatures, signerPlan } from '../../signatures/signatures.ts';
@@ -69,7 +68,7 @@ export const sign = operation({
         documents: documentsAsPrepared(documents, signatures),
       };
       // This returns the whole answer, which is stored by the commit that consumes the secret.
-      const finish = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
+      const complete = async (values: readonly Uint8Array[]): Promise<EvidenceAnswer> => {
         // Co-signed files are read in parts, so they must be unchanged since the bound digests were
         // compared.
         await opened.checkUnchanged();
@@ -77,7 +76,7 @@ export const sign = operation({
         const evidence = await completeSignatures(signatures, byId, context);
         return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       };
-      return await withTokensAbility(algorithm, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, finish)));
+      return await withTokensAbility(algorithm, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, complete)));
     } finally {
       await opened.close();
     }

@@ -12,28 +12,34 @@ import { cadesLevels } from './level-writer.ts';
 const propertiesAt = `${xp7At}/signedProperties`;
 const commitmentTextMaxCharacters = 200;
 
+interface CmsOptions {
+  readonly xp7: XP7Signature;
+  readonly properties: SignedProperties;
+  readonly detached: boolean;
+}
+
 /** The member `XP7Signature` of the parameters with XP7Format CXP_7: CAdES. */
-export const cmsEntry: FormatEntry<CmsParameters, CmsState> = {
+export const cmsEntry: FormatEntry<XP7Signature, CmsOptions, CmsParameters, CmsState> = {
   title: 'XP7Signature with XP7Format CXP_7',
   format: cmsFormat,
   levels: cadesLevels,
 
-  asked({ XP7Signature: options }, rules) {
-    if (options?.XP7Format !== 'CXP_7') return undefined;
-    const { level, trustedCa, properties } = xp7Asked(options, rules);
+  asked(xp7, rules) {
+    const { level, trustedCa, properties } = xp7Asked(xp7, rules);
     checkTexts(properties);
     checkCommitments(properties);
-    const detached = options.XP7Providers?.CXP7Parameters?.detached ?? false;
     return {
       ...{ level, trustedCa },
       ...{ takesDigests: false, takesPasswords: false, isText: false },
-      plan(_documents, signer) {
-        if (signer === undefined) throw new Error('a CMS signature binds the certificate of its signer');
-        const algorithm = cmsAlgorithm(options, signer.key);
-        checkSigningTime(properties, signer.chain.certificate, propertiesAt);
-        return { algorithm, parameters: { algorithm, detached, properties, coSigning: coSigningOf(options, detached) } };
-      },
+      options: { xp7, properties, detached: xp7.XP7Providers?.CXP7Parameters?.detached ?? false },
     };
+  },
+
+  plan({ options: { xp7, properties, detached } }, _documents, signer) {
+    if (signer === undefined) throw new Error('a CMS signature binds the certificate of its signer');
+    const algorithm = cmsAlgorithm(xp7, signer.key);
+    checkSigningTime(properties, signer.chain.certificate, propertiesAt);
+    return { algorithm, parameters: { algorithm, detached, properties, coSigning: coSigningOf(xp7, detached) } };
   },
 };
 

@@ -94,9 +94,7 @@ export class TokenClient implements Token {
       lost(unanswered) {
         dispatcher.disconnect(unanswered);
       },
-      answered(link, request, answer) {
-        dispatcher.answered(link, request, answer);
-      },
+      answered: dispatcher.answered.bind(dispatcher),
       draining(link, reason) {
         log.info(`the token host is shutting down: ${reason}`);
         dispatcher.drain(link);

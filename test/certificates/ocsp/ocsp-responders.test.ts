@@ -8,7 +8,6 @@ import type { ResponderTools } from '../../../src/certificates/ocsp/responder-ke
 import type { SigningLimitSettings } from '../../../src/certificates/ocsp/signing-limit.ts';
 import { CertificateAuthority } from '../../../src/config/authority-config.ts';
 import type { StateConfig } from '../../../src/config/state-config.ts';
-import { tokenCustody } from '../../../src/keys/custody.ts';
 import { Destruction } from '../../../src/keys/destruction.ts';
 import { Refusal } from '../../../src/result-codes.ts';
 import { storeKeyJournal } from '../../../src/keys/store-key-journal.ts';
@@ -81,7 +80,7 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
   const toolsOn = (on: StateStore) => ({
     store: on,
     token,
-    undoing: new Destruction(on, tokenCustody(token), storeKeyJournal(on), { abandonedMs: 1000, configured: [] }),
+    undoing: new Destruction(on, token, storeKeyJournal(on), { abandonedMs: 1000, configured: [] }),
     audit: recorded,
     log: recordingLog(),
   });
