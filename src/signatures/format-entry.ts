@@ -36,6 +36,8 @@ export interface FormatPlan<Parameters> {
    * it.
    */
   readonly algorithm: SignatureAlgorithm | undefined;
+  /** Pointer to the member of the request that chose the algorithm; absent if the key did. */
+  readonly algorithmAt?: string | undefined;
   /** Parameters of `SignatureFormat.prepare`. */
   readonly parameters: Parameters;
 }

@@ -33,6 +33,8 @@ export interface SigningPlan {
 /** The plan for a known signer. */
 export interface SignerPlan extends SigningPlan {
   readonly algorithm: SignatureAlgorithm;
+  /** Pointer to the member of the request that chose the algorithm; absent if the key did. */
+  readonly algorithmAt?: string | undefined;
   readonly chain: SignerChain;
 }
 
@@ -54,9 +56,9 @@ export interface SignatureEvidence {
 export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument[], signer: Signer): SignerPlan {
   const { format, level } = asked;
   checkTrustedCa(asked.trustedCa, signer.chain.issuers);
-  const { algorithm, parameters } = formats[format].plan(asked, documents, signer);
+  const { algorithm, algorithmAt, parameters } = formats[format].plan(asked, documents, signer);
   if (algorithm === undefined) throw new Error('the key of a signer decides on an algorithm');
-  return { format, algorithm, level, chain: signer.chain, parameters };
+  return { format, algorithm, algorithmAt, level, chain: signer.chain, parameters };
 }
 
 /**
@@ -82,16 +84,15 @@ function checkTrustedCa(trustedCa: TrustedCa | undefined, issuers: readonly Uint
 
 /** Prepares the signatures. @throws {Refusal} if a document does not suit the format */
 export async function prepareSignatures(
-  { parameters, ...plan }: SigningPlan,
+  { format, algorithm, level, chain, parameters }: SigningPlan,
   documents: readonly InputDocument[],
   threads: Pick<WorkThreads, 'run'>,
 ): Promise<PreparedSignatures> {
-  const { format, chain } = plan;
   const task: PrepareTask = { format, documents, parameters, chain, moment: { now: new Date() } };
   const { threadBeyondBytes, lane } = formats[format].format.workload(parameters);
   const contents = documents.flatMap(({ source }) => ('content' in source ? [source.content] : []));
   const isLong = threadBeyondBytes === 0 || isBig(contents, threadBeyondBytes);
-  return { ...plan, prepared: isLong ? await inThread(threads, 'prepareTask', task, lane) : prepareTask(task) };
+  return { format, algorithm, level, chain, prepared: isLong ? await inThread(threads, 'prepareTask', task, lane) : prepareTask(task) };
 }
 
 /** Services needed for completion. */

@@ -13,10 +13,15 @@ import { RequestId } from '../../fields/values.ts';
 import { operation, type Context } from '../operation.ts';
 import { evidenceAnswer, EvidenceAnswer } from '../fields/evidence-answer.ts';
 import { SignatureParameters } from '../../signatures/request/parameters.ts';
-import { auditedDigests, completeSignatures, documentsAsPrepared, prepareSignatures, signerPlan } from '../../signatures/signatures.ts';
+import {
+  auditedDigests,
+  completeSignatures,
+  documentsAsPrepared,
+  prepareSignatures,
+  signerPlan,
+  type SignerPlan,
+} from '../../signatures/signatures.ts';
 import { Refusal } from '../../result-codes.ts';
-import { rawAt } from '../../signatures/raw/raw-algorithm.ts';
-import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import { TokenCannot } from '../../token/token.ts';
 
 const SignRequest = z.strictObject({
@@ -76,7 +81,7 @@ export const sign = operation({
         const evidence = await completeSignatures(signatures, byId, context);
         return evidenceAnswer(await deliverEvidence(output, documents, evidence, context), algorithm);
       };
-      return await withTokensAbility(algorithm, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, complete)));
+      return await withTokensAbility(plan, async () => unlessChanged(async () => context.keys.sign(key, given, toBeSigned, complete)));
     } finally {
       await opened.close();
     }
@@ -109,13 +114,19 @@ function signerOf(key: KeyRecord, { authorities }: Context, trustedCa: string | 
  * @throws {Refusal} UNSUPPORTED if the token does not support it
  * @throws the errors of `work`
  */
-async function withTokensAbility<T>(algorithm: SignatureAlgorithm, work: () => Promise<T>): Promise<T> {
+async function withTokensAbility<T>({ algorithm, algorithmAt }: SignerPlan, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof TokenCannot) || algorithm.scheme !== 'RSA_PSS' || algorithm.mgfHash === algorithm.hash) throw error;
+    if (
+      !(error instanceof TokenCannot) ||
+      algorithmAt === undefined ||
+      algorithm.scheme !== 'RSA_PSS' ||
+      algorithm.mgfHash === algorithm.hash
+    )
+      throw error;
     throw new Refusal('UNSUPPORTED', {
-      at: `${rawAt}/signatureAlgorithmParameters`,
+      at: algorithmAt,
       message: 'the token supports MGF1 only with the hash of the digest',
       cause: error,
     });

@@ -6,7 +6,8 @@ import type { SignerKey } from '../format-entry.ts';
 import type { RawSignature } from './raw-fields.ts';
 
 /** JSON Pointer of the parameters. */
-export const rawAt = '/parameters/rawSignature/rawSignatureParameters';
+const rawAt = '/parameters/rawSignature/rawSignatureParameters';
+export const algorithmParametersAt = `${rawAt}/signatureAlgorithmParameters`;
 const supported =
   'sha256/384/512WithRSAEncryption (1.2.840.113549.1.1.11 to .13), RSASSA-PSS (1.2.840.113549.1.1.10), ecdsa-with-SHA256/384/512 (1.2.840.10045.4.3.2 to .4)';
 
@@ -23,7 +24,7 @@ export function rawAlgorithmAsked(raw: RawSignature): SignatureAlgorithm | undef
   const hasPss = parameters?.PSSParameters !== undefined || parameters?.PSSMGF1Parameters !== undefined;
   if (hasPss && named?.scheme !== 'RSA_PSS') {
     throw new Refusal('FIELDS_INCONSISTENT', {
-      at: `${rawAt}/signatureAlgorithmParameters`,
+      at: algorithmParametersAt,
       message: 'these parameters need RSASSA-PSS (1.2.840.113549.1.1.10)',
     });
   }
@@ -46,7 +47,7 @@ export function usualAlgorithm(key: SignerKey, digest: HashName | undefined): Si
  */
 function pssAlgorithm(raw: RawSignature): SignatureAlgorithm {
   const parameters = raw.rawSignatureParameters?.signatureAlgorithmParameters;
-  const at = `${rawAt}/signatureAlgorithmParameters`;
+  const at = algorithmParametersAt;
   const pss = parameters?.PSSParameters;
   const generation = pss?.maskGenerationParameters;
   if (generation?.maskGenerationFunctionOid !== undefined && generation.maskGenerationFunctionOid !== oids.mgf1) {
@@ -95,7 +96,7 @@ export function checkFitsKey(algorithm: SignatureAlgorithm, key: SignerKey): voi
   const room = Number(key.type.slice('RSA-'.length)) / 8 - hashBytes[algorithm.hash] - 2;
   if (algorithm.saltBytes > room) {
     throw new Refusal('FIELDS_INCONSISTENT', {
-      at: `${rawAt}/signatureAlgorithmParameters/PSSParameters/saltLength`,
+      at: `${algorithmParametersAt}/PSSParameters/saltLength`,
       message: `a key of type ${key.type} allows a salt of at most ${room} bytes`,
     });
   }

@@ -1,6 +1,13 @@
 import type { SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { FormatEntry } from '../format-entry.ts';
-import { checkDigestFits, checkFitsKey, checkOneAlgorithm, rawAlgorithmAsked, usualAlgorithm } from './raw-algorithm.ts';
+import {
+  algorithmParametersAt,
+  checkDigestFits,
+  checkFitsKey,
+  checkOneAlgorithm,
+  rawAlgorithmAsked,
+  usualAlgorithm,
+} from './raw-algorithm.ts';
 import type { RawSignature } from './raw-fields.ts';
 import { rawFormat, type RawParameters } from './raw.ts';
 
@@ -35,6 +42,6 @@ export const rawEntry: FormatEntry<RawSignature, RawOptions, RawParameters, null
       return algorithm;
     });
     const algorithm = checkOneAlgorithm(algorithms);
-    return { algorithm, parameters: { algorithm } };
+    return { algorithm, algorithmAt: asked === undefined ? undefined : algorithmParametersAt, parameters: { algorithm } };
   },
 };
