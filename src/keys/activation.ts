@@ -232,6 +232,9 @@ export class Activation {
     try {
       const reserved = await this.#reserved(attempt, reservation.otp);
       const verdict = await ask(reserved);
+      if (complete !== undefined && verdict.verified && verdict.refusal === undefined && verdict.values === undefined) {
+        throw new Error('the verdict has no signature values to complete');
+      }
       const isCompletedFirst = verdict.verified && verdict.refusal === undefined && secretAt(reserved, verdict.by).kind !== 'PASSWORD';
       return { reserved, verdict, done: isCompletedFirst ? { answer: await complete?.(verdict.values ?? []) } : undefined };
     } catch (error) {

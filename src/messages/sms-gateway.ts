@@ -77,11 +77,8 @@ export class SmsGateway implements Gateway {
   }
 
   /** Returns why there is no answer: to a caller, and to the operator. */
-  #faultOf({ message, cause, status, isLate }: FetchFailed): { readonly text: string; readonly forLog: string } {
-    if (isLate) {
-      // Without a cause, the request was never sent: no place was free, or the name was not resolved.
-      return { text: `no answer within ${this.#config.totalTimeoutSeconds} s`, forLog: cause === undefined ? message : 'no answer' };
-    }
+  #faultOf({ message, cause, status, isLate, wasSent }: FetchFailed): { readonly text: string; readonly forLog: string } {
+    if (isLate) return { text: `no answer within ${this.#config.totalTimeoutSeconds} s`, forLog: wasSent ? 'no answer' : message };
     if (status !== undefined) return { text: `the gateway answered with status ${status}`, forLog: `HTTP ${status}` };
     if (cause === undefined) return { text: message, forLog: 'no answer' };
     return { text: connectionFault(cause), forLog: connectionFaultForLog(cause) };

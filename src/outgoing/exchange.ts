@@ -6,6 +6,7 @@ interface FetchFault {
   readonly cause?: unknown;
   readonly status?: number;
   readonly isLate?: boolean;
+  readonly wasSent?: boolean;
 }
 
 /**
@@ -17,11 +18,14 @@ export class FetchFailed extends Error {
   readonly status: number | undefined;
   /** True if the time ran out before the answer arrived. */
   readonly isLate: boolean;
+  /** False if nothing of the request was sent. */
+  readonly wasSent: boolean;
 
-  constructor(message: string, { cause, status, isLate = false }: FetchFault = {}) {
+  constructor(message: string, { cause, status, isLate = false, wasSent = true }: FetchFault = {}) {
     super(message, { cause });
     this.status = status;
     this.isLate = isLate;
+    this.wasSent = wasSent;
   }
 }
 

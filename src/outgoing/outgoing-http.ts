@@ -62,7 +62,7 @@ export class OutgoingHttp {
       hosts: new HostList(settings.clientHosts),
       networks: new Networks(settings.privateNetworks),
       exchanges: new Places(settings.connectionsMax),
-      bigAnswers: new Places(bigAtOnceMax),
+      bigAnswers: new Places(bigAtOnceMax, { wasSent: true }),
     };
     this.#tenant = forTenant?.tenant;
   }
@@ -149,7 +149,7 @@ export class OutgoingHttp {
     try {
       return await within(this.#resolve(hostname), signal);
     } catch (error) {
-      if (signal.aborted) throw new FetchFailed('the host name was not resolved in time', { cause: error, isLate: true });
+      if (signal.aborted) throw new FetchFailed('the host name was not resolved in time', { cause: error, isLate: true, wasSent: false });
       throw error;
     }
   }

@@ -11,13 +11,16 @@ interface Waiting {
  */
 export class Places {
   readonly #max: number;
+  readonly #wasSent: boolean;
   readonly #ofTenantMax: number;
   readonly #held = new Map<string | undefined, number>();
   readonly #waiting: Waiting[] = [];
   #open = 0;
 
-  constructor(max: number) {
+  /** `wasSent`: whether requests wait for these places after they were sent. */
+  constructor(max: number, { wasSent = false } = {}) {
     this.#max = max;
+    this.#wasSent = wasSent;
     this.#ofTenantMax = Math.max(1, Math.floor(max / 2));
   }
 
@@ -26,7 +29,7 @@ export class Places {
    * @throws {FetchFailed} if none becomes free before the signal
    */
   async take(tenant: string | undefined, signal: AbortSignal): Promise<() => void> {
-    if (signal.aborted) throw tooMany();
+    if (signal.aborted) throw this.#tooMany();
     if (this.#hasPlace(tenant)) this.#enter(tenant);
     else await this.#turn(tenant, signal);
     let isHeld = true;
@@ -49,7 +52,7 @@ export class Places {
       // A request that is no longer in the list already has a place.
       if (index === -1) return;
       this.#waiting.splice(index, 1);
-      reject(tooMany());
+      reject(this.#tooMany());
     };
     signal.addEventListener('abort', onAbort, { once: true });
     this.#waiting.push(waiting);
@@ -82,8 +85,8 @@ export class Places {
   #heldBy(tenant: string | undefined): number {
     return this.#held.get(tenant) ?? 0;
   }
-}
 
-function tooMany(): FetchFailed {
-  return new FetchFailed('too many requests to other servers at once', { isLate: true });
+  #tooMany(): FetchFailed {
+    return new FetchFailed('too many requests to other servers at once', { isLate: true, wasSent: this.#wasSent });
+  }
 }

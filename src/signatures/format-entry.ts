@@ -36,7 +36,7 @@ export interface FormatPlan<Parameters> {
    * it.
    */
   readonly algorithm: SignatureAlgorithm | undefined;
-  /** Pointer to the member of the request that chose the algorithm; absent if the key did. */
+  /** Pointer to the parameters to name if the token does not support the algorithm; absent if the request has none. */
   readonly algorithmAt?: string | undefined;
   /** Parameters of `SignatureFormat.prepare`. */
   readonly parameters: Parameters;

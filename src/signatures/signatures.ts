@@ -33,7 +33,7 @@ export interface SigningPlan {
 /** The plan for a known signer. */
 export interface SignerPlan extends SigningPlan {
   readonly algorithm: SignatureAlgorithm;
-  /** Pointer to the member of the request that chose the algorithm; absent if the key did. */
+  /** Pointer to the parameters to name if the token does not support the algorithm; absent if the request has none. */
   readonly algorithmAt?: string | undefined;
   readonly chain: SignerChain;
 }

@@ -200,3 +200,8 @@ test('values are verified by the native module alone, but where Node makes the v
   // What a new token can do, tried by the host.
   expect(others).toEqual(['token/host/probe-trials.ts']);
 });
+
+test("a caller's key signs only with the secrets of a reserved attempt", () => {
+  const signing = [...readSources()].flatMap(([path, text]) => (/\.signWithProof\(/.test(text) ? [path] : []));
+  expect(signing.filter((path) => !path.startsWith('token/')).toSorted()).toEqual(['audit/use-recorder.ts', 'keys/reserved.ts']);
+});

@@ -3,9 +3,11 @@ import { closeSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
+import { step } from '../../src/state/step.ts';
 import { storedKey } from './rows.ts';
 
 let directory: string;
@@ -152,6 +154,21 @@ describe('the embedded store', () => {
     reader.close();
     await store.close();
     await (await openSqliteStore(path)).close();
+  });
+
+  it('waits for a program that is writing, in work that reads first too', async () => {
+    const path = join(directory, 'shared.sqlite');
+    const store = await openSqliteStore(path);
+    const reference = await storedKey(store);
+    const other = new DatabaseSync(path);
+    other.exec('begin immediate; update keys set failures_in_row = 1;');
+    const change = { reference, from: ['ACTIVE'], to: 'REMOVED', destroys: true, now: 1 } as const;
+    const work = store.commit([step('findKey', reference), step('changeKeyState', change)]);
+    await delay(300);
+    other.exec('commit');
+    other.close();
+    expect((await work)[1]).toBe(true);
+    await store.close();
   });
 
   it('refuses a schema that is newer than the program', async () => {

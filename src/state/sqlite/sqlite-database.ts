@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Kysely, sql, SqliteDialect } from 'kysely';
 import { type Change, type Database, type Failure, failureOf, type Outcome, type Work } from '../database.ts';
 import { checkNotNewer, migrate } from '../migrate.ts';
+import { readOnlyOperations } from '../repository-functions.ts';
 import { rollback, runSteps } from '../run-group.ts';
 import type { Schema } from '../schema.ts';
 import { openDatabase } from './node-sqlite.ts';
@@ -88,7 +89,7 @@ export class SqliteDatabase implements Database {
       this.#db ??= connect(this.#path, this.#lock === undefined ? 'ro' : 'rw');
       return await this.#db.connection().execute(async (connection) => {
         try {
-          await sql`begin`.execute(connection);
+          await (onlyReads(group) ? sql`begin` : sql`begin immediate`).execute(connection);
           const values = await runSteps(connection, group);
           await sql`commit`.execute(connection);
           return values;
@@ -106,6 +107,15 @@ export class SqliteDatabase implements Database {
       throw error;
     }
   }
+}
+
+/**
+ * Checks whether the group only reads. Any other begins as a writer: if another program, such as a
+ * backup tool, is writing, it waits, whereas a reader that becomes a writer may fail at once
+ * (SQLITE_BUSY_SNAPSHOT).
+ */
+function onlyReads(group: readonly Work[]): boolean {
+  return group.every(({ steps }) => steps.every(({ name }) => readOnlyOperations.has(name)));
 }
 
 /**
