@@ -38,20 +38,27 @@ const codeOf = async (work: Promise<unknown>): Promise<string> =>
 describe.each(Object.entries(databases))('the transfer store on %s', (_name, make) => {
   const database = make();
   let state: StateConfig;
+  /** Of all tests; opened again after a stop. */
+  let common: StateStore | undefined;
   let directory: string;
-  let opened: { transfers: TransferStore; store: StateStore }[] = [];
+  let opened: TransferStore | undefined;
 
-  beforeAll(async () => database.start());
-  afterAll(async () => database.stop());
-  beforeEach(async () => {
+  beforeAll(async () => {
+    await database.start();
     state = await database.fresh();
+  });
+  afterAll(async () => {
+    await common?.close();
+    await database.stop();
+  });
+  beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'signetd-files-'));
   });
   afterEach(async () => {
-    for (const one of opened.splice(0)) {
-      await one.transfers.stop();
-      await one.store.close();
-    }
+    // The next test finds no file of this one.
+    for (const name of readdirSync(directory)) await opened?.remove('demo', name);
+    await opened?.stop();
+    opened = undefined;
     rmSync(directory, { recursive: true, force: true });
   });
 
@@ -59,17 +66,16 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
     settings: Readonly<Record<string, number | string>> = {},
     owner = 'one',
   ): Promise<{ transfers: TransferStore; store: StateStore }> => {
-    const store = await openStateStore(state, recordingLog());
+    common ??= await openStateStore(state, recordingLog());
     const config = TransferStoreConfig.parse({ directory, ...settings });
     const metrics = { moved: () => undefined, removed: () => undefined };
-    const transfers = await TransferStore.open({ store, config, owner, threads, log: recordingLog(), metrics });
-    opened.push({ transfers, store });
-    return { transfers, store };
+    opened = await TransferStore.open({ store: common, config, owner, threads, log: recordingLog(), metrics });
+    return { transfers: opened, store: common };
   };
-  const stop = async (one: { transfers: TransferStore; store: StateStore }): Promise<void> => {
-    opened = opened.filter((other) => other.store !== one.store);
-    await one.transfers.stop();
-    await one.store.close();
+  const stop = async (): Promise<void> => {
+    await opened?.stop();
+    await common?.close();
+    opened = common = undefined;
   };
   const read = async (transfers: TransferStore, id: string, tenant = 'demo'): Promise<Buffer | undefined> => {
     const found = await transfers.openFile(tenant, id);
@@ -85,7 +91,7 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
       announced: undefined,
     });
     expect(stored).toEqual({ fileID: stored.fileID, fileSize: content.length, sha256: createHash('sha256').update(content).digest('hex') });
-    await stop(first);
+    await stop();
     const { transfers, store } = await start();
     expect((await read(transfers, stored.fileID))?.equals(content)).toBe(true);
     expect(await read(transfers, stored.fileID, 'other')).toBeUndefined();
@@ -175,7 +181,7 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
     const [old, fresh] = ['o'.repeat(43), 'f'.repeat(43)];
     for (const stray of [old, fresh, 'note.txt']) writeFileSync(join(directory, stray), '');
     utimesSync(join(directory, old), 0, 0);
-    await stop(first);
+    await stop();
     const second = await start();
     expect(existsSync(join(directory, dead))).toBe(false);
     expect(await shares(second.store)).toEqual([{ tenant: 'demo', bytes: 0, files: 0 }]);
@@ -195,7 +201,7 @@ describe.each(Object.entries(databases))('the transfer store on %s', (_name, mak
       expect(await shares(store)).toEqual([{ tenant: 'demo', bytes: 0, files: 0 }]);
       disk.empty();
       expect(await codeOf(transfers.stage([big], description))).toBe('done');
-      await stop(opened[0] ?? { transfers, store });
+      await stop();
     } finally {
       disk.remove();
     }

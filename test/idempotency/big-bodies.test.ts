@@ -9,12 +9,12 @@ import { z } from 'zod';
 import { daemonWithLimits, type LimitedDaemon } from '../support/limited-daemon.ts';
 import { certificateRequest, contentDocument } from '../support/api.ts';
 
-const contentBytes = 40 * 1024 * 1024;
+const contentBytes = 10 * 1024 * 1024;
 let daemon: LimitedDaemon;
 let agent: Agent;
 
 beforeAll(async () => {
-  daemon = await daemonWithLimits({ keptAnswersMaxBytesPerClient: 64 * 1024 * 1024 });
+  daemon = await daemonWithLimits({ keptAnswersMaxBytesPerClient: 16 * 1024 * 1024 });
   const { caCertificate, certificate, key } = daemon.peer('other');
   const [ca, cert, privateKey] = [caCertificate, certificate, key].map((file) => readFileSync(file));
   agent = new Agent({ keepAlive: true, ca, cert, key: privateKey });
@@ -64,7 +64,7 @@ it('the answer to a big request with an Idempotency-Key is kept once, is repeate
   expect(kept).toBeGreaterThan(evidenceBytes);
   expect(kept).toBeLessThan(1.01 * evidenceBytes);
 
-  // 53 of 64 MiB are kept: there is room for a small answer, and for none beside a big one.
+  // 13 of 16 MiB are kept: there is room for a small answer, and for none beside a big one.
   const small = JSON.stringify({ ...certificateRequest(), requestID: randomUUID() });
   expect((await post('pki/createCertificate', small, { 'Idempotency-Key': randomUUID() })).status).toBe(200);
   expect((await post('signature/sign', body, { 'Idempotency-Key': randomUUID() })).status).toBe(200);

@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { KeyType } from '../../src/config/key-types.ts';
 import type { PoolOptions } from '../../src/keys/key-pool.ts';
@@ -21,15 +21,26 @@ import { tokenWith } from '../support/token-with.ts';
 
 let scratch: ScratchToken;
 let token: TokenClient;
+/** Of most tests, each of which finds its pool empty. */
+let store: StateStore;
+let storePath: string;
 let count = 0;
 
 beforeAll(async () => {
   scratch = scratchToken();
   token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
   await token.start();
+  storePath = newPath();
+  store = await openSqliteStore(storePath);
+});
+
+afterEach(async () => {
+  while ((await store.run('takeFromPool', { keyType: 'P-256', now: Date.now() })) !== undefined);
+  await new Keyring(store, token).recover();
 });
 
 afterAll(async () => {
+  await store.close();
   await token.stop();
   scratch.remove();
 });
@@ -54,7 +65,7 @@ interface Pooled {
   readonly log: ReturnType<typeof recordingLog>;
 }
 
-function pooled(store: StateStore, target: number, changes: Partial<PoolOptions> = {}, tokenChanges: Partial<Token> = {}): Pooled {
+function pooled(of: StateStore, target: number, changes: Partial<PoolOptions> = {}, tokenChanges: Partial<Token> = {}): Pooled {
   const levels = new Map<KeyType, number>();
   const wanted: boolean[] = [];
   const log = recordingLog();
@@ -67,7 +78,7 @@ function pooled(store: StateStore, target: number, changes: Partial<PoolOptions>
     startPauseMs: 0,
     ...changes,
   };
-  return { keys: new Keyring(store, tokenWith(token, tokenChanges), { pool, log }), levels, wanted, log };
+  return { keys: new Keyring(of, tokenWith(token, tokenChanges), { pool, log }), levels, wanted, log };
 }
 
 const full = async ({ keys, levels }: Pooled, target: number): Promise<void> => {
@@ -77,7 +88,6 @@ const full = async ({ keys, levels }: Pooled, target: number): Promise<void> => 
 
 describe('the pool of keys', () => {
   it('is filled, gives each key once, and says where there is none', async () => {
-    const store = await openSqliteStore(newPath());
     const one = pooled(store, 3);
     await full(one, 3);
     one.keys.stopPool();
@@ -90,11 +100,9 @@ describe('the pool of keys', () => {
     expect(one.log.lines.filter((line) => line.includes('no key was ready'))).toHaveLength(1);
     expect(one.log.lines.filter((line) => line.includes('not as the service wrote it'))).toEqual([]);
     expect(await store.run('journal')).toEqual([]);
-    await store.close();
   });
 
   it('waits while a key is made for a caller who found none', async () => {
-    const store = await openSqliteStore(newPath());
     const released = Promise.withResolvers<undefined>();
     let created = 0;
     const one = pooled(
@@ -118,11 +126,9 @@ describe('the pool of keys', () => {
     await made;
     await expect.poll(() => one.levels.get('P-256'), { timeout: 20_000 }).toBe(1);
     one.keys.stopPool();
-    await store.close();
   });
 
   it('is filled again once the callers who found it empty have their keys', async () => {
-    const store = await openSqliteStore(newPath());
     const one = pooled(store, 1);
     await full(one, 1);
     // Twice, since a key that was being made for the pool when they came is finished.
@@ -132,26 +138,24 @@ describe('the pool of keys', () => {
     }
     expect(one.wanted).toContain(false);
     one.keys.stopPool();
-    await store.close();
   });
 
   it('is there after a restart, whose recovery leaves it alone', async () => {
     const path = newPath();
-    let store = await openSqliteStore(path);
-    const before = pooled(store, 2);
+    let own = await openSqliteStore(path);
+    const before = pooled(own, 2);
     await full(before, 2);
     before.keys.stopPool();
-    await store.close();
-    store = await openSqliteStore(path);
-    const after = pooled(store, 2);
+    await own.close();
+    own = await openSqliteStore(path);
+    const after = pooled(own, 2);
     expect((await after.keys.recover()).finished).toBe(0);
     await create(after.keys);
     expect(after.wanted).toEqual([true]);
-    await store.close();
+    await own.close();
   });
 
   it('loses the key that was taken when a crash came before its record: it is destroyed, not handed out again', async () => {
-    const store = await openSqliteStore(newPath());
     const one = pooled(store, 1);
     await full(one, 1);
     one.keys.stopPool();
@@ -161,7 +165,6 @@ describe('the pool of keys', () => {
     expect((await next.keys.recover()).finished).toBe(1);
     expect(await onToken()).not.toContain(row?.key_id);
     expect(await store.run('poolLevels')).toEqual([]);
-    await store.close();
   });
 
   it.each([
@@ -169,7 +172,6 @@ describe('the pool of keys', () => {
     ['may have been carried out: it is destroyed', false, false],
     ['never left, since the token is away: it waits for the next caller', false, true],
   ])('leaves no key behind whose claim %s', async (_name, isCarriedOut, nothingDone) => {
-    const store = await openSqliteStore(newPath());
     let isLost = true;
     const one = pooled(
       store,
@@ -195,11 +197,9 @@ describe('the pool of keys', () => {
     expect(before.includes(next)).toBe(nothingDone);
     // Nobody is accused of having restored a copy of the store.
     expect(one.log.lines.filter((line) => line.includes('an old copy'))).toEqual([]);
-    await store.close();
   });
 
   it('is given up where the token lets no key be marked: its key is destroyed, and the caller gets a new one', async () => {
-    const store = await openSqliteStore(newPath());
     const one = pooled(store, 1, {}, { claimKey: async () => Promise.resolve('unmarkable') });
     await full(one, 1);
     one.keys.stopPool();
@@ -210,27 +210,26 @@ describe('the pool of keys', () => {
     expect(before.filter((id) => !after.includes(id))).toHaveLength(1);
     expect(await store.run('journal')).toEqual([]);
     expect(one.log.lines.filter((line) => line.includes('cannot mark keys as handed out'))).toHaveLength(1);
-    await store.close();
   });
 
   it('hands no key out again when yesterday’s copy of the store is restored', async () => {
     const path = newPath();
-    let store = await openSqliteStore(path);
-    const one = pooled(store, 1);
+    let own = await openSqliteStore(path);
+    const one = pooled(own, 1);
     await full(one, 1);
     one.keys.stopPool();
-    await store.close();
+    await own.close();
     copyFileSync(path, `${path}.yesterday`);
-    store = await openSqliteStore(path);
-    const owned = await create(pooled(store, 1).keys);
-    await store.close();
-    store = await openSqliteStore(`${path}.yesterday`);
-    const restored = pooled(store, 1);
+    own = await openSqliteStore(path);
+    const owned = await create(pooled(own, 1).keys);
+    await own.close();
+    own = await openSqliteStore(`${path}.yesterday`);
+    const restored = pooled(own, 1);
     const made = await create(restored.keys);
     expect(made).not.toBe(owned);
     expect(await onToken()).toContain(owned);
     expect(restored.log.lines.join('\n')).toContain('already handed out');
-    await store.close();
+    await own.close();
   });
 
   const changes = {
@@ -241,13 +240,11 @@ describe('the pool of keys', () => {
   } as const;
 
   it.each(Object.entries(changes))('hands out no key whose row %s, and leaves the token alone', async (_name, sql) => {
-    const path = newPath();
-    const store = await openSqliteStore(path);
     const victim = await create(new Keyring(store, token));
     const one = pooled(store, 1);
     await full(one, 1);
     one.keys.stopPool();
-    const database = new DatabaseSync(path, { timeout: 10_000 });
+    const database = new DatabaseSync(storePath, { timeout: 10_000 });
     database.exec(sql.replace('$victim', victim));
     database.close();
     const before = await onToken();
@@ -258,7 +255,6 @@ describe('the pool of keys', () => {
     expect(await onToken()).toEqual(expect.arrayContaining([...before, made]));
     expect(await store.run('journal')).toEqual([]);
     expect(asking.log.lines.filter((line) => line.startsWith('the state store was changed'))).toHaveLength(1);
-    await store.close();
   });
 
   it('gives each key to one of two instances on one PostgreSQL', async () => {
@@ -266,14 +262,14 @@ describe('the pool of keys', () => {
     try {
       const config = await server.newDatabase();
       const stores = [await openStateStore(config, recordingLog()), await openStateStore(config, recordingLog())];
-      const instances = stores.map((store) => pooled(store, 6));
+      const instances = stores.map((own) => pooled(own, 6));
       for (const instance of instances) instance.keys.startPool();
       await expect.poll(() => instances.map(({ levels }) => (levels.get('P-256') ?? 0) >= 6), { timeout: 20_000 }).toEqual([true, true]);
       for (const { keys } of instances) keys.stopPool();
       const made = await Promise.all(Array.from({ length: 10 }, async (_, index) => create((instances[index % 2] as Pooled).keys)));
       expect(new Set(made).size).toBe(10);
       expect(instances.flatMap(({ wanted }) => wanted).filter(Boolean).length).toBeGreaterThanOrEqual(6);
-      for (const store of stores) await store.close();
+      for (const own of stores) await own.close();
     } finally {
       await server.remove();
     }

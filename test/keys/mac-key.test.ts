@@ -22,26 +22,42 @@ const [sqlite, postgresql] = [databases.SQLite(), databases.PostgreSQL()];
 const clients: TokenClient[] = [];
 const stores: StateStore[] = [];
 const scratches: ScratchToken[] = [];
+/** Tokens that no test changes, each with its host: one with a MAC key, which the host found, and one without. */
+let right: TokenClient;
+let empty: { readonly scratch: ScratchToken; readonly token: TokenClient };
+let lasting: { readonly clients: TokenClient[]; readonly scratches: ScratchToken[] };
 
 beforeAll(async () => {
-  await sqlite.start();
-  await postgresql.start();
+  const scratch = emptyToken();
+  [right, empty] = await Promise.all([
+    started(scratchWithKey()),
+    started(scratch).then((token) => ({ scratch, token })),
+    sqlite.start(),
+    postgresql.start(),
+  ]);
+  lasting = { clients: clients.splice(0), scratches: scratches.splice(0) };
 });
 
 afterEach(async () => {
-  for (const client of clients.splice(0)) await client.stop();
-  for (const store of stores.splice(0)) await store.close();
+  await Promise.all([...clients.splice(0).map(async (client) => client.stop()), ...stores.splice(0).map(async (store) => store.close())]);
   for (const scratch of scratches.splice(0)) scratch.remove();
 });
 
 afterAll(async () => {
+  await Promise.all(lasting.clients.map(async (client) => client.stop()));
+  for (const scratch of lasting.scratches) scratch.remove();
   await sqlite.stop();
   await postgresql.stop();
 });
 
-function emptyToken(): ScratchToken {
+function scratchWithKey(): ScratchToken {
   const scratch = scratchToken();
   scratches.push(scratch);
+  return scratch;
+}
+
+function emptyToken(): ScratchToken {
+  const scratch = scratchWithKey();
   pkcs11Tool(scratch, '--delete-object', '--type', 'secrkey', '--id', macKeyId);
   return scratch;
 }
@@ -121,8 +137,7 @@ describe('the MAC key', () => {
   });
 
   it('is not made by the start of a host, nor by a request that needs it', async () => {
-    const scratch = emptyToken();
-    const token = await started(scratch);
+    const { scratch, token } = empty;
     expect(await token.macKey.check()).toBeUndefined();
     await expect(secretMadeBy(token, newKeyId('caller'))).rejects.toThrow(new TokenUnavailable('the token has no MAC key'));
     expect(macKeysOn(scratch)).toBe(0);
@@ -141,7 +156,7 @@ describe('the MAC key', () => {
   });
 
   it('of a token from before its check value was kept is taken over', async () => {
-    const [token, store] = [await started(emptyToken()), await storeOf(sqlite)];
+    const [token, store] = [right, await storeOf(sqlite)];
     const check = await token.macKey.make();
     await keyWithPassword(store, token);
     await establish(store, token);
@@ -162,22 +177,18 @@ describe('the MAC key', () => {
     ['SQLite', sqlite],
     ['PostgreSQL', postgresql],
   ])('keeps a start from a token that has none, where the store (%s) has keys with secrets', async (_name, database) => {
-    const [former, next] = [emptyToken(), emptyToken()];
     const store = await storeOf(database);
-    const token = await started(former);
-    await token.macKey.make();
-    await keyWithPassword(store, token);
-    const wrong = await started(next);
-    const refusal = establish(store, wrong);
+    await keyWithPassword(store, right);
+    const refusal = establish(store, empty.token);
     await expect(refusal).rejects.toThrow(ConfigError);
     await expect(refusal).rejects.toThrow('the token "test" has no MAC key, and this state store has 1 keys with secrets');
-    expect(macKeysOn(next)).toBe(0);
+    expect(macKeysOn(empty.scratch)).toBe(0);
     // Nothing stands in the way of the right token.
-    await establish(store, token);
+    await establish(store, right);
   });
 
   it('keeps a start from a token that has another one, or none any more', async () => {
-    const [store, right, other] = [await storeOf(sqlite), await started(emptyToken()), await started(emptyToken())];
+    const [store, other] = [await storeOf(sqlite), await started(emptyToken())];
     await establish(store, right);
     await expect(establish(store, other)).rejects.toThrow('has no MAC key, and this state store was used with one');
     expect(await other.macKey.check()).toBeUndefined();
@@ -198,10 +209,7 @@ describe('the MAC key', () => {
   });
 
   it('is looked at again after each start of the host: with another token nothing is verified, and nothing counts', async () => {
-    const [scratch, other] = [emptyToken(), emptyToken()];
-    const foreign = await started(other);
-    await foreign.macKey.make();
-    await foreign.stop();
+    const [scratch, other] = [emptyToken(), scratchWithKey()];
     const lines = recordingLog();
     const [token, store] = [await started(scratch, 'host', lines), await storeOf(sqlite)];
     await establish(store, token);

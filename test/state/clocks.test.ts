@@ -60,13 +60,6 @@ const setClock = (minutes: number): void => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 });
 };
 
-/** An instance that starts on a machine whose clock is wrong. */
-async function other(minutes: number): Promise<{ store: StateStore; keys: Keyring }> {
-  setClock(minutes);
-  const its = await openStateStore(config, recordingLog());
-  return { store: its, keys: new Keyring(its, token) };
-}
-
 async function newKey(protocol: 'PASSWORD' | 'OTP' = 'PASSWORD'): Promise<{ reference: KeyReferenceId; password: GivenSecret }> {
   const request = { tenant, type: 'P-256', protocol, subscriber: {} } as const;
   const { reference, secret } = await keys.create({ ...request, issue: async () => Promise.resolve({ row: certificateRow() }) });
@@ -74,20 +67,30 @@ async function newKey(protocol: 'PASSWORD' | 'OTP' = 'PASSWORD'): Promise<{ refe
 }
 
 describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minutes) => {
+  let wrong: { readonly store: StateStore; readonly keys: Keyring };
+
+  beforeAll(async () => {
+    setClock(minutes);
+    const its = await openStateStore(config, recordingLog());
+    wrong = { store: its, keys: new Keyring(its, token) };
+    vi.useRealTimers();
+  });
+
+  afterAll(async () => wrong.store.close());
+
   it('goes by the clock of the database server', async () => {
-    const wrong = await other(minutes);
+    setClock(minutes);
     const said = await server.query(
       config.kind === 'postgresql' ? config.database : '',
       'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
     );
     expect(Math.abs(wrong.store.now() - Number(said[0]?.['now']))).toBeLessThan(10_000);
-    await wrong.store.close();
   });
 
   it('ends no lock, and locks until the same moment as others', async () => {
     const { reference, password } = await newKey();
     for (let attempt = 0; attempt < 5; attempt += 1) await keys.verifySecret(await keys.find(tenant, reference), given('wrong'));
-    const wrong = await other(minutes);
+    setClock(minutes);
     const key = await wrong.keys.find(tenant, reference);
     await expect(wrong.keys.sign(key, password, toBeSigned, async (values) => Promise.resolve(values))).rejects.toMatchObject({
       code: 'KEY_LOCKED',
@@ -96,12 +99,11 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
     for (let attempt = 0; attempt < 5; attempt += 1) await wrong.keys.verifySecret(await wrong.keys.find(tenant, second), given('wrong'));
     const [first, later] = await Promise.all([reference, second].map(async (one) => store.run('findKey', one)));
     expect(Math.abs((later?.locked_until ?? 0) - (first?.locked_until ?? 0))).toBeLessThan(60_000);
-    await wrong.store.close();
   });
 
   it('takes a one-time password that another made, and makes one that another takes', async () => {
     const { reference } = await newKey('OTP');
-    const wrong = await other(minutes);
+    setClock(minutes);
     const sign = async (at: Keyring, otp: string | undefined): Promise<number> =>
       (await at.sign(await at.find(tenant, reference), given(otp), toBeSigned, async (values) => Promise.resolve(values))).length;
     const make = async (at: Keyring): Promise<string | undefined> =>
@@ -113,7 +115,6 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
     const second = await make(wrong.keys);
     vi.useRealTimers();
     expect(await sign(keys, second)).toBe(1);
-    await wrong.store.close();
   });
 
   it('revokes and issues CRLs by the same clock as others', async () => {
@@ -121,7 +122,7 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
     // Ends between the two clocks.
     const row = { ...certificateRow(), authority: `ca ${minutes}`, not_after: serverMs + (minutes / 2) * 60_000 };
     await keys.create({ ...{ tenant, type: 'P-256', protocol: 'OTP', subscriber: {} }, issue: async () => Promise.resolve({ row }) });
-    const wrong = await other(minutes);
+    setClock(minutes);
     const { issuer } = await softwareAuthority('P-256');
     const settings = { lifetimeSeconds: 3600, renewBeforeSeconds: 1800, keepExpired: true };
     const publisher = new CrlPublisher(wrong.store, row.authority, issuer, { settings, log: recordingLog() });
@@ -138,7 +139,6 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
     else expect(check).toThrow('the certificate has expired');
     const date = await revocations.change(certificate, 'KEY_COMPROMISE', () => ({}));
     expect(Math.abs(date.getTime() - serverMs)).toBeLessThan(60_000);
-    await wrong.store.close();
   });
 
   it('takes no request from another that works on it, nor forgets its kept answer', async () => {
@@ -164,7 +164,7 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
       }),
     );
     await started.promise;
-    const wrong = await other(minutes);
+    setClock(minutes);
     const others = await KeptAnswers.open({ ...keeper, store: wrong.store });
     const second = others.once(
       request,
@@ -177,6 +177,5 @@ describe.each([20, -20])('an instance whose clock is wrong by %s minutes', (minu
     answers.stop();
     others.stop();
     await threads.stop();
-    await wrong.store.close();
   });
 });

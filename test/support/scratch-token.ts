@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { loadTokenConfig } from '../../src/config/config.ts';
 import type { TokenConfig } from '../../src/config/token-config.ts';
+import { compileCache } from './compile-cache.ts';
 
 export interface ScratchToken {
   readonly directory: string;
@@ -30,7 +31,7 @@ export function scratchToken(settings: Record<string, string | number | boolean>
     threads: 2,
     host: 'spawn',
     socketPath: join(directory, 'token.sock'),
-    environment: { SOFTHSM2_CONF: softhsmConfig },
+    environment: { SOFTHSM2_CONF: softhsmConfig, ...compileCache() },
     ...settings,
   };
   writeFileSync(configPath, JSON.stringify({ token }));

@@ -3,6 +3,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTokenConfig } from '../../src/config/config.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
+import { compileCache } from './compile-cache.ts';
 import { recordingLog } from './silent-log.ts';
 
 /** Makes a SoftHSM token in the directory for tests to copy: initialised, with the MAC key, as one that a service has started with. */
@@ -11,7 +12,7 @@ export async function makeTemplateToken(directory: string): Promise<void> {
   writeFileSync(pin, '123456\n', { mode: 0o600 });
   execFileSync('sh', ['softhsm/make-token.sh', directory, 'test', pin]);
   const configPath = join(directory, 'template.yaml');
-  const variables = { SOFTHSM2_CONF: join(directory, 'softhsm2.conf') };
+  const variables = { SOFTHSM2_CONF: join(directory, 'softhsm2.conf'), ...compileCache() };
   const token = {
     label: 'test',
     pin: `file:${pin}`,

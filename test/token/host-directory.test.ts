@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { loadTokenConfig } from '../../src/config/config.ts';
 import { accountDirectoryOf } from '../../src/config/token-config.ts';
 import { takeHostDirectory } from '../../src/token/host/host-directory.ts';
@@ -12,6 +12,20 @@ import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 import { notRoot, skipNote } from '../support/skip-note.ts';
 
 const ends: (() => Promise<void> | void)[] = [];
+/** A token whose host serves in all tests. */
+let served: ScratchToken;
+let server: TokenClient;
+
+beforeAll(async () => {
+  served = scratchToken();
+  server = new TokenClient(served.config, served.configPath, recordingLog());
+  await server.start();
+});
+
+afterAll(async () => {
+  await server.stop();
+  served.remove();
+});
 
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
@@ -32,11 +46,8 @@ function scratchWith(settings: Record<string, string | number | boolean>): Scrat
   return scratch;
 }
 
-it('is for the user of the token host alone, and has a chain for each thread', async () => {
-  const scratch = scratchWith({});
-  const { token } = clientOf(scratch);
-  await token.start();
-  const directory = accountDirectoryOf(scratch.config);
+it('is for the user of the token host alone, and has a chain for each thread', () => {
+  const directory = accountDirectoryOf(served.config);
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   const files = readdirSync(directory);
   expect(files).toEqual(expect.arrayContaining(['account-0-00000001.jsonl', 'account-1-00000001.jsonl', 'wrong-secrets.sqlite']));
@@ -80,14 +91,11 @@ it.skipIf(notRoot !== undefined)(`is no place for root where it is another user'
 });
 
 it('belongs to one host at a time', async () => {
-  const scratch = scratchWith({});
-  const { token } = clientOf(scratch);
-  await token.start();
-  const other = join(scratch.directory, 'other.yaml');
+  const other = join(served.directory, 'other.yaml');
   const settings = {
-    ...scratch.config,
-    socketPath: join(scratch.directory, 'other.sock'),
-    accountDirectory: accountDirectoryOf(scratch.config),
+    ...served.config,
+    socketPath: join(served.directory, 'other.sock'),
+    accountDirectory: accountDirectoryOf(served.config),
   };
   writeFileSync(other, JSON.stringify({ token: settings }));
   const log = recordingLog();
@@ -105,7 +113,8 @@ it.skipIf(noSmallDisk !== undefined)(
     ends.push(() => {
       disk.remove();
     });
-    const scratch = scratchWith({ accountDirectory: join(disk.directory, 'account') });
+    // A request waits for a host that can write no longer than that.
+    const scratch = scratchWith({ accountDirectory: join(disk.directory, 'account'), outageSeconds: 1 });
     const { token } = clientOf(scratch);
     await token.start();
     const id = newKeyId('general');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { loadTokenConfig } from '../../src/config/config.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
@@ -20,7 +20,7 @@ const softhsm = '/usr/lib/softhsm/libsofthsm2.so';
 
 let scratch: ScratchToken;
 
-beforeEach(() => {
+beforeAll(() => {
   scratch = scratchToken();
   execFileSync(
     'pkcs11-tool',
@@ -30,7 +30,7 @@ beforeEach(() => {
   writeFileSync(join(scratch.directory, 'pin'), `${pin}\n`, { mode: 0o600 });
 });
 
-afterEach(() => {
+afterAll(() => {
   scratch.remove();
 });
 

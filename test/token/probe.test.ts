@@ -12,28 +12,36 @@ import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
 
 let faults: FaultModule;
 let scratch: ScratchToken;
+/** Its host serves in all tests. */
+let served: ScratchToken;
+let noEcdsaNorPss: ReturnType<typeof clientWithout>;
 
-beforeAll(() => {
+beforeAll(async () => {
   faults = faultModule();
   scratch = scratchToken({ modulePath: faults.path });
+  served = scratchToken({ modulePath: faults.path });
+  noEcdsaNorPss = clientWithout([ecdsa, rsaPss], served);
+  await noEcdsaNorPss.client.start();
 });
 
-afterAll(() => {
+afterAll(async () => {
+  await noEcdsaNorPss.client.stop();
+  served.remove();
   scratch.remove();
   faults.remove();
 });
 
-const [ecKeyGeneration, ecdsa, rsaPkcs, rsaPss, hmac] = ['0x1040', '0x1041', '0x1', '0xd', '0x251'];
+const [ecKeyGeneration, ecdsa, rsaPkcs, rsaPss, hmac] = ['0x1040', '0x1041', '0x1', '0xd', '0x251'] as const;
 
-function clientWithout(...mechanisms: (string | undefined)[]): { client: TokenClient; lines: string[] } {
+function clientWithout(mechanisms: readonly string[], { config, configPath } = scratch): { client: TokenClient; lines: string[] } {
   const log = recordingLog();
-  const environment = { ...scratch.config.environment, ...faults.environment, FAULT_HIDDEN_MECHANISMS: mechanisms.join(' ') };
-  return { client: new TokenClient({ ...scratch.config, environment }, scratch.configPath, log), lines: log.lines };
+  const environment = { ...config.environment, ...faults.environment, FAULT_HIDDEN_MECHANISMS: mechanisms.join(' ') };
+  return { client: new TokenClient({ ...config, environment }, configPath, log), lines: log.lines };
 }
 
 describe('the probe at the start', () => {
   it('reports what the token is and what it supports', async () => {
-    const { client } = clientWithout();
+    const { client } = clientWithout([]);
     await client.start();
     expect(client.probe).toMatchObject({ vendor: 'SoftHSM', full: false, missing: [], limits: [], token: { label: 'test' } });
     // PKCS#11 pads them with blanks.
@@ -44,9 +52,8 @@ describe('the probe at the start', () => {
     await client.stop();
   });
 
-  it('accepts one family of keys, and reports what is missing for the other', async () => {
-    const { client, lines } = clientWithout(ecdsa, rsaPss);
-    await client.start();
+  it('accepts one family of keys, and reports what is missing for the other', () => {
+    const { client, lines } = noEcdsaNorPss;
     const [noEcdsa, noPss] = [
       'the token cannot sign with ECDSA on a digest (CKM_ECDSA): P-256, P-384 and P-521 keys cannot be used',
       'the token cannot sign with RSASSA-PSS (CKM_RSA_PKCS_PSS): RSA keys sign with PKCS #1 v1.5 only',
@@ -54,7 +61,6 @@ describe('the probe at the start', () => {
     expect(client.probe?.limits).toEqual([noEcdsa, noPss]);
     for (const limit of [noEcdsa, noPss]) expect(lines.some((line) => line.includes(limit))).toBe(true);
     expect(client.probe === undefined ? [] : missingKeyTypes(client.probe, ['RSA-2048', 'P-384', 'P-384'])).toEqual(['P-384']);
-    await client.stop();
   });
 
   it.each([
@@ -69,7 +75,7 @@ describe('the probe at the start', () => {
       ],
     ],
   ])('refuses a token without %s, once, with all that is missing', async (_what, hidden, messages) => {
-    const { client, lines } = clientWithout(...hidden);
+    const { client, lines } = clientWithout(hidden);
     const refusal = await client.start().then(
       () => undefined,
       (error: unknown) => error,
@@ -127,15 +133,13 @@ describe('the full probe', () => {
   });
 
   it('is refused while a host serves; without --full the results of that host are returned', async () => {
-    const { client } = clientWithout(ecdsa);
-    await client.start();
-    const full = await signetctl(['--config', scratch.configPath, 'token', 'probe', '--full']);
+    const { client } = noEcdsaNorPss;
+    const full = await signetctl(['--config', served.configPath, 'token', 'probe', '--full']);
     expect(full).toMatchObject({ status: 5, stdout: '' });
     expect(full.stderr).toContain('the token host is running');
-    const quick = await signetctl(['--config', scratch.configPath, 'token', 'probe', '--json']);
+    const quick = await signetctl(['--config', served.configPath, 'token', 'probe', '--json']);
     const { token, ...report } = ProbeReport.parse(jsonOf(quick));
     expect(client.probe).toMatchObject(report);
     expect(token.label).toBe('test');
-    await client.stop();
   });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { reload as reloadOf } from '../../../src/cli/status.ts';
 import { pathCertificate } from '../../../src/x509/path/path-certificate.ts';
 import { checkToken, type CheckedToken } from '../../../src/timestamp/check-token.ts';
 import { timeStampRequest, type MessageImprint } from '../../../src/timestamp/request.ts';
@@ -12,6 +13,7 @@ import { readTimeStampResponse } from '../../../src/timestamp/response.ts';
 import { Load } from '../../support/load.ts';
 import { openssl } from '../../support/openssl.ts';
 import { OwnService } from '../../support/own-service.ts';
+import { repetitions } from '../../support/repetitions.ts';
 import { signetctl, type CommandRun } from '../../support/signetctl.ts';
 
 interface Settings {
@@ -48,8 +50,11 @@ const changeAuthority = (changes: Record<string, unknown>): void => {
   });
 };
 const control = async (...args: string[]): Promise<CommandRun> => signetctl(['--config', service.description.configFile, ...args]);
+/** As `signetctl reload`, without a process for it. */
 const reload = async (): Promise<void> => {
-  expect(await control('reload')).toMatchObject({ status: 0 });
+  expect(await reloadOf(service.description.configFile)).toMatchObject({
+    text: expect.stringContaining('Configuration reloaded') as unknown,
+  });
 };
 
 interface Answer {
@@ -92,9 +97,10 @@ describe('the time-stamp authority of a service', () => {
     changeAuthority({ ordering: true, accuracyMilliseconds: 60_000 });
     await reload();
     const tokens: CheckedToken[] = [];
+    const each = repetitions(32, 8);
     const many = async (): Promise<void> => {
       const workers = Array.from({ length: 16 }, async () => {
-        for (let count = 0; count < 32; count += 1) tokens.push(await stamped());
+        for (let count = 0; count < each; count += 1) tokens.push(await stamped());
       });
       await Promise.all(workers);
     };
@@ -104,7 +110,7 @@ describe('the time-stamp authority of a service', () => {
     await service.daemon.kill();
     await service.daemon.start();
     await many();
-    expect(tokens.length).toBeGreaterThan(1000);
+    expect(tokens.length).toBe(2 * 16 * each);
     expect(new Set(tokens.map(({ info }) => Buffer.from(info.serialNumber).toString('hex'))).size).toBe(tokens.length);
     expect(new Set(tokens.map(({ info }) => info.time.getTime())).size).toBe(tokens.length);
     expect(Math.min(...tokens.slice(before).map(({ info }) => info.time.getTime()))).toBeGreaterThan(latest);
@@ -152,8 +158,7 @@ describe('the time-stamp authority of a service', () => {
         settings.timeStampAuthority = { ...settings.timeStampAuthority, ...changes };
         if ('policy' in changes) Object.assign(settings, { token: { ...(parse(original) as { token: object }).token, threads: 3 } });
       });
-      const { status, stderr } = await control('reload');
-      expect([status, stderr]).toEqual([5, expect.stringContaining(fault)]);
+      await expect(reload()).rejects.toMatchObject({ exitCode: 5, message: expect.stringContaining(fault) as unknown });
       const token = await stamped();
       expect([signerOf(token), token.info.policy]).toEqual([before, '1.2.3.4.1']);
     }
@@ -205,7 +210,7 @@ describe('the time-stamp authority of a service', () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, async () => {
         const got: Answer[] = [];
-        for (let count = 0; count < 40; count += 1) got.push(await post(timeStampRequest(newImprint(), {}), strangers));
+        for (let count = 0; count < 15; count += 1) got.push(await post(timeStampRequest(newImprint(), {}), strangers));
         return got;
       }),
     );

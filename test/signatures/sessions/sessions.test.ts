@@ -48,17 +48,24 @@ describe.each(Object.entries(databases))('sessions in %s', (_name, make) => {
   let store: StateStore;
   let sessions: Sessions;
 
-  beforeAll(async () => database.start());
-  afterAll(async () => database.stop());
-  beforeEach(async () => {
+  beforeAll(async () => {
+    await database.start();
     config = await database.fresh();
     store = await openStateStore(config, recordingLog());
+  });
+  afterAll(async () => {
+    await store.close();
+    await database.stop();
+  });
+  beforeEach(() => {
     sessions = new Sessions(store, mac);
   });
   afterEach(async () => {
     vi.useRealTimers();
     sessions.stop();
-    await store.close();
+    // The next test finds no session of this one.
+    await store.run('deleteEndedSessions', { now: Number.MAX_SAFE_INTEGER, limit: 1000 });
+    while ((await store.run('deleteLooseSessionParts', { limit: 100 })) > 0);
   });
 
   const open = async (owner = alice, contents: readonly Uint8Array[] = [], more: Partial<SessionOptions> = {}): Promise<string> =>
