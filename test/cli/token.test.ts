@@ -44,6 +44,10 @@ async function startHost(): Promise<void> {
   await host.start();
 }
 
+async function ensureHost(): Promise<void> {
+  if (host === undefined) await startHost();
+}
+
 async function stopHost(): Promise<void> {
   await host?.stop();
   host = undefined;
@@ -53,12 +57,12 @@ const run = async (...args: string[]): Promise<CommandRun> => signetctl(['--conf
 const runHere = async (...args: string[]): Promise<CommandRun> => signetctlHere(['--config', scratch.configPath, 'token', ...args]);
 
 describe.each([
-  ['over the token host that runs', true],
   ['by the module itself while no host runs', false],
+  ['over the token host that runs', true],
 ])('the token commands %s', (_name, hosted) => {
   beforeAll(async () => {
-    await stopHost();
-    if (hosted) await startHost();
+    if (hosted) await ensureHost();
+    else await stopHost();
   });
 
   const expectGood = ({ status, stderr }: CommandRun): void => {
@@ -131,8 +135,7 @@ describe.each([
 
 describe('the inventory', () => {
   it('has every key once where it takes many answers', async () => {
-    await stopHost();
-    await startHost();
+    await ensureHost();
     const made = Array.from({ length: 210 }, () => newKeyId('caller'));
     for (const id of made) await host?.createKey(id, 'P-256');
     const { objects } = jsonOf(await runHere('inventory', '--json')) as { objects: { id: string }[] };

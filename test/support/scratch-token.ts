@@ -14,6 +14,9 @@ export interface ScratchToken {
   remove(): void;
 }
 
+/** A token host gets no variables but those of its configuration. Compiling its sources would be half of its start. */
+const compileCache = Object.fromEntries(Object.entries(process.env).filter(([name]) => name === 'NODE_COMPILE_CACHE'));
+
 /** A SoftHSM token of its own: a copy of one template a run, so that no test sees another's keys. */
 export function scratchToken(settings: Record<string, string | number | boolean> = {}): ScratchToken {
   const directory = mkdtempSync(join(tmpdir(), 'signetd-token-'));
@@ -30,7 +33,7 @@ export function scratchToken(settings: Record<string, string | number | boolean>
     threads: 2,
     host: 'spawn',
     socketPath: join(directory, 'token.sock'),
-    environment: { SOFTHSM2_CONF: softhsmConfig },
+    environment: { SOFTHSM2_CONF: softhsmConfig, ...compileCache },
     ...settings,
   };
   writeFileSync(configPath, JSON.stringify({ token }));
