@@ -62,11 +62,12 @@ function configure(certificateAuthorities: object): void {
 }
 
 const run = async (...args: string[]): Promise<CommandRun> => signetctl(['--config', configPath, ...args]);
+const runHere = async (...args: string[]): Promise<CommandRun> => signetctlHere(['--config', configPath, ...args]);
 const identity = ['--country', 'FR', '--organization', 'Société "X", CN=y'];
 const initialising = (...more: string[]): string[] => ['ca', 'init', '--directory', directory, ...identity, ...more];
 
 async function init(...more: string[]): Promise<Authorities> {
-  const said = await run('--json', ...initialising(...more));
+  const said = await runHere('--json', ...initialising(...more));
   expect([said.status, said.stderr]).toEqual([0, '']);
   return (jsonOf(said) as { certificateAuthorities: Authorities }).certificateAuthorities;
 }
@@ -120,7 +121,7 @@ describe('signetctl ca', () => {
     expect(parse(made.stdout.split('\n\n').slice(1).join('\n\n'))).toMatchObject({ certificateAuthorities: { root: {}, issuing: {} } });
     const before = keysOnToken();
     directory = token.directory;
-    const again = await run(...initialising());
+    const again = await runHere(...initialising());
     expect(again.status).toBe(5);
     expect(again.stderr).toContain('already exists and will not be overwritten');
     expect(keysOnToken().toSorted()).toEqual(before.toSorted());
@@ -137,14 +138,14 @@ describe('signetctl ca', () => {
     expect(new Date(renewed.validTo).getTime()).toBeGreaterThan(new Date(old.validTo).getTime());
     expect(verify(root.certificate, join(directory, 'new.pem'))).toContain('OK');
 
-    const own = await run('ca', 'certify', '--authority', 'root', '--by', 'root', '--directory', directory, '--file', 'root-2.pem');
+    const own = await runHere('ca', 'certify', '--authority', 'root', '--by', 'root', '--directory', directory, '--file', 'root-2.pem');
     expect(own.status).toBe(0);
     expect(verify(join(directory, 'root-2.pem'), issuing.certificate)).toContain('OK');
 
     directory = join(directory, 'new');
     const other = await init('--root', 'root-b', '--issuing', 'issuing-b', '--root-name', 'Other Root', '--issuing-name', 'Other CA');
     configure({ root, issuing, ...other });
-    const cross = await run('ca', 'certify', '--authority', 'root', '--by', 'root-b', '--directory', directory, '--file', 'cross.pem');
+    const cross = await runHere('ca', 'certify', '--authority', 'root', '--by', 'root-b', '--directory', directory, '--file', 'cross.pem');
     expect([cross.status, cross.stderr]).toEqual([0, expect.stringContaining('crossCertificates')]);
     expect(verify(other['root-b']?.certificate ?? '', '-untrusted', join(directory, 'cross.pem'), issuing.certificate)).toContain('OK');
   });
@@ -227,10 +228,10 @@ describe('signetctl ca', () => {
     const { certificateAuthorities } = jsonOf(imported) as { certificateAuthorities: Authorities };
     expect(certificateAuthorities['issuing']).toMatchObject({ keyId, chain: [path('pki/issuing-above-1.pem')] });
     configure(certificateAuthorities);
-    const renewal = await run('--json', 'ca', 'request', '--name', 'again', '--directory', path('pki'), '--authority', 'issuing');
+    const renewal = await runHere('--json', 'ca', 'request', '--name', 'again', '--directory', path('pki'), '--authority', 'issuing');
     expect(jsonOf(renewal)).toMatchObject({ keyId });
 
-    const wrongKey = await run(...importing.slice(0, -1), path('pki-2'), '--key-id', issuing.keyId);
+    const wrongKey = await runHere(...importing.slice(0, -1), path('pki-2'), '--key-id', issuing.keyId);
     expect([wrongKey.status, wrongKey.stderr]).toEqual([
       5,
       expect.stringContaining('the key on the token is missing or does not match the certificate'),
@@ -248,7 +249,7 @@ describe('signetctl ca', () => {
   ])('%j is a wrong command line', async (args, part) => {
     const [command = '', ...more] = args;
     const given = command === 'init' ? [...identity, ...more] : more;
-    const said = await signetctlHere(['--config', configPath, 'ca', command, '--directory', directory, ...given]);
+    const said = await runHere('ca', command, '--directory', directory, ...given);
     expect([said.status, said.stderr]).toEqual([2, expect.stringContaining(part)]);
   });
 });

@@ -65,13 +65,14 @@ describe.each([
     else await stopHost();
   });
 
+  const runText = hosted ? runHere : run;
   const expectGood = ({ status, stderr }: CommandRun): void => {
     expect(stderr).toBe(hosted ? '' : `signetctl: note: ${viaModule}\n`);
     expect(status).toBe(0);
   };
 
   it('slots: marks the configured token and says its state in words', async () => {
-    const answer = await run('slots');
+    const answer = await runText('slots');
     expectGood(answer);
     const lines = answer.stdout.split('\n');
     expect(lines[0]).toMatch(/^\s+SLOT\s+LABEL\s+SERIAL\s+MODEL\s+STATE$/);
@@ -91,7 +92,7 @@ describe.each([
   });
 
   it('mechanisms: what each can do, and what signetd needs it for', async () => {
-    const answer = await run('mechanisms');
+    const answer = await runText('mechanisms');
     expectGood(answer);
     expect(answer.stdout).toMatch(/^\*\s+CKM_ECDSA\s+\d+-\d+\s+sign, verify\s+EC signatures$/m);
     expect(answer.stdout).toMatch(/^\s+CKM_SHA512\s+-\s+digest$/m);
@@ -112,7 +113,7 @@ describe.each([
   });
 
   it('inventory: keys of the service and of callers with their attributes; others are counted', async () => {
-    const answer = await run('inventory');
+    const answer = await runText('inventory');
     expectGood(answer);
     const line = (id: string): string | undefined => answer.stdout.split('\n').find((each) => each.includes(id));
     expect(line(service)).toMatch(/^service\s+private key\s+RSA-2048\s+47[0-9a-f]{32} \(general\)\s+yes\s+no\s+yes\s+signetd$/);
@@ -126,7 +127,7 @@ describe.each([
   });
 
   it('probe: module, token, and that nothing is missing', async () => {
-    const answer = await run('probe');
+    const answer = await runText('probe');
     expectGood(answer);
     expect(answer.stdout).toMatch(/^module:\s+.*SoftHSM/m);
     expect(answer.stdout).not.toContain('MISSING');

@@ -59,6 +59,7 @@ const initialising = (...more: string[]): string[] => [
   ...more,
 ];
 const init = async (...more: string[]): Promise<CommandRun> => run(...initialising(...more));
+const initHere = async (...more: string[]): Promise<CommandRun> => runHere(...initialising(...more));
 const sectionOf = ({ stdout }: CommandRun): Section =>
   (parse(stdout.split('\n\n').slice(1).join('\n\n')) as { timeStampAuthority: Section }).timeStampAuthority;
 const keys = (): string[] => privateKeysOf({ label: 'test', pin: token.pin, softhsmConfig: token.environment.SOFTHSM2_CONF }).toSorted();
@@ -69,7 +70,7 @@ describe('signetctl tsa', () => {
     ['issuing', 'P-384'],
     ['issuing', 'RSA-3072'],
   ])('init makes key and certificate under %s, %s, and says what the configuration needs', async (by, keyType) => {
-    const made = await init('--by', by, '--key-type', keyType, '--public-url', 'http://pki.example.test');
+    const made = await initHere('--by', by, '--key-type', keyType, '--public-url', 'http://pki.example.test');
     expect([made.status, made.stderr]).toEqual([0, '']);
     const section = sectionOf(made);
     const authority = certificateAuthorities[by];
@@ -96,13 +97,13 @@ describe('signetctl tsa', () => {
     const first = await init('--by', 'root');
     expect([first.status, first.stderr]).toEqual([0, expect.stringContaining('names no CRL and no OCSP responder')]);
     const before = keys();
-    const again = await init('--by', 'root');
+    const again = await initHere('--by', 'root');
     expect([again.status, again.stderr]).toEqual([5, expect.stringContaining('already exists and will not be overwritten')]);
     expect(keys()).toEqual(before);
   });
 
   it('certify renews with the key that is there, no longer than the CA lives, and keeps the one before', async () => {
-    const section = sectionOf(await init('--by', 'root', '--years', '1'));
+    const section = sectionOf(await initHere('--by', 'root', '--years', '1'));
     configure({ timeStampAuthority: section });
     const renewing = ['tsa', 'certify', '--by', 'root', '--directory', directory, '--file', 'tsa-2.pem', '--years', '20'];
     const renewal = await run(...renewing);
@@ -124,7 +125,7 @@ describe('signetctl tsa', () => {
     [['--by', 'root', '--country', 'France'], 'country: '],
   ])('init with %s is refused, and makes no key', async (options, fault) => {
     const before = keys();
-    const { status, stderr } = await runHere(...initialising(...options));
+    const { status, stderr } = await initHere(...options);
     expect([status, stderr]).toEqual([2, expect.stringContaining(fault)]);
     expect(keys()).toEqual(before);
     expect(existsSync(join(directory, 'tsa.pem'))).toBe(false);
