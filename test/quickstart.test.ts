@@ -36,21 +36,17 @@ describe('the quickstart', () => {
     expect(environment.description()).toEqual(before);
   });
 
-  it('stops, starts again with the same data, and stops only once', async () => {
+  it('stops, and only once; starts again with the same data, and with another path prefix if its configuration has one', async () => {
     const before = environment.description();
     expect(environment.stop()).toContain('has stopped');
     expect(environment.stop()).toContain('is not running');
     await expect(fetch(`${before.opsUrl}/health/live`)).rejects.toThrow();
+    appendFileSync(before.configFile, 'paths: { signRoot: /signatures/v1 }\n');
     expect(environment.start()).toContain('CMS Verification successful');
-    expect(environment.description()).toEqual(before);
+    expect(environment.description()).toEqual({ ...before, signRoot: '/signatures/v1' });
   });
 
-  it('takes another path prefix from its configuration, and reports what answered if a request is refused', () => {
-    environment.stop();
-    const { configFile } = environment.description();
-    appendFileSync(configFile, 'paths: { signRoot: /signatures/v1 }\n');
-    expect(environment.start()).toContain('CMS Verification successful');
-    expect(environment.description().signRoot).toBe('/signatures/v1');
+  it('reports what answered if a request is refused', () => {
     const file = join(environment.directory, 'quickstart.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('/signatures/v1', '/nowhere'));
     expect(() => environment.start()).toThrow(/\/nowhere\/pki\/createCertificate was answered with HTTP 404: .*"status":404/);

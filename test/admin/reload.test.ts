@@ -11,6 +11,7 @@ import { certificateRequest, textOf, type Body } from '../support/api.ts';
 import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
 import { openssl } from '../support/openssl.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { signetctlHere } from '../support/signetctl-here.ts';
 import { jsonOf, signetctl as run, type CommandRun } from '../support/signetctl.ts';
 
 const environment = quickstartEnvironment();
@@ -32,7 +33,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   writeFileSync(description.configFile, original);
-  await signetctl('reload');
+  await runHere('reload');
 });
 
 afterAll(async () => {
@@ -41,6 +42,7 @@ afterAll(async () => {
 });
 
 const signetctl = async (...args: string[]): Promise<CommandRun> => run(['--config', description.configFile, ...args]);
+const runHere = async (...args: string[]): Promise<CommandRun> => signetctlHere(['--config', description.configFile, ...args]);
 
 /** Another issuing CA under the root; made while the service does not run. */
 async function successor(): Promise<object> {
@@ -143,7 +145,7 @@ describe('a reload', () => {
       const other = tenants['other'];
       if (other !== undefined) other.certificateAuthority = 'successor';
     });
-    expect((await signetctl('reload')).status).toBe(0);
+    expect((await runHere('reload')).status).toBe(0);
     const newer = await post('other', JSON.stringify(certificateRequest()));
     const sign = async ({ body }: { body: Body }, trustedCA?: string): Promise<string> => {
       const signed = await post(
@@ -198,7 +200,7 @@ describe('a reload', () => {
     change(({ identityProviders }) => {
       identityProviders['quickstart'] = { ...identityProviders['quickstart'], oneTime: true };
     });
-    expect((await signetctl('reload')).status).toBe(0);
+    expect((await runHere('reload')).status).toBe(0);
     const at = '/certificationRequestInfo/JWT/token: ';
     const answers = await Promise.all(Array.from({ length: 6 }, async () => create('T-2')));
     expect(answers.toSorted(([one], [other]) => Number(one) - Number(other))).toEqual([
@@ -211,7 +213,7 @@ describe('a reload', () => {
       const other = tenants['other'];
       if (other !== undefined) other.identityProviders = [];
     });
-    expect((await signetctl('reload')).status).toBe(0);
+    expect((await runHere('reload')).status).toBe(0);
     expect(await create('T-4')).toEqual([
       '104',
       '/certificationRequestInfo/JWT: no identity provider is configured for the tenant; use PKCS10',
@@ -229,7 +231,7 @@ describe('a reload', () => {
       const other = tenants['other'];
       if (other !== undefined) other.certificateAuthority = 'root';
     });
-    const { status, stderr } = await signetctl('reload');
+    const { status, stderr } = await runHere('reload');
     expect([status, stderr]).toEqual([5, expect.stringContaining(`tenants.other.certificateAuthority: "root" has the key of a root`)]);
   });
 
@@ -243,7 +245,7 @@ describe('a reload', () => {
     expect([status, stderr]).toEqual([5, expect.stringContaining('signetd.yaml: ')]);
     expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
     expect(lastRecord()).toMatchObject({ command: 'reload', uid: process.getuid?.(), fault: expect.any(String) as string });
-    const ill = await signetctl('status');
+    const ill = await runHere('status');
     expect(ill.stderr).toContain('the last reload was refused');
   });
 
@@ -255,7 +257,7 @@ describe('a reload', () => {
       const other = tenants['other'];
       if (other !== undefined) other.profile['keyType'] = 'P-384';
     });
-    const { status, stderr } = await signetctl('reload');
+    const { status, stderr } = await runHere('reload');
     expect(status).toBe(5);
     const named = stderr
       .split('\n')
@@ -266,7 +268,7 @@ describe('a reload', () => {
 
   it('reports every fault of an invalid file, and keeps the service running', async () => {
     writeFileSync(description.configFile, `${original}\nnonsense: 1\n`);
-    const { status, stderr } = await signetctl('reload');
+    const { status, stderr } = await runHere('reload');
     expect([status, stderr]).toEqual([5, expect.stringContaining('nonsense')]);
     expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
   });
@@ -299,11 +301,11 @@ describe('a reload', () => {
     const before = await serverSerial();
     try {
       writeFileSync(certificateFile, pem);
-      const mismatch = await signetctl('reload');
+      const mismatch = await runHere('reload');
       expect([mismatch.status, mismatch.stderr]).toEqual([5, expect.stringContaining('is not the key of')]);
       expect(await serverSerial()).toBe(before);
       writeFileSync(keyFile, newKey, { mode: 0o600 });
-      expect((await signetctl('reload')).status).toBe(0);
+      expect((await runHere('reload')).status).toBe(0);
       expect(await serverSerial()).toBe(new X509Certificate(pem).serialNumber);
       // The connections from before go on.
       expect(curveOf(await newCertificate('other'))).toBe('prime256v1');
@@ -329,7 +331,7 @@ describe('a reload', () => {
       change(({ tenants }) => {
         Object.assign(tenants['other']?.profile ?? {}, profile);
       });
-      expect((await signetctl('reload')).status).toBe(0);
+      expect((await runHere('reload')).status).toBe(0);
     };
     await apply(kinds[0] ?? {});
     const callers = [caller(), caller(), caller()];
@@ -343,11 +345,11 @@ describe('a reload', () => {
     change(({ tenants }) => {
       delete tenants['other'];
     });
-    expect((await signetctl('reload')).status).toBe(0);
+    expect((await runHere('reload')).status).toBe(0);
     expect((await post('other', '{}')).status).toBe(403);
-    expect((await signetctl('doctor')).stdout).toContain('other is refused, since no tenant "other" is configured');
+    expect((await runHere('doctor')).stdout).toContain('other is refused, since no tenant "other" is configured');
     writeFileSync(description.configFile, original);
-    await signetctl('reload');
+    await runHere('reload');
     expect((await post('other', '{}')).status).toBe(200);
   });
 });

@@ -5,6 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certificateRequest, contentDocument, textOf, type Body } from '../support/api.ts';
 import { agentOf, OwnService } from '../support/own-service.ts';
+import { signetctlHere } from '../support/signetctl-here.ts';
 import { signetctl as run, type CommandRun } from '../support/signetctl.ts';
 
 const connections = 50;
@@ -137,15 +138,16 @@ describe('a client that is revoked', () => {
 
   it('is served again on an open connection once it is registered again', async () => {
     const agent = connectionOf('p384');
+    const configured = ['--config', service.description.configFile];
     const files = service.description.clients['p384'];
     const checkKey = async (): Promise<Arrival> => send(agent, 'pki/checkKey', { keyReference: { reference: '0'.repeat(40) } });
     expect((await checkKey()).outcome).toBe('2/201');
-    await signetctl('client', 'revoke', 'p384');
+    await signetctlHere([...configured, 'client', 'revoke', 'p384']);
     expect((await checkKey()).outcome).toBe('HTTP 403');
     const roles = ['--certificate', files?.certificate ?? '', '--name', 'p384', '--tenant', 'p384', '--roles'];
-    expect((await signetctl('client', 'add', ...roles, 'signature')).status).toBe(0);
+    expect((await signetctlHere([...configured, 'client', 'add', ...roles, 'signature'])).status).toBe(0);
     expect((await checkKey()).outcome).toBe('HTTP 403');
-    expect((await signetctl('client', 'add', ...roles, 'keys', '--replace')).status).toBe(0);
+    expect((await signetctlHere([...configured, 'client', 'add', ...roles, 'keys', '--replace'])).status).toBe(0);
     const last = await checkKey();
     expect([last.outcome, last.onNewConnection]).toEqual(['2/201', false]);
     agent.destroy();

@@ -109,30 +109,62 @@ const digestOf = (text: string | Uint8Array): Buffer => createHash('sha256').upd
 const accountDirectory = (): string => accountDirectoryOf(loadConfig(service.description.configFile).token);
 
 describe('the account of the token host beside the audit log', { timeout: longMs }, () => {
-  it('has a record for each use of a service that nobody misuses, over stops, kills of the host, and refusals', async () => {
-    const [byPassword, byOtp, once_] = await Promise.all([newKey(), newKey('OTP'), newKey('SINGLE_USE')]);
-    await post('signature/sign', signing(withPassword(byPassword)));
-    await post('signature/sign', signing(withPassword(byPassword, 'wrong')));
-    await post('signature/sign', signing({ reference: once_.reference, authToken: once_.authToken }));
-    const { password: otp } = await post('pki/sendOTP', {
-      keyReference: byOtp.reference,
-      action: 'SIGN',
-      signerData: {
-        digest: [{ id: 'doc', digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue: digestOf('A document').toString('base64') }],
-      },
+  describe('over a stop', () => {
+    let file: { name: string; path: string; before: Buffer };
+    let changed: number;
+    /** What was found while the service was stopped: with a line that was changed, and with lines cut off. */
+    let found: { changed: string; cut: string };
+
+    beforeAll(async () => {
+      const [byPassword, byOtp, once_] = await Promise.all([newKey(), newKey('OTP'), newKey('SINGLE_USE')]);
+      await post('signature/sign', signing(withPassword(byPassword)));
+      await post('signature/sign', signing(withPassword(byPassword, 'wrong')));
+      await post('signature/sign', signing({ reference: once_.reference, authToken: once_.authToken }));
+      const { password: otp } = await post('pki/sendOTP', {
+        keyReference: byOtp.reference,
+        action: 'SIGN',
+        signerData: {
+          digest: [{ id: 'doc', digestAlgOID: '2.16.840.1.101.3.4.2.1', digestValue: digestOf('A document').toString('base64') }],
+        },
+      });
+      await post('signature/sign', signing({ reference: byOtp.reference, password: otp }));
+      await post('pki/changePassword', { keyReference: withPassword(byPassword), password: 'another password' });
+      await post('pki/removeKey', { keyReference: { reference: byPassword.reference, password: 'another password' } });
+      await post('pki/revokeCertificate', { certificate: byPassword.certificate, reason: 'KEY_COMPROMISE' });
+      await service.daemon.stop();
+      const [name = ''] = readdirSync(accountDirectory()).filter((each) => each.startsWith('account-0-'));
+      const path = join(accountDirectory(), name);
+      file = { name, path, before: readFileSync(path) };
+      const lines = file.before.toString().trimEnd().split('\n');
+      changed = lines.findIndex((line) => line.includes('sha256:'));
+      writeFileSync(path, `${lines.map((line, index) => (index === changed ? line.replace('sha256:', 'sha512:') : line)).join('\n')}\n`);
+      const { faults } = await verify();
+      writeFileSync(path, `${lines.slice(0, -3).join('\n')}\n`);
+      found = { changed: faults, cut: (await verify()).faults };
+      writeFileSync(path, file.before);
+      // What a kill leaves is cut, and said.
+      appendFileSync(path, '{"n":17,"ti');
+      await service.daemon.start();
+    }, longMs);
+
+    it('finds a line that was changed, and one that was cut off behind a checkpoint', async () => {
+      const { name, path, before } = file;
+      expect(found.changed).toContain(`${name}, line ${changed + 2}: its hash of the previous line is wrong`);
+      expect(found.cut).toMatch(/account-0: the chain ends at line \d+, but record \d+ of the audit log names line \d+/);
+      const [, last = ''] = /^([^]*\n)?([^\n]*"start"[^\n]*)\n[^]*$/.exec(readFileSync(path, 'utf8').slice(before.length - 1)) ?? [];
+      expect(readFileSync(path, 'utf8').slice(before.length)).toContain('"start":{"cutBytes":11}');
+      expect(last).not.toContain('"n":17,"ti');
+      expect((await verify()).faults).not.toContain('line before it');
     });
-    await post('signature/sign', signing({ reference: byOtp.reference, password: otp }));
-    await post('pki/changePassword', { keyReference: withPassword(byPassword), password: 'another password' });
-    await post('pki/removeKey', { keyReference: { reference: byPassword.reference, password: 'another password' } });
-    await post('pki/revokeCertificate', { certificate: byPassword.certificate, reason: 'KEY_COMPROMISE' });
-    await service.daemon.stop();
-    await service.daemon.start();
-    const again = await newKey();
-    await post('signature/sign', signing(withPassword(again)));
-    const { account } = await settled();
-    expect(account.unrecorded).toEqual([]);
-    // Three certificates and more, five MACs and more, signatures, and what the quickstart's authorities signed.
-    expect(account.recorded).toBeGreaterThan(15);
+
+    it('has a record for each use of a service that nobody misuses, over stops, kills of the host, and refusals', async () => {
+      const again = await newKey();
+      await post('signature/sign', signing(withPassword(again)));
+      const { account } = await settled();
+      expect(account.unrecorded).toEqual([]);
+      // Three certificates and more, five MACs and more, signatures, and what the quickstart's authorities signed.
+      expect(account.recorded).toBeGreaterThan(15);
+    });
   });
 
   it('names a signature, and the MAC, that were made over the socket of the host', async () => {
@@ -169,27 +201,6 @@ describe('the account of the token host beside the audit log', { timeout: longMs
     const digest = digestOf(message);
     expect((await askHost(operations.signAsService, writeServiceSign(keyId, algorithm, message))).code).toBe(statuses.ok);
     expect((await verify()).faults).toContain(`the key ${keyId} signed sha256:${digest.toString('hex')}`);
-  });
-
-  it('finds a line that was changed, and one that was cut off behind a checkpoint', async () => {
-    await service.daemon.stop();
-    const [name = ''] = readdirSync(accountDirectory()).filter((each) => each.startsWith('account-0-'));
-    const path = join(accountDirectory(), name);
-    const before = readFileSync(path);
-    const lines = before.toString().trimEnd().split('\n');
-    const changed = lines.findIndex((line) => line.includes('sha256:'));
-    writeFileSync(path, `${lines.map((line, index) => (index === changed ? line.replace('sha256:', 'sha512:') : line)).join('\n')}\n`);
-    expect((await verify()).faults).toContain(`${name}, line ${changed + 2}: its hash of the previous line is wrong`);
-    writeFileSync(path, `${lines.slice(0, -3).join('\n')}\n`);
-    expect((await verify()).faults).toMatch(/account-0: the chain ends at line \d+, but record \d+ of the audit log names line \d+/);
-    writeFileSync(path, before);
-    // What a kill leaves is cut, and said.
-    appendFileSync(path, '{"n":17,"ti');
-    await service.daemon.start();
-    const [, last = ''] = /^([^]*\n)?([^\n]*"start"[^\n]*)\n[^]*$/.exec(readFileSync(path, 'utf8').slice(before.length - 1)) ?? [];
-    expect(readFileSync(path, 'utf8').slice(before.length)).toContain('"start":{"cutBytes":11}');
-    expect(last).not.toContain('"n":17,"ti');
-    expect((await verify()).faults).not.toContain('line before it');
   });
 
   it('says of a use before a kill of the daemon that its record may have been cut, and goes on after a kill of the host', async () => {

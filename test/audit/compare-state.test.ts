@@ -9,8 +9,8 @@ import type { AuditLog } from '../../src/audit/audit-log.ts';
 import { compareState, type StateComparison } from '../../src/audit/compare-state.ts';
 import { Outbox } from '../../src/audit/outbox.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
-import { openSqliteStore } from '../../src/state/threaded-store.ts';
 import { deciding, step } from '../../src/state/step.ts';
+import { StoreHere } from '../support/store-here.ts';
 import { ScratchLog } from './scratch-log.ts';
 
 let directory: string;
@@ -21,7 +21,7 @@ let copies = 0;
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'signetd-compare-'));
   log = new ScratchLog();
-  store = await openSqliteStore(join(directory, 'state.sqlite'));
+  store = await StoreHere.open(join(directory, 'state.sqlite'));
 });
 
 afterEach(async () => {
@@ -77,7 +77,7 @@ function copy(): string {
 async function compared(path?: string, name = 'signetd'): Promise<StateComparison> {
   const place = { directory: log.directory, name };
   if (path === undefined) return compareState(store, place);
-  const restored = await openSqliteStore(path);
+  const restored = await StoreHere.open(path);
   try {
     return await compareState(restored, place);
   } finally {

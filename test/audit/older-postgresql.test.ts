@@ -37,14 +37,13 @@ it('a PostgreSQL database that is restored is older for both instances, for the 
   const { keyReference } = Created.parse(await post('pki/createCertificate', newCertificate()));
   const { reference } = keyReference;
   const { database, postgresql } = two;
-  for (const { daemon } of two.instances) await daemon.stop();
-  await postgresql.query('postgres', `create database copy template ${database}`);
+  const backup = postgresql.dump(database);
 
-  for (const { daemon } of two.instances) await daemon.start();
   expect(await post('pki/removeKey', { keyReference })).toMatchObject({ result: { majorCode: 0 } });
-  for (const { daemon } of two.instances) await daemon.stop();
+  await Promise.all(two.instances.map(async ({ daemon }) => daemon.stop()));
   await postgresql.query('postgres', `drop database ${database}`);
-  await postgresql.query('postgres', `create database ${database} template copy`);
+  await postgresql.query('postgres', `create database ${database}`);
+  postgresql.restore(database, backup);
 
   for (const [name, { daemon }] of Object.entries({ a, b })) {
     const { status, text } = await daemon.startAndAsk();

@@ -1,30 +1,29 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Description } from '../../src/quickstart/configuration.ts';
 import { certificateRequest, contentDocument, subject, textOf, type Body } from '../support/api.ts';
-import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { OwnService } from '../support/own-service.ts';
+import { signetctlHere } from '../support/signetctl-here.ts';
+import { signetctl as run, type CommandRun } from '../support/signetctl.ts';
 import { noSmallDisk, SmallDisk } from './small-disk.ts';
 import { skipNote } from '../support/skip-note.ts';
 
-const environment = quickstartEnvironment();
-const logDirectory = join(environment.directory, 'audit');
 /** The service tries a full disk twice a second. */
 const longerThanARetryMs = 600;
-let description: Description;
+let service: OwnService;
+let logDirectory: string;
 
-beforeAll(() => {
-  environment.prepare();
-  environment.start();
-  description = environment.description();
+beforeAll(async () => {
+  service = await OwnService.start();
+  logDirectory = join(service.environment.directory, 'audit');
 });
 
-afterAll(() => {
-  environment.remove();
+afterAll(async () => {
+  await service.remove();
 });
 
 async function call(
@@ -33,11 +32,12 @@ async function call(
   client: string | undefined = 'app',
   headers: Record<string, string> = {},
 ): Promise<{ status: number; body: Body }> {
+  const { description, baseUrl } = service;
   const files = description.clients[client ?? ''];
   const credentials = files === undefined ? {} : { cert: readFileSync(files.certificate), key: readFileSync(files.key) };
   return new Promise((resolve, reject) => {
     const sent = httpsRequest(
-      `${description.baseUrl}/sign/${operation}`,
+      `${baseUrl}/sign/${operation}`,
       {
         method: 'POST',
         agent: false,
@@ -90,9 +90,9 @@ function records(): Written[] {
     .map((line) => JSON.parse(line) as Written);
 }
 
-function signetctl(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, ['dist/cli.js', '--config', description.configFile, ...args], { encoding: 'utf8' });
-}
+const configured = (args: readonly string[]): string[] => ['--config', service.description.configFile, ...args];
+const signetctl = async (...args: string[]): Promise<CommandRun> => run(configured(args));
+const runHere = async (...args: string[]): Promise<CommandRun> => signetctlHere(configured(args));
 
 describe('what the service records', () => {
   it('states who did what with which key, how it ended and what was signed, before the answer is sent', async () => {
@@ -154,7 +154,44 @@ describe('what the service records', () => {
     const content = Buffer.from('A very private document').toString('base64');
     for (const secret of [key.password, 'a wrong one', content, 'A very private', subject.commonName]) expect(text).not.toContain(secret);
   });
+});
 
+describe('signetctl audit', () => {
+  it('verifies the log of a service that runs, with the key on its token', async () => {
+    await newKey();
+    const { status, stdout } = await signetctl('audit', 'verify');
+    expect(stdout).toContain('the log is intact');
+    expect(status).toBe(0);
+  });
+
+  it('verifies without the state store, by a public key', async () => {
+    const publicKey = records()[0]?.['publicKey'];
+    const file = join(service.environment.directory, 'audit-key.pem');
+    writeFileSync(file, `-----BEGIN PUBLIC KEY-----\n${String(publicKey)}\n-----END PUBLIC KEY-----\n`);
+    expect((await runHere('audit', 'verify', '--directory', logDirectory, '--public-key', file)).status).toBe(0);
+    const checkpoint = records().findLast(({ kind }) => kind === 'checkpoint');
+    const unknown = await runHere('audit', 'verify', '--public-key', file, '--known', `${String(checkpoint?.['n'])}:${'0'.repeat(64)}`);
+    expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringContaining('it is not the record that was here')]);
+    expect((await runHere('audit', 'verify', '--public-key', file, '--known', 'nonsense')).status).toBe(2);
+  });
+
+  it('shows the last records, for people and as JSON', async () => {
+    const key = await newKey();
+    const { n } = records().find((record) => record['key'] === key.reference) ?? { n: 0 };
+    // The service goes on recording work of its own, before and after.
+    const { stdout } = await signetctl('audit', 'tail', '--lines', '20');
+    expect(stdout).toMatch(new RegExp(`^\\S+Z {2}${String(n)} {2}app@demo {2}pki/createCertificate {2}0/0 {2}key ${key.reference}$`, 'm'));
+    const before = records().length;
+    const shown = JSON.parse((await runHere('--json', 'audit', 'tail', '--lines', '3')).stdout) as Written[];
+    const after = records();
+    const last = after.findIndex((record) => record['n'] === shown.at(-1)?.['n']);
+    expect(shown).toEqual(after.slice(last - 2, last + 1));
+    expect(last).toBeGreaterThanOrEqual(before - 1);
+    expect((await runHere('audit', 'tail', '--lines', 'many')).status).toBe(2);
+  });
+});
+
+describe('a service that stops', () => {
   it('sums up refused clients, and leaves out connections without a client', async () => {
     for (let count = 0; count < 3; count += 1) {
       await call('pki/createCertificate', certificateRequest(), 'unregistered');
@@ -163,7 +200,7 @@ describe('what the service records', () => {
     }
     await call('pki/nowhere', {});
     const before = records().length;
-    environment.stop();
+    await service.daemon.stop();
     // CRLs may be signed meanwhile.
     const added = records()
       .slice(before)
@@ -175,97 +212,60 @@ describe('what the service records', () => {
       ['checkpoint', undefined, undefined],
       ['checkpoint', undefined, undefined],
     ]);
-    environment.start();
-  });
-});
-
-describe('signetctl audit', () => {
-  it('verifies the log of a service that runs, with the key on its token', async () => {
-    await newKey();
-    const { status, stdout } = signetctl('audit', 'verify');
-    expect(stdout).toContain('the log is intact');
-    expect(status).toBe(0);
   });
 
-  it('verifies without the state store, by a public key', () => {
-    const publicKey = records()[0]?.['publicKey'];
-    const file = join(environment.directory, 'audit-key.pem');
-    writeFileSync(file, `-----BEGIN PUBLIC KEY-----\n${String(publicKey)}\n-----END PUBLIC KEY-----\n`);
-    expect(signetctl('audit', 'verify', '--directory', logDirectory, '--public-key', file).status).toBe(0);
-    const checkpoint = records().findLast(({ kind }) => kind === 'checkpoint');
-    const unknown = signetctl('audit', 'verify', '--public-key', file, '--known', `${String(checkpoint?.['n'])}:${'0'.repeat(64)}`);
-    expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringContaining('it is not the record that was here')]);
-    expect(signetctl('audit', 'verify', '--public-key', file, '--known', 'nonsense').status).toBe(2);
-  });
-
-  it('shows the last records, for people and as JSON', async () => {
-    const key = await newKey();
-    const { n } = records().find((record) => record['key'] === key.reference) ?? { n: 0 };
-    // The service goes on recording work of its own, before and after.
-    const { stdout } = signetctl('audit', 'tail', '--lines', '20');
-    expect(stdout).toMatch(new RegExp(`^\\S+Z {2}${String(n)} {2}app@demo {2}pki/createCertificate {2}0/0 {2}key ${key.reference}$`, 'm'));
-    const before = records().length;
-    const shown = JSON.parse(signetctl('--json', 'audit', 'tail', '--lines', '3').stdout) as Written[];
-    const after = records();
-    const last = after.findIndex((record) => record['n'] === shown.at(-1)?.['n']);
-    expect(shown).toEqual(after.slice(last - 2, last + 1));
-    expect(last).toBeGreaterThanOrEqual(before - 1);
-    expect(signetctl('audit', 'tail', '--lines', 'many').status).toBe(2);
-  });
-
-  it('names the first place of a log that was changed, also while the service is stopped', () => {
-    environment.stop();
+  it('names the first place of a log that was changed, also while the service is stopped', async () => {
     const file = join(logDirectory, 'audit-00000001.jsonl');
     const text = readFileSync(file, 'utf8');
     writeFileSync(file, text.replace('"minor":202', '"minor":0'));
     const line = text.slice(0, text.indexOf('"minor":202')).split('\n').length;
-    const { status, stdout, stderr } = signetctl('audit', 'verify');
+    const { status, stdout, stderr } = await runHere('audit', 'verify');
     expect([status, stderr]).toEqual([1, expect.stringContaining(`audit-00000001.jsonl, line ${line}: `)]);
     expect(stdout).toContain('DAMAGED');
     writeFileSync(file, text);
-    expect(signetctl('audit', 'verify').status).toBe(0);
-    environment.start();
+    expect((await runHere('audit', 'verify')).status).toBe(0);
   });
 });
 
 describe.skipIf(noSmallDisk !== undefined)(`a service whose audit disk is full${skipNote(noSmallDisk)}`, () => {
   it('stops what must be audited and nothing else, and recovers', async () => {
-    const key = await newKey();
+    const { daemon, description, opsUrl } = service;
     const disk = new SmallDisk(256 * 1024);
     try {
-      environment.stop();
+      await daemon.stop();
       writeFileSync(
         description.configFile,
         readFileSync(description.configFile, 'utf8').replace(logDirectory, join(disk.directory, 'audit')),
       );
       execFileSync('cp', ['-r', logDirectory, disk.directory]);
-      environment.start();
+      await daemon.start();
+      const key = await newKey();
       expect(codeOf(await call('signature/sign', signRequest(key)))).toBe('0/0');
       disk.fill();
       await vi.waitFor(async () => {
         expect(codeOf(await call('signature/sign', signRequest(key, 'again')))).toBe('2/243');
         // A short record may still fit into the last page, where a longer one did not.
         await delay(longerThanARetryMs);
-        expect((await fetch(`${description.opsUrl}/health/ready`)).status).toBe(503);
+        expect((await fetch(`${opsUrl}/health/ready`)).status).toBe(503);
       }, 20_000);
       const refused = await call('pki/createCertificate', certificateRequest());
       expect([refused.status, codeOf(refused), refused.body['certificate']]).toEqual([200, '2/243', undefined]);
       expect((await call('pki/createCertificate', certificateRequest(), 'unregistered')).status).toBe(403);
-      expect((await fetch(`${description.opsUrl}/health/live`)).status).toBe(200);
-      const ready = await fetch(`${description.opsUrl}/health/ready`);
+      expect((await fetch(`${opsUrl}/health/live`)).status).toBe(200);
+      const ready = await fetch(`${opsUrl}/health/ready`);
       expect([ready.status, await ready.json()]).toEqual([503, expect.objectContaining({ faults: { audit: 'it takes no records' } })]);
       disk.empty();
       await vi.waitFor(
         async () => {
-          expect((await fetch(`${description.opsUrl}/health/ready`)).status).toBe(200);
+          expect((await fetch(`${opsUrl}/health/ready`)).status).toBe(200);
         },
         { timeout: 10_000 },
       );
       expect(codeOf(await call('signature/sign', signRequest(key)))).toBe('0/0');
-      expect(signetctl('audit', 'verify').status).toBe(0);
-      expect(signetctl('audit', 'tail', '--lines', '10').stdout).toMatch(/outage .*ENOSPC.* requests refused/);
+      expect((await runHere('audit', 'verify')).status).toBe(0);
+      expect((await runHere('audit', 'tail', '--lines', '10')).stdout).toMatch(/outage .*ENOSPC.* requests refused/);
     } finally {
-      environment.stop();
+      await daemon.stop();
       disk.remove();
     }
   });

@@ -1,26 +1,51 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { X509Certificate } from 'node:crypto';
 import { openssl } from '../support/openssl.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { signetctlHere } from '../support/signetctl-here.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 
 let token: ScratchToken;
 let configPath: string;
-beforeEach(() => {
+/** What the first `init` on the token said, and the keys that were on it then. */
+let made: CommandRun;
+let keysMade: string[];
+let root: Authority;
+let issuing: Authority;
+/** Of what one test makes. */
+let directory: string;
+
+beforeAll(async () => {
   token = scratchToken();
   configPath = join(token.directory, 'signetd.yaml');
   configure({});
+  directory = token.directory;
+  made = await run(...initialising('--public-url', 'http://pki.example.test:8080/', '--issuing-years', '1'));
+  keysMade = keysOnToken();
+  const { certificateAuthorities } = parse(made.stdout.split('\n\n').slice(1).join('\n\n')) as { certificateAuthorities: Authorities };
+  if (certificateAuthorities['root'] === undefined || certificateAuthorities['issuing'] === undefined) throw new Error('two authorities');
+  ({ root, issuing } = certificateAuthorities as { root: Authority; issuing: Authority });
 });
-afterEach(() => {
+afterAll(() => {
   token.remove();
 });
+beforeEach(() => {
+  configure({ root, issuing });
+  directory = mkdtempSync(join(token.directory, 'ca-'));
+});
+
+interface Authority {
+  readonly certificate: string;
+  readonly chain: readonly string[];
+  readonly keyId: string;
+}
 
 interface Authorities {
-  readonly [name: string]: { readonly certificate: string; readonly chain: readonly string[]; readonly keyId: string };
+  readonly [name: string]: Authority;
 }
 
 function configure(certificateAuthorities: object): void {
@@ -37,19 +62,20 @@ function configure(certificateAuthorities: object): void {
 }
 
 const run = async (...args: string[]): Promise<CommandRun> => signetctl(['--config', configPath, ...args]);
+const runHere = async (...args: string[]): Promise<CommandRun> => signetctlHere(['--config', configPath, ...args]);
 const identity = ['--country', 'FR', '--organization', 'Société "X", CN=y'];
+const initialising = (...more: string[]): string[] => ['ca', 'init', '--directory', directory, ...identity, ...more];
 
 async function init(...more: string[]): Promise<Authorities> {
-  const made = await run('--json', 'ca', 'init', '--directory', token.directory, ...identity, ...more);
-  expect([made.status, made.stderr]).toEqual([0, '']);
-  const { certificateAuthorities } = jsonOf(made) as { certificateAuthorities: Authorities };
-  configure(certificateAuthorities);
-  return certificateAuthorities;
+  const said = await runHere('--json', ...initialising(...more));
+  expect([said.status, said.stderr]).toEqual([0, '']);
+  return (jsonOf(said) as { certificateAuthorities: Authorities }).certificateAuthorities;
 }
 const certificate = (path: string): X509Certificate => new X509Certificate(readFileSync(path));
 const show = (path: string): string =>
   openssl(['x509', '-in', path, '-noout', '-text', '-nameopt', 'utf8,sep_comma_plus,esc_2253,esc_ctrl']);
-const verify = (root: string, ...args: string[]): string => openssl(['verify', '-x509_strict', '-check_ss_sig', '-CAfile', root, ...args]);
+const verify = (anchor: string, ...args: string[]): string =>
+  openssl(['verify', '-x509_strict', '-check_ss_sig', '-CAfile', anchor, ...args]);
 /** CKA_IDs of the private keys on the token but the MAC key. */
 function keysOnToken(): string[] {
   const listing = execFileSync(
@@ -64,9 +90,8 @@ function keysOnToken(): string[] {
 }
 
 describe('signetctl ca', () => {
-  it('init makes a root and an issuing CA on the token, strictly valid, and says what the configuration needs', async () => {
-    const { root, issuing } = await init('--public-url', 'http://pki.example.test:8080/');
-    if (root === undefined || issuing === undefined) throw new Error('two authorities');
+  it('init makes a root and an issuing CA on the token, strictly valid, and says what the configuration needs', () => {
+    expect([made.status, made.stderr]).toEqual([0, '']);
     expect(verify(root.certificate, root.certificate)).toContain('OK');
     expect(verify(root.certificate, issuing.certificate)).toContain('OK');
     const text = show(issuing.certificate);
@@ -78,101 +103,81 @@ describe('signetctl ca', () => {
       chain: [root.certificate],
       urls: { crl: ['http://pki.example.test:8080/pki/issuing.crl'], caIssuers: ['http://pki.example.test:8080/pki/issuing.cer'] },
     });
-    expect(new Set(keysOnToken())).toEqual(new Set([root.keyId, issuing.keyId]));
+    expect(new Set(keysMade)).toEqual(new Set([root.keyId, issuing.keyId]));
   });
 
   it("init takes the PIN from the service's file, which root may read", async (context) => {
     if (process.geteuid?.() !== 0) context.skip('only root can give a file away');
-    chownSync(join(token.directory, 'pin'), 12_345, 12_345);
-    expect(Object.keys(await init())).toEqual(['issuing', 'root']);
+    const pin = join(token.directory, 'pin');
+    chownSync(pin, 12_345, 12_345);
+    try {
+      expect(Object.keys(await init())).toEqual(['issuing', 'root']);
+    } finally {
+      chownSync(pin, 0, 0);
+    }
   });
 
   it('init prints a configuration that signetd reads, and overwrites nothing: a second run leaves no key behind', async () => {
-    const made = await run('ca', 'init', '--directory', token.directory, ...identity);
     expect(parse(made.stdout.split('\n\n').slice(1).join('\n\n'))).toMatchObject({ certificateAuthorities: { root: {}, issuing: {} } });
     const before = keysOnToken();
-    const again = await run('ca', 'init', '--directory', token.directory, ...identity);
+    directory = token.directory;
+    const again = await runHere(...initialising());
     expect(again.status).toBe(5);
     expect(again.stderr).toContain('already exists and will not be overwritten');
     expect(keysOnToken().toSorted()).toEqual(before.toSorted());
   });
 
   it('certify renews the issuing CA with its key, and cross-certifies it under another root', async () => {
-    const { root, issuing } = await init('--issuing-years', '1');
-    if (root === undefined || issuing === undefined) throw new Error('two authorities');
-    const renewal = await run(
-      'ca',
-      'certify',
-      '--authority',
-      'issuing',
-      '--by',
-      'root',
-      '--directory',
-      token.directory,
-      '--file',
-      'new.pem',
-    );
+    const renewal = await run('ca', 'certify', '--authority', 'issuing', '--by', 'root', '--directory', directory, '--file', 'new.pem');
     expect(renewal.status).toBe(0);
-    const renewed = certificate(join(token.directory, 'new.pem'));
+    const renewed = certificate(join(directory, 'new.pem'));
     const old = certificate(issuing.certificate);
     expect(renewed.publicKey.equals(old.publicKey)).toBe(true);
     expect(renewed.subject).toBe(old.subject);
     expect(renewed.serialNumber).not.toBe(old.serialNumber);
     expect(new Date(renewed.validTo).getTime()).toBeGreaterThan(new Date(old.validTo).getTime());
-    expect(verify(root.certificate, join(token.directory, 'new.pem'))).toContain('OK');
+    expect(verify(root.certificate, join(directory, 'new.pem'))).toContain('OK');
 
-    const own = await run('ca', 'certify', '--authority', 'root', '--by', 'root', '--directory', token.directory, '--file', 'root-2.pem');
+    const own = await runHere('ca', 'certify', '--authority', 'root', '--by', 'root', '--directory', directory, '--file', 'root-2.pem');
     expect(own.status).toBe(0);
-    expect(verify(join(token.directory, 'root-2.pem'), issuing.certificate)).toContain('OK');
+    expect(verify(join(directory, 'root-2.pem'), issuing.certificate)).toContain('OK');
 
+    directory = join(directory, 'new');
     const other = await init('--root', 'root-b', '--issuing', 'issuing-b', '--root-name', 'Other Root', '--issuing-name', 'Other CA');
     configure({ root, issuing, ...other });
-    const cross = await run(
-      'ca',
-      'certify',
-      '--authority',
-      'root',
-      '--by',
-      'root-b',
-      '--directory',
-      token.directory,
-      '--file',
-      'cross.pem',
-    );
+    const cross = await runHere('ca', 'certify', '--authority', 'root', '--by', 'root-b', '--directory', directory, '--file', 'cross.pem');
     expect([cross.status, cross.stderr]).toEqual([0, expect.stringContaining('crossCertificates')]);
-    expect(verify(other['root-b']?.certificate ?? '', '-untrusted', join(token.directory, 'cross.pem'), issuing.certificate)).toContain(
-      'OK',
-    );
+    expect(verify(other['root-b']?.certificate ?? '', '-untrusted', join(directory, 'cross.pem'), issuing.certificate)).toContain('OK');
   });
 
   it('issue makes a successor with a key of its own', async () => {
-    const { root } = await init();
-    const args = ['--by', 'root', '--name', 'issuing-2', '--directory', token.directory, ...identity, '--common-name', 'Issuing CA 2'];
-    const made = await run('--json', 'ca', 'issue', ...args, '--key-type', 'P-384');
-    const { certificateAuthorities } = jsonOf(made) as { certificateAuthorities: Authorities };
+    const args = ['--by', 'root', '--name', 'issuing-2', '--directory', directory, ...identity, '--common-name', 'Issuing CA 2'];
+    const issued = await run('--json', 'ca', 'issue', ...args, '--key-type', 'P-384');
+    const { certificateAuthorities } = jsonOf(issued) as { certificateAuthorities: Authorities };
     const successor = certificateAuthorities['issuing-2'];
-    expect(verify(root?.certificate ?? '', successor?.certificate ?? '')).toContain('OK');
+    expect(verify(root.certificate, successor?.certificate ?? '')).toContain('OK');
     expect(keysOnToken()).toContain(successor?.keyId);
   });
 
   it('request and import bring a CA under a root elsewhere', async () => {
-    const made = await run(
+    configure({});
+    const requested = await run(
       '--json',
       'ca',
       'request',
       '--name',
       'issuing',
       '--directory',
-      token.directory,
+      directory,
       ...identity,
       '--common-name',
       'Our CA',
     );
-    expect(made.status).toBe(0);
-    const { request, keyId } = jsonOf(made) as { request: string; keyId: string };
+    expect(requested.status).toBe(0);
+    const { request, keyId } = jsonOf(requested) as { request: string; keyId: string };
     expect(openssl(['req', '-in', request, '-noout', '-verify', '-text'])).toMatch(/verify OK[^]*CA:TRUE, pathlen:0/);
 
-    const path = (name: string): string => join(token.directory, name);
+    const path = (name: string): string => join(directory, name);
     openssl([
       'req',
       '-x509',
@@ -223,11 +228,10 @@ describe('signetctl ca', () => {
     const { certificateAuthorities } = jsonOf(imported) as { certificateAuthorities: Authorities };
     expect(certificateAuthorities['issuing']).toMatchObject({ keyId, chain: [path('pki/issuing-above-1.pem')] });
     configure(certificateAuthorities);
-    const renewal = await run('--json', 'ca', 'request', '--name', 'again', '--directory', path('pki'), '--authority', 'issuing');
+    const renewal = await runHere('--json', 'ca', 'request', '--name', 'again', '--directory', path('pki'), '--authority', 'issuing');
     expect(jsonOf(renewal)).toMatchObject({ keyId });
 
-    const { issuing } = await init('--root', 'other-root', '--issuing-name', 'Another CA', '--directory', path('more'));
-    const wrongKey = await run(...importing.slice(0, -1), path('pki-2'), '--key-id', issuing?.keyId ?? '');
+    const wrongKey = await runHere(...importing.slice(0, -1), path('pki-2'), '--key-id', issuing.keyId);
     expect([wrongKey.status, wrongKey.stderr]).toEqual([
       5,
       expect.stringContaining('the key on the token is missing or does not match the certificate'),
@@ -245,7 +249,7 @@ describe('signetctl ca', () => {
   ])('%j is a wrong command line', async (args, part) => {
     const [command = '', ...more] = args;
     const given = command === 'init' ? [...identity, ...more] : more;
-    const said = await run('ca', command, '--directory', token.directory, ...given);
+    const said = await runHere('ca', command, '--directory', directory, ...given);
     expect([said.status, said.stderr]).toEqual([2, expect.stringContaining(part)]);
   });
 });

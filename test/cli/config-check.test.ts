@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { description, directory as quickstart } from '../support/api.ts';
 import { hourMs, ScratchAuthority } from '../support/scratch-authority.ts';
+import { signetctlHere } from '../support/signetctl-here.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'signetd-check-'));
@@ -47,13 +48,18 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Checks the running service's configuration, changed. */
-async function check(change: (settings: Settings) => void, ...args: string[]): Promise<CommandRun & { readonly configPath: string }> {
+/** The running service's configuration, changed. */
+function configured(change: (settings: Settings) => void): string {
   const settings = parse(readFileSync(description.configFile, 'utf8')) as Settings;
   change(settings);
   const configPath = join(directory, 'signetd.yaml');
   writeFileSync(configPath, stringify(settings), { mode: 0o600 });
-  return { ...(await signetctl(['--config', configPath, 'config', 'check', ...args])), configPath };
+  return configPath;
+}
+
+async function check(change: (settings: Settings) => void): Promise<CommandRun & { readonly configPath: string }> {
+  const configPath = configured(change);
+  return { ...(await signetctlHere(['--config', configPath, 'config', 'check'])), configPath };
 }
 
 function pinOfAnotherForm(): string {
@@ -66,7 +72,8 @@ const other = (name: string): string => join(directory, name);
 
 describe('config check', () => {
   it('finds the configuration of a running service good, the keys on its token included', async () => {
-    const { status, stdout, stderr, configPath } = await check(() => undefined);
+    const configPath = configured(() => undefined);
+    const { status, stdout, stderr } = await signetctl(['--config', configPath, 'config', 'check']);
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${configPath} is valid\n`, stderr: '' });
   });
 
@@ -118,14 +125,15 @@ describe('config check', () => {
     const openKey = other('open.key');
     copyFileSync(join(quickstart, 'tls', 'server.key'), openKey);
     chmodSync(openKey, 0o644);
-    const answer = await check((settings) => {
+    const configPath = configured((settings) => {
       settings.listeners.api['key'] = openKey;
       settings.listeners.api['clientCertificateAuthority'] = other('none.pem');
       settings.token['pin'] = `file:${other('none')}`;
       settings.token['modulePath'] = '/nowhere.so';
       settings.state.path = '/nowhere/state.sqlite';
       settings.certificateAuthorities['issuing'] = { ...settings.certificateAuthorities['issuing'], chain: [other('other.pem')] };
-    }, '--json');
+    });
+    const answer = await signetctl(['--config', configPath, 'config', 'check', '--json']);
     expect(answer.status).toBe(1);
     const { faults } = jsonOf(answer) as { faults: string[] };
     const expected = [
@@ -213,11 +221,11 @@ describe('config check', () => {
   });
 
   it('says that there is no file, and that it is no YAML', async () => {
-    const none = await signetctl(['--config', '/nowhere/signetd.yaml', 'config', 'check']);
+    const none = await signetctlHere(['--config', '/nowhere/signetd.yaml', 'config', 'check']);
     expect(none.status).toBe(1);
     expect(none.stderr).toContain('/nowhere/signetd.yaml');
     writeFileSync(other('bad.yaml'), 'a: [');
-    const bad = await signetctl(['--config', other('bad.yaml'), 'config', 'check']);
+    const bad = await signetctlHere(['--config', other('bad.yaml'), 'config', 'check']);
     expect(bad.status).toBe(1);
     expect(bad.stderr).not.toContain('    at ');
   });

@@ -7,6 +7,7 @@ import type { Description } from '../../src/quickstart/configuration.ts';
 import { DaemonProcess, withOwnPorts } from '../support/daemon-process.ts';
 import { openssl } from '../support/openssl.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
+import { signetctlHere as runHere } from '../support/signetctl-here.ts';
 import { jsonOf, signetctl as run, type CommandRun } from '../support/signetctl.ts';
 
 const environment = quickstartEnvironment();
@@ -26,6 +27,7 @@ afterAll(async () => {
 });
 
 const signetctl = async (...args: string[]): Promise<CommandRun> => run(['--config', description.configFile, ...args]);
+const signetctlHere = async (...args: string[]): Promise<CommandRun> => runHere(['--config', description.configFile, ...args]);
 const inside = (name: string): string => join(environment.directory, name);
 
 /** A file with a certificate of its own key, signed by itself. */
@@ -39,7 +41,7 @@ function certificateFile(name: string, days = 2): string {
 const publicKeyOf = (file: string): string => spkiSha256(new X509Certificate(readFileSync(file)));
 
 async function clients(): Promise<Record<string, unknown>[]> {
-  return jsonOf(await signetctl('--json', 'client', 'list')) as Record<string, unknown>[];
+  return jsonOf(await signetctlHere('--json', 'client', 'list')) as Record<string, unknown>[];
 }
 
 describe('signetctl client', () => {
@@ -68,14 +70,14 @@ describe('signetctl client', () => {
     const revoked = await signetctl('client', 'revoke', 'billing');
     expect([revoked.status, revoked.stdout]).toEqual([0, expect.stringContaining('Client revoked')]);
     expect((await clients()).map(({ name }) => name)).toEqual(['app', 'other', 'p384', 'signer']);
-    const again = await signetctl('client', 'revoke', 'billing');
+    const again = await signetctlHere('client', 'revoke', 'billing');
     expect([again.status, again.stderr]).toEqual([5, 'signetctl: client: no client "billing" is registered\n']);
   });
 
   it('add refuses a tenant that is not configured, roles that are none, a file that is no certificate, and a key that is registered', async () => {
     const file = certificateFile('nobody');
     const add = async (certificate: string, tenant: string, roles: string, ...more: string[]): Promise<[number | null, string]> => {
-      const ended = await signetctl(
+      const ended = await signetctlHere(
         ...['client', 'add', '--certificate', certificate, '--name', 'nobody', '--tenant', tenant, '--roles', roles],
         ...more,
       );
@@ -98,11 +100,11 @@ describe('signetctl client', () => {
   it('two of one name are told apart by their public keys', async () => {
     const files = [certificateFile('twin'), certificateFile('twin2')];
     for (const file of files)
-      await signetctl('client', 'add', '--certificate', file, '--name', 'twin', '--tenant', 'demo', '--roles', 'keys');
-    const ambiguous = await signetctl('client', 'revoke', 'twin');
+      await signetctlHere('client', 'add', '--certificate', file, '--name', 'twin', '--tenant', 'demo', '--roles', 'keys');
+    const ambiguous = await signetctlHere('client', 'revoke', 'twin');
     expect(ambiguous.status).toBe(5);
     for (const file of files) expect(ambiguous.stderr).toContain(publicKeyOf(file));
-    for (const file of files) expect((await signetctl('client', 'revoke', publicKeyOf(file))).status).toBe(0);
+    for (const file of files) expect((await signetctlHere('client', 'revoke', publicKeyOf(file))).status).toBe(0);
   });
 
   it('reload says how many there are', async () => {
@@ -124,9 +126,9 @@ describe('signetctl key', () => {
     const shown = await signetctl('key', 'show', reference.toUpperCase());
     expect([shown.status, shown.stdout]).toEqual([0, expect.stringMatching(/^reference: +[0-9a-f]{40}\n[^]*attempts left: +5\n/)]);
     expect(Object.keys(key ?? {}).filter((name) => /mac|salt|secret|password/i.test(name))).toEqual([]);
-    expect(jsonOf(await signetctl('--json', 'key', 'list', '--tenant', 'other'))).toEqual([]);
-    expect((await signetctl('key', 'show', '0'.repeat(40))).status).toBe(5);
-    expect((await signetctl('key', 'show', 'nonsense')).status).toBe(2);
+    expect(jsonOf(await signetctlHere('--json', 'key', 'list', '--tenant', 'other'))).toEqual([]);
+    expect((await signetctlHere('key', 'show', '0'.repeat(40))).status).toBe(5);
+    expect((await signetctlHere('key', 'show', 'nonsense')).status).toBe(2);
   });
 });
 
@@ -145,7 +147,7 @@ describe('signetctl status and doctor', () => {
     chmodSync(inside('state.sqlite'), 0o644);
     chmodSync(inside('audit'), 0o755);
     try {
-      const { status, stderr } = await signetctl('doctor');
+      const { status, stderr } = await signetctlHere('doctor');
       expect(status).toBe(1);
       expect(stderr).toContain('state.sqlite: others may read or change it (mode 0644); chmod 0600 it');
       expect(stderr).toContain('audit: others may read or change it (mode 0755); chmod 0700 it');
@@ -158,7 +160,7 @@ describe('signetctl status and doctor', () => {
   it('say that a changed configuration is not loaded', async () => {
     const text = readFileSync(description.configFile, 'utf8');
     writeFileSync(description.configFile, text.replace('maxValidityMinutes: 1440', 'maxValidityMinutes: 60'));
-    expect((await signetctl('status')).stderr).toContain('not loaded yet: tenants.');
+    expect((await signetctlHere('status')).stderr).toContain('not loaded yet: tenants.');
     writeFileSync(description.configFile, text);
   });
 });
@@ -187,7 +189,14 @@ describe('what signetctl leaves in the audit log', () => {
   });
 });
 
-describe('while signetd is stopped', () => {
+describe('while signetd does not run', () => {
+  it('a daemon that was killed leaves a socket that the next one replaces', async () => {
+    await daemon.kill();
+    expect((await signetctlHere('status')).status).toBe(6);
+    await daemon.start();
+    expect((await signetctlHere('status')).status).toBe(0);
+  });
+
   it('lists are read from the state store, changes say that it has to run', async () => {
     await daemon.stop();
     const list = await signetctl('client', 'list');
@@ -196,22 +205,14 @@ describe('while signetd is stopped', () => {
       expect.stringContaining('signer'),
       expect.stringContaining('signetd is not running'),
     ]);
-    const reference = /^([0-9a-f]{40}) /m.exec((await signetctl('key', 'list')).stdout)?.[1] ?? '';
-    expect((await signetctl('key', 'show', reference)).status).toBe(0);
-    expect((await signetctl('key', 'show', '0'.repeat(40))).status).toBe(5);
+    const reference = /^([0-9a-f]{40}) /m.exec((await signetctlHere('key', 'list')).stdout)?.[1] ?? '';
+    expect((await signetctlHere('key', 'show', reference)).status).toBe(0);
+    expect((await signetctlHere('key', 'show', '0'.repeat(40))).status).toBe(5);
     for (const command of [['client', 'revoke', 'app'], ['client', 'reload'], ['reload'], ['status']]) {
-      const ended = await signetctl(...command);
+      const ended = await signetctlHere(...command);
       expect([ended.status, ended.stderr]).toEqual([6, expect.stringMatching(/signetd is not running: .*; start it first/)]);
     }
-    const doctor = await signetctl('doctor');
+    const doctor = await signetctlHere('doctor');
     expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('4 clients registered')]);
-  });
-
-  it('a daemon that was killed leaves a socket that the next one replaces', async () => {
-    await daemon.start();
-    await daemon.kill();
-    expect((await signetctl('status')).status).toBe(6);
-    await daemon.start();
-    expect((await signetctl('status')).status).toBe(0);
   });
 });

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { loadTokenConfig } from '../../src/config/config.ts';
 import { TokenClient } from '../../src/token/client/token-client.ts';
 import { newKeyId } from '../../src/token/key-id.ts';
 import { recordingLog } from '../support/silent-log.ts';
+import { signetctlHere } from '../support/signetctl-here.ts';
 import { signetctl, type CommandRun } from '../support/signetctl.ts';
 
 const softhsm =
@@ -15,10 +16,32 @@ let directory: string;
 let configPath: string;
 let environment: Record<string, string>;
 
-/** A SoftHSM directory in which no token has been initialised. */
-beforeEach(() => {
+/** With a token "prod", for tests to copy, and what the command said that initialised it. */
+let template: string;
+let initialising: CommandRun;
+const made: string[] = [];
+
+beforeAll(async () => {
+  fresh();
+  template = directory;
+  initialising = await signetctl(initArguments('so-pin', 'pin', '--label', 'prod'));
+  made.splice(0);
+});
+
+afterEach(() => {
+  for (const each of made.splice(0)) rmSync(each, { recursive: true, force: true });
+});
+
+afterAll(() => {
+  rmSync(template, { recursive: true, force: true });
+});
+
+/** A SoftHSM directory in which no token has been initialised, or with the tokens of another one. */
+function fresh(tokens?: string): void {
   directory = mkdtempSync(join(tmpdir(), 'signetd-init-'));
-  mkdirSync(join(directory, 'tokens'));
+  made.push(directory);
+  if (tokens === undefined) mkdirSync(join(directory, 'tokens'));
+  else cpSync(join(tokens, 'tokens'), join(directory, 'tokens'), { recursive: true });
   environment = { SOFTHSM2_CONF: join(directory, 'softhsm2.conf') };
   writeFileSync(
     join(directory, 'softhsm2.conf'),
@@ -30,26 +53,18 @@ beforeEach(() => {
   configPath = join(directory, 'token.yaml');
   const token = { label: 'prod', pin: `file:${directory}/pin`, host: 'spawn', socketPath: join(directory, 'token.sock'), environment };
   writeFileSync(configPath, JSON.stringify({ token }));
-});
+}
 
-afterEach(() => {
-  rmSync(directory, { recursive: true, force: true });
-});
+const initArguments = (soPin: string, pin: string, ...args: string[]): string[] => [
+  ...['--config', configPath, 'token', 'init'],
+  ...['--so-pin', `file:${directory}/${soPin}`, '--pin', `file:${directory}/${pin}`],
+  ...args,
+];
 
 const init = async (label: string, ...more: string[]): Promise<CommandRun> => initWith('so-pin', 'pin', '--label', label, ...more);
 
-async function initWith(soPin: string, pin: string, ...args: string[]): Promise<CommandRun> {
-  return signetctl([
-    '--config',
-    configPath,
-    'token',
-    'init',
-    '--so-pin',
-    `file:${directory}/${soPin}`,
-    '--pin',
-    `file:${directory}/${pin}`,
-    ...args,
-  ]);
+async function initWith(...args: Parameters<typeof initArguments>): Promise<CommandRun> {
+  return signetctlHere(initArguments(...args));
 }
 
 function shown(): string {
@@ -67,10 +82,10 @@ function pkcs11Tool(...args: string[]): string {
 const initialisedTokens = (): number => shown().split(/Initialized:\s+yes/).length - 1;
 
 it('initialises a fresh token and sets the PIN, and other programs agree', async () => {
-  const answer = await init('prod');
-  expect(answer.stderr).toBe('');
-  expect(answer.status).toBe(0);
-  expect(answer.stdout).toMatch(/^label:\s+prod$/m);
+  fresh(template);
+  expect(initialising.stderr).toBe('');
+  expect(initialising.status).toBe(0);
+  expect(initialising.stdout).toMatch(/^label:\s+prod$/m);
   expect(shown()).toMatch(/Initialized:\s+yes\s+User PIN init\.:\s+yes\s+Label:\s+prod {28}\s*\n/);
   expect(pkcs11Tool('--login', '--pin', '123456', '--list-objects')).toBe('');
   const token = new TokenClient(loadTokenConfig(configPath), configPath, recordingLog());
@@ -80,12 +95,13 @@ it('initialises a fresh token and sets the PIN, and other programs agree', async
 });
 
 it('takes a label with characters of several bytes', async () => {
+  fresh();
   expect((await init('Schlüssel 1')).status).toBe(0);
   expect(shown()).toContain('Schlüssel 1');
 });
 
 it('leaves an initialised token alone, also beside a free one', async () => {
-  await init('prod');
+  fresh(template);
   const before = shown();
   const answer = await init('prod');
   expect(answer.status).toBe(5);
@@ -97,7 +113,7 @@ it('leaves an initialised token alone, also beside a free one', async () => {
 });
 
 it('erases a token only where its label is typed again, and only with its SO PIN', async () => {
-  await init('prod');
+  fresh(template);
   pkcs11Tool('--login', '--pin', '123456', '--keypairgen', '--key-type', 'EC:prime256v1', '--id', '01');
   expect((await init('prod', '--reinitialise')).stderr).toContain('type its label again');
   expect((await init('prod', '--reinitialise', '--confirm', 'Prod')).status).toBe(5);
@@ -110,6 +126,7 @@ it('erases a token only where its label is typed again, and only with its SO PIN
 });
 
 it('finds what is wrong with the PINs before it changes anything', async () => {
+  fresh();
   const short = await initWith('so-pin', 'short', '--label', 'prod');
   expect(short.status).toBe(5);
   expect(short.stderr).toMatch(/the user PIN has 2 characters; the token accepts \d+ to \d+/);
@@ -120,6 +137,7 @@ it('finds what is wrong with the PINs before it changes anything', async () => {
 });
 
 it('takes no PIN on the command line, and does not repeat it', async () => {
+  fresh();
   const answer = await signetctl(['--config', configPath, 'token', 'init', '--label', 'prod', '--so-pin', '87654321', '--pin', '123456']);
   expect(answer.status).toBe(2);
   expect(answer.stderr).not.toContain('87654321');
@@ -127,7 +145,7 @@ it('takes no PIN on the command line, and does not repeat it', async () => {
 });
 
 it('refuses while a token host runs', async () => {
-  await init('prod');
+  fresh(template);
   const token = new TokenClient(loadTokenConfig(configPath), configPath, recordingLog());
   await token.start();
   const answer = await init('prod', '--reinitialise', '--confirm', 'prod');
@@ -138,11 +156,12 @@ it('refuses while a token host runs', async () => {
 });
 
 it('escapes what a hostile label would do to the terminal', async () => {
+  fresh();
   const label = '\u001b[2J\u009b31m\u202eevil\\';
   expect((await init(label)).status).toBe(0);
-  const text = await signetctl(['--config', configPath, 'token', 'slots']);
+  const text = await signetctlHere(['--config', configPath, 'token', 'slots']);
   expect(text.stdout).toContain('\\u{1b}[2J\\u{9b}31m\\u{202e}evil\\\\');
-  const json = await signetctl(['--config', configPath, 'token', 'slots', '--json']);
+  const json = await signetctlHere(['--config', configPath, 'token', 'slots', '--json']);
   for (const { stdout, stderr } of [text, json]) {
     for (const character of ['\u001b', '\u009b', '\u202e']) expect(stdout + stderr).not.toContain(character);
   }

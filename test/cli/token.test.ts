@@ -8,6 +8,7 @@ import { TokenClient } from '../../src/token/client/token-client.ts';
 import { keyTrial, macKeyId, newKeyId, parseKeyId } from '../../src/token/key-id.ts';
 import { recordingLog } from '../support/silent-log.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { signetctlHere } from '../support/signetctl-here.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 
 const softhsm =
@@ -43,29 +44,35 @@ async function startHost(): Promise<void> {
   await host.start();
 }
 
+async function ensureHost(): Promise<void> {
+  if (host === undefined) await startHost();
+}
+
 async function stopHost(): Promise<void> {
   await host?.stop();
   host = undefined;
 }
 
 const run = async (...args: string[]): Promise<CommandRun> => signetctl(['--config', scratch.configPath, 'token', ...args]);
+const runHere = async (...args: string[]): Promise<CommandRun> => signetctlHere(['--config', scratch.configPath, 'token', ...args]);
 
 describe.each([
-  ['over the token host that runs', true],
   ['by the module itself while no host runs', false],
+  ['over the token host that runs', true],
 ])('the token commands %s', (_name, hosted) => {
   beforeAll(async () => {
-    await stopHost();
-    if (hosted) await startHost();
+    if (hosted) await ensureHost();
+    else await stopHost();
   });
 
+  const runText = hosted ? runHere : run;
   const expectGood = ({ status, stderr }: CommandRun): void => {
     expect(stderr).toBe(hosted ? '' : `signetctl: note: ${viaModule}\n`);
     expect(status).toBe(0);
   };
 
   it('slots: marks the configured token and says its state in words', async () => {
-    const answer = await run('slots');
+    const answer = await runText('slots');
     expectGood(answer);
     const lines = answer.stdout.split('\n');
     expect(lines[0]).toMatch(/^\s+SLOT\s+LABEL\s+SERIAL\s+MODEL\s+STATE$/);
@@ -76,7 +83,7 @@ describe.each([
   });
 
   it('slots --json: the same for programs, as softhsm2-util shows it', async () => {
-    const { slots } = jsonOf(await run('slots', '--json')) as { slots: { token: { label: string; serial: string } | null }[] };
+    const { slots } = jsonOf(await runHere('slots', '--json')) as { slots: { token: { label: string; serial: string } | null }[] };
     const shown = execFileSync('softhsm2-util', ['--show-slots'], { env: { ...process.env, ...scratch.environment }, encoding: 'utf8' });
     for (const { token } of slots) {
       if (token?.label === 'test') expect(shown).toMatch(new RegExp(`Serial number:\\s+${token.serial}\\n`));
@@ -85,11 +92,11 @@ describe.each([
   });
 
   it('mechanisms: what each can do, and what signetd needs it for', async () => {
-    const answer = await run('mechanisms');
+    const answer = await runText('mechanisms');
     expectGood(answer);
     expect(answer.stdout).toMatch(/^\*\s+CKM_ECDSA\s+\d+-\d+\s+sign, verify\s+EC signatures$/m);
     expect(answer.stdout).toMatch(/^\s+CKM_SHA512\s+-\s+digest$/m);
-    const { mechanisms, missing } = jsonOf(await run('mechanisms', '--json')) as { mechanisms: { name: string }[]; missing: string[] };
+    const { mechanisms, missing } = jsonOf(await runHere('mechanisms', '--json')) as { mechanisms: { name: string }[]; missing: string[] };
     expect(missing).toEqual([]);
     const listed = execFileSync('pkcs11-tool', ['--module', softhsm, '--token-label', 'test', '--list-mechanisms'], {
       env: { ...process.env, ...scratch.environment },
@@ -100,13 +107,13 @@ describe.each([
   });
 
   it('mechanisms --slot: says that there is no such slot', async () => {
-    const answer = await run('mechanisms', '--slot', '99');
+    const answer = await runHere('mechanisms', '--slot', '99');
     expect(answer.status).toBe(3);
     expect(answer.stderr).toBe('signetctl: there is no slot 99\n');
   });
 
   it('inventory: keys of the service and of callers with their attributes; others are counted', async () => {
-    const answer = await run('inventory');
+    const answer = await runText('inventory');
     expectGood(answer);
     const line = (id: string): string | undefined => answer.stdout.split('\n').find((each) => each.includes(id));
     expect(line(service)).toMatch(/^service\s+private key\s+RSA-2048\s+47[0-9a-f]{32} \(general\)\s+yes\s+no\s+yes\s+signetd$/);
@@ -114,13 +121,13 @@ describe.each([
     expect(line(macKeyId)).toContain('(checks passwords)');
     expect(answer.stdout).toContain('2 of the service, 1 of callers; other objects: ');
     expect(answer.stdout).toContain('1 × private key');
-    const { objects, foreign } = jsonOf(await run('inventory', '--json')) as { objects: { id: string }[]; foreign: object };
+    const { objects, foreign } = jsonOf(await runHere('inventory', '--json')) as { objects: { id: string }[]; foreign: object };
     expect(objects.map(({ id }) => id).toSorted()).toEqual([service, caller, macKeyId].toSorted());
     expect(foreign).toEqual({ 'private key': 1, 'public key': 1 });
   });
 
   it('probe: module, token, and that nothing is missing', async () => {
-    const answer = await run('probe');
+    const answer = await runText('probe');
     expectGood(answer);
     expect(answer.stdout).toMatch(/^module:\s+.*SoftHSM/m);
     expect(answer.stdout).not.toContain('MISSING');
@@ -129,11 +136,10 @@ describe.each([
 
 describe('the inventory', () => {
   it('has every key once where it takes many answers', async () => {
-    await stopHost();
-    await startHost();
+    await ensureHost();
     const made = Array.from({ length: 210 }, () => newKeyId('caller'));
     for (const id of made) await host?.createKey(id, 'P-256');
-    const { objects } = jsonOf(await run('inventory', '--json')) as { objects: { id: string }[] };
+    const { objects } = jsonOf(await runHere('inventory', '--json')) as { objects: { id: string }[] };
     const ids = objects.map(({ id }) => id);
     expect(ids.length).toBe(213);
     expect(new Set(ids)).toEqual(new Set([...made, service, caller, macKeyId]));
@@ -150,7 +156,7 @@ describe('the inventory', () => {
       ],
       { env: { ...process.env, ...scratch.environment }, stdio: 'ignore' },
     );
-    const answer = await run('inventory');
+    const answer = await runHere('inventory');
     expect(answer.status).toBe(1);
     expect(answer.stderr).toContain(`key ${leaky} is extractable: it can leave the token`);
   });
@@ -170,16 +176,16 @@ describe('token purpose', () => {
       { env: { ...process.env, ...scratch.environment }, stdio: 'ignore' },
     );
     await startHost();
-    expect((await run('inventory')).stdout).toContain(`${legacy} (no purpose)`);
+    expect((await runHere('inventory')).stdout).toContain(`${legacy} (no purpose)`);
     const keyId = `49${'a'.repeat(32)}`;
     const given = await run('purpose', '--key-id', legacy, '--purpose', 'authority');
     expect(given.status).toBe(0);
     expect(given.stdout).toContain(keyId);
     expect(given.stderr).toContain(`replace ${legacy} with this keyId`);
-    expect((await run('inventory')).stdout).toContain(`${keyId} (authority)`);
+    expect((await runHere('inventory')).stdout).toContain(`${keyId} (authority)`);
     // A command that was cut short after it is repeated.
-    expect((await run('purpose', '--key-id', legacy, '--purpose', 'authority')).status).toBe(0);
-    const other = await run('purpose', '--key-id', legacy, '--purpose', 'root');
+    expect((await runHere('purpose', '--key-id', legacy, '--purpose', 'authority')).status).toBe(0);
+    const other = await runHere('purpose', '--key-id', legacy, '--purpose', 'root');
     expect([other.status, other.stderr]).toEqual([5, expect.stringContaining(`no key ${legacy} on the token`)]);
     const value = await host?.signAsService(parseKeyId(keyId), { scheme: 'ECDSA', hash: 'sha256' }, keyTrial);
     expect(value).toHaveLength(64);
@@ -190,7 +196,7 @@ describe('token purpose', () => {
     [['--key-id', macKeyId, '--purpose', 'root'], 'which begins with 53'],
     [['--key-id', legacy, '--purpose', 'general'], '--purpose takes one of root, authority, timeStamps'],
   ])('%j is a wrong command line', async (args, part) => {
-    const { status, stderr } = await run('purpose', ...args);
+    const { status, stderr } = await runHere('purpose', ...args);
     expect([status, stderr]).toEqual([2, expect.stringContaining(part)]);
   });
 });
@@ -202,15 +208,15 @@ describe('a token that cannot be used', () => {
     writeFileSync(path, JSON.stringify({ token: { ...token, ...changes } }));
     return path;
   };
-  const inventoryOf = async (changes: Record<string, unknown>): Promise<CommandRun> =>
-    signetctl(['--config', other(changes), 'token', 'inventory']);
+  const inventoryOf = async (changes: Record<string, unknown>, by = signetctlHere): Promise<CommandRun> =>
+    by(['--config', other(changes), 'token', 'inventory']);
 
   beforeAll(stopHost);
 
   it('refuses the PIN: told once, in words, and not tried again', async () => {
     const pin = join(scratch.directory, 'wrong-pin');
     writeFileSync(pin, '000000\n', { mode: 0o600 });
-    const answer = await inventoryOf({ pin: `file:${pin}` });
+    const answer = await inventoryOf({ pin: `file:${pin}` }, signetctl);
     expect(answer).toEqual({
       status: 4,
       stdout: '',
@@ -290,7 +296,7 @@ describe('the command line', () => {
     [['token', 'mechanisms', '--slot', 'one'], '--slot takes a decimal number'],
     [['token', 'init'], "required option '--label <label>'"],
   ])('%j is refused with exit code 2', async (args, text) => {
-    const answer = await signetctl(args);
+    const answer = await signetctlHere(args);
     expect(answer.status).toBe(2);
     expect(answer.stderr).toContain(text);
     expect(answer.stdout).toBe('');
@@ -303,7 +309,7 @@ describe('the command line', () => {
   });
 
   it('helps with exit code 0', async () => {
-    const answer = await signetctl(['token', '--help']);
+    const answer = await signetctlHere(['token', '--help']);
     expect(answer.status).toBe(0);
     for (const name of ['slots', 'mechanisms', 'inventory', 'probe', 'init']) expect(answer.stdout).toContain(name);
   });

@@ -1,14 +1,17 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { openssl } from '../support/openssl.ts';
 import { scratchToken, type ScratchToken } from '../support/scratch-token.ts';
+import { signetctlHere } from '../support/signetctl-here.ts';
 import { jsonOf, signetctl, type CommandRun } from '../support/signetctl.ts';
 import { privateKeysOf } from '../support/token-listing.ts';
 
 let token: ScratchToken;
 let configPath: string;
+/** Of what one test makes. */
+let directory: string;
 let certificateAuthorities: Record<string, { readonly certificate: string; readonly chain: readonly string[] }>;
 
 interface Section {
@@ -19,17 +22,20 @@ interface Section {
   readonly policy: string;
 }
 
-beforeEach(async () => {
+beforeAll(async () => {
   token = scratchToken();
   configPath = join(token.directory, 'signetd.yaml');
   certificateAuthorities = {};
   configure({});
   const made = await run('--json', 'ca', 'init', '--directory', token.directory, ...identity, '--root-years', '5');
   ({ certificateAuthorities } = jsonOf(made) as { certificateAuthorities: typeof certificateAuthorities });
-  configure({});
 });
-afterEach(() => {
+afterAll(() => {
   token.remove();
+});
+beforeEach(() => {
+  configure({});
+  directory = mkdtempSync(join(token.directory, 'tsa-'));
 });
 
 function configure(more: object): void {
@@ -40,9 +46,20 @@ function configure(more: object): void {
 }
 
 const run = async (...args: string[]): Promise<CommandRun> => signetctl(['--config', configPath, ...args]);
+const runHere = async (...args: string[]): Promise<CommandRun> => signetctlHere(['--config', configPath, ...args]);
 const identity = ['--country', 'FR', '--organization', 'Example SA'];
-const init = async (...more: string[]): Promise<CommandRun> =>
-  run('tsa', 'init', '--directory', token.directory, ...identity, '--policy', '1.2.3.4', ...more);
+const initialising = (...more: string[]): string[] => [
+  'tsa',
+  'init',
+  '--directory',
+  directory,
+  ...identity,
+  '--policy',
+  '1.2.3.4',
+  ...more,
+];
+const init = async (...more: string[]): Promise<CommandRun> => run(...initialising(...more));
+const initHere = async (...more: string[]): Promise<CommandRun> => runHere(...initialising(...more));
 const sectionOf = ({ stdout }: CommandRun): Section =>
   (parse(stdout.split('\n\n').slice(1).join('\n\n')) as { timeStampAuthority: Section }).timeStampAuthority;
 const keys = (): string[] => privateKeysOf({ label: 'test', pin: token.pin, softhsmConfig: token.environment.SOFTHSM2_CONF }).toSorted();
@@ -53,13 +70,13 @@ describe('signetctl tsa', () => {
     ['issuing', 'P-384'],
     ['issuing', 'RSA-3072'],
   ])('init makes key and certificate under %s, %s, and says what the configuration needs', async (by, keyType) => {
-    const made = await init('--by', by, '--key-type', keyType, '--public-url', 'http://pki.example.test');
+    const made = await initHere('--by', by, '--key-type', keyType, '--public-url', 'http://pki.example.test');
     expect([made.status, made.stderr]).toEqual([0, '']);
     const section = sectionOf(made);
     const authority = certificateAuthorities[by];
     expect(section).toMatchObject({ chain: [authority?.certificate, ...(authority?.chain ?? [])], policy: '1.2.3.4' });
     expect(keys()).toContain(section.keyId);
-    const untrusted = join(token.directory, 'above.pem');
+    const untrusted = join(directory, 'above.pem');
     writeFileSync(untrusted, section.chain.map((file) => readFileSync(file, 'utf8')).join(''));
     const verdict = openssl([
       ...['verify', '-x509_strict', '-purpose', 'timestampsign', '-CAfile', section.chain.at(-1) ?? '', '-untrusted', untrusted],
@@ -71,7 +88,7 @@ describe('signetctl tsa', () => {
     expect(text).toContain(`URI:http://pki.example.test/pki/${by}.crl`);
     expect(text).toContain(`OCSP - URI:http://pki.example.test/ocsp/${by}`);
     configure({ timeStampAuthority: section });
-    const { stderr } = await run('config', 'check');
+    const { stderr } = await runHere('config', 'check');
     expect(stderr).not.toContain('timeStampAuthority: the');
     expect(stderr).toContain('timeStampAuthority: it serves only the signatures of signetd');
   });
@@ -80,15 +97,15 @@ describe('signetctl tsa', () => {
     const first = await init('--by', 'root');
     expect([first.status, first.stderr]).toEqual([0, expect.stringContaining('names no CRL and no OCSP responder')]);
     const before = keys();
-    const again = await init('--by', 'root');
+    const again = await initHere('--by', 'root');
     expect([again.status, again.stderr]).toEqual([5, expect.stringContaining('already exists and will not be overwritten')]);
     expect(keys()).toEqual(before);
   });
 
   it('certify renews with the key that is there, no longer than the CA lives, and keeps the one before', async () => {
-    const section = sectionOf(await init('--by', 'root', '--years', '1'));
+    const section = sectionOf(await initHere('--by', 'root', '--years', '1'));
     configure({ timeStampAuthority: section });
-    const renewing = ['tsa', 'certify', '--by', 'root', '--directory', token.directory, '--file', 'tsa-2.pem', '--years', '20'];
+    const renewing = ['tsa', 'certify', '--by', 'root', '--directory', directory, '--file', 'tsa-2.pem', '--years', '20'];
     const renewal = await run(...renewing);
     expect(renewal.status).toBe(0);
     const renewed = sectionOf(renewal);
@@ -97,7 +114,7 @@ describe('signetctl tsa', () => {
     for (const what of ['-pubkey', '-subject']) expect(show(renewed.certificate, what)).toBe(show(section.certificate, what));
     expect(show(renewed.certificate, '-enddate')).toBe(show(certificateAuthorities['root']?.certificate ?? '', '-enddate'));
     configure({ timeStampAuthority: renewed });
-    expect((await run('config', 'check')).stderr).not.toContain('timeStampAuthority: the');
+    expect((await runHere('config', 'check')).stderr).not.toContain('timeStampAuthority: the');
   });
 
   it.each([
@@ -108,14 +125,14 @@ describe('signetctl tsa', () => {
     [['--by', 'root', '--country', 'France'], 'country: '],
   ])('init with %s is refused, and makes no key', async (options, fault) => {
     const before = keys();
-    const { status, stderr } = await init(...options);
+    const { status, stderr } = await initHere(...options);
     expect([status, stderr]).toEqual([2, expect.stringContaining(fault)]);
     expect(keys()).toEqual(before);
-    expect(existsSync(join(token.directory, 'tsa.pem'))).toBe(false);
+    expect(existsSync(join(directory, 'tsa.pem'))).toBe(false);
   });
 
   it('certify needs one that is configured', async () => {
-    const { status, stderr } = await run('tsa', 'certify', '--by', 'root', '--directory', token.directory, '--file', 'x.pem');
+    const { status, stderr } = await runHere('tsa', 'certify', '--by', 'root', '--directory', directory, '--file', 'x.pem');
     expect([status, stderr]).toEqual([2, expect.stringContaining('the configuration has no time-stamp authority')]);
   });
 });

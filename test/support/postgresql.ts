@@ -60,6 +60,20 @@ export class ScratchPostgresql {
     }
   }
 
+  /** A backup of a database, which may be in use. */
+  dump(database: string): Buffer {
+    return execFileSync(join(this.#bin, 'pg_dump'), [...this.#asSignetd, '--format=custom', database], { maxBuffer: 64 * 1024 * 1024 });
+  }
+
+  /** Puts a backup into an empty database. */
+  restore(database: string, dump: Buffer): void {
+    execFileSync(join(this.#bin, 'pg_restore'), [...this.#asSignetd, '--exit-on-error', '--dbname', database], { input: dump });
+  }
+
+  get #asSignetd(): string[] {
+    return ['--host', join(this.directory, 'socket'), '--username', 'signetd'];
+  }
+
   /** Starts the server (again) and waits until it answers. */
   async restart(): Promise<void> {
     const child = this.#spawn('postgres', [
