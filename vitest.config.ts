@@ -20,7 +20,7 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
   globalSetup: ['test/support/service.ts'],
   pool: 'forks',
   // More than there are processors: much of a test is waiting for processes that start.
-  maxWorkers: 3,
+  maxWorkers: 4,
   testTimeout: 120_000,
   hookTimeout: 240_000,
   execArgv: ['--disable-warning=ExperimentalWarning'],

@@ -24,6 +24,11 @@ export interface MacKeyOptions {
 }
 
 const pollMs = 100;
+/**
+ * Time within which a key that one process made is visible to all others: SoftHSM on a busy machine
+ * and clusters of HSMs may show it late.
+ */
+const visibleMs = 2000;
 
 /**
  * Ensures that the token and the state store belong together. The store keeps a check value of the
@@ -34,7 +39,7 @@ const pollMs = 100;
 export async function establishMacKey(store: StateStore, token: MacKeyToken, options: MacKeyOptions): Promise<void> {
   const check = (await store.run('findMacKeyCheck')) ?? (await firstCheck(store, token, options));
   token.expectMacKey(check);
-  const found = await token.macKey.check();
+  const found = await checkOf(token.macKey, store);
   if (found === undefined) throw new ConfigError(`${lacks(options.label)}, and this state store was used with one. ${whatToDo}`);
   if (Buffer.from(found).equals(check)) return;
   throw new ConfigError(
@@ -68,6 +73,16 @@ async function firstCheck(store: StateStore, { macKey }: MacKeyToken, { label, c
     }
     const known = await store.run('findMacKeyCheck');
     if (known !== undefined) return known;
+    await delay(pollMs);
+  }
+}
+
+/** Returns the check value of the token's MAC key; another instance may have made the key just now. */
+async function checkOf(macKey: TokenMacKey, store: StateStore): Promise<Uint8Array | undefined> {
+  const attempts = store.isShared ? visibleMs / pollMs : 1;
+  for (let attempt = 1; ; attempt += 1) {
+    const found = await macKey.check();
+    if (found !== undefined || attempt >= attempts) return found;
     await delay(pollMs);
   }
 }
