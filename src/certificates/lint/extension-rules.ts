@@ -128,7 +128,9 @@ function keyUsageFault(subject: Subject): string | undefined {
   if (!bit(content, 0) && !bit(content, 1)) return 'digitalSignature or contentCommitment is required';
   const [algorithm] = children(readAll(subject.tbs.subjectPublicKeyInfo));
   const isEllipticCurve = algorithm !== undefined && readObjectIdentifier(firstOf(algorithm)) === oids.ecPublicKey;
-  return isEllipticCurve && (bit(content, 2) || bit(content, 3)) ? 'keyEncipherment is not allowed for an elliptic-curve key' : undefined;
+  if (!isEllipticCurve) return undefined;
+  const encipherment = bit(content, 2) ? 'keyEncipherment' : bit(content, 3) ? 'dataEncipherment' : undefined;
+  return encipherment === undefined ? undefined : `${encipherment} is not allowed for an elliptic-curve key`;
 }
 
 function purposesFault(subject: Subject): string | undefined {
