@@ -3,6 +3,8 @@ import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.
 import type { SignatureFormat, SignerChain } from './format.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
 import type { LevelWriter } from './levels/level-writer.ts';
+import type { SignatureParameters } from './request/parameters.ts';
+import type { XP7Signature } from './request/xp7-signature.ts';
 
 /** The signing key, on the token or elsewhere. */
 export interface SignerKey {
@@ -64,6 +66,11 @@ export interface RequestRules {
   checkUrl(text: string, at: string): void;
 }
 
+/** The part of the parameters that asks for a format: a member, or a value of XP7Format. */
+export type AskedBy =
+  | { readonly member: Exclude<keyof SignatureParameters, 'XP7Signature'> }
+  | { readonly member: 'XP7Signature'; readonly xp7Format: XP7Signature['XP7Format'] };
+
 /**
  * A format's entry in the table of formats. `Member`: the member of the request's parameters that
  * asks for it.
@@ -71,6 +78,7 @@ export interface RequestRules {
 export interface FormatEntry<Member, Options, Parameters, State> {
   /** Name of the format in messages, as in the interface. */
   readonly title: string;
+  readonly askedBy: AskedBy;
   readonly format: SignatureFormat<Parameters, State>;
   /** Writes the levels above baseline B, if the format has any. */
   readonly levels: LevelWriter<State> | undefined;

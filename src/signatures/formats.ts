@@ -7,7 +7,6 @@ import type { Additions } from './levels/long-term-data.ts';
 import { rawEntry } from './raw/raw-entry.ts';
 import type { SignatureParameters } from './request/parameters.ts';
 import { xp7At, xp7Level } from './request/xp7-asked.ts';
-import type { XP7Signature } from './request/xp7-signature.ts';
 
 /** The table of formats, by the names under which sessions store them. */
 const table = {
@@ -16,11 +15,6 @@ const table = {
 } as const;
 
 export type FormatName = keyof typeof table;
-
-/** Formats by the member of the parameters that asks for them, those of XP7Signature apart. */
-const byMember: Readonly<Partial<Record<keyof SignatureParameters, FormatName>>> = { rawSignature: 'raw' };
-/** Formats of XP7Signature, by its XP7Format. */
-const byXp7Format: Readonly<Partial<Record<XP7Signature['XP7Format'], FormatName>>> = { CXP_7: 'cms' };
 
 /**
  * The formats. An entry gets only the member that asks for it, and only its own functions create
@@ -52,7 +46,10 @@ export function askedFormat(parameters: SignatureParameters, rules: RequestRules
     });
   }
   const { XP7Signature } = parameters;
-  const format = XP7Signature === undefined ? byMember[member] : byXp7Format[XP7Signature.XP7Format];
+  const format = formatNames.find((name) => {
+    const { askedBy } = formats[name];
+    return askedBy.member === 'XP7Signature' ? askedBy.xp7Format === XP7Signature?.XP7Format : askedBy.member === member;
+  });
   if (format !== undefined) return { ...formats[format].asked(parameters[member], rules), format };
   if (XP7Signature !== undefined) xp7Level(XP7Signature, rules);
   throw new Refusal('UNSUPPORTED', {
