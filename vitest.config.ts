@@ -9,9 +9,7 @@ export const repeatedTests = [
   'test/audit/{account-changes,crash,verify}.test.ts',
   'test/certificates/{crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
   'test/http/{hostile/made,public/time-stamp-service}.test.ts',
-  'test/idempotency/two-daemons.test.ts',
   'test/keys/tampered-rows.test.ts',
-  'test/kills/secrets.test.ts',
   'test/service/restart.test.ts',
   'test/token/faults.test.ts',
 ];

@@ -7,7 +7,7 @@ import { newCertificate, OwnService } from '../support/own-service.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { privateKeysOnToken } from '../support/token-listing.ts';
 
-const kills = repetitions(5, 2);
+const kills = repetitions(5);
 const timeout = Math.max(300_000, kills * 20_000);
 let service: OwnService;
 

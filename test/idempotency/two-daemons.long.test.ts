@@ -2,7 +2,6 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ScratchPostgresql } from '../support/postgresql.ts';
-import { isLongRun } from '../support/repetitions.ts';
 import { quickstartEnvironment } from '../support/quickstart-environment.ts';
 import { newCertificate } from '../support/own-service.ts';
 import { TwoDaemons, type Instance } from '../support/two-daemons.ts';
@@ -10,7 +9,7 @@ import { callersKeysOnToken, Created, PersistentCaller, signing } from './caller
 
 const duplicates = 50;
 /** Of two rounds, each instance is killed in one. */
-const rounds = isLongRun ? 4 : 2;
+const rounds = 4;
 const environment = quickstartEnvironment();
 let postgresql: ScratchPostgresql;
 let database: string;
