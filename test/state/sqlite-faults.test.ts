@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openSqliteStore } from '../../src/state/threaded-store.ts';
+import { StateConfig } from '../../src/config/state-config.ts';
+import { openSqliteStore, readStateStore } from '../../src/state/threaded-store.ts';
 import { StoreUnavailable } from '../../src/state/store-unavailable.ts';
 import { step } from '../../src/state/step.ts';
 import { storedKey } from './rows.ts';
@@ -152,6 +153,10 @@ describe('the embedded store', () => {
     const reader = new DatabaseSync(path, { readOnly: true });
     expect(reader.prepare('select reference from keys').all()).toEqual([{ reference }]);
     reader.close();
+    // SQLite begins no writer on a read-only connection.
+    const look = await readStateStore(StateConfig.parse({ path }));
+    expect(await look.run('countSecrets')).toBe(1);
+    await look.close();
     await store.close();
     await (await openSqliteStore(path)).close();
   });
