@@ -83,16 +83,13 @@ describe('the secret of revokeCertificate', () => {
     expect(await outcome(given)).toEqual({ state: 'REVOKED', isOtpGood: false });
   });
 
-  it('is good still where a kill came before the revocation', async () => {
+  it.each([
+    ['is good still where a kill came before the revocation', 'before', { state: 'ACTIVE', isOtpGood: true }],
+    ['is used up, and the certificate revoked, where a kill came after it', 'after', { state: 'REVOKED', isOtpGood: false }],
+  ] as const)('%s', async (_name, moment, expected) => {
     const given = await newCase();
-    await expect(revoke(new DyingStore(store, 'revoke', 'before'), given)).rejects.toThrow(StoreUnavailable);
-    expect(await outcome(given)).toEqual({ state: 'ACTIVE', isOtpGood: true });
-  });
-
-  it('is used up, and the certificate revoked, where a kill came after it', async () => {
-    const given = await newCase();
-    await expect(revoke(new DyingStore(store, 'revoke', 'after'), given)).rejects.toThrow(StoreUnavailable);
-    expect(await outcome(given)).toEqual({ state: 'REVOKED', isOtpGood: false });
+    await expect(revoke(new DyingStore(store, 'revoke', moment), given)).rejects.toThrow(StoreUnavailable);
+    expect(await outcome(given)).toEqual(expected);
   });
 
   it('is given back at once where somebody else was faster', async () => {

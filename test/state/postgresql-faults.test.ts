@@ -120,18 +120,12 @@ describe('a store on PostgreSQL', () => {
     await store.close();
   });
 
-  it('does not repeat a commit during which the connection broke, if it was carried out', async () => {
-    const { cutter, store } = await storeThrough('commit', await server.newDatabase());
-    cutter.cutAfter = (data) => data.includes('commit');
-    await store.run('announce', entry('one'));
-    expect(await store.run('journal')).toEqual([entry('one')]);
-    await store.close();
-    await cutter.close();
-  });
-
-  it('repeats what was not committed when the connection broke', async () => {
-    const { cutter, store } = await storeThrough('work', await server.newDatabase());
-    cutter.cutAfter = (data) => data.includes('key_journal');
+  it.each([
+    ['does not repeat a commit during which the connection broke, if it was carried out', 'commit', 'commit'],
+    ['repeats what was not committed when the connection broke', 'work', 'key_journal'],
+  ])('%s', async (_name, directoryName, statement) => {
+    const { cutter, store } = await storeThrough(directoryName, await server.newDatabase());
+    cutter.cutAfter = (data) => data.includes(statement);
     await store.run('announce', entry('one'));
     expect(await store.run('journal')).toEqual([entry('one')]);
     await store.close();
