@@ -100,19 +100,13 @@ describe('the trial of a MAC', () => {
     expect(against()).toBeUndefined();
   });
 
-  it('is refused if it is short', () => {
-    forge('C_Sign', (mac) => (mac as Buffer).subarray(1));
-    expect(against()).toBe('the MAC has 31 bytes');
-  });
-
-  it('is refused if the token does not verify what it made', () => {
-    forge('C_Sign', flipped);
-    expect(against()).toBe('the token refuses its own MAC');
-  });
-
-  it('is refused if the token verifies anything', () => {
-    forge('C_Verify', () => true);
-    expect(against()).toBe('the token accepts a wrong MAC');
+  it.each<[string, 'C_Sign' | 'C_Verify', (value: unknown) => unknown, string]>([
+    ['it is short', 'C_Sign', (mac) => (mac as Buffer).subarray(1), 'the MAC has 31 bytes'],
+    ['the token does not verify what it made', 'C_Sign', flipped, 'the token refuses its own MAC'],
+    ['the token verifies anything', 'C_Verify', () => true, 'the token accepts a wrong MAC'],
+  ])('is refused if %s', (_name, call, change, reason) => {
+    forge(call, change);
+    expect(against()).toBe(reason);
   });
 
   it('is refused if the token cannot verify, and its key is destroyed', () => {
