@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serviceManager, type ServiceManager } from '../../src/service/service-manager.ts';
 import { native } from '../../src/service/native.ts';
 import { SupervisingProcess } from '../support/service-manager.ts';
@@ -13,7 +13,7 @@ describe.each([
   let faults: string[];
   let manager: ServiceManager;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     // The service is a shell that only says where the socket is.
     receiver = new SupervisingProcess({ command: ['sh', '-c', 'printf "%s\n" "$NOTIFY_SOCKET" >&2'], abstract });
     receiver.tell('start');
@@ -24,7 +24,7 @@ describe.each([
     manager = serviceManager({ NOTIFY_SOCKET: path, WATCHDOG_USEC: '3000000' }, process.pid, (reason) => faults.push(reason));
   });
 
-  afterEach(async () => receiver.close());
+  afterAll(async () => receiver.close());
 
   async function nextMessage(send: () => void): Promise<{ pid: number; text: string }> {
     const from = receiver.events.length;
@@ -51,13 +51,6 @@ describe.each([
     expect(BigInt(microseconds)).toBeLessThanOrEqual(process.hrtime.bigint() / 1000n);
   });
 
-  it('tell of a stop and the time that it takes', async () => {
-    const { text } = await nextMessage(() => {
-      manager.stopping('answering', 30.5);
-    });
-    expect(text).toBe('STOPPING=1\nEXTEND_TIMEOUT_USEC=30500000\nSTATUS=answering');
-  });
-
   it('tell that the service is alive', async () => {
     expect(manager.watchdogMs).toBe(3000);
     const { text } = await nextMessage(() => {
@@ -66,20 +59,38 @@ describe.each([
     expect(text).toBe('WATCHDOG=1');
   });
 
-  it('are one line a status, whatever is in it', async () => {
+  it.each<[string, (to: ServiceManager) => void, string]>([
+    [
+      'tell of a stop and the time that it takes',
+      (to) => {
+        to.stopping('answering', 30.5);
+      },
+      'STOPPING=1\nEXTEND_TIMEOUT_USEC=30500000\nSTATUS=answering',
+    ],
+    [
+      'are one line a status, whatever is in it',
+      (to) => {
+        to.status('a fault\nREADY=1\r\n é');
+      },
+      'STATUS=a fault READY=1 é',
+    ],
+  ])('%s', async (_name, send, message) => {
     const { text } = await nextMessage(() => {
-      manager.status('a fault\nREADY=1\r\n é');
+      send(manager);
     });
-    expect(text).toBe('STATUS=a fault READY=1 é');
+    expect(text).toBe(message);
   });
 
   it('cost next to nothing', async () => {
     // No more than the socket queues: the receiver tells this process, which is busy sending.
     const count = 5;
+    const from = receiver.events.length;
     const begun = performance.now();
     for (let index = 0; index < count; index += 1) manager.alive();
     const eachMs = (performance.now() - begun) / count;
-    await receiver.until(() => receiver.lines.filter((line) => line === 'WATCHDOG=1').length === count);
+    const alive = (): number =>
+      receiver.events.slice(from).filter((event) => event.event === 'message' && event.text === 'WATCHDOG=1').length;
+    await receiver.until(() => alive() === count);
     // 0.02 ms on a quiet machine, where a child process for each message takes 5 ms.
     expect(eachMs).toBeLessThan(5);
     expect(faults).toEqual([]);
