@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ServiceManager } from '../../src/service/service-manager.ts';
 import { Watchdog, type VitalSign } from '../../src/service/watchdog.ts';
 import type { StateStore } from '../../src/state/state-store.ts';
@@ -44,17 +44,23 @@ let pings: PingCount;
 let faults: string[];
 let watchdog: Watchdog;
 
-beforeEach(async () => {
+beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'signetd-watchdog-'));
   store = await openSqliteStore(join(directory, 'state.sqlite'));
+});
+
+afterAll(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+beforeEach(() => {
   pings = new PingCount();
   faults = [];
 });
 
-afterEach(async () => {
+afterEach(() => {
   watchdog.stop();
-  await store.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 function watch(...signs: readonly VitalSign[]): void {
@@ -88,12 +94,12 @@ describe('the watchdog', () => {
   });
 
   it('is silent when the database thread has ended, and says so', async () => {
-    await store.close();
-    watch({ name: 'database thread', check: async () => store.answer() });
+    const ended = await openSqliteStore(join(directory, 'ended.sqlite'));
+    await ended.close();
+    watch({ name: 'database thread', check: async () => ended.answer() });
     await delay(manyRoundsMs);
     expect(pings.count).toBe(0);
     expect(new Set(faults)).toEqual(new Set(['database thread: the state store is not available: it is closed']));
-    store = await openSqliteStore(join(directory, 'other.sqlite'));
   });
 
   it('is silent while nobody looks after the token host', async () => {
