@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
 import { OutcomeReporter } from './test/reporter.ts';
 
@@ -14,6 +15,32 @@ export const repeatedTests = [
   'test/token/faults.test.ts',
 ];
 
+/**
+ * Files that need neither the quickstart nor a token, and replace no module: they follow one another in the same processes.
+ * `test/house/light-tests.test.ts` holds that they are such.
+ */
+export const lightTests = globSync(
+  [
+    'test/{asn1,audit,certificates,messages,outgoing,revocation,sealed-parts,signatures,threads,timestamp,verification,x509}/**/*.test.ts',
+    'test/http/{api,json,limits,tls}/*.test.ts',
+    'test/http/public/{ocsp-path,published-pki,time-stamp-failures}.test.ts',
+    'test/keys/{attempts-at-once,digest-binding,key-cache,key-rules,reserved}.test.ts',
+    'test/operations/{limit-sizes,parse-request,signature-values}.test.ts',
+    'test/token/{account-files,call-clock,dispatcher,host-link,host-questions,key-directory,module-profile}.test.ts',
+    'test/token/{purpose-check,purpose-structures,repeated-messages,retirement,wire-rules,wire,wrong-secret-rules}.test.ts',
+  ],
+  {
+    exclude: [
+      longTests,
+      'test/audit/{account,service}.test.ts',
+      'test/certificates/{serial-numbers,crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
+      'test/http/{api/{early-answers,statuses},limits/{otp-pace,upload-limits},tls/service}.test.ts',
+      'test/signatures/sessions/sessions.test.ts',
+      'test/verification/native.test.ts',
+    ],
+  },
+);
+
 export const settings: NonNullable<ViteUserConfig['test']> = {
   globalSetup: ['test/support/service.ts'],
   pool: 'forks',
@@ -22,9 +49,19 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
   testTimeout: 120_000,
   hookTimeout: 240_000,
   execArgv: ['--disable-warning=ExperimentalWarning'],
-  reporters: [new OutcomeReporter()],
+  // Every file loads its modules anew, which Node does faster than the runner of vite.
+  experimental: { viteModuleRunner: false },
 };
 
+/** Modules are loaded once for many files: here the runner of vite is the faster one. */
+const lightSettings = { ...settings, globalSetup: [], isolate: false, experimental: { viteModuleRunner: true } };
+
 export default defineConfig({
-  test: { ...settings, include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, longTests] },
+  test: {
+    reporters: [new OutcomeReporter()],
+    projects: [
+      { test: { ...lightSettings, name: 'light', include: lightTests } },
+      { test: { ...settings, name: 'services', include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, longTests, ...lightTests] } },
+    ],
+  },
 });

@@ -50,14 +50,14 @@ afterAll(async () => {
   await postgresql.stop();
 });
 
-function scratchWithKey(): ScratchToken {
-  const scratch = scratchToken();
+function scratchWithKey(threads = 1): ScratchToken {
+  const scratch = scratchToken({ threads });
   scratches.push(scratch);
   return scratch;
 }
 
-function emptyToken(): ScratchToken {
-  const scratch = scratchWithKey();
+function emptyToken(threads = 1): ScratchToken {
+  const scratch = scratchWithKey(threads);
   pkcs11Tool(scratch, '--delete-object', '--type', 'secrkey', '--id', macKeyId);
   return scratch;
 }
@@ -126,7 +126,7 @@ describe('the MAC key', () => {
   });
 
   it('is there once where a host is told to make it several times at once', async () => {
-    const scratch = emptyToken();
+    const scratch = emptyToken(2);
     const { macKey } = await started(scratch);
     const made = await Promise.allSettled(Array.from({ length: 8 }, async () => macKey.make()));
     const known = new Set(made.flatMap((each) => (each.status === 'fulfilled' ? [Buffer.from(each.value).toString('hex')] : [])));

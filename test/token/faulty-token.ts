@@ -15,7 +15,7 @@ const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
 export class FaultyToken {
   readonly log = recordingLog();
   readonly module: FaultModule = faultModule();
-  readonly scratch: ScratchToken = scratchToken({ modulePath: this.module.path, callTimeoutSeconds: 1 });
+  readonly scratch: ScratchToken = scratchToken({ threads: 2, modulePath: this.module.path, callTimeoutSeconds: 1 });
   readonly client: TokenClient;
   readonly key: KeyId = newKeyId('general');
   readonly callersKey: KeyId = newKeyId('caller');

@@ -17,7 +17,7 @@ let served: ScratchToken;
 let server: TokenClient;
 
 beforeAll(async () => {
-  served = scratchToken();
+  served = scratchToken({ threads: 2 });
   server = new TokenClient(served.config, served.configPath, recordingLog());
   await server.start();
 });

@@ -15,7 +15,7 @@ afterAll(() => {
 
 /** Creates a key and signs with it; answers where the loader found the OpenSSL functions that SoftHSM calls, and the host's libraries. */
 async function useToken(isolateModule: boolean): Promise<{ verified: boolean; boundTo: Set<string>; maps: string }> {
-  const scratch = scratchToken({ isolateModule });
+  const scratch = scratchToken({ threads: 2, isolateModule });
   const trace = join(directory, `trace-${isolateModule}`);
   const environment = { ...scratch.config.environment, LD_DEBUG: 'bindings', LD_DEBUG_OUTPUT: trace };
   const token = new TokenClient({ ...scratch.config, environment }, scratch.configPath, recordingLog());

@@ -50,7 +50,7 @@ let made: PurposeMessages;
 const keys = new Map<KeyPurpose, { readonly id: KeyId; readonly publicKey: KeyObject }>();
 
 beforeAll(async () => {
-  scratch = scratchToken();
+  scratch = scratchToken({ threads: 2 });
   token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
   await token.start();
   made = await purposeMessages();

@@ -30,7 +30,7 @@ async function withToken(
   latencyMs: number,
   test: (token: TokenClient, log: ReturnType<typeof recordingLog>, seen: readonly Seen[]) => Promise<void>,
 ): Promise<void> {
-  const scratch = scratchToken({ modulePath: module.path, ...settings });
+  const scratch = scratchToken({ threads: 2, modulePath: module.path, ...settings });
   const environment = { ...scratch.config.environment, ...module.environment, FAULT_LATENCY_MS: String(latencyMs) };
   const log = recordingLog();
   const seen: Seen[] = [];

@@ -59,7 +59,7 @@ describe.skipIf(notRoot !== undefined)(`the sockets of a token host${skipNote(no
   let sockets: readonly string[];
 
   beforeAll(async () => {
-    scratch = scratchToken({ host: 'external', clientUser: client });
+    scratch = scratchToken({ threads: 2, host: 'external', clientUser: client });
     // The sockets are to be what keeps others out, not their directory.
     chmodSync(scratch.directory, 0o711);
     host = spawn(

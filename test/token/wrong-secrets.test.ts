@@ -28,7 +28,7 @@ async function started(settings: Record<string, number> = {}): Promise<Started &
   const name = JSON.stringify(settings);
   let host = hosts.get(name);
   if (host === undefined) {
-    const scratch = scratchToken(settings);
+    const scratch = scratchToken({ threads: 2, ...settings });
     host = { scratch, token: new TokenClient(scratch.config, scratch.configPath, recordingLog()) };
     hosts.set(name, host);
     await host.token.start();
