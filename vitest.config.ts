@@ -61,7 +61,14 @@ export default defineConfig({
     reporters: [new OutcomeReporter()],
     projects: [
       { test: { ...lightSettings, name: 'light', include: lightTests } },
-      { test: { ...settings, name: 'services', include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, longTests, ...lightTests] } },
+      {
+        test: {
+          ...settings,
+          name: 'services',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, longTests, ...lightTests],
+        },
+      },
     ],
   },
 });

@@ -51,8 +51,8 @@ export function startKeyUpkeep(keys: Keyring, { parts, log }: { readonly parts: 
     log.warn('finished what another instance left open', { keys: count });
   });
   keys.startPool();
-  parts.opened('upkeep of keys', keys, () => {
-    keys.stopPool();
+  parts.opened('upkeep of keys', keys, async () => {
     keys.destruction.stopSweeping();
+    await keys.stopPool();
   });
 }

@@ -58,6 +58,7 @@ export class KeyPool {
   #isRunning = false;
   #isUnmarkable = false;
   #wake: (() => void) | undefined;
+  #sealing: Promise<unknown> | undefined;
 
   constructor(rooms: Rooms, options: PoolOptions) {
     this.#rooms = rooms;
@@ -114,10 +115,14 @@ export class KeyPool {
     void this.#refill();
   }
 
-  /** Stops refilling. The next start finishes or undoes a key that is being made. */
-  stop(): void {
+  /**
+   * Stops refilling. Resolves when no further MAC is made for a seal. The next start destroys a key
+   * that is being made.
+   */
+  async stop(): Promise<void> {
     this.#isRunning = false;
     this.#wake?.();
+    await Promise.allSettled([this.#sealing]);
   }
 
   /**
@@ -201,8 +206,12 @@ export class KeyPool {
     await journal.announce(id, 'CREATE');
     try {
       const publicKey = await token.createKey(id, type);
+      // The MAC of a seal needs an audit record, and the audit log may be closed by now.
+      if (!this.#isRunning) return;
       const row = { key_id: id, key_type: type, public_key: publicKey, created_at: store.now() };
-      await store.run('fillPool', { ...row, ...(await sealPooled(token, id, row)) });
+      const sealing = sealPooled(token, id, row);
+      this.#sealing = sealing;
+      await store.run('fillPool', { ...row, ...(await sealing) });
     } catch (error) {
       await destruction.undoCreation(id);
       throw error;

@@ -255,8 +255,8 @@ export class Keyring {
     this.#pool?.start();
   }
 
-  stopPool(): void {
-    this.#pool?.stop();
+  async stopPool(): Promise<void> {
+    await this.#pool?.stop();
   }
 
   /** Finishes or undoes steps left open by an earlier run. @see Destruction.recover */

@@ -90,7 +90,7 @@ describe('the pool of keys', () => {
   it('is filled, gives each key once, and says where there is none', async () => {
     const one = pooled(store, 3);
     await full(one, 3);
-    one.keys.stopPool();
+    await one.keys.stopPool();
     const ready = await onToken();
     const made = await Promise.all(Array.from({ length: 5 }, async () => create(one.keys)));
     expect(new Set(made).size).toBe(5);
@@ -125,7 +125,66 @@ describe('the pool of keys', () => {
     released.resolve(undefined);
     await made;
     await expect.poll(() => one.levels.get('P-256'), { timeout: 20_000 }).toBe(1);
-    one.keys.stopPool();
+    await one.keys.stopPool();
+  });
+
+  it('stops once the MAC that it is making is made: the audit log closes then', async () => {
+    const released = Promise.withResolvers<undefined>();
+    let isMaking = false;
+    let isStopped = false;
+    const one = pooled(
+      store,
+      1,
+      {},
+      {
+        async makeMac(...asked) {
+          isMaking = true;
+          await released.promise;
+          return token.makeMac(...asked);
+        },
+      },
+    );
+    one.keys.startPool();
+    await expect.poll(() => isMaking, { timeout: 20_000 }).toBe(true);
+    const stopping = one.keys.stopPool().then(() => {
+      isStopped = true;
+    });
+    await delay(100);
+    expect(isStopped).toBe(false);
+    released.resolve(undefined);
+    await stopping;
+    await expect.poll(async () => (await store.run('poolLevels')).length).toBe(1);
+  });
+
+  it('makes no MAC for a key that is created after the stop; the next start destroys the key', async () => {
+    const released = Promise.withResolvers<undefined>();
+    const created: KeyId[] = [];
+    let macs = 0;
+    const one = pooled(
+      store,
+      1,
+      {},
+      {
+        async createKey(id, type) {
+          const key = await token.createKey(id, type);
+          created.push(id);
+          await released.promise;
+          return key;
+        },
+        async makeMac(...asked) {
+          macs += 1;
+          return token.makeMac(...asked);
+        },
+      },
+    );
+    one.keys.startPool();
+    await expect.poll(() => created.length, { timeout: 20_000 }).toBe(1);
+    await one.keys.stopPool();
+    released.resolve(undefined);
+    await delay(100);
+    expect(macs).toBe(0);
+    expect(await new Keyring(store, token).recover()).toEqual({ finished: 1, kept: [] });
+    expect(await onToken()).not.toContain(created[0]);
   });
 
   it('is filled again once the callers who found it empty have their keys', async () => {
@@ -137,7 +196,7 @@ describe('the pool of keys', () => {
       await expect.poll(() => one.levels.get('P-256'), { timeout: 20_000 }).toBe(1);
     }
     expect(one.wanted).toContain(false);
-    one.keys.stopPool();
+    await one.keys.stopPool();
   });
 
   it('is there after a restart, whose recovery leaves it alone', async () => {
@@ -145,7 +204,7 @@ describe('the pool of keys', () => {
     let own = await openSqliteStore(path);
     const before = pooled(own, 2);
     await full(before, 2);
-    before.keys.stopPool();
+    await before.keys.stopPool();
     await own.close();
     own = await openSqliteStore(path);
     const after = pooled(own, 2);
@@ -158,7 +217,7 @@ describe('the pool of keys', () => {
   it('loses the key that was taken when a crash came before its record: it is destroyed, not handed out again', async () => {
     const one = pooled(store, 1);
     await full(one, 1);
-    one.keys.stopPool();
+    await one.keys.stopPool();
     const row = await store.run('takeFromPool', { keyType: 'P-256', now: Date.now() });
     expect(await onToken()).toContain(row?.key_id);
     const next = pooled(store, 1);
@@ -187,7 +246,7 @@ describe('the pool of keys', () => {
       },
     );
     await full(one, 1);
-    one.keys.stopPool();
+    await one.keys.stopPool();
     const before = await onToken();
     await expect(create(one.keys)).rejects.toThrow('the answer is lost');
     const waiting = (await store.run('poolLevels')).length;
@@ -202,7 +261,7 @@ describe('the pool of keys', () => {
   it('is given up where the token lets no key be marked: its key is destroyed, and the caller gets a new one', async () => {
     const one = pooled(store, 1, {}, { claimKey: async () => Promise.resolve('unmarkable') });
     await full(one, 1);
-    one.keys.stopPool();
+    await one.keys.stopPool();
     const before = await onToken();
     const made = await create(one.keys);
     expect(before).not.toContain(made);
@@ -217,7 +276,7 @@ describe('the pool of keys', () => {
     let own = await openSqliteStore(path);
     const one = pooled(own, 1);
     await full(one, 1);
-    one.keys.stopPool();
+    await one.keys.stopPool();
     await own.close();
     copyFileSync(path, `${path}.yesterday`);
     own = await openSqliteStore(path);
@@ -243,7 +302,7 @@ describe('the pool of keys', () => {
     const victim = await create(new Keyring(store, token));
     const one = pooled(store, 1);
     await full(one, 1);
-    one.keys.stopPool();
+    await one.keys.stopPool();
     const database = new DatabaseSync(storePath, { timeout: 10_000 });
     database.exec(sql.replace('$victim', victim));
     database.close();
@@ -265,7 +324,7 @@ describe('the pool of keys', () => {
       const instances = stores.map((own) => pooled(own, 6));
       for (const instance of instances) instance.keys.startPool();
       await expect.poll(() => instances.map(({ levels }) => (levels.get('P-256') ?? 0) >= 6), { timeout: 20_000 }).toEqual([true, true]);
-      for (const { keys } of instances) keys.stopPool();
+      for (const { keys } of instances) await keys.stopPool();
       const made = await Promise.all(Array.from({ length: 10 }, async (_, index) => create((instances[index % 2] as Pooled).keys)));
       expect(new Set(made).size).toBe(10);
       expect(instances.flatMap(({ wanted }) => wanted).filter(Boolean).length).toBeGreaterThanOrEqual(6);
