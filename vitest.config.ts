@@ -16,8 +16,8 @@ export const repeatedTests = [
 ];
 
 /**
- * Files that need neither the quickstart nor a token, and replace no module: they follow one another in the same processes.
- * `test/house/light-tests.test.ts` holds that they are such.
+ * Files that use neither a service nor a token, and replace no module: they run one after the other in the same processes, which
+ * saves loading the modules for each. `test/house/light-tests.test.ts` checks that none of them does.
  */
 export const lightTests = globSync(
   [
@@ -30,6 +30,7 @@ export const lightTests = globSync(
     'test/token/{purpose-check,purpose-structures,repeated-messages,retirement,wire-rules,wire,wrong-secret-rules}.test.ts',
   ],
   {
+    cwd: import.meta.dirname,
     exclude: [
       longTests,
       'test/audit/{account,service}.test.ts',
@@ -49,11 +50,11 @@ export const settings: NonNullable<ViteUserConfig['test']> = {
   testTimeout: 120_000,
   hookTimeout: 240_000,
   execArgv: ['--disable-warning=ExperimentalWarning'],
-  // Every file loads its modules anew, which Node does faster than the runner of vite.
+  // Each file loads its modules anew, and Node does that faster than vite's own loader.
   experimental: { viteModuleRunner: false },
 };
 
-/** Modules are loaded once for many files: here the runner of vite is the faster one. */
+/** Modules are loaded once for many files, for which vite's own loader is faster. */
 const lightSettings = { ...settings, globalSetup: [], isolate: false, experimental: { viteModuleRunner: true } };
 
 export default defineConfig({
