@@ -54,11 +54,11 @@ async function stamper(
   options: ConstructorParameters<typeof TimeStampAuthority>[3] = {},
 ): Promise<TimeStampAuthority> {
   const key = softwareKey(keyType);
-  const { notAfter } = authority.issuer.certificate;
+  const { notBefore, notAfter } = authority.issuer.certificate;
   const certificate = await createTimeStampCertificate(authority.issuer, {
     name: subjectName({ country: 'FR', commonName: 'Time-stamp authority' }),
     subjectPublicKeyInfo: key.subjectPublicKeyInfo,
-    notBefore: new Date(Math.floor(Date.now() / 1000) * 1000),
+    notBefore,
     notAfter,
     urls: {},
   });
