@@ -17,7 +17,7 @@ export const repeatedTests = [
 
 /**
  * Files that use neither a service nor a token, and replace no module: they run one after the other in the same processes, which
- * saves loading the modules for each. `test/house/light-tests.test.ts` checks that none of them does.
+ * saves loading the modules for each. `test/house/light-tests.test.ts` finds those that do.
  */
 export const lightTests = globSync(
   [
@@ -36,6 +36,8 @@ export const lightTests = globSync(
       'test/audit/{account,service}.test.ts',
       'test/certificates/{serial-numbers,crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
       'test/http/{api/{early-answers,statuses},limits/{otp-pace,upload-limits},tls/service}.test.ts',
+      // It measures the memory of its process.
+      'test/signatures/big-content.test.ts',
       'test/signatures/sessions/sessions.test.ts',
       'test/verification/native.test.ts',
     ],

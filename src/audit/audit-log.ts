@@ -203,6 +203,11 @@ export class AuditLog implements Audit {
     // earlier backup is then detected, whatever happened since.
     await this.#checkpoint();
     await this.#writer.close();
+    if (this.#usesOutside.length > 0) {
+      this.#options.log.error('an audit record is lost: the service is shutting down before it could be written', {
+        uses: this.#usesOutside,
+      });
+    }
     this.#lock.release();
   }
 

@@ -56,8 +56,9 @@ export class GroupWriter {
     return oldest === undefined ? 0 : (performance.now() - oldest.sinceMs) / 1000;
   }
 
-  /** @throws {Refusal} STORE_FULL if the last write failed */
+  /** @throws {Refusal} STORE_FULL if the last write failed, or after `close` */
   checkWritable(): void {
+    if (this.#isClosed) throw unwritable('it is closed');
     if (this.#outage === undefined) return;
     this.#outage.refused += 1;
     throw unwritable(this.#outage.reason);

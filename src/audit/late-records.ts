@@ -22,6 +22,7 @@ export class LateRecords {
   readonly #committed = new Map<string, WorkEntry>();
   #inMemory: WorkEntry[] = [];
   #writing: Promise<void> | undefined;
+  #hasStopped = false;
 
   constructor(outbox: Pick<Outbox, 'settled' | 'done'> | undefined, writer: Pick<GroupWriter, 'writable' | 'append'>, log: Logger) {
     this.#outbox = outbox;
@@ -66,8 +67,8 @@ export class LateRecords {
   async stop(): Promise<void> {
     await this.#writing;
     await this.write();
-    for (const { request, uses } of this.#inMemory)
-      this.#log.error('an audit record is lost: the service is shutting down before it could be written', { request, uses });
+    this.#hasStopped = true;
+    for (const entry of this.#inMemory) this.#lost(entry);
   }
 
   async #writeAll(): Promise<void> {
@@ -107,6 +108,12 @@ export class LateRecords {
   }
 
   #keepUses(entry: WorkEntry): void {
-    if (entry.uses !== undefined) this.#inMemory.push({ ...entry, replayed: onlyUses });
+    if (entry.uses === undefined) return;
+    if (this.#hasStopped) this.#lost(entry);
+    else this.#inMemory.push({ ...entry, replayed: onlyUses });
+  }
+
+  #lost({ request, uses }: WorkEntry): void {
+    this.#log.error('an audit record is lost: the service is shutting down before it could be written', { request, uses });
   }
 }

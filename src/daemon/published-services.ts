@@ -96,9 +96,9 @@ export class PublishedServices {
   static async open(tools: Tools, config: Config, authorities: Authorities): Promise<PublishedServices> {
     const { store, token, undoing, audit, registry, log } = tools;
     const crls = new CrlPublishers(store, log);
-    await crls.use(authorities, config.certificateAuthorities);
     const stamped = timeStampMetrics(registry, () => timeStampAuthority.certificateEndsMs);
     const timeStampAuthority = await OwnTimeStampAuthority.open(token, config, { answered: stamped, log });
+    await crls.use(authorities, config.certificateAuthorities);
     const ocspResponders = new OcspResponders({ store, token, undoing, audit, log }, ocspLimits(config));
     await ocspResponders.use(authorities, config.certificateAuthorities, timeStampAuthority.certificates);
     return new PublishedServices(tools, config, { crls, ocspResponders, timeStampAuthority, stamped });

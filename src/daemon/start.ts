@@ -146,7 +146,7 @@ async function openServices({ config, configPath, log, parts, store, metrics, re
     ...documents,
     metrics: requestMetrics(registry),
     messageMetrics: messageMetrics(registry),
-    draining: () => draining.refusing,
+    draining,
   };
   const services = parts.opened('messages', new ServicesInForce(lasting, config, authorities), (opened) => {
     opened.close();
@@ -206,7 +206,10 @@ async function serve(
   log.info('ready', await listenAll(servers, config.listeners, sockets));
   watchdog.start();
   manager.ready(servingStatus(reloader.last));
-  return () => void reloadBySignal(administration);
+  return () => {
+    // A reload may issue certificates, which a stopping service could no longer record.
+    if (!draining.begun) void reloadBySignal(administration);
+  };
 }
 
 function servingStatus(last: LastReload | undefined): string {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyType } from '../config/key-types.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { KeyPoolRow } from '../state/tables/token-keys.ts';
@@ -40,6 +41,8 @@ const startPauseMs = 2000;
 const pollMs = 1000;
 const pauseAfterFaultMs = 5000;
 const warnEveryMs = 60_000;
+/** Far more than a MAC takes, and less than a stop may. */
+const sealMaxMs = 5000;
 
 /**
  * Keeps keys that are made in advance while the token is idle; they wait in the state store across
@@ -116,13 +119,14 @@ export class KeyPool {
   }
 
   /**
-   * Stops refilling. Resolves when no further MAC is made for a seal. The next start destroys a key
-   * that is being made.
+   * Stops refilling. Resolves once no further MAC will be made for a seal, or after five seconds if
+   * the token does not answer. A key that is being made is destroyed by `Destruction.recover` or a
+   * sweep.
    */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#wake?.();
-    await Promise.allSettled([this.#sealing]);
+    await Promise.race([Promise.allSettled([this.#sealing]), delay(sealMaxMs, undefined, { ref: false })]);
   }
 
   /**
@@ -181,6 +185,7 @@ export class KeyPool {
           this.#options.targets(),
           this.#isAtRest() ? undefined : this.#levels.askedLately(),
         );
+        if (!this.#isRunning) return;
         if (type !== undefined && this.#callersMaking === 0 && !this.#options.isTokenBusy()) {
           await this.#makeOne(type);
           pauseMs = 0;
@@ -213,7 +218,7 @@ export class KeyPool {
       this.#sealing = sealing;
       await store.run('fillPool', { ...row, ...(await sealing) });
     } catch (error) {
-      await destruction.undoCreation(id);
+      if (this.#isRunning) await destruction.undoCreation(id);
       throw error;
     }
   }

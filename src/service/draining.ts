@@ -19,6 +19,7 @@ const lastRequestsMs = 1000;
 export class Draining {
   readonly #servers: Server[] = [];
   readonly #answering = new Set<ServerResponse>();
+  #running = 0;
   #begun = false;
   #refusing = false;
 
@@ -47,13 +48,23 @@ export class Draining {
     return this.#refusing;
   }
 
-  /** Number of requests that are not fully answered. */
+  /** Number of requests that are not fully answered, or still run though their client is gone. */
   get unanswered(): number {
-    return this.#answering.size;
+    return Math.max(this.#answering.size, this.#running);
+  }
+
+  /** Runs the work of a request, which continues after its client has hung up. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#running += 1;
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+    }
   }
 
   /**
-   * Resolves when every request is answered, or after the given time.
+   * Resolves when every request is answered and its work has ended, or after the given time.
    * @returns the number of requests that were cut off
    */
   async end(withinSeconds: number): Promise<number> {
@@ -67,8 +78,8 @@ export class Draining {
     for (const server of this.#servers) server.close();
     await this.#until(async () => this.#left(), performance.now() + Math.min(lastRequestsMs, withinSeconds * 250));
     this.#refusing = true;
-    await this.#until(async () => Promise.resolve(this.#answering.size === 0), deadline);
-    return this.#answering.size;
+    await this.#until(async () => Promise.resolve(this.unanswered === 0), deadline);
+    return this.unanswered;
   }
 
   async #left(): Promise<boolean> {

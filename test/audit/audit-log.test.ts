@@ -147,6 +147,23 @@ describe('the audit log', () => {
     expect((await scratch.verify()).bad).toBeUndefined();
   });
 
+  it('lets nothing begin once it is closed', async () => {
+    const log = await scratch.open();
+    await log.stop();
+    const { request, client, tenant, spki, address, operation } = requestEntry(1);
+    let hasBegun = false;
+    const work = async (): Promise<void> => {
+      hasBegun = true;
+      return Promise.resolve();
+    };
+    const refused = 'the audit log cannot be written';
+    await expect(log.carryOut(log.begin({ request, client, tenant, spki, address, operation }), work)).rejects.toThrow(refused);
+    await expect(
+      log.administer({ kind: 'administration', request, command: 'status' }, async () => ({ value: await work() })),
+    ).rejects.toThrow(refused);
+    expect(hasBegun).toBe(false);
+  });
+
   it('is written by one process', async () => {
     audit = await scratch.open();
     await expect(scratch.open()).rejects.toThrow('another process is writing the audit log');

@@ -83,6 +83,15 @@ it('writes what is left before the end, also while it is writing, and says what 
   expect(lines().filter((line) => line.startsWith('an audit record is lost'))).toHaveLength(1);
 });
 
+it('says of a record that comes after the end that it is lost', async () => {
+  const { late, written, lines } = lateRecords([]);
+  await late.stop();
+  late.keep({ ...requestEntry(1), uses: [use(1)] }, false);
+  late.keep(requestEntry(2), false);
+  await late.write();
+  expect([written.length, lines().filter((line) => line.startsWith('an audit record is lost')).length]).toEqual([0, 1]);
+});
+
 it('writes the records that are only in memory while the state store does not answer', async () => {
   const { late, written } = lateRecords(undefined);
   late.keep({ ...requestEntry(1), uses: [use(1)] }, true);

@@ -5,8 +5,9 @@ import { expect, test } from 'vitest';
 import { lightTests } from '../../vitest.config.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-/** What only the services of the run provide, and what would reach the files that follow in the same process. */
-const notLight = /\binject\(|\bvi\.(?:mock|doMock|hoisted)\(/;
+/** What needs services, and what would reach the files that follow in the same process. */
+const notLight =
+  /\binject\b[^;]*from 'vitest'|\bvi\.(?:mock|doMock|hoisted|stubEnv|stubGlobal)\b|support\/(?:daemon-process|postgresql)\.ts'/;
 
 /** A file of `test/` and those that it imports, directly or not. */
 function withImports(path: string): ReadonlyMap<string, string> {

@@ -36,7 +36,7 @@ let scratch: ScratchToken;
 let token: TokenClient;
 
 beforeAll(async () => {
-  scratch = scratchToken();
+  scratch = scratchToken({ threads: 2 });
   token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
   await token.start();
 });

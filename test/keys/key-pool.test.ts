@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { tenantId } from '../../src/clients/caller.ts';
 import type { KeyType } from '../../src/config/key-types.ts';
@@ -149,11 +149,11 @@ describe('the pool of keys', () => {
     const stopping = one.keys.stopPool().then(() => {
       isStopped = true;
     });
-    await delay(100);
+    await turn();
     expect(isStopped).toBe(false);
     released.resolve(undefined);
     await stopping;
-    await expect.poll(async () => (await store.run('poolLevels')).length).toBe(1);
+    await expect.poll(async () => (await store.run('poolLevels')).length, { timeout: 20_000 }).toBe(1);
   });
 
   it('makes no MAC for a key that is created after the stop; the next start destroys the key', async () => {
@@ -181,7 +181,7 @@ describe('the pool of keys', () => {
     await expect.poll(() => created.length, { timeout: 20_000 }).toBe(1);
     await one.keys.stopPool();
     released.resolve(undefined);
-    await delay(100);
+    await turn();
     expect(macs).toBe(0);
     expect(await new Keyring(store, token).recover()).toEqual({ finished: 1, kept: [] });
     expect(await onToken()).not.toContain(created[0]);

@@ -128,6 +128,18 @@ describe('a stop', () => {
     expect(await answer).toBe('cut off');
   });
 
+  it('waits for work whose client has hung up, up to its limit', async () => {
+    const work = Promise.withResolvers<string>();
+    const done = draining.during(async () => work.promise);
+    expect(draining.unanswered).toBe(1);
+    const end = draining.end(limitSeconds);
+    await untilClosed();
+    work.resolve('done');
+    expect([await done, await end]).toEqual(['done', 0]);
+    void draining.during(async () => new Promise<never>(() => undefined));
+    expect(await draining.end(0.2)).toBe(1);
+  });
+
   it('is over at once where nobody is connected', async () => {
     const begun = performance.now();
     expect(await draining.end(limitSeconds)).toBe(0);

@@ -43,7 +43,7 @@ async function instance(times: { abandonedMs?: number; attemptMaxMs?: number } =
 }
 
 beforeAll(async () => {
-  scratch = scratchToken();
+  scratch = scratchToken({ threads: 2 });
   token = new TokenClient(scratch.config, scratch.configPath, recordingLog());
   await token.start();
   server = await ScratchPostgresql.start();

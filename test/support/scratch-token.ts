@@ -28,7 +28,7 @@ export function scratchToken(settings: Record<string, string | number | boolean>
   const token = {
     label: 'test',
     pin: `file:${directory}/pin`,
-    // Each thread adds 0.2 seconds of processor time to the start of a host. Tests of concurrent calls ask for two.
+    // Each thread adds 0.2 seconds of processor time to the start of a host. Tests in which two threads of the host matter ask for them.
     threads: 1,
     host: 'spawn',
     socketPath: join(directory, 'token.sock'),

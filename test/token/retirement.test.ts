@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Server, Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Retirement } from '../../src/token/host/retirement.ts';
 
 describe('the orderly end of a host', () => {
@@ -18,6 +18,10 @@ describe('the orderly end of a host', () => {
   });
   afterEach(() => {
     vi.useRealTimers();
+  });
+  afterAll(() => {
+    exit.mockRestore();
+    kill.mockRestore();
   });
 
   /** A connection to the greeting socket, with what was written to it. */

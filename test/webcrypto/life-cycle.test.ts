@@ -15,7 +15,7 @@ import { scratchToken } from '../support/scratch-token.ts';
 import { kinds, p256 } from './algorithms.ts';
 import { memoryJournal, scratchProvider } from './scratch-provider.ts';
 
-const provider = scratchProvider();
+const provider = scratchProvider({ threads: 2 });
 const text = Buffer.from('Lu et approuvé');
 const onToken = async (): Promise<readonly string[]> => (await provider().token.listKeys()).map(({ id }) => id);
 const ec = { name: 'ECDSA', namedCurve: 'P-256' } as const;

@@ -69,6 +69,7 @@ export class CrlPublisher {
   #leftToNewer: { readonly number: number; readonly since: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
+  #hasStopped = false;
 
   constructor(
     store: StateStore,
@@ -116,6 +117,7 @@ export class CrlPublisher {
    */
   async start(): Promise<void> {
     await this.#tick();
+    if (this.#hasStopped) return;
     this.#timer = setInterval(() => void this.#tick(), tickMs).unref();
   }
 
@@ -155,14 +157,16 @@ export class CrlPublisher {
     }
   }
 
-  /** Waits for the CRL that is being issued. */
+  /** Waits for the CRL that is being issued; afterwards none is. */
   async stop(): Promise<void> {
+    this.#hasStopped = true;
     clearInterval(this.#timer);
     clearTimeout(this.#soon);
     await this.#running;
   }
 
   async #tick(): Promise<void> {
+    if (this.#hasStopped) return this.#running;
     this.#running ??= this.#look().finally(() => {
       this.#running = undefined;
       if (!this.#isBehind) for (const end of this.#waiting) end();

@@ -26,6 +26,8 @@ export class OcspResponders {
   #responders: ReadonlyMap<string, OcspResponder> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  #changing: Promise<void> | undefined;
+  #hasStopped = false;
   readonly #failures = new Map<string, number>();
   /** Monotonic clock, milliseconds. */
   #retireAtMs = -Infinity;
@@ -55,7 +57,9 @@ export class OcspResponders {
       next.set(name, new OcspResponder(this.#tools, name, options));
     }
     // The previous responders answer until the new ones can.
-    for (const [name, responder] of next) await this.#renew(name, responder);
+    this.#changing = this.#renewAll(next);
+    await this.#changing;
+    if (this.#hasStopped) return;
     this.#responders = next;
     await this.#tick();
     this.#timer ??= setInterval(() => void this.#tick(), tickMs).unref();
@@ -78,12 +82,15 @@ export class OcspResponders {
     return new Map([...this.#responders].map(([name, { keys }]) => [name, keys.current?.notAfter.getTime() ?? 0]));
   }
 
+  /** Waits for the certificates that are being issued; afterwards none is. */
   async stop(): Promise<void> {
+    this.#hasStopped = true;
     clearInterval(this.#timer);
-    await this.#running;
+    await Promise.all([this.#running, this.#changing]);
   }
 
   async #tick(): Promise<void> {
+    if (this.#hasStopped) return this.#running;
     this.#running ??= this.#look().finally(() => {
       this.#running = undefined;
     });
@@ -91,14 +98,18 @@ export class OcspResponders {
   }
 
   async #look(): Promise<void> {
-    for (const [name, responder] of this.#responders) await this.#renew(name, responder);
+    await this.#renewAll(this.#responders);
     if (performance.now() < this.#retireAtMs) return;
     this.#retireAtMs = performance.now() + retirementMs;
     await this.#trying('', 'keys of expired OCSP responders could not be destroyed', async () => this.#retire());
   }
 
+  async #renewAll(responders: ReadonlyMap<string, OcspResponder>): Promise<void> {
+    for (const [name, responder] of responders) await this.#renew(name, responder);
+  }
+
   async #renew(authority: string, { keys }: OcspResponder): Promise<void> {
-    if (!keys.isDue) return;
+    if (this.#hasStopped || !keys.isDue) return;
     await this.#trying(authority, 'the OCSP responder could not get a new certificate; retrying each second', async () => keys.renew());
   }
 

@@ -54,6 +54,11 @@ export interface RequestWork {
   undo?(): Promise<void>;
 }
 
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 /**
  * Serves a request of an operation or of the file transfer store: runs the checks in the contract's
  * order (§2), does the work, writes the audit record, and sends the answer.
@@ -62,10 +67,20 @@ export interface RequestWork {
 export async function serve(
   kind: RequestKind,
   services: RequestServices,
-  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  exchange: Exchange,
   workOf: (admitted: AdmittedRequest) => RequestWork,
 ): Promise<void> {
-  checkServing(services);
+  if (services.draining.refusing)
+    throw new Problem(503, 'the service is shutting down', { headers: { 'Retry-After': '5', Connection: 'close' } });
+  await services.draining.during(async () => serveNow(kind, services, exchange, workOf));
+}
+
+async function serveNow(
+  kind: RequestKind,
+  services: RequestServices,
+  { request, response }: Exchange,
+  workOf: (admitted: AdmittedRequest) => RequestWork,
+): Promise<void> {
   if (kind.usesToken) checkToken(services);
   const reached = await reach(kind, services, request, response);
   const { caller, admission, ticket, address } = reached;
@@ -128,10 +143,6 @@ export async function stillAdmitted(admission: Admission): Promise<void> {
   } catch (error) {
     throw error instanceof RegistrationEnded ? noLongerRegistered() : error;
   }
-}
-
-function checkServing({ draining }: RequestServices): void {
-  if (draining()) throw new Problem(503, 'the service is shutting down', { headers: { 'Retry-After': '5', Connection: 'close' } });
 }
 
 function checkToken({ busySeconds }: RequestServices): void {

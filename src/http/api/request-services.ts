@@ -1,3 +1,4 @@
+import type { Draining } from '../../service/draining.ts';
 import type { IncomingMessage } from 'node:http';
 import type { Audit } from '../../audit/audit.ts';
 import type { AuditDetails } from '../../audit/audited-request.ts';
@@ -28,7 +29,7 @@ export interface RequestServices {
   /** The file transfer store, if there is one. */
   readonly transfers?: TransferStore | undefined;
   /** Whether the service is shutting down and refuses new work. */
-  readonly draining: () => boolean;
+  readonly draining: Pick<Draining, 'refusing' | 'during'>;
   /**
    * Seconds after which a retry makes sense, while the token could not serve a new request in time.
    */

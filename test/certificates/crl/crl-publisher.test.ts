@@ -242,6 +242,24 @@ describe.each(Object.entries(databasesOfRun))('CRLs with %s', (_name, kind) => {
     await until(() => (publisher.published?.number ?? 0) > (first.published?.number ?? 0));
   });
 
+  it('are not issued after a stop, whatever is due', async () => {
+    let signed = 0;
+    const counting: CertificateIssuer = {
+      ...issuer,
+      async sign(tbs) {
+        signed += 1;
+        return issuer.sign(tbs);
+      },
+    };
+    const publisher = await started(store, {}, counting);
+    await publisher.stop();
+    await revoke(store);
+    publisher.changed();
+    await publisher.start();
+    await delay(1500);
+    expect(signed).toBe(1);
+  });
+
   it('are left to the newer key, once it has signed: two instances with two keys do not take turns', async () => {
     const signed: string[] = [];
     const noting = (name: string, by: CertificateIssuer): CertificateIssuer => ({

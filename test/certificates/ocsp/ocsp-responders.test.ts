@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AdministrationEntry } from '../../../src/audit/record.ts';
 import { OcspResponders } from '../../../src/certificates/ocsp/ocsp-responders.ts';
@@ -127,6 +128,33 @@ describe.each(Object.entries(databasesOfRun))('OCSP responders with %s', (_name,
     const trusted = pem(issuer.certificate.der);
     return openssl(['ocsp', '-respin', '{der}', '-resp_text', '-CAfile', '{trusted}', '-partial_chain'], { der, trusted });
   }
+
+  it('get their certificate before a stop resolves, and none afterwards', async () => {
+    const released = Promise.withResolvers<undefined>();
+    let signed = 0;
+    let hasStopped = false;
+    const slow: CertificateIssuer = {
+      ...issuer,
+      async sign(tbs) {
+        signed += 1;
+        await released.promise;
+        return issuer.sign(tbs);
+      },
+    };
+    const responders = new OcspResponders(toolsOn(store), limits);
+    const entry = CertificateAuthority.parse({ certificate: 'ca.pem', keyId: `49${'0'.repeat(32)}` });
+    const use = async (): Promise<void> => responders.use(new Map([['ca', slow]]), { ca: entry });
+    const using = use();
+    await vi.waitUntil(() => signed === 1, { timeout: 20_000 });
+    const stopping = responders.stop().then(() => {
+      hasStopped = true;
+    });
+    await turn();
+    expect(hasStopped).toBe(false);
+    released.resolve(undefined);
+    await Promise.all([stopping, using, use()]);
+    expect(signed).toBe(1);
+  });
 
   it('say good, revoked with reason and date, and unknown, in answers that OpenSSL verifies by the issuer alone', async () => {
     const responders = await started();

@@ -19,7 +19,7 @@ const registrations = { upToDate: async () => Promise.resolve(), holds: () => tr
 async function service(found: () => Promise<Caller | undefined>, work: () => Promise<void>) {
   const guard = new Guard(LimitsConfig.parse({ requestsMaxPerClient: 1 }), new WorkThreads(), () => 'client');
   const gate = {
-    ...{ guard, audit: { refuseClient: () => undefined }, draining: () => false, callerOf: found },
+    ...{ guard, audit: { refuseClient: () => undefined }, draining: { refusing: false }, callerOf: found },
     admit: (one: Caller, role: 'signature', cut: () => void) => new ClientAdmission(registrations, one, role, cut),
   };
   const reached = Promise.withResolvers<ServerResponse>();

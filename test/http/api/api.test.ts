@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { noAudit } from '../../../src/audit/audit.ts';
 import { Admission } from '../../../src/clients/admission.ts';
+import { Draining } from '../../../src/service/draining.ts';
 import { tenantId, type Caller } from '../../../src/clients/caller.ts';
 import { LimitsConfig } from '../../../src/config/limits-config.ts';
 import { StagedNames } from '../../../src/documents/paths/staged-names.ts';
@@ -69,17 +70,18 @@ const registrations = {
 async function answerTo(
   run: () => Promise<object>,
   {
-    draining = false,
+    draining = new Draining(),
     busySeconds,
     log = recordingLog(),
-  }: { draining?: boolean; busySeconds?: number; log?: ReturnType<typeof recordingLog> } = {},
+    signal,
+  }: { draining?: RequestServices['draining']; busySeconds?: number; log?: ReturnType<typeof recordingLog>; signal?: AbortSignal } = {},
 ): Promise<{ status: number; headers: Headers; body: unknown }> {
   const limits = LimitsConfig.parse({ jsonBodyMaxBytes: 1000 });
   const services: RequestServices = {
     limits,
     guard: new Guard(limits, threads, () => 'client'),
     log,
-    draining: () => draining,
+    draining,
     busySeconds: () => busySeconds,
     callerOf: async () => Promise.resolve(caller),
     admit: (admittedCaller, role, cut) => new Admission(registrations, admittedCaller, role, cut),
@@ -117,6 +119,7 @@ async function answerTo(
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: '{}',
+    ...(signal === undefined ? {} : { signal }),
   });
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
@@ -132,6 +135,27 @@ describe('how an operation ends', () => {
     expect(JSON.stringify(body)).not.toContain('made');
   });
 
+  it('after its client has hung up, which a stop waits for', async () => {
+    const draining = new Draining();
+    const [begun, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const client = new AbortController();
+    const answer = answerTo(
+      async () => {
+        begun.resolve(undefined);
+        await released.promise;
+        return {};
+      },
+      { draining, signal: client.signal },
+    );
+    await begun.promise;
+    client.abort();
+    await expect(answer).rejects.toThrow('aborted');
+    server?.closeAllConnections();
+    expect(await draining.end(0.2)).toBe(1);
+    released.resolve(undefined);
+    expect(await draining.end(20)).toBe(0);
+  });
+
   it('503 with Retry-After before anything else is looked at, while more waits for the token than it serves in time', async () => {
     const { status, headers, body } = await answerTo(async () => Promise.reject(new Error('must not run')), { busySeconds: 7 });
     expect([status, headers.get('retry-after')]).toEqual([503, '7']);
@@ -144,7 +168,9 @@ describe('how an operation ends', () => {
   });
 
   it('503 with Retry-After while the service stops', async () => {
-    const { status, headers } = await answerTo(async () => Promise.resolve({}), { draining: true });
+    const { status, headers } = await answerTo(async () => Promise.resolve({}), {
+      draining: { refusing: true, during: async (work) => work() },
+    });
     expect([status, headers.get('retry-after')]).toEqual([503, '5']);
   });
 
