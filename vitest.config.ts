@@ -17,7 +17,7 @@ export const repeatedTests = [
 
 /**
  * Files that use neither a service nor a token, and replace no module: they run one after the other in the same processes, which
- * saves loading the modules for each. `test/house/light-tests.test.ts` finds those that do.
+ * saves loading the modules for each. `test/house/light-tests.test.ts` finds files that do not belong here.
  */
 export const lightTests = globSync(
   [

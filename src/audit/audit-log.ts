@@ -13,7 +13,7 @@ import { signCheckpoint, type CheckpointSigner } from './checkpoint.ts';
 import type { Effect } from './effect.ts';
 import { findTail } from './find-tail.ts';
 import { GroupWriter } from './group-writer.ts';
-import { LateRecords, type WorkEntry } from './late-records.ts';
+import { LateRecords, recordLost, type WorkEntry } from './late-records.ts';
 import type { Outbox } from './outbox.ts';
 import type { AdministrationEntry, FilePlace, Place } from './record.ts';
 import { RefusedClients } from './refused-clients.ts';
@@ -203,11 +203,7 @@ export class AuditLog implements Audit {
     // earlier backup is then detected, whatever happened since.
     await this.#checkpoint();
     await this.#writer.close();
-    if (this.#usesOutside.length > 0) {
-      this.#options.log.error('an audit record is lost: the service is shutting down before it could be written', {
-        uses: this.#usesOutside,
-      });
-    }
+    if (this.#usesOutside.length > 0) this.#options.log.error(recordLost, { uses: this.#usesOutside });
     this.#lock.release();
   }
 

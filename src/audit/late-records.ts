@@ -4,6 +4,9 @@ import type { GroupWriter } from './group-writer.ts';
 import { onlyUses, requestsInChain, type Outbox } from './outbox.ts';
 import type { AdministrationEntry, FilePlace, RequestEntry } from './record.ts';
 
+/** Logged with the uses of the token that have no record now. */
+export const recordLost = 'an audit record is lost: the service is shutting down before it could be written';
+
 /** Record of a request or of an operator's command. */
 export type WorkEntry = RequestEntry | AdministrationEntry;
 
@@ -114,6 +117,6 @@ export class LateRecords {
   }
 
   #lost({ request, uses }: WorkEntry): void {
-    this.#log.error('an audit record is lost: the service is shutting down before it could be written', { request, uses });
+    this.#log.error(recordLost, { request, uses });
   }
 }

@@ -26,7 +26,8 @@ export class OcspResponders {
   #responders: ReadonlyMap<string, OcspResponder> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  #changing: Promise<void> | undefined;
+  /** Renewals by all calls of `use`. */
+  #changing: Promise<unknown> = Promise.resolve();
   #hasStopped = false;
   readonly #failures = new Map<string, number>();
   /** Monotonic clock, milliseconds. */
@@ -57,8 +58,9 @@ export class OcspResponders {
       next.set(name, new OcspResponder(this.#tools, name, options));
     }
     // The previous responders answer until the new ones can.
-    this.#changing = this.#renewAll(next);
-    await this.#changing;
+    const renewing = this.#renewAll(next);
+    this.#changing = Promise.all([this.#changing, renewing]);
+    await renewing;
     if (this.#hasStopped) return;
     this.#responders = next;
     await this.#tick();

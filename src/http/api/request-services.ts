@@ -1,4 +1,3 @@
-import type { Draining } from '../../service/draining.ts';
 import type { IncomingMessage } from 'node:http';
 import type { Audit } from '../../audit/audit.ts';
 import type { AuditDetails } from '../../audit/audited-request.ts';
@@ -10,6 +9,7 @@ import type { Publications } from '../../documents/publications.ts';
 import type { TransferStore } from '../../documents/transfer/transfer-store.ts';
 import type { KeptAnswers } from '../../idempotency/kept-answers.ts';
 import type { Context } from '../../operations/operation.ts';
+import type { Draining } from '../../service/draining.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { RequestMetrics } from '../../telemetry/http-metrics.ts';
 import type { Guard } from './guard.ts';
@@ -28,7 +28,7 @@ export interface RequestServices {
   readonly publications: Publications;
   /** The file transfer store, if there is one. */
   readonly transfers?: TransferStore | undefined;
-  /** Whether the service is shutting down and refuses new work. */
+  /** Refuses new work while the service is shutting down, and waits for work that has begun. */
   readonly draining: Pick<Draining, 'refusing' | 'during'>;
   /**
    * Seconds after which a retry makes sense, while the token could not serve a new request in time.
