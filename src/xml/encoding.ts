@@ -1,0 +1,103 @@
+import { XmlFault } from './xml-fault.ts';
+
+/** An encoding of XML documents that this service reads. */
+export type XmlEncoding = 'UTF-8' | 'UTF-16LE' | 'UTF-16BE' | 'ISO-8859-1' | 'ISO-8859-15' | 'windows-1252';
+
+/** A document as UTF-8, with the way back to its own encoding. */
+export interface DecodedXml {
+  /** Without a byte order mark. In UTF-8 documents: the document's own bytes. */
+  readonly utf8: Uint8Array;
+  readonly encoding: XmlEncoding;
+  /** Size of the byte order mark of the document. */
+  readonly markBytes: number;
+  /** Returns the offset in the document for one in `utf8`. */
+  offsetOf(utf8Offset: number): number;
+  /** Encodes ASCII text. */
+  encode(ascii: string): Uint8Array;
+}
+
+const supported = 'supported: UTF-8, UTF-16, ISO-8859-1, ISO-8859-15 and windows-1252';
+/** The XML declaration is at the start (XML 1.0 §2.8), and far shorter. */
+const declarationMaxBytes = 1024;
+
+/** Names of encodings (IANA), in capitals. US-ASCII is a part of UTF-8. */
+const names: ReadonlyMap<string, XmlEncoding> = new Map([
+  ['UTF-8', 'UTF-8'],
+  ['UTF8', 'UTF-8'],
+  ['US-ASCII', 'UTF-8'],
+  ['ASCII', 'UTF-8'],
+  ['ISO-8859-1', 'ISO-8859-1'],
+  ['ISO_8859-1', 'ISO-8859-1'],
+  ['LATIN1', 'ISO-8859-1'],
+  ['ISO-8859-15', 'ISO-8859-15'],
+  ['LATIN-9', 'ISO-8859-15'],
+  ['WINDOWS-1252', 'windows-1252'],
+  ['CP1252', 'windows-1252'],
+]);
+
+/**
+ * Determines the encoding of a document by its byte order mark, its first bytes and its XML
+ * declaration (XML 1.0 Appendix F), and decodes it. The parser checks whether UTF-8 is valid.
+ * @throws {XmlFault} for an encoding that is not supported, and for other bytes than it allows
+ */
+export function decodeXml(bytes: Uint8Array): DecodedXml {
+  const { encoding, markBytes } = encodingOf(bytes);
+  const content = bytes.subarray(markBytes);
+  if (encoding === 'UTF-8') {
+    return {
+      utf8: content,
+      encoding,
+      markBytes,
+      offsetOf: (offset) => markBytes + offset,
+      encode: (ascii) => Buffer.from(ascii, 'latin1'),
+    };
+  }
+  const text = decodedText(content, encoding);
+  const utf8 = Buffer.from(text);
+  const unitBytes = encoding.startsWith('UTF-16') ? 2 : 1;
+  return {
+    ...{ utf8, encoding, markBytes },
+    // Up to U+FFFF a character is one unit in each of these encodings, beyond it two.
+    offsetOf: (offset) => markBytes + utf8.toString('utf8', 0, offset).length * unitBytes,
+    encode: (ascii) => encodedAscii(ascii, encoding),
+  };
+}
+
+function encodingOf(bytes: Uint8Array): { readonly encoding: XmlEncoding; readonly markBytes: number } {
+  const [first = -1, second = -1, third = -1, fourth = -1] = bytes;
+  if (first === 0xef && second === 0xbb && third === 0xbf) return { encoding: declared(bytes.subarray(3), 'UTF-8'), markBytes: 3 };
+  if (first === 0xff && second === 0xfe) return { encoding: 'UTF-16LE', markBytes: 2 };
+  if (first === 0xfe && second === 0xff) return { encoding: 'UTF-16BE', markBytes: 2 };
+  if (first === 0x3c && second === 0 && third === 0x3f && fourth === 0) return { encoding: 'UTF-16LE', markBytes: 0 };
+  if (first === 0 && second === 0x3c && third === 0 && fourth === 0x3f) return { encoding: 'UTF-16BE', markBytes: 0 };
+  return { encoding: declared(bytes, undefined), markBytes: 0 };
+}
+
+/** Reads the encoding declaration. `marked`: the encoding that a byte order mark shows. */
+function declared(bytes: Uint8Array, marked: 'UTF-8' | undefined): XmlEncoding {
+  const start = Buffer.from(bytes.subarray(0, declarationMaxBytes)).toString('latin1');
+  const name = /^<\?xml\s[^>]*?\sencoding\s*=\s*(["'])([A-Za-z][A-Za-z0-9._-]*)\1/.exec(start)?.[2];
+  if (name === undefined) return 'UTF-8';
+  const encoding = names.get(name.toUpperCase());
+  if (encoding === undefined) throw new XmlFault(`the encoding ${name} is not supported; ${supported}`, { line: 1, column: 1 });
+  if (marked !== undefined && encoding !== marked) {
+    throw new XmlFault(`the byte order mark is that of ${marked}, but the XML declaration says ${name}`, { line: 1, column: 1 });
+  }
+  return encoding;
+}
+
+function decodedText(bytes: Uint8Array, encoding: Exclude<XmlEncoding, 'UTF-8'>): string {
+  if (encoding === 'ISO-8859-1') return Buffer.from(bytes).toString('latin1');
+  try {
+    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) throw new XmlFault(`the document is not valid ${encoding}`);
+    throw error;
+  }
+}
+
+function encodedAscii(ascii: string, encoding: Exclude<XmlEncoding, 'UTF-8'>): Uint8Array {
+  if (!encoding.startsWith('UTF-16')) return Buffer.from(ascii, 'latin1');
+  const units = Buffer.from(ascii, 'utf16le');
+  return encoding === 'UTF-16LE' ? units : units.swap16();
+}

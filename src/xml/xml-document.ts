@@ -1,0 +1,286 @@
+import { keepsComments, type Canonicalisation } from './canonicalisation.ts';
+import { engine, offsets, renewIfLarge, type Engine, type EngineError, type Pointer } from './engine.ts';
+import { XmlFault } from './xml-fault.ts';
+
+declare const nodeOf: unique symbol;
+/** A node of a document: an element unless stated otherwise. Valid until the document is disposed. */
+export type XmlNode = Pointer & { readonly [nodeOf]: true };
+
+/** Nodes selected by an XPath filter. */
+export interface NodeSet {
+  /** Everything but namespace nodes. */
+  readonly nodes: ReadonlySet<Pointer>;
+  /** For each element, the prefixes of its namespace nodes in the set; the default namespace is ''. */
+  readonly namespaces: ReadonlyMap<Pointer, ReadonlySet<string>>;
+}
+
+/** What is canonicalised, and how. */
+export interface CanonicalRequest {
+  readonly algorithm: Canonicalisation;
+  /** Exclusive canonicalisation: the InclusiveNamespaces PrefixList. */
+  readonly inclusivePrefixes?: readonly string[] | undefined;
+  /** The element whose subtree is canonicalised; default: the whole document. */
+  readonly apex?: XmlNode | undefined;
+  /** Elements left out with everything in them. */
+  readonly without?: readonly XmlNode[] | undefined;
+  /** Only these nodes, of those that `apex` and `without` leave. */
+  readonly nodes?: readonly NodeSet[] | undefined;
+}
+
+/** Values of `xmlElementType`. */
+const types = { element: 1, attribute: 2, text: 3, cdata: 4, instruction: 7, comment: 8, namespace: 18 } as const;
+
+/**
+ * Parser options: XML_PARSE_NOENT is not among them, so nothing is substituted; HUGE lifts the limit
+ * of 10 MB for a text; NONET, NO_XXE and NO_SYS_CATALOG keep the parser from opening anything;
+ * NOCDATA makes CDATA sections text, as in the data model of XPath; IGNORE_ENC takes the bytes as
+ * UTF-8, which they are.
+ */
+const parseOptions = 0x80000 | 0x800 | 0x800000 | 0x2000000 | 0x4000 | 0x200000 | 0x400000 | 0x10000;
+
+/** `xmlC14NMode` */
+const modes = { C14N: 0, EXC_C14N: 1, C14N_11: 2 } as const;
+
+/** A parsed document. It lives outside the heap, so it must be disposed. */
+export class XmlDocument implements Disposable {
+  readonly engine: Engine;
+  readonly address: Pointer;
+  readonly root: XmlNode;
+
+  private constructor(owner: Engine, address: Pointer) {
+    this.engine = owner;
+    this.address = address;
+    this.root = owner.library._xmlDocGetRootElement(address) as XmlNode;
+  }
+
+  /**
+   * Parses a document in UTF-8 without a byte order mark, which `scanDocument` has accepted.
+   * @throws {XmlFault} if it is not well formed, with respect to namespaces too
+   */
+  static parse(utf8: Uint8Array): XmlDocument {
+    const owner = engine();
+    const { library } = owner;
+    return owner.withBytes(utf8, (bytes) => {
+      const context = library._xmlNewParserCtxt();
+      if (context === 0) throw new XmlFault('the document is too large');
+      const { outcome: address, errors } = owner.withErrors(() => {
+        library._xmlCtxtSetErrorHandler(context, owner.errorFunction, 0);
+        return library._xmlCtxtReadMemory(context, bytes, utf8.length, 0, 0, parseOptions);
+      });
+      library._xmlFreeParserCtxt(context);
+      const [error] = errors;
+      if (address !== 0 && error === undefined) return new XmlDocument(owner, address);
+      if (address !== 0) library._xmlFreeDoc(address);
+      throw parseFault(error);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.engine.library._xmlFreeDoc(this.address);
+    renewIfLarge();
+  }
+
+  /** Returns the local name. */
+  localName(node: XmlNode): string {
+    return this.engine.text(this.engine.get(node, offsets.name)) ?? '';
+  }
+
+  /** Returns the namespace URI; undefined if there is none. */
+  namespace(node: XmlNode): string | undefined {
+    const namespace = this.engine.get(node, offsets.namespace);
+    return namespace === 0 ? undefined : this.engine.text(this.engine.get(namespace, offsets.nsHref));
+  }
+
+  is(node: XmlNode, namespace: string, localName: string): boolean {
+    return this.localName(node) === localName && this.namespace(node) === namespace;
+  }
+
+  parent(node: XmlNode): XmlNode | undefined {
+    return this.#element(this.engine.get(node, offsets.parent));
+  }
+
+  /** Returns the elements directly in a node. */
+  children(node: XmlNode): XmlNode[] {
+    const found: XmlNode[] = [];
+    for (let child = this.engine.get(node, offsets.children); child !== 0; child = this.engine.get(child, offsets.next)) {
+      if (this.engine.get(child, offsets.type) === types.element) found.push(child as XmlNode);
+    }
+    return found;
+  }
+
+  child(node: XmlNode, namespace: string, localName: string): XmlNode | undefined {
+    return this.children(node).find((child) => this.is(child, namespace, localName));
+  }
+
+  /** Returns the value of an attribute; undefined if there is none. `namespace`: undefined for attributes without one. */
+  attribute(node: XmlNode, localName: string, namespace?: string): string | undefined {
+    const { library } = this.engine;
+    for (let one = this.engine.get(node, offsets.attributes); one !== 0; one = this.engine.get(one, offsets.next)) {
+      if (this.localName(one as XmlNode) !== localName || this.namespace(one as XmlNode) !== namespace) continue;
+      return this.#owned(library._xmlNodeGetContent(one));
+    }
+    return undefined;
+  }
+
+  /** Returns the prefixes declared on an element itself with their URIs; '' is the default namespace. */
+  declaredNamespaces(node: XmlNode): Map<string, string> {
+    const declared = new Map<string, string>();
+    const { engine: owner } = this;
+    for (let one = owner.get(node, offsets.namespaceDeclarations); one !== 0; one = owner.get(one, offsets.nsNext))
+      declared.set(owner.text(owner.get(one, offsets.nsPrefix)) ?? '', owner.text(owner.get(one, offsets.nsHref)) ?? '');
+    return declared;
+  }
+
+  /** Returns the text of a node and everything in it. */
+  text(node: XmlNode): string {
+    return this.#owned(this.engine.library._xmlNodeGetContent(node));
+  }
+
+  /** Yields the elements of a subtree in document order, the first one included. */
+  *elements(from: XmlNode = this.root): Generator<XmlNode, void> {
+    const { engine: owner } = this;
+    let node: Pointer = from;
+    for (;;) {
+      if (owner.get(node, offsets.type) === types.element) yield node as XmlNode;
+      let next = owner.get(node, offsets.type) === types.element ? owner.get(node, offsets.children) : 0;
+      while (next === 0) {
+        if (node === from) return;
+        next = owner.get(node, offsets.next);
+        if (next === 0) node = owner.get(node, offsets.parent);
+      }
+      node = next;
+    }
+  }
+
+  /** Returns the position of an element among all elements in document order; the root has 0. */
+  indexOf(element: XmlNode): number {
+    let index = 0;
+    for (const one of this.elements()) {
+      if (one === element) return index;
+      index += 1;
+    }
+    throw new RangeError('the element is not in the document');
+  }
+
+  /** Checks whether an element is in the subtree of another, or that element itself. */
+  isWithin(element: XmlNode, ancestor: XmlNode): boolean {
+    for (let one: XmlNode | undefined = element; one !== undefined; one = this.parent(one)) if (one === ancestor) return true;
+    return false;
+  }
+
+  /**
+   * Writes the canonical form, in pieces that are valid only during the call.
+   * @throws {XmlFault} if there is none: a namespace URI that is relative
+   */
+  canonicalise(
+    { algorithm, inclusivePrefixes, apex, without = [], nodes = [] }: CanonicalRequest,
+    write: (bytes: Uint8Array) => void,
+  ): void {
+    const { engine: owner } = this;
+    const detached = without.map((element) => this.#detach(element));
+    try {
+      const isVisible = this.#visibility(apex, nodes);
+      if (isVisible !== undefined) owner.isVisible = isVisible;
+      owner.write = write;
+      const callback = isVisible === undefined ? 0 : owner.visibleFunction;
+      this.#execute(algorithm, inclusivePrefixes, callback);
+    } finally {
+      for (const attach of detached.toReversed()) attach();
+    }
+  }
+
+  /** Returns the canonical form as one piece. @throws {XmlFault} as `canonicalise` */
+  canonical(request: CanonicalRequest): Buffer {
+    const parts: Buffer[] = [];
+    this.canonicalise(request, (bytes) => parts.push(Buffer.from(bytes)));
+    return Buffer.concat(parts);
+  }
+
+  #execute(algorithm: Canonicalisation, inclusivePrefixes: readonly string[] | undefined, callback: Pointer): void {
+    const { engine: owner } = this;
+    const { library } = owner;
+    const mode = algorithm.startsWith('EXC_') ? modes.EXC_C14N : algorithm.startsWith('C14N_11') ? modes.C14N_11 : modes.C14N;
+    const output = library._xmlOutputBufferCreateIO(owner.writeFunction, owner.closeFunction, 0, 0);
+    if (output === 0) throw new XmlFault('the document is too large');
+    // libxml2 calls the default namespace `#default` too.
+    const prefixes = mode === modes.EXC_C14N ? (inclusivePrefixes ?? []) : [];
+    const { outcome, errors } = owner.withErrors(() =>
+      owner.withTexts(prefixes, (...texts) => {
+        const list = Buffer.from(Int32Array.from([...texts, 0]).buffer);
+        return owner.withBytes(list, (array) => {
+          const listOrNone = prefixes.length === 0 ? 0 : array;
+          const result = library._xmlC14NExecute(this.address, callback, 0, mode, listOrNone, keepsComments(algorithm) ? 1 : 0, output);
+          return library._xmlOutputBufferClose(output) < 0 ? -1 : result;
+        });
+      }),
+    );
+    if (outcome < 0) throw new XmlFault(`the document has no canonical form${errors[0] === undefined ? '' : `: ${errors[0].message}`}`);
+  }
+
+  /** Takes an element out of the tree. Returns a function that puts it back. */
+  #detach(element: XmlNode): () => void {
+    const { engine: owner } = this;
+    const { children, last, parent, next, previous } = offsets;
+    const [above, before, after] = [owner.get(element, parent), owner.get(element, previous), owner.get(element, next)];
+    const first = owner.get(above, children) === element;
+    const final = owner.get(above, last) === element;
+    if (before !== 0) owner.set(before, next, after);
+    if (after !== 0) owner.set(after, previous, before);
+    if (first) owner.set(above, children, after);
+    if (final) owner.set(above, last, before);
+    return () => {
+      if (before !== 0) owner.set(before, next, element);
+      if (after !== 0) owner.set(after, previous, element);
+      if (first) owner.set(above, children, element);
+      if (final) owner.set(above, last, element);
+    };
+  }
+
+  #visibility(apex: XmlNode | undefined, sets: readonly NodeSet[]): Engine['isVisible'] | undefined {
+    if (apex === undefined && sets.length === 0) return undefined;
+    const { engine: owner } = this;
+    const inApex = apex === undefined ? undefined : this.#within(apex);
+    return (node, parent) => {
+      const isNamespace = owner.get(node, offsets.type) === types.namespace;
+      if (inApex !== undefined && !inApex(isNamespace ? parent : node, parent)) return 0;
+      if (sets.length === 0) return 1;
+      const prefix = isNamespace ? (owner.text(owner.get(node, offsets.nsPrefix)) ?? '') : '';
+      return sets.every((set) => (isNamespace ? (set.namespaces.get(parent)?.has(prefix) ?? false) : set.nodes.has(node))) ? 1 : 0;
+    };
+  }
+
+  /** Returns a function that checks whether a node is in a subtree, for nodes in document order. */
+  #within(apex: XmlNode): (node: Pointer, parent: Pointer) => boolean {
+    const { engine: owner } = this;
+    // Most nodes have the parent of the one before.
+    let known = 0;
+    let isKnownWithin = false;
+    return (node, parent) => {
+      if (node === apex) return true;
+      if (parent !== known) {
+        known = parent;
+        isKnownWithin = false;
+        for (let one = parent; one !== 0 && !isKnownWithin; one = owner.get(one, offsets.parent)) isKnownWithin = one === apex;
+      }
+      return isKnownWithin;
+    };
+  }
+
+  #element(address: Pointer): XmlNode | undefined {
+    return address !== 0 && this.engine.get(address, offsets.type) === types.element ? (address as XmlNode) : undefined;
+  }
+
+  /** Returns a text that libxml2 allocated, and releases it. */
+  #owned(address: Pointer): string {
+    const text = this.engine.text(address) ?? '';
+    this.engine.library._free(address);
+    return text;
+  }
+}
+
+/** Returns the fault for the first error, since the ones that follow are often its consequences. */
+function parseFault(error: EngineError | undefined): XmlFault {
+  if (error === undefined) return new XmlFault('the document cannot be read');
+  const place = error.line > 0 ? { line: error.line, column: Math.max(1, error.column) } : undefined;
+  return new XmlFault(`the document is not well-formed XML: ${error.message}`, place);
+}
