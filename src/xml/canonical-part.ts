@@ -1,0 +1,158 @@
+import { attributeValue, binary, escapedValue } from './attribute-value.ts';
+import { keepsComments, rulesOf, type Canonicalisation } from './canonicalisation.ts';
+import { ChunkWriter } from './chunk-writer.ts';
+import type { Name } from './name-table.ts';
+import { xmlNamespaceUri, type Namespace, type NamespaceScope, type Prefix } from './namespace-scope.ts';
+import type { StartTag } from './start-tag.ts';
+
+/** A part of a document, and the canonical form in which it is to be written. */
+export interface CanonicalPart {
+  /** Index of the apex in document order, the root is 0. Undefined: the whole document. */
+  readonly apex: number | undefined;
+  readonly algorithm: Canonicalisation;
+  /**
+   * The PrefixList of exclusive canonicalisation, `#default` for the default namespace. The other
+   * algorithms ignore it.
+   */
+  readonly inclusivePrefixes?: readonly string[];
+  /**
+   * Elements that are left out with everything in them, the apex and those around it included.
+   * `namespace` undefined: none.
+   */
+  readonly without?: readonly { readonly namespace: string | undefined; readonly localName: string }[];
+  /** Comments are left out although the algorithm keeps them, as for the references "" and #id. */
+  readonly leavesOutComments?: boolean;
+  /** Called with chunks of some 64 KB, which are valid only during the call. */
+  readonly write: (bytes: Uint8Array) => void;
+}
+
+/** What has been written of a part. */
+export class PartInProgress {
+  readonly apex: number | undefined;
+  readonly rules: '1.0' | '1.1' | 'exclusive';
+  readonly keepsComments: boolean;
+  readonly output: ChunkWriter;
+  /** Depth of the open element that is left out, undefined if there is none. */
+  leftOutAt: number | undefined;
+  readonly #without: readonly { readonly namespace: string; readonly localName: string }[];
+  readonly #inclusive: ReadonlySet<string>;
+  /** Prefixes to declare in the start tag that is to be written. */
+  readonly #toDeclare: Prefix[] = [];
+  /** Exclusive: declarations written for elements that are open, and what to restore at their ends. */
+  readonly #written = new Map<Prefix, Namespace>();
+  readonly #changed: Prefix[] = [];
+  readonly #previous: (Namespace | undefined)[] = [];
+  readonly #changedAt: number[] = [];
+
+  constructor(part: CanonicalPart) {
+    this.apex = part.apex;
+    this.rules = rulesOf(part.algorithm);
+    this.keepsComments = keepsComments(part.algorithm) && part.leavesOutComments !== true;
+    this.output = new ChunkWriter(part.write);
+    this.#without = (part.without ?? []).map(({ namespace, localName }) => ({
+      namespace: binary(namespace ?? ''),
+      localName: binary(localName),
+    }));
+    this.#inclusive = new Set(part.inclusivePrefixes?.map((prefix) => (prefix === '#default' ? '' : binary(prefix))));
+  }
+
+  /** Local names of the elements that the part leaves out. */
+  get watched(): readonly string[] {
+    return this.#without.map(({ localName }) => localName);
+  }
+
+  leavesOut(name: Name): boolean {
+    const uri = name.prefix.binding?.uri ?? '';
+    return this.#without.some(({ namespace, localName }) => namespace === uri && localName === name.localName);
+  }
+
+  /**
+   * Finds the prefixes that the start tag of an element declares in this part. `declared`: prefixes
+   * that stand for something else than around the element. Returns true if there are any.
+   */
+  findDeclarations(tag: StartTag, name: Name, declared: readonly Prefix[], scope: NamespaceScope, isApex: boolean, depth: number): boolean {
+    const toDeclare = this.#toDeclare;
+    toDeclare.length = 0;
+    const inScope = isApex ? scope.bound() : declared;
+    if (this.rules === 'exclusive') {
+      this.#declareIfNew(name.prefix, depth, scope);
+      if (tag.hasPrefixedAttributes)
+        for (let index = 0; index < tag.count; index += 1) {
+          const attribute = tag.names[index];
+          if (attribute?.isPrefixed === true) this.#declareIfNew(attribute.prefix, depth, scope);
+        }
+      if (this.#inclusive.size > 0) for (const prefix of inScope) if (this.#inclusive.has(prefix.text)) this.#declareIfNew(prefix, depth, scope);
+    } else {
+      for (const prefix of inScope) toDeclare.push(prefix);
+    }
+    if (toDeclare.length > 1) toDeclare.sort((one, other) => (one.text < other.text ? -1 : 1));
+    return toDeclare.length > 0;
+  }
+
+  #declareIfNew(prefix: Prefix, depth: number, scope: NamespaceScope): void {
+    const { binding } = prefix;
+    const written = this.#written.get(prefix);
+    if (binding === undefined || binding === written || binding.uri === (written ?? scope.none).uri || prefix.text === 'xml') return;
+    this.#toDeclare.push(prefix);
+    this.#written.set(prefix, binding);
+    this.#changed.push(prefix);
+    this.#previous.push(written);
+    this.#changedAt.push(depth);
+  }
+
+  /** To be called at the end of an element that is in the part. */
+  endElement(depth: number): void {
+    const changedAt = this.#changedAt;
+    while (changedAt.length > 0 && changedAt[changedAt.length - 1] === depth) {
+      changedAt.pop();
+      const prefix = this.#changed.pop();
+      const previous = this.#previous.pop();
+      if (prefix === undefined) continue;
+      if (previous === undefined) this.#written.delete(prefix);
+      else this.#written.set(prefix, previous);
+    }
+  }
+
+  /** Writes a start tag with the declarations that were found. */
+  writeStartTag(tag: StartTag, name: Name, bytes: Buffer, xmlAttributes: ReadonlyMap<string, string> | undefined): void {
+    const { output } = this;
+    output.byte(0x3c);
+    output.bytes(name.bytes);
+    for (const prefix of this.#toDeclare) {
+      output.bytes(prefix.declaration);
+      if (prefix.binding !== undefined) output.bytes(prefix.binding.escaped);
+      output.byte(0x22);
+    }
+    if (xmlAttributes === undefined) for (let at = 0; at < tag.count; at += 1) this.#writeAttribute(tag, tag.order[at] ?? 0, bytes);
+    else this.#writeWith(xmlAttributes, tag, bytes);
+    output.byte(0x3e);
+  }
+
+  #writeAttribute(tag: StartTag, index: number, bytes: Buffer): void {
+    const { output } = this;
+    const start = tag.valueStarts[index] ?? 0;
+    const end = tag.valueEnds[index] ?? 0;
+    const name = tag.names[index];
+    if (name === undefined) return;
+    output.bytes(name.asAttribute);
+    if (tag.arePlain[index] === true) output.copy(bytes, start, end);
+    else output.bytes(escapedValue(attributeValue(bytes, start, end)));
+    output.byte(0x22);
+  }
+
+  /** Writes the attributes of an apex, with `xmlAttributes` instead of its own ones of the namespace `xml`. */
+  #writeWith(xmlAttributes: ReadonlyMap<string, string>, tag: StartTag, bytes: Buffer): void {
+    const others = tag.order.slice(0, tag.count).filter((index) => tag.names[index]?.prefix.text !== 'xml');
+    const isBefore = (index: number): boolean => {
+      const name = tag.names[index];
+      return name === undefined || !name.isPrefixed || (name.prefix.binding?.uri ?? '') < xmlNamespaceUri;
+    };
+    for (const index of others) if (isBefore(index)) this.#writeAttribute(tag, index, bytes);
+    for (const [localName, value] of [...xmlAttributes].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+      this.output.bytes(Buffer.from(` xml:${localName}="`, 'latin1'));
+      this.output.bytes(escapedValue(value));
+      this.output.byte(0x22);
+    }
+    for (const index of others) if (!isBefore(index)) this.#writeAttribute(tag, index, bytes);
+  }
+}

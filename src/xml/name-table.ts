@@ -1,0 +1,102 @@
+import { Malformed, nameStartBytes } from './malformed.ts';
+import type { NamespaceScope, Prefix } from './namespace-scope.ts';
+
+/** A name that elements or attributes of a document have. */
+export interface Name {
+  readonly bytes: Uint8Array;
+  readonly prefix: Prefix;
+  /** One unit for each byte of UTF-8. */
+  readonly localName: string;
+  /** The prefix that an attribute of this name declares. */
+  readonly declares: Prefix | undefined;
+  readonly isPrefixed: boolean;
+  /** Some part leaves out elements with this local name. */
+  readonly isWatched: boolean;
+  /** An attribute of this name as Canonical XML writes it, up to the quote before the value. */
+  readonly asAttribute: Buffer;
+}
+
+const slots = 4096;
+const namesKeptMax = 20_000;
+
+/** Finds names by their bytes, without a string for each occurrence. */
+export class NameTable {
+  readonly #scope: NamespaceScope;
+  readonly #watched: ReadonlySet<string>;
+  /** The name that was used last of those with the same slot. */
+  readonly #recent: (Name | undefined)[] = Array.from({ length: slots }, () => undefined);
+  /** Its keys are hashed with a secret of the process, unlike the slots: nobody can choose names that collide. */
+  readonly #names = new Map<string, Name>();
+
+  constructor(scope: NamespaceScope, watched: ReadonlySet<string>) {
+    this.#scope = scope;
+    this.#watched = watched;
+  }
+
+  /** `hash`: any number that is a function of the bytes. */
+  find(bytes: Buffer, start: number, end: number, hash: number): Name {
+    const slot = (hash ^ (hash >>> 12)) & (slots - 1);
+    const recent = this.#recent[slot];
+    if (recent !== undefined && hasBytes(recent.bytes, bytes, start, end)) return recent;
+    const qualified = bytes.toString('latin1', start, end);
+    let name = this.#names.get(qualified);
+    if (name === undefined) {
+      name = this.#make(qualified, bytes, start);
+      this.#names.set(qualified, name);
+    }
+    this.#recent[slot] = name;
+    return name;
+  }
+
+  /** To be called between tags: a table of names without end would need memory without end. */
+  trim(): void {
+    if (this.#names.size <= namesKeptMax) return;
+    this.#names.clear();
+    this.#recent.fill(undefined);
+    this.#scope.forgetUnbound();
+  }
+
+  #make(qualified: string, bytes: Uint8Array, offset: number): Name {
+    const colon = qualified.indexOf(':');
+    const prefix = colon < 0 ? '' : qualified.slice(0, colon);
+    const localName = qualified.slice(colon + 1);
+    const isWrong =
+      localName.includes(':') ||
+      colon === 0 ||
+      nameStartBytes[bytes[offset] ?? 0] === 0 ||
+      nameStartBytes[bytes[offset + colon + 1] ?? 0] === 0 ||
+      localName === '';
+    if (isWrong) throw new Malformed('a name is malformed', offset);
+    const declares = qualified === 'xmlns' ? this.#scope.default : prefix === 'xmlns' ? this.#scope.prefix(localName) : undefined;
+    return {
+      bytes: Uint8Array.from(Buffer.from(qualified, 'latin1')),
+      prefix: this.#scope.prefix(prefix),
+      localName,
+      declares,
+      isPrefixed: colon > 0,
+      isWatched: this.#watched.has(localName),
+      asAttribute: Buffer.from(` ${qualified}="`, 'latin1'),
+    };
+  }
+}
+
+/** Returns true if `name` is what `bytes` has from `start` to `end`. */
+export function hasBytes(name: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  if (name.length !== end - start) return false;
+  for (let index = 0; index < name.length; index += 1) if (name[index] !== bytes[start + index]) return false;
+  return true;
+}
+
+/**
+ * Compares names of attributes by namespace and local name (Canonical XML 1.0, 2.3), where their
+ * prefixes stand for something.
+ */
+export function compareAttributes(one: Name, other: Name): number {
+  if (one.isPrefixed || other.isPrefixed) {
+    const first = one.isPrefixed ? (one.prefix.binding?.uri ?? '') : '';
+    const second = other.isPrefixed ? (other.prefix.binding?.uri ?? '') : '';
+    if (first !== second) return first < second ? -1 : 1;
+  }
+  if (one.localName === other.localName) return 0;
+  return one.localName < other.localName ? -1 : 1;
+}
