@@ -5,6 +5,8 @@ import type { LongAnswer } from './long-answer.ts';
 export interface InputDocument {
   readonly id: string;
   readonly fileName: string | undefined;
+  /** As the caller states it. */
+  readonly mimeType?: string | undefined;
   readonly source: { readonly content: Content } | { readonly digest: DocumentDigest };
 }
 

@@ -101,15 +101,18 @@ export interface SignatureFormat<Parameters, State> {
  */
 export function oneForEach<State>(
   documents: readonly InputDocument[],
-  prepare: (source: InputDocument['source']) => {
+  prepare: (
+    document: InputDocument,
+    index: number,
+  ) => {
     readonly signature: Omit<Prepared<State>, 'id' | 'covers'>;
     readonly documentDigest?: DocumentDigest;
   },
 ): readonly Prepared<State>[] {
-  return documents.map(({ id, source }, index) =>
+  return documents.map((document, index) =>
     unlessChanged(index, () => {
-      const { signature, documentDigest } = prepare(source);
-      return { id, covers: [{ index, digest: documentDigest }], ...signature };
+      const { signature, documentDigest } = prepare(document, index);
+      return { id: document.id, covers: [{ index, digest: documentDigest }], ...signature };
     }),
   );
 }

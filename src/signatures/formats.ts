@@ -6,12 +6,15 @@ import { unlessChanged, type Moment, type Prepared, type SignerChain, type Signi
 import type { Additions } from './levels/long-term-data.ts';
 import { rawEntry } from './raw/raw-entry.ts';
 import type { SignatureParameters } from './request/parameters.ts';
+import { envelopedEntry, xp7EnvelopedEntry } from './xades/enveloped-entry.ts';
 import { xp7At, xp7Level } from './request/xp7-asked.ts';
 
 /** The table of formats, by the names under which sessions store them. */
 const table = {
   raw: rawEntry,
   cms: cmsEntry,
+  enveloped: envelopedEntry,
+  xp7Enveloped: xp7EnvelopedEntry,
 } as const;
 
 export type FormatName = keyof typeof table;

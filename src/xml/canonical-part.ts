@@ -81,7 +81,8 @@ export class PartInProgress {
           const attribute = tag.names[index];
           if (attribute?.isPrefixed === true) this.#declareIfNew(attribute.prefix, depth, scope);
         }
-      if (this.#inclusive.size > 0) for (const prefix of inScope) if (this.#inclusive.has(prefix.text)) this.#declareIfNew(prefix, depth, scope);
+      if (this.#inclusive.size > 0)
+        for (const prefix of inScope) if (this.#inclusive.has(prefix.text)) this.#declareIfNew(prefix, depth, scope);
     } else {
       for (const prefix of inScope) toDeclare.push(prefix);
     }

@@ -269,7 +269,11 @@ class CanonicalStream {
     const isVerbatim = dataStart === targetEnd || (dataStart === targetEnd + 1 && bytes[targetEnd] === 0x20 && dataStart < close);
     const canonical = isVerbatim
       ? undefined
-      : Buffer.concat([bytes.subarray(at, targetEnd), dataStart < close ? Buffer.from(' ') : Buffer.alloc(0), bytes.subarray(dataStart, close + 2)]);
+      : Buffer.concat([
+          bytes.subarray(at, targetEnd),
+          dataStart < close ? Buffer.from(' ') : Buffer.alloc(0),
+          bytes.subarray(dataStart, close + 2),
+        ]);
     this.#writeAside(at, close + 2, canonical, false);
     return close + 2;
   }

@@ -12,8 +12,8 @@ export interface DecodedXml {
   readonly markBytes: number;
   /** Returns the offset in the document for one in `utf8`. */
   offsetOf(utf8Offset: number): number;
-  /** Encodes ASCII text. */
-  encode(ascii: string): Uint8Array;
+  /** Encodes text of ASCII and of characters that the document has. */
+  encode(text: string): Uint8Array;
 }
 
 const supported = 'supported: UTF-8, UTF-16, ISO-8859-1, ISO-8859-15 and windows-1252';
@@ -59,7 +59,7 @@ export function decodeXml(bytes: Uint8Array): DecodedXml {
     ...{ utf8, encoding, markBytes },
     // Up to U+FFFF a character is one unit in each of these encodings, beyond it two.
     offsetOf: (offset) => markBytes + utf8.toString('utf8', 0, offset).length * unitBytes,
-    encode: (ascii) => encodedAscii(ascii, encoding),
+    encode: (text) => encodedText(text, encoding),
   };
 }
 
@@ -96,8 +96,10 @@ function decodedText(bytes: Uint8Array, encoding: Exclude<XmlEncoding, 'UTF-8'>)
   }
 }
 
-function encodedAscii(ascii: string, encoding: Exclude<XmlEncoding, 'UTF-8'>): Uint8Array {
-  if (!encoding.startsWith('UTF-16')) return Buffer.from(ascii, 'latin1');
-  const units = Buffer.from(ascii, 'utf16le');
-  return encoding === 'UTF-16LE' ? units : units.swap16();
+function encodedText(text: string, encoding: Exclude<XmlEncoding, 'UTF-8'>): Uint8Array {
+  if (encoding === 'UTF-16LE') return Buffer.from(text, 'utf16le');
+  if (encoding === 'UTF-16BE') return Buffer.from(text, 'utf16le').swap16();
+  if (encoding === 'ISO-8859-1') return Buffer.from(text, 'latin1');
+  const bytes = new Map(Array.from({ length: 256 }, (_, byte) => [decodedText(Uint8Array.of(byte), encoding), byte]));
+  return Uint8Array.from(text, (character) => bytes.get(character) ?? 0x3f);
 }

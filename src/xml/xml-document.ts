@@ -46,6 +46,8 @@ export class XmlDocument implements Disposable {
   readonly engine: Engine;
   readonly address: Pointer;
   readonly root: XmlNode;
+  /** libxml2 stores each name once. */
+  readonly #names = new Map<Pointer, string>();
 
   private constructor(owner: Engine, address: Pointer) {
     this.engine = owner;
@@ -82,7 +84,12 @@ export class XmlDocument implements Disposable {
 
   /** Returns the local name. */
   localName(node: XmlNode): string {
-    return this.engine.text(this.engine.get(node, offsets.name)) ?? '';
+    const address = this.engine.get(node, offsets.name);
+    const known = this.#names.get(address);
+    if (known !== undefined) return known;
+    const name = this.engine.text(address) ?? '';
+    this.#names.set(address, name);
+    return name;
   }
 
   /** Returns the namespace URI; undefined if there is none. */
@@ -129,6 +136,15 @@ export class XmlDocument implements Disposable {
     for (let one = owner.get(node, offsets.namespaceDeclarations); one !== 0; one = owner.get(one, offsets.nsNext))
       declared.set(owner.text(owner.get(one, offsets.nsPrefix)) ?? '', owner.text(owner.get(one, offsets.nsHref)) ?? '');
     return declared;
+  }
+
+  /** Returns the prefixes in scope at an element with their namespaces, without the default namespace. */
+  prefixesAt(element: XmlNode): Record<string, string> {
+    const found = new Map<string, string>();
+    for (let one: XmlNode | undefined = element; one !== undefined; one = this.parent(one))
+      for (const [prefix, uri] of this.declaredNamespaces(one)) if (!found.has(prefix)) found.set(prefix, uri);
+    found.delete('');
+    return Object.fromEntries(found);
   }
 
   /** Returns the text of a node and everything in it. */

@@ -21,6 +21,7 @@ const rooms: readonly (readonly string[])[] = [
   ['keys/'],
   ['certificates/'],
   ['cms/'],
+  ['xmldsig/'],
   ['clients/'],
   ['messages/'],
   ['sealed-parts/'],

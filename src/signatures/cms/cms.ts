@@ -55,7 +55,7 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
   prepare(documents, { algorithm, detached, properties, coSigning }, chain, { now }) {
     if (chain === undefined) throw new Error('a CMS signature binds the certificate of its signer');
     const { hash } = algorithm;
-    return oneForEach(documents, (source) => {
+    return oneForEach(documents, ({ source }) => {
       const content = contentOf(source);
       const earlier =
         detached || coSigning === 'NEVER' ? undefined : earlierSignatures(content, { hash, toCheck: coSigning === 'CHECKED' });

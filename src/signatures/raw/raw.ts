@@ -18,7 +18,7 @@ export const rawFormat: SignatureFormat<RawParameters, null> = {
   workload: () => usualWorkload,
 
   prepare(documents, { algorithm }) {
-    return oneForEach(documents, (source) => {
+    return oneForEach(documents, ({ source }) => {
       if ('digest' in source) {
         const { hash, value: digest } = source.digest;
         return { signature: { hash, digest, dataToSign: undefined, contents: [], state: null } };

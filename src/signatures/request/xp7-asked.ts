@@ -23,10 +23,7 @@ export interface Xp7Asked {
 export function xp7Asked(options: XP7Signature, rules: RequestRules): Xp7Asked {
   const level = xp7Level(options, rules);
   const { digestAlgorithm, trustedCA, signedProperties } = options;
-  if (digestAlgorithm === 'SHA_1' && !rules.allowSha1)
-    throw unsupportedHash('SHA_1 is not allowed for this tenant; supported: SHA_256, SHA_384 and SHA_512');
-  if (digestAlgorithm === 'SHA_1' && level?.level === 'LTA')
-    throw unsupportedHash('an archive time-stamp needs SHA_256, SHA_384 or SHA_512');
+  checkHash(digestAlgorithm, level, xp7At, rules);
   return {
     level,
     trustedCa: trustedCA === undefined ? undefined : { fingerprint: trustedCA, at: `${xp7At}/trustedCA` },
@@ -43,6 +40,18 @@ export function xp7Level(options: XP7Signature, rules: RequestRules): AskedLevel
   return level;
 }
 
-function unsupportedHash(message: string): Refusal {
-  return new Refusal('UNSUPPORTED', { at: `${xp7At}/digestAlgorithm`, message });
+/** Checks whether the hash is allowed. `at`: JSON Pointer of the member. @throws {Refusal} UNSUPPORTED */
+export function checkHash(
+  digestAlgorithm: XP7Signature['digestAlgorithm'],
+  level: AskedLevel | undefined,
+  at: string,
+  { allowSha1 }: Pick<RequestRules, 'allowSha1'>,
+): void {
+  if (digestAlgorithm !== 'SHA_1') return;
+  if (!allowSha1) throw unsupportedHash(at, 'SHA_1 is not allowed for this tenant; supported: SHA_256, SHA_384 and SHA_512');
+  if (level?.level === 'LTA') throw unsupportedHash(at, 'an archive time-stamp needs SHA_256, SHA_384 or SHA_512');
+}
+
+function unsupportedHash(at: string, message: string): Refusal {
+  return new Refusal('UNSUPPORTED', { at: `${at}/digestAlgorithm`, message });
 }

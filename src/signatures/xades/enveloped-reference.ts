@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { keepsComments } from '../../xml/canonicalisation.ts';
+import type { XmlDocument, XmlNode } from '../../xml/xml-document.ts';
+import { XmlFault } from '../../xml/xml-fault.ts';
+import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
+import { canonicalRequest, ReferenceBroken, type ReferencedData } from '../../xmldsig/references.ts';
+import { signatureName, withoutExpression, type ElementName, type Transform } from '../../xmldsig/transforms.ts';
+import type { EnvelopedParameters } from './enveloped.ts';
+import { canonicalTransform, rootPrefix, xpathTransform, type DataReference } from './signature-text.ts';
+import type { ExpectedReference } from './xades-state.ts';
+import { refusingXml, xpathStepsMax } from './xml-input.ts';
+
+/** A reference to the document that contains the signature. */
+export interface EnvelopedReference {
+  readonly reference: Omit<DataReference, 'mimeType'>;
+  readonly expected: ExpectedReference;
+}
+
+/**
+ * Returns the reference to the signed content: the document or an element of it, without signatures
+ * and, if the caller wants so, filtered by XPath. It leaves out all signatures and not only its
+ * own, so that a later one does not break it. `position`: the element at which the signature is
+ * placed.
+ * @throws {Refusal} DOCUMENT_INVALID if nothing is signed, or the signed element is not unique
+ */
+export function envelopedReference(
+  document: XmlDocument,
+  position: XmlNode,
+  id: string,
+  parameters: EnvelopedParameters,
+  documentAt: string,
+): EnvelopedReference {
+  const { signedNode, transformation, canonicalisation, algorithm, at } = parameters;
+  const names = leftOut(parameters);
+  const data: ReferencedData = {
+    uri: uriOf(parameters),
+    transforms: [
+      { kind: 'WITHOUT', names },
+      ...filterOf(document, position, parameters),
+      { kind: 'CANONICAL', algorithm: canonicalisation.contents },
+    ],
+  };
+  const faultAt = transformation === undefined ? (signedNode === undefined ? documentAt : `${at}/signedNode`) : `${at}/xpathTransformation`;
+  const digest = createHash(algorithm.hash);
+  let bytes = 0;
+  refusingXml(() => {
+    try {
+      const request = canonicalRequest(data, { document, signature: undefined, xpathStepsMax });
+      document.canonicalise(request, (piece) => {
+        bytes += piece.length;
+        digest.update(piece);
+      });
+    } catch (error) {
+      if (error instanceof ReferenceBroken)
+        throw new XmlFault(
+          `the document does not have exactly one element with the Id ${JSON.stringify(signedNode ?? '')} (attributes Id, ID, id and xml:id)`,
+        );
+      throw error;
+    }
+    if (bytes === 0)
+      throw new XmlFault(
+        transformation === undefined ? 'there is nothing to sign outside the signatures' : 'the XPath expression selects nothing',
+      );
+  }, faultAt);
+  const value = digest.digest();
+  const transforms = data.transforms.map((transform) => transformText(transform));
+  return {
+    reference: { id, uri: data.uri ?? '', transforms, digest: value },
+    expected: { uri: data.uri ?? '', digest: value.toString('base64') },
+  };
+}
+
+/** Returns the names of the elements that the signature leaves out. */
+export function leftOut({ root }: Pick<EnvelopedParameters, 'root'>): readonly ElementName[] {
+  return root === undefined ? [signatureName] : [signatureName, root];
+}
+
+/**
+ * Returns the URI. A bare fragment and the empty URI select no comments, whatever the algorithm
+ * keeps (XML Signature §4.4.3.3).
+ */
+function uriOf({ signedNode, canonicalisation }: EnvelopedParameters): string {
+  if (keepsComments(canonicalisation.contents)) return signedNode === undefined ? '#xpointer(/)' : `#xpointer(id('${signedNode}'))`;
+  return signedNode === undefined ? '' : `#${signedNode}`;
+}
+
+/** Returns the caller's filter with the prefixes that it uses: those in scope where the signature is, and the caller's. */
+function filterOf(document: XmlDocument, position: XmlNode, { transformation, place }: EnvelopedParameters): Transform[] {
+  if (transformation === undefined) return [];
+  const around = place === 'NEXT_SIBLING' ? (document.parent(position) ?? position) : position;
+  const { expression, namespaces } = transformation;
+  const inScope = { ...document.prefixesAt(around), ds: dsNamespace, ...namespaces };
+  const used = Object.entries(inScope).filter(([prefix]) => expression.includes(`${prefix}:`) || expression.includes(`${prefix} `));
+  return [{ kind: 'XPATH', xpath: { expression, namespaces: Object.fromEntries(used) } }];
+}
+
+function transformText(transform: Transform): string {
+  switch (transform.kind) {
+    case 'CANONICAL':
+      return canonicalTransform(transform.algorithm);
+    case 'XPATH':
+      return xpathTransform(transform.xpath.expression, transform.xpath.namespaces);
+    case 'WITHOUT': {
+      const own = transform.names.find((name) => name !== signatureName);
+      const steps = transform.names.map(({ namespace, localName }) => ({
+        prefix: namespace === dsNamespace ? 'ds' : namespace === undefined ? undefined : rootPrefix,
+        localName,
+      }));
+      return xpathTransform(withoutExpression(steps), own?.namespace === undefined ? {} : { [rootPrefix]: own.namespace });
+    }
+    case 'ENVELOPED':
+    case 'BASE64':
+    case 'OTHER':
+      throw new Error('not a transform that this service writes');
+  }
+}

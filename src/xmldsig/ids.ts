@@ -1,0 +1,18 @@
+import type { XmlDocument, XmlNode } from '../xml/xml-document.ts';
+import { selectElements } from '../xml/xpath.ts';
+
+/** The attributes that documents and validators take for Ids where no schema says so. */
+const idAttributes = ['@Id', '@ID', '@id', '@xml:id'] as const;
+
+/** Steps for a search by attribute: it visits each node a few times. */
+const searchStepsMax = 0x7fff_ffff;
+
+/** Returns the elements with an Id, in document order. */
+export function elementsWithId(document: XmlDocument, id: string): XmlNode[] {
+  const quote = id.includes('"') ? "'" : '"';
+  if (id.includes(quote)) return [];
+  const found = idAttributes.flatMap((attribute) =>
+    selectElements({ expression: `//*[${attribute}=${quote}${id}${quote}]`, namespaces: {} }, document, searchStepsMax),
+  );
+  return [...new Set(found)];
+}

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { keepsComments, type Canonicalisation } from '../xml/canonicalisation.ts';
+import type { CanonicalRequest, NodeSet, XmlDocument, XmlNode } from '../xml/xml-document.ts';
+import { XmlFault } from '../xml/xml-fault.ts';
+import { filterNodes } from '../xml/xpath.ts';
+import type { HashName } from '../token/signature-algorithm.ts';
+import { elementsWithId } from './ids.ts';
+import type { ElementName, Transform } from './transforms.ts';
+
+/** The signed part of a reference: what it selects, and how that becomes octets. */
+export interface ReferencedData {
+  /** URI attribute; undefined if there is none. */
+  readonly uri: string | undefined;
+  readonly transforms: readonly Transform[];
+}
+
+/** Where references are resolved. */
+export interface ReferenceContext {
+  readonly document: XmlDocument;
+  /** The signature, for the enveloped-signature transform; undefined if it is not in the document. */
+  readonly signature: XmlNode | undefined;
+  /** Steps that XPath expressions may take together. */
+  readonly xpathStepsMax: number;
+}
+
+/** Thrown for a reference that this service cannot resolve: it may be right. */
+export class ReferenceUnknown extends Error {}
+
+/** Thrown for a reference that selects nothing, or more than one element. */
+export class ReferenceBroken extends Error {}
+
+/**
+ * Returns the request for the octets of a same-document reference (XML Signature §4.4.3.2, §4.4.3.3).
+ * @throws {ReferenceUnknown} for another URI, and transforms that are not supported
+ * @throws {ReferenceBroken} if the element does not exist, or exists twice
+ * @throws {XmlFault} from XPath
+ */
+export function canonicalRequest({ uri, transforms }: ReferencedData, context: ReferenceContext): CanonicalRequest {
+  const { document, signature, xpathStepsMax } = context;
+  const { apex, withComments } = selected(uri, document);
+  const without: XmlNode[] = [];
+  const nodes: NodeSet[] = [];
+  const isOutermost = (element: XmlNode): boolean => !without.includes(element);
+  let canonical: (Transform & { kind: 'CANONICAL' }) | undefined;
+  for (const transform of transforms) {
+    if (canonical !== undefined) throw new ReferenceUnknown('a transform after a canonicalisation is not supported');
+    switch (transform.kind) {
+      case 'ENVELOPED':
+        if (signature !== undefined && isOutermost(signature)) without.push(signature);
+        break;
+      case 'WITHOUT':
+        without.push(...elementsNamed(document, transform.names).filter(isOutermost));
+        break;
+      case 'XPATH':
+        nodes.push(filterNodes(transform.xpath, document, xpathStepsMax));
+        break;
+      case 'CANONICAL':
+        canonical = transform;
+        break;
+      case 'BASE64':
+      case 'OTHER':
+        throw new ReferenceUnknown(`the transform ${transform.kind === 'OTHER' ? transform.uri : 'base64'} is not supported`);
+    }
+  }
+  // Octets are needed, and there is no other algorithm (§4.4.3.2).
+  const { algorithm = 'C14N', inclusivePrefixes } = canonical ?? {};
+  return { algorithm: withComments ? algorithm : commentless(algorithm), inclusivePrefixes, apex, without, nodes };
+}
+
+/** Returns the digest of a same-document reference. @throws as `canonicalRequest` */
+export function referenceDigest(data: ReferencedData, hash: HashName, context: ReferenceContext): Buffer {
+  const digest = createHash(hash);
+  context.document.canonicalise(canonicalRequest(data, context), (bytes) => digest.update(bytes));
+  return digest.digest();
+}
+
+/** Checks whether a reference selects any node. @throws as `canonicalRequest` */
+export function selectsNothing({ apex, without = [], nodes = [] }: CanonicalRequest, document: XmlDocument): boolean {
+  const top = apex ?? document.root;
+  return without.some((element) => document.isWithin(top, element)) || nodes.some((set) => set.nodes.size === 0);
+}
+
+function selected(uri: string | undefined, document: XmlDocument): { readonly apex: XmlNode | undefined; readonly withComments: boolean } {
+  if (uri === '') return { apex: undefined, withComments: false };
+  if (uri === '#xpointer(/)') return { apex: undefined, withComments: true };
+  const id = uri?.startsWith('#') === true ? uri.slice(1) : undefined;
+  if (id === undefined) throw new ReferenceUnknown('the URI names another resource');
+  const [, , pointed] = /^xpointer\(id\((['"])([^'"]*)\1\)\)$/.exec(id) ?? [];
+  const elements = elementsWithId(document, pointed ?? id);
+  const [apex, ...others] = elements;
+  if (apex === undefined || others.length > 0)
+    throw new ReferenceBroken(
+      apex === undefined ? 'a reference names an element that does not exist' : 'a reference names an Id that several elements have',
+    );
+  return { apex, withComments: pointed !== undefined };
+}
+
+/** Returns the elements with one of these names, except those within others. */
+export function elementsNamed(document: XmlDocument, names: readonly ElementName[]): XmlNode[] {
+  const found: XmlNode[] = [];
+  for (const element of document.elements()) {
+    const localName = document.localName(element);
+    if (!names.some((name) => name.localName === localName && name.namespace === document.namespace(element))) continue;
+    const last = found.at(-1);
+    if (last === undefined || !document.isWithin(element, last)) found.push(element);
+  }
+  return found;
+}
+
+function commentless(algorithm: Canonicalisation): Canonicalisation {
+  // The names differ in this ending alone.
+  return keepsComments(algorithm) ? (algorithm.replace('_WITH_COMMENTS', '') as Canonicalisation) : algorithm;
+}
+
+/** Reports whether an error is that of one reference, and not a defect. */
+export function isReferenceError(error: unknown): error is Error {
+  return error instanceof ReferenceUnknown || error instanceof ReferenceBroken || error instanceof XmlFault;
+}
