@@ -6,6 +6,7 @@ import { unlessChanged, type Moment, type Prepared, type SignerChain, type Signi
 import type { Additions } from './levels/long-term-data.ts';
 import { rawEntry } from './raw/raw-entry.ts';
 import type { SignatureParameters } from './request/parameters.ts';
+import { envelopingEntry } from './xades/enveloping-entry.ts';
 import { envelopedEntry, xp7EnvelopedEntry } from './xades/enveloped-entry.ts';
 import { xp7At, xp7Level } from './request/xp7-asked.ts';
 
@@ -15,6 +16,7 @@ const table = {
   cms: cmsEntry,
   enveloped: envelopedEntry,
   xp7Enveloped: xp7EnvelopedEntry,
+  enveloping: envelopingEntry,
 } as const;
 
 export type FormatName = keyof typeof table;

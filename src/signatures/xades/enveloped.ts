@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Content } from '../../documents/content.ts';
-import type { InputDocument } from '../../documents/document.ts';
 import { Fault } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import { insertionAt, type Insertion, type InsertionPlace } from '../../xml/insertion.ts';
@@ -8,15 +6,15 @@ import { XmlDocument, type XmlNode } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
 import { selectElements, type XPath } from '../../xml/xpath.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
-import { dataToSignMaxBytes, oneForEach, type Prepared, type SignatureFormat } from '../format.ts';
+import { oneForEach, type SignatureFormat } from '../format.ts';
 import { envelopedReference } from './enveloped-reference.ts';
 import { composeSignature, signatureParts } from './signature-text.ts';
 import { unsignedProperties } from './unsigned-properties.ts';
 import { verifyXades } from './verify-xades.ts';
-import type { XadesState } from './xades-state.ts';
+import { preparedXades, type XadesState } from './xades-state.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { parsedXml, refusingXml, xmlInput, xpathStepsMax, type XmlInput } from './xml-input.ts';
+import { contentOf, parsedXml, refusingXml, xmlInput, xpathStepsMax, type XmlInput } from './xml-input.ts';
 
 /** Where an enveloped signature goes and what it signs. */
 export interface EnvelopedParameters extends XadesParameters {
@@ -44,7 +42,6 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
 
   prepare(documents, parameters, chain, { now }) {
     if (chain === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
-    const { hash } = parameters.algorithm;
     return oneForEach(documents, (input, index) => {
       const content = contentOf(input);
       const at = `/inputDocuments/${index}`;
@@ -56,29 +53,20 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       const { reference, expected } = envelopedReference(document, insertion.element, `${ids.reference}-0`, parameters, at);
       const { around, ...place } = insertion;
       const mimeType = input.mimeType ?? 'text/xml';
-      const { text, signedInfo, valueTag } = composeSignature({
-        parameters,
-        ids,
-        chain,
-        now,
-        references: [{ ...reference, mimeType }],
-        around,
-      });
+      const composed = composeSignature({ parameters, ids, chain, now, references: [{ ...reference, mimeType }], around });
       const documentDigest = { hash: 'sha256', value: createHash('sha256').update(xml.bytes).digest() } as const;
-      const signature: Omit<Prepared<EnvelopedState>, 'id' | 'covers'> = {
-        hash,
-        digest: createHash(hash).update(signedInfo).digest(),
-        dataToSign: signedInfo.length <= dataToSignMaxBytes ? signedInfo : undefined,
-        contents: [content],
-        state: {
-          ...{ text, valueTag, version: parameters.version, prefix: parameters.prefix },
-          ...{ signatureId: ids.signature, signatureValueId: ids.signatureValue },
-          place: { offset: place.offset, replacedBytes: place.replacedBytes, before: place.before, after: place.after },
-          documentDigest: documentDigest.value.toString('base64'),
-          references: [expected],
+      const { state, ...prepared } = preparedXades(composed, { parameters, ids, references: [expected], contents: [content] });
+      return {
+        documentDigest,
+        signature: {
+          ...prepared,
+          state: {
+            ...state,
+            place: { offset: place.offset, replacedBytes: place.replacedBytes, before: place.before, after: place.after },
+            documentDigest: documentDigest.value.toString('base64'),
+          },
         },
       };
-      return { signature, documentDigest };
     });
   },
 
@@ -100,11 +88,6 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
     return { content: pieces, mimeType: 'application/xml', ending: '.xml' };
   },
 };
-
-function contentOf({ source }: InputDocument): Content {
-  if (!('content' in source)) throw new Error('a XAdES signature needs the content');
-  return source.content;
-}
 
 /** Checks that Ids that the caller chose are not in use. @throws {Refusal} DOCUMENT_INVALID */
 function checkIds(document: XmlDocument, { ids, at }: EnvelopedParameters): void {

@@ -51,6 +51,10 @@ export interface ComposedSignature {
   readonly valueTag: string;
 }
 
+/** Types of references (XML Signature §4.5, §5.1). */
+export const objectType = `${dsNamespace}Object`;
+export const manifestType = `${dsNamespace}Manifest`;
+
 /** Prefix of a root element that the caller names. */
 export const rootPrefix = 'sig';
 
@@ -111,7 +115,11 @@ export function signatureParts(
   return { start: `${beforeValue}${Buffer.from(value).toString('base64')}${beforeUnsigned}${unsigned}${afterUnsigned}`, end };
 }
 
-function rootTags({ parameters: { root }, ids }: SignatureTask): { readonly start: string; readonly end: string } {
+/** Returns the tags of the signature element. */
+export function rootTags({ parameters: { root }, ids }: Pick<SignatureTask, 'parameters' | 'ids'>): {
+  readonly start: string;
+  readonly end: string;
+} {
   const attributes = { 'xmlns:ds': dsNamespace, Id: ids.signature };
   if (root === undefined) return { start: startTag('ds:Signature', attributes), end: endTag('ds:Signature') };
   const { namespace, localName } = root;

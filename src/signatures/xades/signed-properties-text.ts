@@ -91,6 +91,14 @@ class PropertyWriter {
     return element(`${this.#prefix}:${name}`, attributes, ...content);
   }
 
+  /**
+   * Text where the schema allows anything. That of version 1.1.1 requires an element there, of a
+   * known schema: an empty one follows.
+   */
+  anything(name: string, text: string): string {
+    return this.own(name, {}, characters(text), this.#rules.hasOwnDigest ? element('ds:MgmtData', {}) : '');
+  }
+
   text(name: string, text: string | undefined): string {
     return text === undefined ? '' : this.own(name, {}, characters(text));
   }
@@ -134,7 +142,7 @@ class PropertyWriter {
 
   /** SignerRoleV2 (§5.2.6). */
   signerRole(claimedRoles: readonly string[]): string {
-    const roles = this.own('ClaimedRoles', {}, ...claimedRoles.map((role) => this.text('ClaimedRole', role)));
+    const roles = this.own('ClaimedRoles', {}, ...claimedRoles.map((role) => this.anything('ClaimedRole', role)));
     return this.own(this.#rules.hasV2 ? 'SignerRoleV2' : 'SignerRole', {}, roles);
   }
 
@@ -145,7 +153,7 @@ class PropertyWriter {
 
   /** CommitmentTypeIndication (§5.2.3) for all signed data objects. */
   commitment(type: CommitmentType, text: string | undefined): string {
-    const qualifiers = text === undefined ? '' : this.own('CommitmentTypeQualifiers', {}, this.text('CommitmentTypeQualifier', text));
+    const qualifiers = text === undefined ? '' : this.own('CommitmentTypeQualifiers', {}, this.anything('CommitmentTypeQualifier', text));
     return this.own(
       'CommitmentTypeIndication',
       {},

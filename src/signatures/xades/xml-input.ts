@@ -1,4 +1,5 @@
 import { contentBytes, contentPieces, type Content } from '../../documents/content.ts';
+import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { decodeXml, type DecodedXml } from '../../xml/encoding.ts';
 import { scanDocument, type DocumentLimits } from '../../xml/scanner.ts';
@@ -25,25 +26,36 @@ export interface XmlInput extends DecodedXml {
  * @throws {XmlFault} for a DOCTYPE, and beyond the limits
  */
 export function xmlInput(content: Content): XmlInput {
-  const size = contentBytes(content);
-  if (size > xmlMaxBytes) {
-    throw new Refusal('UNSUPPORTED', { message: `the document has ${size} bytes; XML documents of at most ${xmlMaxBytes} are supported` });
-  }
-  const bytes = bytesOf(content);
+  const bytes = contentBytesOf(content);
   if (bytes.length === 0) throw new XmlFault('the document is empty');
   const decoded = decodeXml(bytes);
-  scanDocument(decoded.utf8, limits);
+  scanned(decoded.utf8);
   return { ...decoded, bytes };
 }
 
 /** Parses bytes that leave the service, as their receiver would. @throws {XmlFault} */
 export function parsedXml(bytes: Uint8Array): XmlDocument {
   const { utf8 } = decodeXml(bytes);
-  scanDocument(utf8, limits);
+  scanned(utf8);
   return XmlDocument.parse(utf8);
 }
 
-function bytesOf(content: Content): Uint8Array {
+/** Checks the limits of a document in UTF-8. @throws {XmlFault} */
+export function scanned(utf8: Uint8Array): void {
+  scanDocument(utf8, limits);
+}
+
+export function contentOf({ source }: InputDocument): Content {
+  if (!('content' in source)) throw new Error('a XAdES signature needs the content');
+  return source.content;
+}
+
+/** Returns content that is to become part of an XML document. @throws {Refusal} UNSUPPORTED if it is too large */
+export function contentBytesOf(content: Content): Uint8Array {
+  const size = contentBytes(content);
+  if (size > xmlMaxBytes) {
+    throw new Refusal('UNSUPPORTED', { message: `the document has ${size} bytes; at most ${xmlMaxBytes} are supported in XML` });
+  }
   if (content instanceof Uint8Array) return content;
   const bytes = Buffer.allocUnsafe(content.bytes);
   let at = 0;

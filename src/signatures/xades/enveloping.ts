@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { Fault } from '../../faults.ts';
+import type { Canonicalisation } from '../../xml/canonicalisation.ts';
+import { decodeXml } from '../../xml/encoding.ts';
+import { XmlDocument } from '../../xml/xml-document.ts';
+import { XmlFault } from '../../xml/xml-fault.ts';
+import { startTag } from '../../xml/xml-text.ts';
+import { dsNamespace, transformUris } from '../../xmldsig/algorithm-uris.ts';
+import { oneForEach, type SignatureFormat } from '../format.ts';
+import { canonicalTransform, composeSignature, objectType, rootTags, signatureParts } from './signature-text.ts';
+import { unsignedProperties } from './unsigned-properties.ts';
+import { verifyXades } from './verify-xades.ts';
+import { signatureIds, type XadesParameters } from './xades-parameters.ts';
+import { preparedXades, type XadesState } from './xades-state.ts';
+import { xadesWorkload } from './xades-workload.ts';
+import { contentBytesOf, contentOf, parsedXml, refusingXml, scanned } from './xml-input.ts';
+
+/** State between the two steps. */
+export interface EnvelopingState extends XadesState {
+  /** Start tag of the ds:Object with the document. */
+  readonly objectStart: string;
+  /** Whether the document is in it as XML, and not as base64. */
+  readonly isXml: boolean;
+  /** SHA-256 of the document, base64. */
+  readonly documentDigest: string;
+}
+
+const objectEnd = '</ds:Object>';
+const usualMimeType = 'application/octet-stream';
+
+/** XAdES that contains the signed document in a ds:Object (XML Signature §2.1, §4.5). */
+export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState> = {
+  workload: () => xadesWorkload({ hasXPath: false }),
+
+  prepare(documents, parameters, chain, { now }) {
+    if (chain === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
+    const { canonicalisation, algorithm } = parameters;
+    return oneForEach(documents, (input, index) => {
+      const content = contentOf(input);
+      const bytes = contentBytesOf(content);
+      const ids = signatureIds(parameters, index);
+      const xml = asXml(bytes);
+      const mimeType = input.mimeType ?? (xml === undefined ? usualMimeType : 'text/xml');
+      const objectId = `object-${ids.reference}`;
+      const encoding = xml === undefined ? transformUris.base64 : undefined;
+      const objectStart = startTag('ds:Object', { Encoding: encoding, Id: objectId, MimeType: mimeType });
+      const object = { start: objectStart, content: xml ?? base64(bytes), end: objectEnd };
+      const digest = refusingXml(
+        () => objectDigest(object, rootTags({ parameters, ids }), canonicalisation.contents, algorithm.hash),
+        `/inputDocuments/${index}`,
+      );
+      const uri = `#${objectId}`;
+      const composed = composeSignature({
+        ...{ parameters, ids, chain, now, around: [] },
+        references: [
+          {
+            id: `${ids.reference}-0`,
+            uri,
+            type: objectType,
+            transforms: [canonicalTransform(canonicalisation.contents)],
+            digest,
+            mimeType,
+          },
+        ],
+      });
+      const documentDigest = { hash: 'sha256', value: createHash('sha256').update(bytes).digest() } as const;
+      const references = [{ uri, digest: digest.toString('base64') }];
+      const { state, ...prepared } = preparedXades(composed, { parameters, ids, references, contents: [content] });
+      return {
+        documentDigest,
+        signature: {
+          ...prepared,
+          state: { ...state, objectStart, isXml: xml !== undefined, documentDigest: documentDigest.value.toString('base64') },
+        },
+      };
+    });
+  },
+
+  complete({ contents: [content], state, hash }, value, signing, additions) {
+    if (signing === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
+    if (content === undefined) throw new Error('the prepared content is missing');
+    const bytes = contentBytesOf(content);
+    if (createHash('sha256').update(bytes).digest('base64') !== state.documentDigest) throw new Fault('CONTENT_CHANGED');
+    const { start, end } = signatureParts(state.text, value, unsignedProperties(state, additions));
+    const inside = state.isXml ? asXml(bytes) : base64(bytes);
+    if (inside === undefined) throw new Fault('CONTENT_CHANGED');
+    const pieces = [Buffer.from(`${start}${state.objectStart}`), inside, Buffer.from(`${objectEnd}${end}`)];
+    using result = parsedXml(Buffer.concat(pieces));
+    verifyXades(result, { signatureId: state.signatureId, signing, value, hash, references: state.references });
+    return { content: pieces, mimeType: 'application/xml', ending: '.xml' };
+  },
+};
+
+interface ObjectParts {
+  readonly start: string;
+  readonly content: Uint8Array;
+  readonly end: string;
+}
+
+/** Returns the digest of the canonical ds:Object in the signature. */
+function objectDigest(
+  object: ObjectParts,
+  root: { readonly start: string; readonly end: string },
+  algorithm: Canonicalisation,
+  hash: XadesParameters['algorithm']['hash'],
+): Buffer {
+  using document = XmlDocument.parse(
+    Buffer.concat([Buffer.from(`${root.start}${object.start}`), object.content, Buffer.from(`${object.end}${root.end}`)]),
+  );
+  const digest = createHash(hash);
+  const apex = document.child(document.root, dsNamespace, 'Object');
+  document.canonicalise({ algorithm, apex }, (piece) => digest.update(piece));
+  return digest.digest();
+}
+
+/**
+ * Returns the document as it can stand in an element: UTF-8 without XML declaration. Undefined if it
+ * is no XML, or has a DOCTYPE, which cannot stand there.
+ */
+function asXml(bytes: Uint8Array): Uint8Array | undefined {
+  try {
+    const { utf8 } = decodeXml(bytes);
+    scanned(utf8);
+    XmlDocument.parse(utf8)[Symbol.dispose]();
+    return withoutDeclaration(utf8);
+  } catch (error) {
+    if (error instanceof XmlFault) return undefined;
+    throw error;
+  }
+}
+
+function withoutDeclaration(utf8: Uint8Array): Uint8Array {
+  const buffer = Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length);
+  return /^<\?xml[ \t\r\n]/.test(buffer.toString('latin1', 0, 6)) ? utf8.subarray(buffer.indexOf('?>') + 2) : utf8;
+}
+
+function base64(bytes: Uint8Array): Buffer {
+  return Buffer.from(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64'), 'latin1');
+}
