@@ -1,8 +1,10 @@
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { Refusal } from '../result-codes.ts';
+import { pathCertificate } from '../x509/path/path-certificate.ts';
 import { cmsEntry } from './cms/cms-entry.ts';
 import type { AskedSignature, FormatEntry, RequestRules } from './format-entry.ts';
 import { unlessChanged, type Moment, type Prepared, type SignerChain, type Signing } from './format.ts';
+import { CertificateRevoked, LevelBroken, type ArchiveImprint, type Level, type LevelWriter, type Raised } from './levels/level-writer.ts';
 import type { Additions } from './levels/long-term-data.ts';
 import { rawEntry } from './raw/raw-entry.ts';
 import type { SignatureParameters } from './request/parameters.ts';
@@ -100,4 +102,47 @@ export function completeTask({ format, signatures, signing }: CompleteTask): rea
   return signatures.map(({ prepared, value, additions }) =>
     unlessChanged(prepared.covers[0]?.index ?? 0, () => formats[format].format.complete(prepared, value, signing, additions)),
   );
+}
+
+/** A finished signature to be read again for its level. Can be cloned into a thread. */
+export interface LevelReadTask {
+  readonly format: FormatName;
+  readonly evidence: Evidence;
+  readonly raised: Raised<unknown>;
+}
+
+/** Returns what the archive time-stamp of a signature covers. @throws {Refusal} UNSUPPORTED */
+export function archiveImprintTask({ format, evidence, raised }: LevelReadTask): ArchiveImprint {
+  return levelWriter(format).archiveImprint(evidence, raised);
+}
+
+export interface LevelOfTask extends LevelReadTask {
+  readonly wanted: Level;
+  readonly trust: {
+    /** DER. */
+    readonly timeStampAnchors: readonly Uint8Array[];
+    readonly allowSha1: boolean;
+    readonly now: Date;
+  };
+}
+
+/** The level of a signature, or the part that is not valid: a thread loses the class of an error. */
+export type LevelOutcome = { readonly level: Level } | { readonly broken: string; readonly isRevoked: boolean };
+
+/** Returns the level that a finished signature reaches. */
+export function levelOfTask({ format, evidence, raised, wanted, trust }: LevelOfTask): LevelOutcome {
+  const timeStampAnchors = trust.timeStampAnchors.map((der) => pathCertificate(der));
+  try {
+    return { level: levelWriter(format).levelOf(evidence, raised, wanted, { ...trust, timeStampAnchors }) };
+  } catch (error) {
+    if (!(error instanceof LevelBroken)) throw error;
+    return { broken: error.message, isRevoked: error instanceof CertificateRevoked };
+  }
+}
+
+/** Returns the writer of levels of a format. @throws {Error} if it has none */
+export function levelWriter(format: FormatName): LevelWriter<unknown> {
+  const { levels } = formats[format];
+  if (levels === undefined) throw new Error(`the format ${format} has no levels`);
+  return levels;
 }

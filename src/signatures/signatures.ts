@@ -10,11 +10,26 @@ import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { takesLong } from '../verification/effort.ts';
 import type { AskedDocument, Signer, TrustedCa } from './format-entry.ts';
 import type { Prepared, SignerChain, Signing, Workload } from './format.ts';
-import { completeTask, formats, prepareTask, type AskedFormat, type CompleteTask, type FormatName, type PrepareTask } from './formats.ts';
+import {
+  archiveImprintTask,
+  completeTask,
+  formats,
+  levelOfTask,
+  levelWriter,
+  prepareTask,
+  type AskedFormat,
+  type CompleteTask,
+  type FormatName,
+  type LevelOfTask,
+  type LevelOutcome,
+  type LevelReadTask,
+  type PrepareTask,
+} from './formats.ts';
 import type { AskedLevel } from './levels/asked-level.ts';
 import type { Levels } from './levels/level-order.ts';
 import type { Additions } from './levels/long-term-data.ts';
-import { completeAtLevel } from './levels/raise-level.ts';
+import { CertificateRevoked, LevelBroken, type ArchiveImprint } from './levels/level-writer.ts';
+import { completeAtLevel, type LevelReader } from './levels/raise-level.ts';
 
 /** Everything determined by a request and its signer, before any document is read. */
 export interface SigningPlan {
@@ -114,7 +129,6 @@ export async function completeSignatures(
 ): Promise<readonly SignatureEvidence[]> {
   const signing: Signing | undefined = chain === undefined || algorithm === undefined ? undefined : { algorithm, chain };
   const signatures = prepared.map((one) => ({ prepared: one, value: valueOf(one, values) }));
-  const { levels: writer } = formats[format];
   const complete = async (task: CompleteTask): Promise<readonly Evidence[]> => {
     const contents = task.signatures.flatMap(({ prepared: { contents: list } }) => list);
     const isLong = isBig(contents) || (chain !== undefined && takesLong(chain.publicKey, task.signatures.length));
@@ -124,9 +138,10 @@ export async function completeSignatures(
   let evidence: readonly Evidence[];
   if (level === undefined) evidence = await complete({ format, signatures, signing });
   else {
-    if (signing === undefined || writer === undefined) throw new Error(`the format ${format} has no levels without a signer`);
+    if (signing === undefined) throw new Error(`the format ${format} has no levels without a signer`);
     const raising = {
-      ...{ signatures, signing, writer },
+      ...{ signatures, signing },
+      writer: { ...levelWriter(format), ...levelReader(format, threads) },
       complete: async (additions: readonly Additions[]) =>
         complete({ format, signing, signatures: signatures.map((one, index) => ({ ...one, additions: additions[index] })) }),
     };
@@ -143,6 +158,23 @@ function valueOf({ id }: Prepared<unknown>, values: ReadonlyMap<string, Uint8Arr
   const value = values.get(id);
   if (value === undefined) throw new Error('each signature has its value');
   return value;
+}
+
+/** Reads finished signatures, big ones in threads. */
+function levelReader(format: FormatName, threads: WorkThreads): LevelReader<unknown> {
+  return {
+    archiveImprint: async (evidence, raised) => {
+      const task: LevelReadTask = { format, evidence, raised };
+      return isBig(evidence.content) ? inThread<ArchiveImprint>(threads, 'archiveImprintTask', task, 'parsing') : archiveImprintTask(task);
+    },
+    levelOf: async (evidence, raised, wanted, trust) => {
+      const timeStampAnchors = trust.timeStampAnchors.map(({ der }) => der);
+      const task: LevelOfTask = { format, evidence, raised, wanted, trust: { ...trust, timeStampAnchors } };
+      const outcome = isBig(evidence.content) ? await inThread<LevelOutcome>(threads, 'levelOfTask', task, 'parsing') : levelOfTask(task);
+      if ('level' in outcome) return outcome.level;
+      throw outcome.isRevoked ? new CertificateRevoked(outcome.broken) : new LevelBroken(outcome.broken);
+    },
+  };
 }
 
 /** Returns the digests as the audit log records them. */
@@ -174,8 +206,8 @@ const module = moduleFile('./formats', import.meta.url);
  */
 async function inThread<T>(
   threads: Pick<WorkThreads, 'run'>,
-  name: 'prepareTask' | 'completeTask',
-  task: PrepareTask | CompleteTask,
+  name: 'prepareTask' | 'completeTask' | 'archiveImprintTask' | 'levelOfTask',
+  task: PrepareTask | CompleteTask | LevelReadTask | LevelOfTask,
   lane: Workload['lane'],
 ): Promise<T> {
   try {

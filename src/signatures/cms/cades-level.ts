@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import * as der from '../../asn1/der.ts';
 import { children, DerError, readAll } from '../../asn1/reader.ts';
 import type { PathCertificate } from '../../x509/path/path-certificate.ts';
-import { checkToken, TokenInvalid, type CheckedToken } from '../../timestamp/check-token.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import {
   archiveDigest,
@@ -12,9 +11,10 @@ import {
   withoutUnsignedAttributes,
   type HashIndex,
 } from './level-attributes.ts';
-import { EmbeddedData, ifReadable, readableCertificates } from '../levels/embedded-data.ts';
+import { ifReadable } from '../levels/embedded-data.ts';
 import { LevelBroken, type Level } from '../levels/level-writer.ts';
 import type { LongTermData } from '../levels/long-term-data.ts';
+import { reachedLevel } from '../levels/reached-level.ts';
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
 
 /** A signature whose parts above baseline B are checked. Its value is verified elsewhere. */
@@ -41,40 +41,27 @@ export interface LevelQuestion {
  * @throws {LevelBroken} if a part of it is not valid
  */
 export function cadesLevel(question: LevelQuestion): Level {
-  const { signerInfo, now } = question;
-  const stamps = unsignedValues(signerInfo, 'signatureTimeStamp');
-  const archives = unsignedValues(signerInfo, 'archiveTimeStampV3');
-  if (stamps.length === 0) {
-    if (archives.length > 0) throw new LevelBroken('there is an archive time-stamp but no signature time-stamp');
-    return 'B';
-  }
+  const { signerInfo, certificates, revocationData, signer, anchors, timeStampAnchors = anchors, allowSha1, now } = question;
   const { signature } = readSignerInfo(signerInfo);
-  const tokens = stamps.map((token) => checked(token, (hash) => createHash(hash).update(signature).digest(), question));
-  const material = new EmbeddedData(embeddedIn(question), question.anchors);
-  const stampedAt = new Date(Math.min(...tokens.map(({ info }) => info.time.getTime())));
-  const paths = [material.pathOf(question.signer, stampedAt), ...tokens.map(({ path }) => path)];
-  const isComplete = paths.every((path) => material.isGood(path, now));
-  if (archives.length === 0) return isComplete ? 'LT' : 'T';
-  if (!isComplete) throw new LevelBroken('there is an archive time-stamp, but revocation data is missing');
-  for (const archive of archives) checkArchive(archive, question);
-  return 'LTA';
-}
-
-function checked(token: Uint8Array, imprint: (hash: HashName) => Uint8Array, question: LevelQuestion): CheckedToken {
-  const { anchors, timeStampAnchors = anchors, certificates, allowSha1, now } = question;
-  try {
-    return checkToken(token, { imprint, anchors: timeStampAnchors, intermediates: readableCertificates(certificates), allowSha1 }, now);
-  } catch (error) {
-    if (error instanceof TokenInvalid) throw new LevelBroken(error.message, { cause: error });
-    throw error;
-  }
+  return reachedLevel({
+    ...{ signer, anchors, timeStampAnchors, allowSha1, now },
+    signatureTimeStamps: unsignedValues(signerInfo, 'signatureTimeStamp').map((token) => ({
+      token,
+      imprint: (hash) => createHash(hash).update(signature).digest(),
+    })),
+    archiveTimeStamps: unsignedValues(signerInfo, 'archiveTimeStampV3').map((token) => ({
+      token,
+      imprint: (hash) => archiveImprintOf(token, hash, question),
+    })),
+    embedded: embeddedIn(certificates, revocationData),
+  });
 }
 
 /**
  * Returns the embedded data. OCSP responses are encoded as id-ri-ocsp-response with the
  * OCSPResponse (RFC 5940 §2.2).
  */
-function embeddedIn({ certificates, revocationData }: LevelQuestion): LongTermData {
+function embeddedIn(certificates: readonly Uint8Array[], revocationData: readonly Uint8Array[]): LongTermData {
   return {
     certificates,
     crls: revocationData.filter(([tag]) => tag === 0x30),
@@ -86,36 +73,31 @@ function embeddedIn({ certificates, revocationData }: LevelQuestion): LongTermDa
 }
 
 /**
- * Checks an archive time-stamp (EN 319 122-1 §5.5.3): the index lists exactly the parts that are
- * present, and the imprint covers all of them.
+ * Returns the digest that an archive time-stamp covers (EN 319 122-1 §5.5.3), after checking that
+ * its index lists exactly the parts that are present.
+ * @throws {LevelBroken} if it does not
  */
-function checkArchive(archive: Uint8Array, question: LevelQuestion): void {
+function archiveImprintOf(archive: Uint8Array, hash: HashName, question: LevelQuestion): Uint8Array {
   const index = reading(() => readHashIndex(archive));
   if (index === undefined) throw new LevelBroken('the archive time-stamp has no hash index');
   const { signerInfo, contentType } = question;
-  const own = withoutUnsignedAttributes(signerInfo);
-  const { der: indexDer } = index;
-  checked(
-    archive,
-    (hash) => archiveDigest({ contentType, contentDigest: question.digestBy(hash), signerInfo: own, hash }, indexDer),
-    question,
-  );
   const values = unsignedAttributesOf(signerInfo).flatMap(attributeValueParts);
   const stamps = unsignedValues(signerInfo, 'archiveTimeStampV3');
   const earlier = values.filter((parts) => !stamps.some((stamp) => Buffer.compare(stamp, parts[1] ?? stamp) === 0));
-  const { hash } = index;
   mustCover(
     index.certificates,
-    question.certificates.map((one) => digest(hash, one)),
+    question.certificates.map((one) => digest(index.hash, one)),
   );
   mustCover(
     index.revocationData,
-    question.revocationData.map((one) => digest(hash, one)),
+    question.revocationData.map((one) => digest(index.hash, one)),
   );
   mustCover(
     index.attributeValues,
-    earlier.map((parts) => digest(hash, ...parts)),
+    earlier.map((parts) => digest(index.hash, ...parts)),
   );
+  const own = withoutUnsignedAttributes(signerInfo);
+  return archiveDigest({ contentType, contentDigest: question.digestBy(hash), signerInfo: own, hash }, index.der);
 }
 
 /** Checks that exactly the named parts are present. */

@@ -62,16 +62,14 @@ export interface ArchiveTimeStampInput {
   readonly hash: HashName;
 }
 
-/**
- * Returns an archive-time-stamp-v3 attribute (EN 319 122-1 §5.5.3): a token over the whole
- * signature, with an index of the parts that it covers.
- */
-export async function archiveTimeStamp(
-  input: ArchiveTimeStampInput,
-  stamp: (imprint: MessageImprint) => Promise<Uint8Array>,
-): Promise<Uint8Array> {
+/** Returns what an archive-time-stamp-v3 attribute covers, with the index of the parts (EN 319 122-1 §5.5.3). */
+export function archiveImprint(input: ArchiveTimeStampInput): MessageImprint & { readonly index: Uint8Array } {
   const index = hashIndex(input);
-  const token = await stamp({ hash: input.hash, value: archiveDigest(input, index) });
+  return { hash: input.hash, value: archiveDigest(input, index), index };
+}
+
+/** Returns an archive-time-stamp-v3 attribute (EN 319 122-1 §5.5.3): the token with the index of the parts that it covers. */
+export function archiveTimeStamp(token: Uint8Array, index: Uint8Array): Uint8Array {
   return attribute(attributeTypes.archiveTimeStampV3, tokenWithIndex(token, index));
 }
 

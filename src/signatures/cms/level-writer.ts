@@ -2,39 +2,36 @@ import { readSignedData, type ReadSignedData } from '../../cms/read-signed-data.
 import { readSignerInfo } from '../../cms/read-signer-info.ts';
 import { names } from '../../cms/verify-signer-info.ts';
 import { children, readAll } from '../../asn1/reader.ts';
-import { Refusal } from '../../result-codes.ts';
 import { contentSource } from '../content-source.ts';
-import type { LevelWriter, Raised } from '../levels/level-writer.ts';
+import { sha1NotArchived, type LevelWriter, type Raised } from '../levels/level-writer.ts';
 import { signerCertificates } from '../levels/signer-path.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import { cadesLevel } from './cades-level.ts';
 import type { CmsState } from './cms.ts';
-import { addedParts, archiveTimeStamp, unsignedAttributesOf, withoutUnsignedAttributes } from './level-attributes.ts';
+import { addedParts, archiveImprint, archiveTimeStamp, unsignedAttributesOf, withoutUnsignedAttributes } from './level-attributes.ts';
 
 /** Levels of CAdES baseline signatures (EN 319 122-1 §6.3). */
 export const cadesLevels: LevelWriter<CmsState> = {
   stampedBytes: (_prepared, value, { algorithm }) => signatureValueOf(algorithm, value),
 
-  async archive(evidence, raised, stamp) {
+  archiveImprint(evidence, raised) {
     const { signing, prepared } = raised;
     const { hash } = signing.algorithm;
-    if (hash === 'sha1')
-      throw new Refusal('UNSUPPORTED', { message: 'archive time-stamps need a digestAlgorithm of SHA_256, SHA_384 or SHA_512' });
+    if (hash === 'sha1') throw sha1NotArchived();
     const data = readSignedData(contentSource(evidence.content));
     const signerInfo = ownSignerInfo(data, raised);
     const { certificates, revocationData, contentType } = data;
     const contentDigest = Buffer.from(prepared.state.contentDigest, 'base64');
-    return archiveTimeStamp(
-      {
-        ...{ contentType, contentDigest, certificates, revocationData, hash },
-        signerInfo: withoutUnsignedAttributes(signerInfo),
-        unsignedAttributes: unsignedAttributesOf(signerInfo),
-      },
-      async (imprint) => {
-        const token = await stamp(imprint);
-        return token.der;
-      },
-    );
+    return archiveImprint({
+      ...{ contentType, contentDigest, certificates, revocationData, hash },
+      signerInfo: withoutUnsignedAttributes(signerInfo),
+      unsignedAttributes: unsignedAttributesOf(signerInfo),
+    });
+  },
+
+  archive(token, { index }) {
+    if (index === undefined) throw new Error('an archive time-stamp of CMS has an index');
+    return archiveTimeStamp(token, index);
   },
 
   levelOf(evidence, raised, wanted, trust) {

@@ -1,5 +1,5 @@
 import type { Evidence } from '../../documents/document.ts';
-import type { CheckedToken } from '../../timestamp/check-token.ts';
+import { Refusal } from '../../result-codes.ts';
 import type { MessageImprint } from '../../timestamp/request.ts';
 import type { PathCertificate } from '../../x509/path/path-certificate.ts';
 import type { Prepared, Signing } from '../format.ts';
@@ -31,20 +31,33 @@ export interface LevelTrust {
   readonly now: Date;
 }
 
+/** What an archive time-stamp covers. */
+export interface ArchiveImprint extends MessageImprint {
+  /** Part of the time-stamp that lists what it covers, in formats that have one. */
+  readonly index?: Uint8Array | undefined;
+}
+
 /** Writes time-stamps and validation data in a format. Sends no requests. */
 export interface LevelWriter<State> {
   /** Returns the bytes that the signature time-stamp covers. */
   stampedBytes(prepared: Prepared<State>, value: Uint8Array, signing: Signing): Uint8Array;
   /**
-   * Makes the archive time-stamp of a signature at level LT.
-   * @throws {Refusal} UNSUPPORTED for a signature over SHA-1; what `stamp` throws
+   * Returns what the archive time-stamp of a signature at level LT covers.
+   * @throws {Refusal} UNSUPPORTED for a signature over SHA-1
    */
-  archive(evidence: Evidence, raised: Raised<State>, stamp: (imprint: MessageImprint) => Promise<CheckedToken>): Promise<Uint8Array>;
+  archiveImprint(evidence: Evidence, raised: Raised<State>): ArchiveImprint;
+  /** Returns the archive time-stamp with this token in the encoding of the format. */
+  archive(token: Uint8Array, imprint: ArchiveImprint): Uint8Array;
   /**
    * Returns the level that a finished signature reaches. Parts above `wanted` may be skipped.
    * @throws {LevelBroken} if a part is not valid
    */
   levelOf(evidence: Evidence, raised: Raised<State>, wanted: Level, trust: LevelTrust): Level;
+}
+
+/** Returns the refusal of an archive time-stamp over SHA-1. */
+export function sha1NotArchived(): Refusal {
+  return new Refusal('UNSUPPORTED', { message: 'archive time-stamps need a digestAlgorithm of SHA_256, SHA_384 or SHA_512' });
 }
 
 /** Thrown if a part of a signature is not valid. */

@@ -7,7 +7,16 @@ import type { PathCertificate } from '../../x509/path/path-certificate.ts';
 import type { Prepared, SignerChain, Signing } from '../format.ts';
 import type { LevelOrder } from './level-order.ts';
 import { type Additions, longTermData, type LongTermPath } from './long-term-data.ts';
-import { CertificateRevoked, isAtLeast, LevelBroken, type LevelWriter, type Raised } from './level-writer.ts';
+import {
+  CertificateRevoked,
+  isAtLeast,
+  LevelBroken,
+  type ArchiveImprint,
+  type Level,
+  type LevelTrust,
+  type LevelWriter,
+  type Raised,
+} from './level-writer.ts';
 import { checkStampedSigner, signerCertificates } from './signer-path.ts';
 
 /** A prepared signature with its value. */
@@ -20,9 +29,20 @@ export interface ValuedSignature<State> {
 export interface LevelTask<State> {
   readonly signatures: readonly ValuedSignature<State>[];
   readonly signing: Signing;
-  readonly writer: LevelWriter<State>;
+  readonly writer: Pick<LevelWriter<State>, 'stampedBytes' | 'archive'> & LevelReader<State>;
   /** Completes the signatures; `additions` has one entry for each, in the same order. */
   readonly complete: (additions: readonly Additions[]) => Promise<readonly Evidence[]>;
+}
+
+/** Reads finished signatures. They may be big, so this can happen in a thread. */
+export interface LevelReader<State> {
+  /** @throws {Refusal} UNSUPPORTED for a signature over SHA-1 */
+  archiveImprint(evidence: Evidence, raised: Raised<State>): Promise<ArchiveImprint>;
+  /**
+   * Returns the level that a finished signature reaches. Parts above `wanted` may be skipped.
+   * @throws {LevelBroken} if a part is not valid
+   */
+  levelOf(evidence: Evidence, raised: Raised<State>, wanted: Level, trust: LevelTrust): Promise<Level>;
 }
 
 /** A level order in progress. */
@@ -67,12 +87,12 @@ async function raised<State>(
   }));
   const evidence = await complete(each.map(({ additions }) => additions));
   if (order.level !== 'LTA') return checked(pairsOf(evidence, each), writer, order, anchors);
-  const archived = await mapSome(pairsOf(evidence, each), async ([one, raisedOne]) => ({
+  const atArchive = await mapSome(pairsOf(evidence, each), async ([one, raisedOne]) => ({
     ...raisedOne,
-    additions: { ...raisedOne.additions, archive: await writer.archive(one, raisedOne, order.stamp) },
+    additions: { ...raisedOne.additions, archive: await archived(one, raisedOne, writer, order) },
   }));
-  const final = await complete(archived.map(({ additions }) => additions));
-  return checked(pairsOf(final, archived), writer, order, anchors);
+  const final = await complete(atArchive.map(({ additions }) => additions));
+  return checked(pairsOf(final, atArchive), writer, order, anchors);
 }
 
 async function additionsOf(stamped: Uint8Array, chain: SignerChain, order: Carried): Promise<Additions> {
@@ -110,16 +130,28 @@ function stampPath({ path: { path, anchor } }: CheckedToken, { ofAuthorities }: 
   };
 }
 
+async function archived<State>(
+  evidence: Evidence,
+  raisedOne: Raised<State>,
+  writer: LevelTask<State>['writer'],
+  order: Carried,
+): Promise<Uint8Array> {
+  const imprint = await writer.archiveImprint(evidence, raisedOne);
+  const token = await order.stamp({ hash: imprint.hash, value: imprint.value });
+  return writer.archive(token.der, imprint);
+}
+
 /** Returns the evidence, but only if all of it reaches the level. */
-function checked<State>(
+async function checked<State>(
   pairs: readonly (readonly [Evidence, Raised<State>])[],
-  writer: LevelWriter<State>,
+  writer: LevelReader<State>,
   order: Carried,
   timeStampAnchors: readonly PathCertificate[],
-): readonly Evidence[] {
-  for (const [evidence, one] of pairs) {
+): Promise<readonly Evidence[]> {
+  const trust = { timeStampAnchors, allowSha1: order.allowSha1, now: order.now() };
+  await mapSome(pairs, async ([evidence, one]) => {
     try {
-      const level = writer.levelOf(evidence, one, order.level, { timeStampAnchors, allowSha1: order.allowSha1, now: order.now() });
+      const level = await writer.levelOf(evidence, one, order.level, trust);
       if (!isAtLeast(level, order.level)) throw new Error(`the signature reaches level ${level}, not ${order.level}`);
     } catch (error) {
       if (error instanceof CertificateRevoked) throw new Refusal('CERTIFICATE_STATUS_REFUSED', { message: error.message, cause: error });
@@ -127,7 +159,7 @@ function checked<State>(
         throw new Error(`the signature does not reach level ${order.level}: ${error.message}`, { cause: error });
       throw error;
     }
-  }
+  });
   return pairs.map(([evidence]) => evidence);
 }
 
