@@ -1,0 +1,44 @@
+/** Length of a name in UTF-8: its field in a header has 16 bits. */
+const maxNameBytes = 0xffff;
+
+/**
+ * Checks the name of a ZIP entry: a relative path with `/` between its segments, which stays below
+ * the folder that it is unpacked in, on every system (APPNOTE 4.4.17.1). Returns what is wrong, as
+ * the end of a sentence about the name; undefined if nothing is.
+ */
+export function entryNameFault(name: string): string | undefined {
+  if (name === '') return 'is empty';
+  if (!name.isWellFormed()) return 'is not well-formed Unicode';
+  if (Buffer.byteLength(name) > maxNameBytes) return `has more than ${maxNameBytes} bytes in UTF-8`;
+  if (/\p{Cc}/u.test(name)) return 'contains a control character';
+  if (name.includes('\\')) return 'contains a backslash';
+  if (name.startsWith('/') || /^[a-z]:/i.test(name)) return 'is absolute';
+  const segments = name.split('/');
+  if (segments.includes('')) return 'contains an empty segment';
+  if (segments.includes('.') || segments.includes('..')) return 'contains "." or ".." as a segment';
+  return undefined;
+}
+
+/**
+ * Finds the first name that cannot be unpacked beside those before it: the same name, or the name
+ * of a folder that another entry is in. Names that differ only in case or in Unicode normalisation
+ * count as the same, since Windows and macOS would unpack one file over the other, and a signature
+ * would then no longer fit the files. Returns its index; undefined if there is none.
+ */
+export function clashingName(names: readonly string[]): number | undefined {
+  const files = new Set<string>();
+  const folders = new Set<string>();
+  for (const [index, name] of names.entries()) {
+    const path = name.normalize('NFC').toLowerCase();
+    const above = foldersOf(path);
+    if (files.has(path) || folders.has(path) || above.some((folder) => files.has(folder))) return index;
+    files.add(path);
+    for (const folder of above) folders.add(folder);
+  }
+  return undefined;
+}
+
+/** The folders that a path leads through: `a` and `a/b` of `a/b/c`. */
+function foldersOf(path: string): string[] {
+  return Array.from(path.matchAll(/\//g), ({ index }) => path.slice(0, index));
+}
