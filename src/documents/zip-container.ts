@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { blockBytes, deflated, type DeflateLevel } from '../zip/deflate.ts';
-import { centralDirectory, type EntryHeader, localHeader } from '../zip/headers.ts';
+import { centralDirectory, dosTime, type EntryHeader, localHeader } from '../zip/headers.ts';
 import { zipFault } from '../zip/limits.ts';
 import { type Content, contentBytes, contentPieces, type EvidencePiece, type SignedFile } from './content.ts';
 
@@ -54,6 +54,7 @@ export function measure(content: Content, level: ZipLevel): Measure {
 export function zipContainer(entries: readonly ZipEntry[], modified: Date): EvidencePiece[] {
   const fault = zipFault(entries.map(({ name, content }) => ({ name, bytes: contentBytes(content) })));
   if (fault !== undefined) throw new RangeError(fault.text);
+  const time = dosTime(modified);
   const headers: EntryHeader[] = [];
   const pieces: EvidencePiece[] = [];
   for (const { name, content, level, measured = measure(content, level) } of entries) {
@@ -61,9 +62,9 @@ export function zipContainer(entries: readonly ZipEntry[], modified: Date): Evid
     const method = piece === content ? 'STORED' : 'DEFLATED';
     const header = { name, method, crc32: measured.crc32, bytes: contentBytes(content), storedBytes: contentBytes(piece) } as const;
     headers.push(header);
-    pieces.push(localHeader(header, modified), piece);
+    pieces.push(localHeader(header, time), piece);
   }
-  pieces.push(centralDirectory(headers, modified));
+  pieces.push(centralDirectory(headers, time));
   return pieces;
 }
 

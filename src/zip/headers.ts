@@ -17,6 +17,12 @@ export interface EntryHeader {
   readonly storedBytes: number;
 }
 
+/** Date and time as MS-DOS has them, in steps of two seconds and without a time zone (4.4.6). */
+export interface DosTime {
+  readonly date: number;
+  readonly time: number;
+}
+
 const methods = { STORED: 0, DEFLATED: 8 } as const satisfies Record<EntryHeader['method'], number>;
 /** 2.0: DEFLATE, and names with folders (4.4.3). */
 const versionNeeded = 20;
@@ -40,11 +46,8 @@ export function directoryBytes(names: readonly string[]): number {
   return names.reduce((sum, name) => sum + centralBytes + Buffer.byteLength(name), endBytes);
 }
 
-/**
- * Returns the header that the content of an entry follows (4.3.7).
- * @throws {RangeError} for a time that the header cannot hold
- */
-export function localHeader(entry: EntryHeader, modified: Date): Buffer {
+/** Returns the header that the content of an entry follows (4.3.7). */
+export function localHeader(entry: EntryHeader, modified: DosTime): Buffer {
   const header = Buffer.alloc(localHeaderBytes(entry.name));
   header.write('PK\x03\x04', 'latin1');
   writeCommon(header, 4, entry, modified);
@@ -56,7 +59,7 @@ export function localHeader(entry: EntryHeader, modified: Date): Buffer {
  * Returns what follows the last entry: the central directory and its end (4.3.12, 4.3.16).
  * `entries`: in the order of the container, which has nothing before, between and after them.
  */
-export function centralDirectory(entries: readonly EntryHeader[], modified: Date): Buffer {
+export function centralDirectory(entries: readonly EntryHeader[], modified: DosTime): Buffer {
   const names = entries.map(({ name }) => name);
   const directory = Buffer.alloc(directoryBytes(names));
   let at = 0;
@@ -79,8 +82,7 @@ export function centralDirectory(entries: readonly EntryHeader[], modified: Date
 }
 
 /** Writes the fields that both headers of an entry have, from the version to the length of the extra field. */
-function writeCommon(header: Buffer, at: number, { name, method, crc32, bytes, storedBytes }: EntryHeader, modified: Date): void {
-  const { date, time } = dosTime(modified);
+function writeCommon(header: Buffer, at: number, { name, method, crc32, bytes, storedBytes }: EntryHeader, { date, time }: DosTime): void {
   const nameBytes = Buffer.byteLength(name);
   header.writeUInt16LE(versionNeeded, at);
   header.writeUInt16LE(nameBytes === name.length ? 0 : utf8Names, at + 2);
@@ -94,11 +96,10 @@ function writeCommon(header: Buffer, at: number, { name, method, crc32, bytes, s
 }
 
 /**
- * Returns date and time as MS-DOS has them, in steps of two seconds (4.4.6). The format knows no
- * time zone: UTC, so that every machine writes the same bytes.
- * @throws {RangeError}
+ * Returns a time as headers have it, in UTC, so that every machine writes the same bytes.
+ * @throws {RangeError} for a time that headers cannot hold
  */
-function dosTime(moment: Date): { readonly date: number; readonly time: number } {
+export function dosTime(moment: Date): DosTime {
   const year = moment.getUTCFullYear();
   if (!(year >= 1980 && year <= 2107)) throw new RangeError('a ZIP entry holds a time between 1980 and 2107');
   return {
