@@ -3,12 +3,22 @@ import { clashingName, entryNameFault } from '../../src/zip/entry-name.ts';
 import { zipFault } from '../../src/zip/limits.ts';
 
 describe('the name of an entry', () => {
-  it.each(['a', 'data/a.txt', 'META-INF/manifest.xml', 'données/été 2026.txt', '..a', 'a..', '...', 'a.', '.hidden', 'x'.repeat(65_535)])(
-    'may be %.40j',
+  it.each(['a', 'data/a.txt', 'META-INF/manifest.xml', 'données/été 2026.txt', '..a', 'a..', '...', 'a.', '.hidden'])(
+    'may be %j',
     (name) => {
       expect(entryNameFault(name)).toBeUndefined();
     },
   );
+
+  it('may have as many bytes as its field can count, in UTF-8', () => {
+    const tooLong = 'has more than 65535 bytes in UTF-8';
+    expect(['x'.repeat(65_535), 'x'.repeat(65_536), 'é'.repeat(32_767), 'é'.repeat(32_768)].map(entryNameFault)).toEqual([
+      undefined,
+      tooLong,
+      undefined,
+      tooLong,
+    ]);
+  });
 
   it.each([
     ['', 'is empty'],
@@ -30,9 +40,7 @@ describe('the name of an entry', () => {
     ['a\u007f', 'contains a control character'],
     ['a\u0085b', 'contains a control character'],
     ['a\ud800', 'is not well-formed Unicode'],
-    ['x'.repeat(65_536), 'has more than 65535 bytes in UTF-8'],
-    ['é'.repeat(32_768), 'has more than 65535 bytes in UTF-8'],
-  ])('%.40j is refused: it %s', (name, fault) => {
+  ])('%j is refused: it %s', (name, fault) => {
     expect(entryNameFault(name)).toBe(fault);
   });
 });

@@ -21,7 +21,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signetd-zip-'));
 const threads = new WorkThreads();
 const opened: number[] = [];
 const path = join(directory, 'container.zip');
-const text = Buffer.from('All work and no play makes a dull text. '.repeat(100_000));
+const text = Buffer.from('All work and no play makes a dull text. '.repeat(40_000));
 
 afterEach(() => {
   for (const descriptor of opened.splice(0, Infinity)) closeSync(descriptor);
@@ -136,7 +136,8 @@ describe('a container', () => {
       ...entry,
       measured: JSON.parse(JSON.stringify(measure(entry.content, entry.level))) as ReturnType<typeof measure>,
     }));
-    expect(zipContainer(measured, modified)).toEqual(zipContainer(entries, modified));
+    const whole = readFileSync(delivered(path, zipContainer(entries, modified)));
+    expect(readFileSync(delivered(path, zipContainer(measured, modified))).equals(whole)).toBe(true);
     const file = fileOf('not read', text);
     const before = measure(file, 6);
     ftruncateSync(file.descriptor, 0);
