@@ -13,8 +13,8 @@ export interface ZipEntry {
   readonly content: Uint8Array | SignedFile;
   readonly level: ZipLevel;
   /**
-   * What `measure` found in this content with this level, by the same version of Node; absent: the
-   * content is measured now.
+   * What `measure` found in this content with this level, by the same version of Node on the same
+   * kind of processor if it is compressed; absent: the content is measured now.
    */
   readonly measured?: Measure;
 }

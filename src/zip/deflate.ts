@@ -13,8 +13,8 @@ const lastBlock = Buffer.of(0x03, 0x00);
 /**
  * Compresses pieces to one raw DEFLATE stream (RFC 1951), with little memory. Node streams zlib only
  * asynchronously, so each block is compressed by a call of its own that knows the end of the
- * previous block, and ends at a byte. The same content gives the same stream with the same version
- * of Node, however it is cut into pieces.
+ * previous block, and ends at a byte. The same content gives the same stream, however it is cut into
+ * pieces, with the same version of Node on the same kind of processor.
  */
 export function* deflated(pieces: Iterable<Uint8Array>, level: DeflateLevel): Generator<Uint8Array, void> {
   let dictionary: Uint8Array | undefined;

@@ -26,19 +26,24 @@ export function entryNameFault(name: string): string | undefined {
  * would then no longer fit the files. Returns its index; undefined if there is none.
  */
 export function clashingName(names: readonly string[]): number | undefined {
-  const files = new Set<string>();
-  const folders = new Set<string>();
-  for (const [index, name] of names.entries()) {
-    const path = name.normalize('NFC').toLowerCase();
-    const above = foldersOf(path);
-    if (files.has(path) || folders.has(path) || above.some((folder) => files.has(folder))) return index;
-    files.add(path);
-    for (const folder of above) folders.add(folder);
-  }
-  return undefined;
+  const root: Folder = new Map();
+  const clash = names.findIndex((name) => !added(root, name.normalize('NFC').toLowerCase().split('/')));
+  return clash < 0 ? undefined : clash;
 }
 
-/** The folders that a path leads through: `a` and `a/b` of `a/b/c`. */
-function foldersOf(path: string): string[] {
-  return Array.from(path.matchAll(/\//g), ({ index }) => path.slice(0, index));
+type Folder = Map<string, Folder | 'FILE'>;
+
+/** Adds a file to the folders, which it makes if they are missing; false if it has no place there. */
+function added(root: Folder, segments: readonly string[]): boolean {
+  let folder = root;
+  for (const segment of segments.slice(0, -1)) {
+    const next = folder.get(segment) ?? new Map<string, Folder | 'FILE'>();
+    if (next === 'FILE') return false;
+    folder.set(segment, next);
+    folder = next;
+  }
+  const fileName = segments.at(-1) ?? '';
+  if (folder.has(fileName)) return false;
+  folder.set(fileName, 'FILE');
+  return true;
 }

@@ -81,7 +81,9 @@ export function centralDirectory(entries: readonly EntryHeader[], modified: DosT
   return directory;
 }
 
-/** Writes the fields that both headers of an entry have, from the version to the length of the extra field. */
+/**
+ * Writes the fields that both headers of an entry have: from the version to the length of the name.
+ */
 function writeCommon(header: Buffer, at: number, { name, method, crc32, bytes, storedBytes }: EntryHeader, { date, time }: DosTime): void {
   const nameBytes = Buffer.byteLength(name);
   header.writeUInt16LE(versionNeeded, at);

@@ -32,7 +32,8 @@ export function zipFault(entries: readonly PlannedEntry[]): ZipFault | undefined
   }
   const names = entries.map(({ name }) => name);
   const clash = clashingName(names);
-  if (clash !== undefined) return { kind: 'NAME', entry: clash, text: 'the name of a ZIP entry is already used, perhaps in another case' };
+  if (clash !== undefined)
+    return { kind: 'NAME', entry: clash, text: 'the name of a ZIP entry clashes with that of another, perhaps in another case' };
   if (entries.length > maxEntries) return { kind: 'SIZE', text: `a ZIP container holds at most ${maxEntries} entries` };
   const content = entries.reduce((sum, { name, bytes }) => sum + localHeaderBytes(name) + bytes, 0);
   if (content + directoryBytes(names) <= maxBytes) return undefined;

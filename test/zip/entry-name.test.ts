@@ -56,6 +56,11 @@ describe('names beside each other', () => {
     expect(clashingName(names)).toBe(index);
   });
 
+  it('may be as deep as their length allows', () => {
+    const deep = 'a/'.repeat(32_000);
+    expect(clashingName([`${deep}a`, `${deep}b`, `${deep}c/d`, `${deep}B`])).toBe(3);
+  });
+
   it('do not clash if they are only alike', () => {
     expect(clashingName(['a', 'ab', 'b/a', 'b/ab', 'b.c', 'c/b.c'])).toBeUndefined();
   });

@@ -154,7 +154,7 @@ describe('a container', () => {
         { name: 'A', bytes: 1 },
       ],
       modified,
-      'already used',
+      'clashes with that of another',
     ],
     [
       'more than 4 GiB',
