@@ -49,7 +49,8 @@ export function measure(content: Content, level: ZipLevel): Measure {
  * and time give the same bytes.
  * @param modified of all entries, in steps of two seconds
  * @throws {Fault} CONTENT_CHANGED
- * @throws {RangeError} for entries in which `zipFault` finds a fault, and a time outside 1980 to 2107
+ * @throws {RangeError} for entries in which `zipFault` finds a fault, and a time outside 1980 to
+ * 2107
  */
 export function zipContainer(entries: readonly ZipEntry[], modified: Date): EvidencePiece[] {
   const fault = zipFault(entries.map(({ name, content }) => ({ name, bytes: contentBytes(content) })));

@@ -11,10 +11,10 @@ const windowBytes = 1 << 15;
 const lastBlock = Buffer.of(0x03, 0x00);
 
 /**
- * Compresses pieces to one raw DEFLATE stream (RFC 1951), with little memory. Node streams zlib only
- * asynchronously, so each block is compressed by a call of its own that knows the end of the
- * previous block, and ends at a byte. The same content gives the same stream, however it is cut into
- * pieces, with the same version of Node on the same kind of processor.
+ * Compresses pieces to one raw DEFLATE stream (RFC 1951), with little memory. Node streams zlib
+ * only asynchronously, so each block is compressed by a call of its own that knows the end of the
+ * previous block, and ends at a byte. The same content gives the same stream, however it is cut
+ * into pieces, with the same version of Node on the same kind of processor.
  */
 export function* deflated(pieces: Iterable<Uint8Array>, level: DeflateLevel): Generator<Uint8Array, void> {
   let dictionary: Uint8Array | undefined;
@@ -27,7 +27,7 @@ export function* deflated(pieces: Iterable<Uint8Array>, level: DeflateLevel): Ge
   yield lastBlock;
 }
 
-/** Cuts pieces into blocks of equal size; the last is shorter. A block is valid until the next one. */
+/** Cuts pieces into equal blocks; the last is shorter. A block is valid until the next one. */
 function* blocksOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array, void> {
   let rest: Buffer | undefined;
   let filled = 0;

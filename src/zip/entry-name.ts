@@ -33,7 +33,7 @@ export function clashingName(names: readonly string[]): number | undefined {
 
 type Folder = Map<string, Folder | 'FILE'>;
 
-/** Adds a file to the folders, which it makes if they are missing; false if it has no place there. */
+/** Adds a file and the folders that it is in; returns false if it has no place there. */
 function added(root: Folder, segments: readonly string[]): boolean {
   let folder = root;
   for (const segment of segments.slice(0, -1)) {
