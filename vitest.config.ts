@@ -21,7 +21,7 @@ export const repeatedTests = [
  */
 export const lightTests = globSync(
   [
-    'test/{asn1,audit,certificates,messages,outgoing,revocation,sealed-parts,signatures,threads,timestamp,verification,x509}/**/*.test.ts',
+    'test/{asn1,audit,certificates,messages,outgoing,revocation,sealed-parts,signatures,threads,timestamp,verification,x509,zip}/**/*.test.ts',
     'test/http/{api,json,limits,tls}/*.test.ts',
     'test/http/public/{ocsp-path,published-pki,time-stamp-failures}.test.ts',
     'test/keys/{attempts-at-once,digest-binding,key-cache,key-rules,reserved}.test.ts',
@@ -36,8 +36,9 @@ export const lightTests = globSync(
       'test/audit/{account,service}.test.ts',
       'test/certificates/{serial-numbers,crl/crl-publisher,ocsp/ocsp-responders}.test.ts',
       'test/http/{api/{early-answers,statuses},limits/{otp-pace,upload-limits},tls/service}.test.ts',
-      // It measures the memory of its process.
+      // They measure the memory of their process.
       'test/signatures/big-content.test.ts',
+      'test/zip/big-container.test.ts',
       'test/signatures/sessions/sessions.test.ts',
       'test/verification/native.test.ts',
     ],

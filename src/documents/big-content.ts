@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { moduleFile } from '../config/module-file.ts';
 import type { ThreadFunction, WorkThreads } from '../threads/work-threads.ts';
-import { type Content, contentBytes } from './content.ts';
+import { contentBytes, type EvidencePiece } from './content.ts';
 import type { WriteOutcome, WriteTask } from './content-thread.ts';
 import { LongAnswer } from './long-answer.ts';
 import { counted } from '../service/shared-memory.ts';
@@ -11,10 +11,10 @@ import { counted } from '../service/shared-memory.ts';
 export const bigContentBytes = 256 * 1024;
 
 /**
- * Checks whether content takes too long for the event loop: more than `maxBytes` in total, or in a
- * file.
+ * Checks whether content takes too long for the event loop: more than `maxBytes` in total, or not
+ * in memory as it is.
  */
-export function isBig(contents: readonly Content[], maxBytes = bigContentBytes): boolean {
+export function isBig(contents: readonly EvidencePiece[], maxBytes = bigContentBytes): boolean {
   return (
     contents.some((content) => !(content instanceof Uint8Array)) ||
     contents.reduce((bytes, content) => bytes + contentBytes(content), 0) > maxBytes
@@ -36,7 +36,7 @@ export const contentThread = {
  * @throws file system errors
  */
 export async function writePieces(
-  pieces: readonly Content[],
+  pieces: readonly EvidencePiece[],
   file: FileHandle,
   threads: WorkThreads,
 ): Promise<{ bytes: number; sha256: Buffer }> {
@@ -57,7 +57,7 @@ export async function writePieces(
  * Returns the base64 of pieces for an answer.
  * @throws {Fault} CONTENT_CHANGED if a signed file has changed
  */
-export async function evidenceBase64(pieces: readonly Content[], threads: WorkThreads): Promise<string | LongAnswer> {
+export async function evidenceBase64(pieces: readonly EvidencePiece[], threads: WorkThreads): Promise<string | LongAnswer> {
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
   if (!isBig(pieces)) return Buffer.concat(inMemory).toString('base64');
   return new LongAnswer(new Uint8Array(counted(await threads.run<SharedArrayBuffer>(contentThread.sharedBase64, { pieces }))));

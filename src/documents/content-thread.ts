@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { fsyncSync, writeSync } from 'node:fs';
 import { sharedMemory } from '../service/shared-memory.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
-import { type Content, contentBytes, contentPieces } from './content.ts';
+import { type Content, contentBytes, contentPieces, type EvidencePiece } from './content.ts';
 
 /** A digest to be computed. */
 export interface DigestTask {
@@ -33,7 +33,7 @@ export function digest({ content, hash, asBase64 = false }: DigestTask): Uint8Ar
  * Returns the base64 of the pieces as one text, in memory that threads share.
  * @throws {Fault} CONTENT_CHANGED
  */
-export function sharedBase64({ pieces }: { readonly pieces: readonly Content[] }): SharedArrayBuffer {
+export function sharedBase64({ pieces }: { readonly pieces: readonly EvidencePiece[] }): SharedArrayBuffer {
   const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
   const shared = sharedMemory(Math.ceil(bytes / 3) * 4);
   const buffer = Buffer.from(shared);
@@ -42,7 +42,7 @@ export function sharedBase64({ pieces }: { readonly pieces: readonly Content[] }
   return shared;
 }
 
-function* base64Pieces(pieces: readonly Content[]): Generator<string, void> {
+function* base64Pieces(pieces: readonly EvidencePiece[]): Generator<string, void> {
   let rest = Buffer.alloc(0);
   for (const content of pieces) {
     for (const piece of contentPieces(content)) {
@@ -60,7 +60,7 @@ function* base64Pieces(pieces: readonly Content[]): Generator<string, void> {
 }
 
 export interface WriteTask {
-  readonly pieces: readonly Content[];
+  readonly pieces: readonly EvidencePiece[];
   /** Descriptor of the empty file to be written. */
   readonly descriptor: number;
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import type { HashName } from '../token/signature-algorithm.ts';
 import { Fault } from '../faults.ts';
+import { deflated, type DeflateLevel } from '../zip/deflate.ts';
 
 /**
  * A file open in this process, which threads read by its descriptor. Whoever opened it must close
@@ -14,6 +15,9 @@ export interface OpenFile {
 
 /** Content in memory, or in a file that is read piece by piece. */
 export type Content = Uint8Array | OpenFile;
+
+/** A piece of evidence: content as it is, or compressed on delivery. */
+export type EvidencePiece = Content | DeflatedContent;
 
 /** Digest of a document or of its content. */
 export interface DocumentDigest {
@@ -38,13 +42,21 @@ export interface SignedFile extends FileParts {
   readonly digest: DocumentDigest;
 }
 
+/** Content delivered as a raw DEFLATE stream (RFC 1951), which is never in memory as a whole. */
+export interface DeflatedContent {
+  readonly deflated: Uint8Array | SignedFile;
+  readonly level: DeflateLevel;
+  /** Size of the stream: the content was compressed once to find it. */
+  readonly bytes: number;
+}
+
 /** Offsets in a file: the first byte, and the one after the last. */
 export interface FileRange {
   readonly start: number;
   readonly end: number;
 }
 
-export function contentBytes(content: Content): number {
+export function contentBytes(content: EvidencePiece): number {
   return content instanceof Uint8Array ? content.length : content.bytes;
 }
 
@@ -53,13 +65,25 @@ export function contentBytes(content: Content): number {
  * Reading a file blocks, so files belong in work threads. A SignedFile is hashed on the way, so the
  * consumer must discard the pieces if this throws.
  * @throws {Fault} CONTENT_CHANGED at the end of a file that has become shorter or no longer has the
- * signed content
+ * signed content; never after more bytes than announced
  */
-export function* contentPieces(content: Content): Generator<Uint8Array, void> {
-  if (content instanceof Uint8Array) {
-    yield content;
-    return;
+export function* contentPieces(content: EvidencePiece): Generator<Uint8Array, void> {
+  if (content instanceof Uint8Array) yield content;
+  else if ('deflated' in content) yield* deflatedPieces(content);
+  else yield* filePieces(content);
+}
+
+function* deflatedPieces({ deflated: content, level, bytes }: DeflatedContent): Generator<Uint8Array, void> {
+  let left = bytes;
+  for (const piece of deflated(contentPieces(content), level)) {
+    left -= piece.length;
+    if (left < 0) throw new Fault('CONTENT_CHANGED');
+    yield piece;
   }
+  if (left > 0) throw new Fault('CONTENT_CHANGED');
+}
+
+function* filePieces(content: OpenFile): Generator<Uint8Array, void> {
   const { ranges = [{ start: 0, end: content.bytes }], digest }: Partial<SignedFile> = content;
   const hash = digest === undefined ? undefined : createHash(digest.hash);
   const buffer = Buffer.allocUnsafeSlow(Math.min(pieceBytes, Math.max(1, content.bytes)));

@@ -1,4 +1,4 @@
-import type { Content, DocumentDigest } from './content.ts';
+import type { Content, DocumentDigest, EvidencePiece } from './content.ts';
 import type { LongAnswer } from './long-answer.ts';
 
 /** A document of a request: its content or (rawSignature) its digest. */
@@ -30,7 +30,7 @@ export interface Evidence {
    * Consecutive pieces of the evidence, so that large content within a signature need not be
    * copied.
    */
-  readonly content: readonly Content[];
+  readonly content: readonly EvidencePiece[];
   readonly mimeType: string;
   /**
    * File name extension of the format, such as `.p7s`, which is added to the name of the document.

@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs';
 import { createHash, hash as digestOf } from 'node:crypto';
 import type { ByteSource } from '../asn1/byte-source.ts';
-import { type Content, contentBytes, type FileRange, type FileParts, contentPieces } from '../documents/content.ts';
+import { type Content, contentBytes, type EvidencePiece, type FileRange, type FileParts, contentPieces } from '../documents/content.ts';
 import { Fault } from '../faults.ts';
 import type { HashName } from '../token/signature-algorithm.ts';
 
@@ -9,9 +9,10 @@ const windowBytes = 128 * 1024;
 
 /**
  * Returns pieces of content as one source. Reading a piece that is a file blocks. `windowAt` throws
- * CONTENT_CHANGED if a file has become shorter.
+ * CONTENT_CHANGED if a file has become shorter, and an Error for a piece that is compressed on
+ * delivery, which has no bytes before.
  */
-export function contentSource(pieces: readonly Content[]): ByteSource {
+export function contentSource(pieces: readonly EvidencePiece[]): ByteSource {
   const ends: number[] = [];
   for (const piece of pieces) ends.push((ends.at(-1) ?? 0) + contentBytes(piece));
   return {
@@ -21,7 +22,9 @@ export function contentSource(pieces: readonly Content[]): ByteSource {
       const piece = pieces[index];
       if (piece === undefined) return new Uint8Array();
       const within = offset - (ends[index - 1] ?? 0);
-      return piece instanceof Uint8Array ? piece.subarray(within) : fileWindow(piece, within);
+      if (piece instanceof Uint8Array) return piece.subarray(within);
+      if ('deflated' in piece) throw new Error('content that is compressed on delivery has no bytes to be read before');
+      return fileWindow(piece, within);
     },
   };
 }

@@ -4,7 +4,7 @@ import { closeSync, fstatSync, ftruncateSync, mkdtempSync, openSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Content, type OpenFile, contentPieces } from '../../src/documents/content.ts';
+import { type Content, type EvidencePiece, type OpenFile, contentPieces } from '../../src/documents/content.ts';
 import { evidenceBase64 } from '../../src/documents/big-content.ts';
 import { LongAnswer } from '../../src/documents/long-answer.ts';
 import type { CmsParameters } from '../../src/signatures/cms/cms.ts';
@@ -45,7 +45,7 @@ async function signed(
   parameters: Partial<CmsParameters>,
   between: () => void = () => undefined,
   by = signer,
-): Promise<readonly Content[]> {
+): Promise<readonly EvidencePiece[]> {
   const plan = planOf(by, parameters);
   const signatures = await prepareSignatures(plan, [documentOf(content)], threads);
   between();
@@ -55,7 +55,7 @@ async function signed(
 }
 
 /** Written as it is delivered, piece by piece. */
-function delivered(name: string, pieces: readonly Content[]): string {
+function delivered(name: string, pieces: readonly EvidencePiece[]): string {
   const path = join(directory, name);
   const descriptor = openSync(path, 'w');
   try {

@@ -1,6 +1,6 @@
 import { constants, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { readCertificateText } from '../../src/x509/certificate.ts';
-import { type Content, contentPieces } from '../../src/documents/content.ts';
+import { type Content, contentPieces, type EvidencePiece } from '../../src/documents/content.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
 import { cmsFormat, type CmsParameters, type CmsState } from '../../src/signatures/cms/cms.ts';
 import type { Prepared, SignerChain, Signing } from '../../src/signatures/format.ts';
@@ -94,14 +94,14 @@ export function preparedCms(
 }
 
 /** Both steps, as the service takes them. The state goes through JSON between them, as that of a session does. */
-export function signedBy(signer: SoftwareSigner, content: Content, more: Partial<CmsParameters> = {}): readonly Content[] {
+export function signedBy(signer: SoftwareSigner, content: Content, more: Partial<CmsParameters> = {}): readonly EvidencePiece[] {
   const { algorithm } = cmsParametersOf(signer, more);
   const prepared = preparedCms(signer, content, more);
   const stored = { ...prepared, state: JSON.parse(JSON.stringify(prepared.state)) as typeof prepared.state };
   return cmsFormat.complete(stored, valueOf(signer, prepared, algorithm), signingOf(signer, algorithm)).content;
 }
 
-export function joined(pieces: readonly Content[]): Buffer {
+export function joined(pieces: readonly EvidencePiece[]): Buffer {
   return Buffer.concat(pieces.flatMap((piece) => Array.from(contentPieces(piece), (part) => Buffer.from(part))));
 }
 

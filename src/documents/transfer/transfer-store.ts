@@ -7,7 +7,7 @@ import { Refusal } from '../../result-codes.ts';
 import { step, type Step } from '../../state/step.ts';
 import type { TransferFileRow } from '../../state/tables/transfer-files.ts';
 import { closing } from '../paths/descriptors.ts';
-import { type Content, contentBytes } from '../content.ts';
+import { contentBytes, type EvidencePiece } from '../content.ts';
 import { errorCode } from '../paths/path-refusal.ts';
 import { writePieces } from '../big-content.ts';
 import { Arrival } from './arrival.ts';
@@ -130,7 +130,7 @@ export class TransferStore {
    * Stores evidence, which is not available before it is published. Throws the same errors as
    * `receive`.
    */
-  async stage(pieces: readonly Content[], description: FileDescription): Promise<StagedTransfer> {
+  async stage(pieces: readonly EvidencePiece[], description: FileDescription): Promise<StagedTransfer> {
     const bytes = pieces.reduce((total, piece) => total + contentBytes(piece), 0);
     const { id, stored } = await this.#arrive(description, bytes, async ({ handle }) => {
       const written = await writePieces(pieces, handle, this.#parts.threads);

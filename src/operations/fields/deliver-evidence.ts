@@ -1,4 +1,4 @@
-import { type Content, contentBytes } from '../../documents/content.ts';
+import { contentBytes, type EvidencePiece } from '../../documents/content.ts';
 import { evidenceDocument, evidenceFileName, type EvidenceDocument, type InputDocument, isFileName } from '../../documents/document.ts';
 import { evidenceBase64, writePieces } from '../../documents/big-content.ts';
 import { OutputDirectory } from '../../documents/paths/output-directory.ts';
@@ -124,7 +124,7 @@ function checkAnswerSize(pairs: readonly Pair[], maxBytes: number): void {
 }
 
 /** Decodes text evidence, which is always in memory. */
-function textOf(pieces: readonly Content[]): string {
+function textOf(pieces: readonly EvidencePiece[]): string {
   const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
   try {
     if (inMemory.length === pieces.length)

@@ -1,0 +1,49 @@
+/** Length of a name in UTF-8: its field in a header has 16 bits. */
+const maxNameBytes = 0xffff;
+
+/**
+ * Checks the name of a ZIP entry: a relative path with `/` between its segments, which stays below
+ * the folder that it is unpacked in, on every system (APPNOTE 4.4.17.1). Returns what is wrong, as
+ * the end of a sentence about the name; undefined if nothing is.
+ */
+export function entryNameFault(name: string): string | undefined {
+  if (name === '') return 'is empty';
+  if (!name.isWellFormed()) return 'is not well-formed Unicode';
+  if (Buffer.byteLength(name) > maxNameBytes) return `has more than ${maxNameBytes} bytes in UTF-8`;
+  if (/\p{Cc}/u.test(name)) return 'contains a control character';
+  if (name.includes('\\')) return 'contains a backslash';
+  if (name.startsWith('/') || /^[a-z]:/i.test(name)) return 'is absolute';
+  const segments = name.split('/');
+  if (segments.includes('')) return 'contains an empty segment';
+  if (segments.includes('.') || segments.includes('..')) return 'contains "." or ".." as a segment';
+  return undefined;
+}
+
+/**
+ * Finds the first name that cannot be unpacked beside those before it: the same name, or the name
+ * of a folder that another entry is in. Names that differ only in case or in Unicode normalisation
+ * count as the same, since Windows and macOS would unpack one file over the other, and a signature
+ * would then no longer fit the files. Returns its index; undefined if there is none.
+ */
+export function clashingName(names: readonly string[]): number | undefined {
+  const root: Folder = new Map();
+  const clash = names.findIndex((name) => !added(root, name.normalize('NFC').toLowerCase().split('/')));
+  return clash < 0 ? undefined : clash;
+}
+
+type Folder = Map<string, Folder | 'FILE'>;
+
+/** Adds a file and the folders that it is in; returns false if it has no place there. */
+function added(root: Folder, segments: readonly string[]): boolean {
+  let folder = root;
+  for (const segment of segments.slice(0, -1)) {
+    const next = folder.get(segment) ?? new Map<string, Folder | 'FILE'>();
+    if (next === 'FILE') return false;
+    folder.set(segment, next);
+    folder = next;
+  }
+  const fileName = segments.at(-1) ?? '';
+  if (folder.has(fileName)) return false;
+  folder.set(fileName, 'FILE');
+  return true;
+}
