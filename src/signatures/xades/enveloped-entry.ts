@@ -11,7 +11,7 @@ import { checkHash, xp7Asked, xp7At } from '../request/xp7-asked.ts';
 import type { XP7Signature } from '../request/xp7-signature.ts';
 import { envelopedFormat, type EnvelopedParameters, type EnvelopedState } from './enveloped.ts';
 import { checkLongTerm, invalid, xadesAlgorithm, xadesOptions, xpathOf } from './xades-fields.ts';
-import { xadesLevels } from './level-writer.ts';
+import { wholeDocument, xadesLevels } from './level-writer.ts';
 
 type Fields = z.output<typeof EnvelopedXadesParameters>;
 type ProviderFields = z.output<typeof EnvelopedProviderParameters>;
@@ -34,7 +34,7 @@ export const envelopedEntry: FormatEntry<Member, EnvelopedOptions, EnvelopedPara
   title: 'envelopedXAdESSignature',
   askedBy: { member: 'envelopedXAdESSignature' },
   format: envelopedFormat,
-  levels: xadesLevels,
+  levels: xadesLevels(wholeDocument),
 
   asked(member, rules) {
     const { envelopedXAdESParameters: fields = {}, trustedCA, digestAlgorithm, signedProperties } = member;
@@ -67,7 +67,7 @@ export const xp7EnvelopedEntry: FormatEntry<XP7Signature, EnvelopedOptions, Enve
   title: 'XP7Signature with XP7Format EXXP_7',
   askedBy: { member: 'XP7Signature', xp7Format: 'EXXP_7' },
   format: envelopedFormat,
-  levels: xadesLevels,
+  levels: xadesLevels(wholeDocument),
 
   asked(xp7, rules) {
     const { level, trustedCa, properties } = xp7Asked(xp7, rules);

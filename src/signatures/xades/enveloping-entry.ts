@@ -4,7 +4,7 @@ import { checkSigningTime } from '../request/signed-properties-asked.ts';
 import { xp7Asked, xp7At } from '../request/xp7-asked.ts';
 import type { XP7Signature } from '../request/xp7-signature.ts';
 import { envelopingFormat, type EnvelopingState } from './enveloping.ts';
-import { xadesLevels } from './level-writer.ts';
+import { wholeDocument, xadesLevels } from './level-writer.ts';
 import { checkLongTerm, xadesAlgorithm, xadesOptions } from './xades-fields.ts';
 import type { XadesParameters } from './xades-parameters.ts';
 
@@ -22,7 +22,7 @@ export const envelopingEntry: FormatEntry<XP7Signature, EnvelopingOptions, Xades
   title: 'XP7Signature with XP7Format EGXXP_7',
   askedBy: { member: 'XP7Signature', xp7Format: 'EGXXP_7' },
   format: envelopingFormat,
-  levels: xadesLevels,
+  levels: xadesLevels(wholeDocument),
 
   asked(xp7, rules) {
     const { level, trustedCa, properties } = xp7Asked(xp7, rules);

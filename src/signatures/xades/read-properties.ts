@@ -47,3 +47,18 @@ export function boundCertificate(document: XmlDocument, signedProperties: XmlNod
 function isXades(document: XmlDocument, element: XmlNode, localName: string): boolean {
   return document.localName(element) === localName && namespaces.has(document.namespace(element));
 }
+
+/** Returns the unsigned properties of a signature, in the order of the document. */
+export function unsignedPropertiesIn(document: XmlDocument, signature: ReadSignature): XmlNode[] {
+  const qualifying = qualifyingPropertiesIn(document, signature);
+  const unsigned = qualifying === undefined ? undefined : childOf(document, qualifying, 'UnsignedProperties');
+  const ofSignature = unsigned === undefined ? undefined : childOf(document, unsigned, 'UnsignedSignatureProperties');
+  return ofSignature === undefined ? [] : document.children(ofSignature);
+}
+
+/** Returns the DER in all elements of a name within a property. */
+export function encapsulatedIn(document: XmlDocument, property: XmlNode, name: string): Buffer[] {
+  return Array.from(document.elements(property))
+    .filter((one) => isXades(document, one, name))
+    .map((one) => base64Of(document, one));
+}
