@@ -33,7 +33,7 @@ export const SignatureParameters = z.strictObject({
   envelopedXAdESSignature: z
     .strictObject({ envelopedXAdESParameters: EnvelopedXadesParameters.optional(), ...sharedMembers })
     .optional()
-    .meta(notSupported),
+    .describe('a XAdES signature in each document, which is XML'),
   XP7Signature: XP7Signature.optional().describe('a signature in the format that XP7Format names'),
 });
 export type SignatureParameters = z.output<typeof SignatureParameters>;

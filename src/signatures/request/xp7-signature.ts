@@ -19,13 +19,17 @@ export const XP7Signature = z
   .strictObject({
     XP7Format: z
       .enum(['CXP_7', 'DXXP_7', 'EXXP_7', 'PXP_7', 'EGXXP_7'])
-      .describe('CXP_7 is CAdES, the only format supported by this version'),
+      .describe(
+        'CXP_7: CAdES; EXXP_7: XAdES in the document (enveloped); EGXXP_7: XAdES that contains the document (enveloping); DXXP_7: one detached XAdES over all documents; PXP_7: PAdES, not supported by this version',
+      ),
     ...sharedMembers,
     contentPreparation: z.strictObject({ PDFContent: PdfContent.optional() }).optional().meta(notSupported),
     validateSignatures: z
       .boolean()
       .optional()
-      .describe('if given, an attached signature of a CMS is added to its existing signatures; true: those are verified first (2/235)'),
+      .describe(
+        'CXP_7: if given, an attached signature of a CMS is added to its existing signatures; all formats with existing signatures: true verifies those first (2/235)',
+      ),
     longTermValidation: z
       .strictObject({
         authoritiesRevocationDataSource: RevocationSources.optional().describe(
@@ -49,10 +53,10 @@ export const XP7Signature = z
           .strictObject({ detached: z.boolean().describe('whether the signature excludes the content') })
           .optional()
           .describe('required with CXP_7'),
-        DXXP7Parameters: DetachedXadesParameters.optional().meta(notSupported),
-        EXXP7Parameters: EnvelopedProviderParameters.optional().meta(notSupported),
+        DXXP7Parameters: DetachedXadesParameters.optional().describe('for DXXP_7'),
+        EXXP7Parameters: EnvelopedProviderParameters.optional().describe('for EXXP_7'),
         PXP7Parameters: PdfParameters.optional().meta(notSupported),
-        EGXXP7Parameters: EnvelopingProviderParameters.optional().meta(notSupported),
+        EGXXP7Parameters: EnvelopingProviderParameters.optional().describe('for EGXXP_7'),
       })
       .optional()
       .describe('parameters of the formats; only those of XP7Format are used'),
