@@ -75,6 +75,8 @@ export const usualWorkload: Workload = { threadBeyondBytes: bigContentBytes, lan
 export interface SignatureFormat<Parameters, State> {
   /** Returns the workload of `prepare` with these parameters. */
   workload(parameters: Parameters): Workload;
+  /** Lane of `complete` with contents; default: parsing, since a signed document was written by strangers. */
+  readonly completionLane?: Workload['lane'];
   /**
    * Prepares the signatures of a request's documents, in the order of the documents.
    * `chain` is undefined if the format binds no certificate and none was given.

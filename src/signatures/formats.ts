@@ -8,6 +8,7 @@ import { CertificateRevoked, LevelBroken, type ArchiveImprint, type Level, type 
 import type { Additions } from './levels/long-term-data.ts';
 import { rawEntry } from './raw/raw-entry.ts';
 import type { SignatureParameters } from './request/parameters.ts';
+import { detachedEntry } from './xades/detached-entry.ts';
 import { envelopingEntry } from './xades/enveloping-entry.ts';
 import { envelopedEntry, xp7EnvelopedEntry } from './xades/enveloped-entry.ts';
 import { xp7At, xp7Level } from './request/xp7-asked.ts';
@@ -19,6 +20,7 @@ const table = {
   enveloped: envelopedEntry,
   xp7Enveloped: xp7EnvelopedEntry,
   enveloping: envelopingEntry,
+  detached: detachedEntry,
 } as const;
 
 export type FormatName = keyof typeof table;

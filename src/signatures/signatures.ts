@@ -132,8 +132,8 @@ export async function completeSignatures(
   const complete = async (task: CompleteTask): Promise<readonly Evidence[]> => {
     const contents = task.signatures.flatMap(({ prepared: { contents: list } }) => list);
     const isLong = isBig(contents) || (chain !== undefined && takesLong(chain.publicKey, task.signatures.length));
-    // Content is read once more, and a signed document was written by strangers.
-    return isLong ? inThread(threads, 'completeTask', task, contents.length > 0 ? 'parsing' : 'hashing') : completeTask(task);
+    const { completionLane = 'parsing' } = formats[format].format;
+    return isLong ? inThread(threads, 'completeTask', task, contents.length > 0 ? completionLane : 'hashing') : completeTask(task);
   };
   let evidence: readonly Evidence[];
   if (level === undefined) evidence = await complete({ format, signatures, signing });

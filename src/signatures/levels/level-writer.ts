@@ -20,6 +20,8 @@ export function isAtLeast(level: Level, wanted: Level): boolean {
 export interface Raised<State> {
   readonly prepared: Prepared<State>;
   readonly signing: Signing;
+  /** As tokens return it. */
+  readonly value: Uint8Array;
   readonly additions: Additions;
 }
 

@@ -81,8 +81,7 @@ async function raised<State>(
   anchors: readonly PathCertificate[],
 ): Promise<readonly Evidence[]> {
   const each = await mapSome(signatures, async ({ prepared, value }) => ({
-    prepared,
-    signing,
+    ...{ prepared, signing, value },
     additions: await additionsOf(writer.stampedBytes(prepared, value, signing), signing.chain, order),
   }));
   const evidence = await complete(each.map(({ additions }) => additions));

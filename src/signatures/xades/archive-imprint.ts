@@ -1,5 +1,4 @@
 import { createHash, type Hash } from 'node:crypto';
-import { contentPieces, type Content } from '../../documents/content.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import type { Canonicalisation } from '../../xml/canonicalisation.ts';
 import type { XmlDocument, XmlNode } from '../../xml/xml-document.ts';
@@ -8,8 +7,8 @@ import { canonicalRequest } from '../../xmldsig/references.ts';
 import { qualifyingPropertiesIn, unsignedPropertiesIn } from './read-properties.ts';
 import { xpathStepsMax } from './xml-input.ts';
 
-/** Data that references name outside the document of the signature. */
-export type OutsideData = (reference: ReadReference) => Content;
+/** Returns the octets of a reference to something outside the document of the signature. */
+export type OutsideData = (reference: ReadReference) => Iterable<Uint8Array>;
 
 /** Where an archive time-stamp ends: it covers the properties before it. */
 export interface ArchiveTask {
@@ -25,8 +24,8 @@ export interface ArchiveTask {
 
 /**
  * Returns the message imprint of an ArchiveTimeStamp (EN 319 132-1 §5.5.2.2): the hash of all
- * referenced data, SignedInfo, SignatureValue, KeyInfo, the unsigned properties before it, and the
- * ds:Object elements that no reference names.
+ * referenced data, SignedInfo, SignatureValue, KeyInfo, the unsigned properties before it, and all
+ * ds:Object elements but that with the qualifying properties, whether referenced or not.
  */
 export function archiveImprint({ document, signature, outside, hash, algorithm, until }: ArchiveTask): Buffer {
   const digest = createHash(hash);
@@ -42,11 +41,8 @@ export function archiveImprint({ document, signature, outside, hash, algorithm, 
     addElement(property);
   }
   const qualifying = qualifyingPropertiesIn(document, signature);
-  const uris = new Set(signature.references.map(({ uri }) => uri));
   for (const object of signature.objects) {
-    const id = document.attribute(object, 'Id');
-    const isReferenced = id !== undefined && (uris.has(`#${id}`) || uris.has(`#xpointer(id('${id}'))`));
-    if (!isReferenced && (qualifying === undefined || !document.isWithin(qualifying, object))) addElement(object);
+    if (qualifying === undefined || !document.isWithin(qualifying, object)) addElement(object);
   }
   return digest.digest();
 }
@@ -62,5 +58,5 @@ function addReferenced(
     document.canonicalise(request, (piece) => digest.update(piece));
     return;
   }
-  for (const piece of contentPieces(outside(reference))) digest.update(piece);
+  for (const piece of outside(reference)) digest.update(piece);
 }

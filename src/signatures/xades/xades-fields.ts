@@ -14,7 +14,7 @@ import { xadesVersions, type XadesVersion } from './xades-version.ts';
 
 type C14n = z.output<typeof Canonicalisation>;
 
-const canonicalisationNames = {
+export const canonicalisationNames = {
   XML_EXC_C_14_N: 'EXC_C14N',
   XML_EXC_C_14_N_WITH_COMMENTS: 'EXC_C14N_WITH_COMMENTS',
   REC_XML_C_14_N_20010315: 'C14N',
