@@ -2,7 +2,7 @@ import { attributeValue, binary, escapedValue } from './attribute-value.ts';
 import { keepsComments, rulesOf, type Canonicalisation } from './canonicalisation.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import type { Name } from './name-table.ts';
-import { xmlNamespaceUri, type Namespace, type NamespaceScope, type Prefix } from './namespace-scope.ts';
+import { declarationOf, xmlNamespaceUri, type Namespace, type NamespaceScope, type Prefix } from './namespace-scope.ts';
 import type { StartTag } from './start-tag.ts';
 
 /** A part of a document, and the canonical form in which it is to be written. */
@@ -38,8 +38,8 @@ export class PartInProgress {
   readonly #inclusive: ReadonlySet<string>;
   /** Prefixes to declare in the start tag that is to be written. */
   readonly #toDeclare: Prefix[] = [];
-  /** Exclusive: declarations written for elements that are open, and what to restore at their ends. */
-  readonly #written = new Map<Prefix, Namespace>();
+  /** Exclusive: namespaces that the open elements declare, by slots of prefixes, and what to restore at their ends. */
+  readonly #written: (Namespace | undefined)[] = [];
   readonly #changed: Prefix[] = [];
   readonly #previous: (Namespace | undefined)[] = [];
   readonly #changedAt: number[] = [];
@@ -81,7 +81,8 @@ export class PartInProgress {
           const attribute = tag.names[index];
           if (attribute?.isPrefixed === true) this.#declareIfNew(attribute.prefix, depth, scope);
         }
-      if (this.#inclusive.size > 0) for (const prefix of inScope) if (this.#inclusive.has(prefix.text)) this.#declareIfNew(prefix, depth, scope);
+      if (this.#inclusive.size > 0)
+        for (const prefix of inScope) if (this.#inclusive.has(prefix.text)) this.#declareIfNew(prefix, depth, scope);
     } else {
       for (const prefix of inScope) toDeclare.push(prefix);
     }
@@ -91,10 +92,10 @@ export class PartInProgress {
 
   #declareIfNew(prefix: Prefix, depth: number, scope: NamespaceScope): void {
     const { binding } = prefix;
-    const written = this.#written.get(prefix);
+    const written = this.#written[prefix.slot];
     if (binding === undefined || binding === written || binding.uri === (written ?? scope.none).uri || prefix.text === 'xml') return;
     this.#toDeclare.push(prefix);
-    this.#written.set(prefix, binding);
+    this.#written[prefix.slot] = binding;
     this.#changed.push(prefix);
     this.#previous.push(written);
     this.#changedAt.push(depth);
@@ -107,21 +108,17 @@ export class PartInProgress {
       changedAt.pop();
       const prefix = this.#changed.pop();
       const previous = this.#previous.pop();
-      if (prefix === undefined) continue;
-      if (previous === undefined) this.#written.delete(prefix);
-      else this.#written.set(prefix, previous);
+      if (prefix !== undefined) this.#written[prefix.slot] = previous;
     }
   }
 
   /** Writes a start tag with the declarations that were found. */
   writeStartTag(tag: StartTag, name: Name, bytes: Buffer, xmlAttributes: ReadonlyMap<string, string> | undefined): void {
     const { output } = this;
-    output.byte(0x3c);
-    output.bytes(name.bytes);
-    for (const prefix of this.#toDeclare) {
-      output.bytes(prefix.declaration);
-      if (prefix.binding !== undefined) output.bytes(prefix.binding.escaped);
-      output.byte(0x22);
+    output.bytes(name.startTag);
+    for (let at = 0; at < this.#toDeclare.length; at += 1) {
+      const prefix = this.#toDeclare[at];
+      if (prefix !== undefined) output.bytes(declarationOf(prefix));
     }
     if (xmlAttributes === undefined) for (let at = 0; at < tag.count; at += 1) this.#writeAttribute(tag, tag.order[at] ?? 0, bytes);
     else this.#writeWith(xmlAttributes, tag, bytes);

@@ -1,8 +1,8 @@
 import { attributeValue } from './attribute-value.ts';
 import { PartInProgress, type CanonicalPart } from './canonical-part.ts';
 import { InheritedAttributes } from './inherited-attributes.ts';
-import { afterSpace, isSpace, Malformed, nameBytes, nameStartBytes } from './malformed.ts';
-import { hasBytes, NameTable, type Name } from './name-table.ts';
+import { afterSpace, hasBytes, isSpace, Malformed, nameBytes, nameStartBytes } from './malformed.ts';
+import { NameTable, type Name } from './name-table.ts';
 import { NamespaceScope, type Prefix } from './namespace-scope.ts';
 import { PieceWindow } from './piece-window.ts';
 import { referenceEnd, referredCodePoint } from './reference.ts';
@@ -42,7 +42,6 @@ const lessThan = Buffer.from('&lt;');
 const greaterThan = Buffer.from('&gt;');
 const carriageReturn = Buffer.from('&#xD;');
 const lineFeed = Buffer.from('\n');
-const startOfEndTag = Buffer.from('</');
 const cdataStart = Buffer.from('<![CDATA[');
 
 /**
@@ -64,6 +63,7 @@ class CanonicalStream {
   #runStart = 0;
   #elements = 0;
   #inCdata = false;
+  #depth = 0;
   /** Of the open elements: names, marks of the scope, and the active parts around them if those differ. */
   readonly #open: Name[] = [];
   readonly #marks: number[] = [];
@@ -103,7 +103,7 @@ class CanonicalStream {
       position = moved;
       this.#runStart = moved;
     }
-    if (position < this.#window.bytes.length || this.#inCdata || this.#open.length > 0)
+    if (position < this.#window.bytes.length || this.#inCdata || this.#depth > 0)
       throw new Malformed('the document ends too early', this.#window.bytes.length);
     if (this.#elements === 0) throw new Malformed('the document has no root element', position);
     for (const { output } of this.#parts) output.flush();
@@ -150,7 +150,7 @@ class CanonicalStream {
   #text(at: number): number {
     const { bytes } = this.#window;
     const end = bytes.length;
-    if (this.#open.length === 0) return this.#spaceOutside(at);
+    if (this.#depth === 0) return this.#spaceOutside(at);
     for (let next = at; ;) {
       let kind = 0;
       while (next < end && (kind = textBytes[bytes[next] ?? 0] ?? 0) === 0) next += 1;
@@ -248,7 +248,7 @@ class CanonicalStream {
       if (at + index >= end) return at;
       if (bytes[at + index] !== cdataStart[index]) throw new Malformed('a declaration is not allowed', at);
     }
-    if (this.#open.length === 0) throw new Malformed('text outside the root element', at);
+    if (this.#depth === 0) throw new Malformed('text outside the root element', at);
     this.#endRun(at, at + cdataStart.length);
     this.#inCdata = true;
     return at + cdataStart.length;
@@ -269,7 +269,11 @@ class CanonicalStream {
     const isVerbatim = dataStart === targetEnd || (dataStart === targetEnd + 1 && bytes[targetEnd] === 0x20 && dataStart < close);
     const canonical = isVerbatim
       ? undefined
-      : Buffer.concat([bytes.subarray(at, targetEnd), dataStart < close ? Buffer.from(' ') : Buffer.alloc(0), bytes.subarray(dataStart, close + 2)]);
+      : Buffer.concat([
+          bytes.subarray(at, targetEnd),
+          dataStart < close ? Buffer.from(' ') : Buffer.alloc(0),
+          bytes.subarray(dataStart, close + 2),
+        ]);
     this.#writeAside(at, close + 2, canonical, false);
     return close + 2;
   }
@@ -277,7 +281,7 @@ class CanonicalStream {
   /** Writes a comment or a processing instruction; `canonical` instead of what stands there, if it differs. */
   #writeAside(at: number, end: number, canonical: Buffer | undefined, isComment: boolean): void {
     const { bytes } = this.#window;
-    const isInside = this.#open.length > 0;
+    const isInside = this.#depth > 0;
     const form = canonical ?? bytes.subarray(at, end);
     const hasReturns = form.includes(0x0d);
     const isKept = !isComment || this.#active.every(({ keepsComments }) => keepsComments);
@@ -296,7 +300,7 @@ class CanonicalStream {
     const { bytes } = this.#window;
     this.#names.trim();
     const tag = this.#tag;
-    const depth = this.#open.length;
+    const depth = this.#depth;
     if (depth === 0 && this.#elements > 0) throw new Malformed('a second root element', at);
     if (!tag.read(bytes, at, bytes.length) || tag.name === undefined) return at;
     const { name } = tag;
@@ -304,7 +308,7 @@ class CanonicalStream {
     if (this.#declared.length > 0) this.#declared.length = 0;
     for (let index = 0; index < tag.declarations; index += 1) this.#declare(bytes, index);
     this.#resolve(at);
-    const isInOrder = tag.sort();
+    const isInOrder = tag.putInOrder();
     const around = this.#active;
     const index = this.#elements;
     this.#elements += 1;
@@ -326,15 +330,12 @@ class CanonicalStream {
         part.writeStartTag(tag, name, bytes, inherits ? this.#inherited?.ofApex(depth, part.rules === '1.1' ? '1.1' : '1.0') : undefined);
       }
     }
-    this.#open.push(name);
-    this.#marks.push(mark);
-    this.#activeAround.push(around === this.#active ? undefined : around);
+    this.#open[depth] = name;
+    this.#marks[depth] = mark;
+    this.#activeAround[depth] = around === this.#active ? undefined : around;
+    this.#depth = depth + 1;
     if (tag.isEmpty) {
-      for (const { output } of this.#active) {
-        output.bytes(startOfEndTag);
-        output.bytes(name.bytes);
-        output.byte(0x3e);
-      }
+      for (const { output } of this.#active) output.bytes(name.endTag);
       this.#endElement(tag.end);
     }
     return tag.end;
@@ -360,7 +361,7 @@ class CanonicalStream {
       if (name.prefix.binding === undefined) throw new Malformed('a prefix is not declared', at);
       if (name.prefix.text === 'xml') {
         const value = attributeValue(this.#window.bytes, tag.valueStarts[index] ?? 0, tag.valueEnds[index] ?? 0);
-        this.#inherited?.add(this.#open.length, name.localName, value);
+        this.#inherited?.add(this.#depth, name.localName, value);
       }
     }
   }
@@ -379,7 +380,7 @@ class CanonicalStream {
   #endTag(at: number): number {
     const { bytes } = this.#window;
     const end = bytes.length;
-    const name = this.#open[this.#open.length - 1];
+    const name = this.#open[this.#depth - 1];
     if (name === undefined) throw new Malformed('an end tag without a start tag', at);
     const nameEnd = at + 2 + name.bytes.length;
     if (nameEnd >= end) {
@@ -399,12 +400,12 @@ class CanonicalStream {
 
   /** Ends the element opened last. `end`: the offset behind its end tag. */
   #endElement(end: number): void {
-    this.#open.pop();
-    const depth = this.#open.length;
-    this.#scope.restore(this.#marks.pop() ?? 0);
+    const depth = this.#depth - 1;
+    this.#depth = depth;
+    this.#scope.restore(this.#marks[depth] ?? 0);
     this.#inherited?.end(depth);
     for (const part of this.#active) part.endElement(depth);
-    const around = this.#activeAround.pop();
+    const around = this.#activeAround[depth];
     if (around === undefined) return;
     this.#endRun(end, end);
     this.#active = around;

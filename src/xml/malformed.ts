@@ -28,3 +28,10 @@ export function afterSpace(bytes: Uint8Array, at: number, end: number): number {
   while (next < end && isSpace(bytes[next])) next += 1;
   return next;
 }
+
+/** Returns true if `expected` is what `bytes` has from `start` to `end`. */
+export function hasBytes(expected: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  if (expected.length !== end - start) return false;
+  for (let index = 0; index < expected.length; index += 1) if (expected[index] !== bytes[start + index]) return false;
+  return true;
+}

@@ -7,6 +7,8 @@ const valueBytes = new Uint8Array(256);
 for (let byte = 0; byte < 0x20; byte += 1) valueBytes[byte] = 2;
 for (const character of '&<"\'\t\n\r') valueBytes[character.charCodeAt(0)] = 1;
 
+const insertionSortMax = 16;
+
 /** The last start tag that was read. Its arrays are used again for the next one. */
 export class StartTag {
   readonly #names: NameTable;
@@ -160,21 +162,30 @@ export class StartTag {
    * were so before.
    * @throws {Malformed} if two have the same namespace and local name
    */
-  sort(): boolean {
-    const { names, count, order } = this;
-    if (count < 2) return true;
-    const compare = (one: number, other: number): number => {
-      const [first, second] = [names[one], names[other]];
-      return first === undefined || second === undefined ? 0 : compareAttributes(first, second);
-    };
-    let isSorted = true;
-    for (let index = 1; index < count && isSorted; index += 1) isSorted = compare(index - 1, index) < 0;
-    if (isSorted) return true;
-    if (order.length > count) order.length = count;
-    order.sort(compare);
-    for (let index = 1; index < count; index += 1)
-      if (compare(order[index - 1] ?? 0, order[index] ?? 0) === 0) throw new Malformed('an attribute occurs twice', this.end - 1);
+  putInOrder(): boolean {
+    const { count, order } = this;
+    let index = 1;
+    while (index < count && this.#compare(index - 1, index) < 0) index += 1;
+    if (index >= count) return true;
+    if (count <= insertionSortMax) {
+      for (; index < count; index += 1) {
+        let place = index;
+        for (; place > 0 && this.#compare(order[place - 1] ?? 0, index) > 0; place -= 1) order[place] = order[place - 1] ?? 0;
+        order[place] = index;
+      }
+    } else {
+      order.length = count;
+      order.sort((one, other) => this.#compare(one, other));
+    }
+    for (let at = 1; at < count; at += 1)
+      if (this.#compare(order[at - 1] ?? 0, order[at] ?? 0) === 0) throw new Malformed('an attribute occurs twice', this.end - 1);
     return false;
+  }
+
+  #compare(one: number, other: number): number {
+    const first = this.names[one];
+    const second = this.names[other];
+    return first === undefined || second === undefined ? 0 : compareAttributes(first, second);
   }
 }
 
