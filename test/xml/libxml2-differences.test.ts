@@ -97,7 +97,9 @@ test('xmllint makes the same forms of whole documents', () => {
     fc.property(randomDocument, ({ xml }) => {
       writeFileSync(file, xml);
       for (const [option, algorithm] of Object.entries(switches))
-        expect(canonicalForm(xml, { apex: undefined, algorithm })).toBe(execFileSync('xmllint', [option, file], { encoding: 'utf8' }));
+        expect(canonicalForm(xml, { apex: undefined, algorithm })).toBe(
+          execFileSync('xmllint', [option, file], { encoding: 'utf8', stdio: 'pipe' }),
+        );
     }),
     { numRuns: repetitions(200, 10) },
   );
@@ -109,10 +111,8 @@ test('xmlsec1 digests the same forms of whole documents, of elements, and of sub
   writeFileSync(join(directory, 'secret'), 'secret');
   fc.assert(
     fc.property(
-      randomDocument.filter(({ xml }) => xml.includes('</')),
-      someNames,
-      somePrefixes,
-      ({ xml, identified }, without, inclusivePrefixes) => {
+      documentAndSelection.filter(({ xml, selection }) => xml.includes('</') && !isRootLeftOut(xml, selection)),
+      ({ xml, identified, selection: { without, inclusivePrefixes } }) => {
         const omitted = [signature, ...without];
         const element = identified.at(-1);
         const parts = canonicalisations.flatMap((algorithm) => [
