@@ -70,12 +70,12 @@ export class PartInProgress {
    * Finds the prefixes that the start tag of an element declares in this part. `declared`: prefixes
    * that stand for something else than around the element. Returns true if there are any.
    */
-  findDeclarations(tag: StartTag, name: Name, declared: readonly Prefix[], scope: NamespaceScope, isApex: boolean, depth: number): boolean {
+  findDeclarations(tag: StartTag, declared: readonly Prefix[], scope: NamespaceScope, isApex: boolean, depth: number): boolean {
     const toDeclare = this.#toDeclare;
     toDeclare.length = 0;
     const inScope = isApex ? scope.bound() : declared;
     if (this.rules === 'exclusive') {
-      this.#declareIfNew(name.prefix, depth, scope);
+      if (tag.name !== undefined) this.#declareIfNew(tag.name.prefix, depth, scope);
       if (tag.hasPrefixedAttributes)
         for (let index = 0; index < tag.count; index += 1) {
           const attribute = tag.names[index];
@@ -112,14 +112,20 @@ export class PartInProgress {
     }
   }
 
-  /** Writes a start tag with the declarations that were found. */
-  writeStartTag(tag: StartTag, name: Name, bytes: Buffer, xmlAttributes: ReadonlyMap<string, string> | undefined): void {
-    const { output } = this;
-    output.bytes(name.startTag);
-    for (let at = 0; at < this.#toDeclare.length; at += 1) {
-      const prefix = this.#toDeclare[at];
-      if (prefix !== undefined) output.bytes(declarationOf(prefix));
+  /** Writes the declarations that were found. */
+  writeDeclarations(): void {
+    const toDeclare = this.#toDeclare;
+    for (let at = 0; at < toDeclare.length; at += 1) {
+      const prefix = toDeclare[at];
+      if (prefix !== undefined) this.output.bytes(declarationOf(prefix));
     }
+  }
+
+  /** Writes a start tag with the declarations that were found. */
+  writeStartTag(tag: StartTag, bytes: Buffer, xmlAttributes: ReadonlyMap<string, string> | undefined): void {
+    const { output } = this;
+    if (tag.name !== undefined) output.bytes(tag.name.startTag);
+    this.writeDeclarations();
     if (xmlAttributes === undefined) for (let at = 0; at < tag.count; at += 1) this.#writeAttribute(tag, tag.order[at] ?? 0, bytes);
     else this.#writeWith(xmlAttributes, tag, bytes);
     output.byte(0x3e);

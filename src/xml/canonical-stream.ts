@@ -1,4 +1,5 @@
 import { attributeValue } from './attribute-value.ts';
+import { checkUtf8 } from './check-utf8.ts';
 import { PartInProgress, type CanonicalPart } from './canonical-part.ts';
 import { InheritedAttributes } from './inherited-attributes.ts';
 import { afterSpace, hasBytes, isSpace, Malformed, nameBytes, nameStartBytes } from './malformed.ts';
@@ -18,6 +19,7 @@ import { byteOrderMarkLength, xmlFaultAt } from './xml-fault.ts';
  * @see https://www.w3.org/TR/xml-exc-c14n
  */
 export function canonicalise(pieces: readonly Uint8Array[], parts: readonly CanonicalPart[]): void {
+  checkUtf8(pieces);
   const window = new PieceWindow(pieces);
   try {
     new CanonicalStream(window, parts).run(byteOrderMarkLength(pieces));
@@ -36,6 +38,10 @@ textBytes[0x0d] = 2;
 textBytes[0x26] = 2;
 textBytes[0x3e] = 2;
 textBytes[0x3c] = 1;
+
+/** XML 1.0, production 23. */
+const xmlDeclaration =
+  /^<\?xml\s+version\s*=\s*(?:"1\.[0-9]+"|'1\.[0-9]+')(?:\s+encoding\s*=\s*(?:"[\w.-]+"|'[\w.-]+'))?(?:\s+standalone\s*=\s*(?:"yes"|"no"|'yes'|'no'))?\s*\?>$/;
 
 const ampersand = Buffer.from('&amp;');
 const lessThan = Buffer.from('&lt;');
@@ -120,6 +126,7 @@ class CanonicalStream {
     if (!isSpace(bytes[at + 5])) return at;
     const end = bytes.indexOf('?>', at + 5);
     if (end < 0) return undefined;
+    if (!xmlDeclaration.test(bytes.toString('latin1', at, end + 2))) throw new Malformed('the XML declaration is malformed', at);
     this.#runStart = end + 2;
     return end + 2;
   }
@@ -260,10 +267,10 @@ class CanonicalStream {
     if (close < 0) return at;
     let targetEnd = at + 2;
     while (targetEnd < close && nameBytes[bytes[targetEnd] ?? 0] === 1) targetEnd += 1;
-    if (nameStartBytes[bytes[at + 2] ?? 0] === 0 || (targetEnd < close && !isSpace(bytes[targetEnd])))
+    const target = bytes.toString('latin1', at + 2, targetEnd);
+    if (nameStartBytes[bytes[at + 2] ?? 0] === 0 || target.includes(':') || (targetEnd < close && !isSpace(bytes[targetEnd])))
       throw new Malformed('a processing instruction has no target', at);
-    if (bytes.toString('latin1', at + 2, targetEnd).toLowerCase() === 'xml')
-      throw new Malformed('a processing instruction has the target xml', at);
+    if (target.toLowerCase() === 'xml') throw new Malformed('a processing instruction has the target xml', at);
     checkCharacters(bytes, targetEnd, close);
     const dataStart = afterSpace(bytes, targetEnd, close);
     const isVerbatim = dataStart === targetEnd || (dataStart === targetEnd + 1 && bytes[targetEnd] === 0x20 && dataStart < close);
@@ -313,23 +320,7 @@ class CanonicalStream {
     const index = this.#elements;
     this.#elements += 1;
     if (name.isWatched || this.#apexes.has(index)) this.#changeParts(name, index, depth, at);
-    let isVerbatim = tag.isVerbatim && isInOrder;
-    // Each part writes for itself: the run ends, with it those of parts that are no longer active.
-    for (const part of this.#active) {
-      const isApex = part.apex === index && index > 0;
-      const hasDeclarations = part.findDeclarations(tag, name, this.#declared, this.#scope, isApex, depth);
-      if (hasDeclarations || isApex) isVerbatim = false;
-    }
-    if (isVerbatim && this.#active === around) {
-      // The tag becomes a part of the run.
-    } else {
-      if (this.#active === around) this.#endRun(at, tag.end);
-      else this.#runStart = tag.end;
-      for (const part of this.#active) {
-        const inherits = part.apex === index && index > 0 && part.rules !== 'exclusive';
-        part.writeStartTag(tag, name, bytes, inherits ? this.#inherited?.ofApex(depth, part.rules === '1.1' ? '1.1' : '1.0') : undefined);
-      }
-    }
+    this.#writeStartTag(at, index, depth, tag.isVerbatim && isInOrder && this.#active === around);
     this.#open[depth] = name;
     this.#marks[depth] = mark;
     this.#activeAround[depth] = around === this.#active ? undefined : around;
@@ -339,6 +330,32 @@ class CanonicalStream {
       this.#endElement(tag.end);
     }
     return tag.end;
+  }
+
+  /** Writes the start tag that was read. `isVerbatim`: it may remain in the run, with declarations behind its name. */
+  #writeStartTag(at: number, index: number, depth: number, isVerbatim: boolean): void {
+    const tag = this.#tag;
+    const { bytes } = this.#window;
+    const active = this.#active;
+    const isApex = index > 0 && this.#apexes.has(index);
+    if (isVerbatim && !isApex) {
+      for (let which = 0; which < active.length; which += 1) {
+        const part = active[which];
+        if (part?.findDeclarations(tag, this.#declared, this.#scope, false, depth) !== true) continue;
+        if (this.#runStart < tag.nameEnd) this.#endRun(tag.nameEnd, tag.nameEnd);
+        part.writeDeclarations();
+      }
+      return;
+    }
+    this.#endRun(at, tag.end);
+    for (let which = 0; which < active.length; which += 1) {
+      const part = active[which];
+      if (part === undefined) continue;
+      const isItsApex = isApex && part.apex === index;
+      part.findDeclarations(tag, this.#declared, this.#scope, isItsApex, depth);
+      const inherits = isItsApex && part.rules !== 'exclusive';
+      part.writeStartTag(tag, bytes, inherits ? this.#inherited?.ofApex(depth, part.rules === '1.1' ? '1.1' : '1.0') : undefined);
+    }
   }
 
   #declare(bytes: Buffer, index: number): void {

@@ -14,10 +14,11 @@ export class StartTag {
   readonly #names: NameTable;
   /** Undefined before the first tag. */
   name: Name | undefined;
+  nameEnd = 0;
   /** Offset behind the tag. */
   end = 0;
   isEmpty = false;
-  /** The tag is written as Canonical XML does, if its attributes are in order and no namespace is to be written. */
+  /** The tag is written as Canonical XML does, if its attributes are in order; declarations may have to be inserted behind the name. */
   isVerbatim = false;
   hasPrefixedAttributes = false;
   /** Attributes that are no declarations: their names, and the offsets of their values. */
@@ -50,6 +51,7 @@ export class StartTag {
     if (next >= end) return false;
     if (next === at + 1) throw new Malformed('a tag has no name', at);
     this.name = this.#names.find(bytes, at + 1, next, hash);
+    this.nameEnd = next;
     this.count = 0;
     this.declarations = 0;
     this.hasPrefixedAttributes = false;
@@ -178,7 +180,8 @@ export class StartTag {
       order.sort((one, other) => this.#compare(one, other));
     }
     for (let at = 1; at < count; at += 1)
-      if (this.#compare(order[at - 1] ?? 0, order[at] ?? 0) === 0) throw new Malformed('an attribute occurs twice', this.end - 1);
+      if (this.#compare(order[at - 1] ?? 0, order[at] ?? 0) === 0)
+        throw new Malformed('an attribute occurs twice', this.valueStarts[order[at] ?? 0] ?? 0);
     return false;
   }
 
