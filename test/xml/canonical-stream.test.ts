@@ -218,7 +218,7 @@ describe('a document that is not well formed', () => {
   test.each([
     ['', 'no root element', 1, 1],
     ['  <!-- -->', 'no root element', 1, 11],
-    ['<?xml version="1.0"', 'no root element', 1, 1],
+    ['<?xml version="1.0"', 'ends too early', 1, 20],
     ['<a>', 'ends too early', 1, 4],
     ['<a', 'ends too early', 1, 3],
     ['<a><![CDATA[ ', 'ends too early', 1, 14],
@@ -262,7 +262,8 @@ describe('a document that is not well formed', () => {
     ['<?xml encoding="UTF-8"?><a/>', 'declaration', 1, 1],
     ['<a><? b?></a>', 'no target', 1, 4],
   ])('is refused: %s', (xml, message, line, column) => {
-    expect(() => whole(xml)).toThrow(expect.objectContaining({ message: expect.stringContaining(message), line, column }));
+    expect(() => whole(xml)).toThrow(message);
+    expect(() => whole(xml)).toThrow(expect.objectContaining({ line, column }));
   });
 
   test('nor is one that is not in UTF-8', () => {

@@ -20,7 +20,7 @@ describe('the place of an element', () => {
   const odd = [
     '\u{feff}<?xml version="1.0"?><!-- <no> --><?pi <no/> ?>\r\n',
     '<é a=">" b=\'"/>\' >',
-    '<!--<no>--><![CDATA[<no></no>]]]><no/>]]>',
+    '<!--<no>--><![CDATA[<no></no>]] ><no/>]]]>',
     '<x/><y b="/"></y><z c = "\'>" /><é><?pi > </é> ?>é<é></é ></é>',
     '</é\n><!-- </é> -->',
   ].join('');
@@ -70,9 +70,8 @@ describe('a scan', () => {
     ['\u{feff}<?xml version="1.0"?>\r\n<!-- é -->\r <!DOCTYPE a SYSTEM "x"><a/>', 3, 2],
     ['x <!DOCTYPE', 1, 3],
   ])('refuses the DOCTYPE of %j', (xml, line, column) => {
-    expect(() => scanDocument(Buffer.from(xml), limits)).toThrow(
-      expect.objectContaining({ message: expect.stringContaining('DOCTYPE is not allowed'), line, column }),
-    );
+    expect(() => scanDocument(Buffer.from(xml), limits)).toThrow('DOCTYPE is not allowed');
+    expect(() => scanDocument(Buffer.from(xml), limits)).toThrow(expect.objectContaining({ line, column }));
   });
 
   test('takes DOCTYPE for text in comments, sections, values and instructions', () => {
