@@ -95,8 +95,9 @@ export class CanonicalElements {
       if (part === undefined) continue;
       const isItsApex = isApex && part.apex === index;
       part.findDeclarations(tag, this.#declared, this.#scope, isItsApex, depth);
-      const inherits = isItsApex && part.rules !== 'exclusive';
-      part.writeStartTag(tag, bytes, inherits ? this.#inherited?.ofApex(depth, part.rules === '1.1' ? '1.1' : '1.0') : undefined);
+      const { rules } = part;
+      const xmlAttributes = isItsApex && rules !== 'exclusive' ? this.#inherited?.ofApex(depth, rules, at) : undefined;
+      part.writeStartTag(tag, bytes, xmlAttributes);
     }
   }
 
@@ -150,9 +151,7 @@ export class CanonicalElements {
     const close = bytes[nameEnd] === 0x3e ? nameEnd : afterSpace(bytes, nameEnd, end);
     if (close >= end) return at;
     if (bytes[close] !== 0x3e) throw new Malformed('an end tag does not fit its start tag', at);
-    if (close > nameEnd) {
-      this.#run.end(nameEnd, close);
-    }
+    if (close > nameEnd) this.#run.end(nameEnd, close);
     this.#endElement(close + 1);
     return close + 1;
   }
@@ -163,7 +162,8 @@ export class CanonicalElements {
     this.depth = depth;
     this.#scope.restore(this.#marks[depth] ?? 0);
     this.#inherited?.end(depth);
-    for (const part of this.#run.active) part.endElement(depth);
+    const { active } = this.#run;
+    for (let index = 0; index < active.length; index += 1) active[index]?.endElement(depth);
     const around = this.#activeAround[depth];
     if (around === undefined) return;
     this.#run.end(end, end);

@@ -36,13 +36,15 @@ export class PartInProgress {
   leftOutAt: number | undefined;
   readonly #without: readonly { readonly namespace: string; readonly localName: string }[];
   readonly #inclusive: ReadonlySet<string>;
-  /** Prefixes to declare in the start tag that is to be written. */
+  /** Prefixes to declare in the start tag that is to be written, in canonical order. Arrays keep their length: to shorten one costs time. */
   readonly #toDeclare: Prefix[] = [];
+  #declarations = 0;
   /** Exclusive: namespaces that the open elements declare, by slots of prefixes, and what to restore at their ends. */
   readonly #written: (Namespace | undefined)[] = [];
   readonly #changed: Prefix[] = [];
   readonly #previous: (Namespace | undefined)[] = [];
   readonly #changedAt: number[] = [];
+  #changes = 0;
 
   constructor(part: CanonicalPart) {
     this.apex = part.apex;
@@ -71,8 +73,7 @@ export class PartInProgress {
    * that stand for something else than around the element. Returns true if there are any.
    */
   findDeclarations(tag: StartTag, declared: readonly Prefix[], scope: NamespaceScope, isApex: boolean, depth: number): boolean {
-    const toDeclare = this.#toDeclare;
-    toDeclare.length = 0;
+    this.#declarations = 0;
     const inScope = isApex ? scope.bound() : declared;
     if (this.rules === 'exclusive') {
       if (tag.name !== undefined) this.#declareIfNew(tag.name.prefix, depth, scope);
@@ -84,38 +85,48 @@ export class PartInProgress {
       if (this.#inclusive.size > 0)
         for (const prefix of inScope) if (this.#inclusive.has(prefix.text)) this.#declareIfNew(prefix, depth, scope);
     } else {
-      for (const prefix of inScope) toDeclare.push(prefix);
+      for (let index = 0; index < inScope.length; index += 1) this.#declare(inScope[index]);
     }
-    if (toDeclare.length > 1) toDeclare.sort((one, other) => (one.text < other.text ? -1 : 1));
-    return toDeclare.length > 0;
+    if (this.#declarations > 1) {
+      const inOrder = this.#toDeclare.slice(0, this.#declarations).toSorted((one, other) => (one.text < other.text ? -1 : 1));
+      for (let index = 0; index < inOrder.length; index += 1) this.#toDeclare[index] = inOrder[index] ?? scope.default;
+    }
+    return this.#declarations > 0;
+  }
+
+  #declare(prefix: Prefix | undefined): void {
+    if (prefix === undefined) return;
+    this.#toDeclare[this.#declarations] = prefix;
+    this.#declarations += 1;
   }
 
   #declareIfNew(prefix: Prefix, depth: number, scope: NamespaceScope): void {
     const { binding } = prefix;
     const written = this.#written[prefix.slot];
     if (binding === undefined || binding === written || binding.uri === (written ?? scope.none).uri || prefix.text === 'xml') return;
-    this.#toDeclare.push(prefix);
+    this.#declare(prefix);
+    const change = this.#changes;
     this.#written[prefix.slot] = binding;
-    this.#changed.push(prefix);
-    this.#previous.push(written);
-    this.#changedAt.push(depth);
+    this.#changed[change] = prefix;
+    this.#previous[change] = written;
+    this.#changedAt[change] = depth;
+    this.#changes = change + 1;
   }
 
   /** To be called at the end of an element that is in the part. */
   endElement(depth: number): void {
-    const changedAt = this.#changedAt;
-    while (changedAt.length > 0 && changedAt[changedAt.length - 1] === depth) {
-      changedAt.pop();
-      const prefix = this.#changed.pop();
-      const previous = this.#previous.pop();
-      if (prefix !== undefined) this.#written[prefix.slot] = previous;
+    let changes = this.#changes;
+    for (; changes > 0 && this.#changedAt[changes - 1] === depth; changes -= 1) {
+      const prefix = this.#changed[changes - 1];
+      if (prefix !== undefined) this.#written[prefix.slot] = this.#previous[changes - 1];
     }
+    this.#changes = changes;
   }
 
   /** Writes the declarations that were found. */
   writeDeclarations(): void {
     const toDeclare = this.#toDeclare;
-    for (let at = 0; at < toDeclare.length; at += 1) {
+    for (let at = 0; at < this.#declarations; at += 1) {
       const prefix = toDeclare[at];
       if (prefix !== undefined) this.output.bytes(declarationOf(prefix));
     }
@@ -138,8 +149,13 @@ export class PartInProgress {
     const name = tag.names[index];
     if (name === undefined) return;
     output.bytes(name.asAttribute);
-    if (tag.arePlain[index] === true) output.copy(bytes, start, end);
-    else output.bytes(escapedValue(attributeValue(bytes, start, end)));
+    if (tag.arePlain[index] === true) {
+      const endsWithQuote = bytes[end] === 0x22;
+      output.copy(bytes, start, endsWithQuote ? end + 1 : end);
+      if (endsWithQuote) return;
+    } else {
+      output.bytes(escapedValue(attributeValue(bytes, start, end)));
+    }
     output.byte(0x22);
   }
 

@@ -137,6 +137,12 @@ describe('Canonical XML 1.1', () => {
   });
 });
 
+test('bases that are too long to be combined are refused', () => {
+  const xml = `<r xml:base="${'a/'.repeat(3_000)}">`.repeat(2) + '</r>'.repeat(2);
+  expect(() => subtree(xml, 1, 'C14N_11')).toThrow('too long to be combined (line 1, column 6017)');
+  expect(subtree(xml, 1, 'EXC_C14N')).toMatch(/^<r xml:base="a\/a/);
+});
+
 describe('Exclusive XML Canonicalization, section 2.2', () => {
   const first =
     '<n0:pdu xmlns:n0="http://a.example" xmlns:n1="http://b.example"><n1:elem2 xml:lang="en"><n3:stuff xmlns:n3="ftp://example.org"/></n1:elem2></n0:pdu>';
