@@ -1,9 +1,11 @@
 import type { CanonicalRun } from './canonical-run.ts';
 import { checkCharacters } from './character-data.ts';
-import { afterSpace, isSpace, Malformed, nameBytes, nameStartBytes } from './malformed.ts';
+import { afterSpace, isSpace, Malformed, nameBytes, nameStartBytes } from './markup-bytes.ts';
 import type { PieceWindow } from './piece-window.ts';
 
-/** Where a comment or a processing instruction stands: outside the root, a line feed separates it. */
+/**
+ * Where a comment or a processing instruction stands: outside the root, a line feed separates it.
+ */
 type Place = 'before the root' | 'in the root' | 'behind the root';
 
 /**

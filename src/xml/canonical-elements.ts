@@ -2,7 +2,7 @@ import { attributeValue } from './attribute-value.ts';
 import type { PartInProgress } from './canonical-part.ts';
 import type { CanonicalRun } from './canonical-run.ts';
 import { InheritedAttributes } from './inherited-attributes.ts';
-import { afterSpace, hasBytes, Malformed } from './malformed.ts';
+import { afterSpace, hasBytes, Malformed } from './markup-bytes.ts';
 import { NameTable, type Name } from './name-table.ts';
 import { NamespaceScope, type Prefix } from './namespace-scope.ts';
 import type { PieceWindow } from './piece-window.ts';
@@ -23,7 +23,10 @@ export class CanonicalElements {
   /** Undefined if no part inherits attributes. */
   readonly #inherited: InheritedAttributes | undefined;
   readonly #apexes: ReadonlySet<number>;
-  /** Of the open elements: names, marks of the scope, and the active parts around them if those differ. */
+  /**
+   * Of the open elements: names, marks of the scope, and the active parts around them if those
+   * differ.
+   */
   readonly #open: Name[] = [];
   readonly #marks: number[] = [];
   readonly #activeAround: (readonly PartInProgress[] | undefined)[] = [];
@@ -74,7 +77,10 @@ export class CanonicalElements {
     return tag.end;
   }
 
-  /** Writes the start tag that was read. `isVerbatim`: it may remain in the run, with declarations behind its name. */
+  /**
+   * Writes the start tag that was read. `isVerbatim`: it may remain in the run, with declarations
+   * behind its name.
+   */
   #writeStartTag(at: number, index: number, depth: number, isVerbatim: boolean): void {
     const tag = this.#tag;
     const { bytes } = this.#window;
@@ -110,7 +116,9 @@ export class CanonicalElements {
     if (this.#scope.declare(prefix, uri, this.count, start)) this.#declared.push(prefix);
   }
 
-  /** Checks that all prefixes stand for something, and keeps the attributes that may be inherited. */
+  /**
+   * Checks that all prefixes stand for something, and keeps the attributes that may be inherited.
+   */
   #resolve(at: number): void {
     const tag = this.#tag;
     if (tag.name?.prefix.binding === undefined) throw new Malformed('a prefix is not declared', at);

@@ -36,10 +36,16 @@ export class PartInProgress {
   leftOutAt: number | undefined;
   readonly #without: readonly { readonly namespace: string; readonly localName: string }[];
   readonly #inclusive: ReadonlySet<string>;
-  /** Prefixes to declare in the start tag that is to be written, in canonical order. Arrays keep their length: to shorten one costs time. */
+  /**
+   * Prefixes to declare in the start tag that is to be written, in canonical order. Arrays keep
+   * their length: to shorten one costs time.
+   */
   readonly #toDeclare: Prefix[] = [];
   #declarations = 0;
-  /** Exclusive: namespaces that the open elements declare, by slots of prefixes, and what to restore at their ends. */
+  /**
+   * Exclusive: namespaces that the open elements declare, by slots of prefixes, and what to restore
+   * at their ends.
+   */
   readonly #written: (Namespace | undefined)[] = [];
   readonly #changed: Prefix[] = [];
   readonly #previous: (Namespace | undefined)[] = [];
@@ -159,7 +165,10 @@ export class PartInProgress {
     output.byte(0x22);
   }
 
-  /** Writes the attributes of an apex, with `xmlAttributes` instead of its own ones of the namespace `xml`. */
+  /**
+   * Writes the attributes of an apex, with `xmlAttributes` instead of its own ones of the namespace
+   * `xml`.
+   */
   #writeWith(xmlAttributes: ReadonlyMap<string, string>, tag: StartTag, bytes: Buffer): void {
     const others = tag.order.slice(0, tag.count).filter((index) => tag.names[index]?.prefix.text !== 'xml');
     const isBefore = (index: number): boolean => {

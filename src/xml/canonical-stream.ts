@@ -4,7 +4,7 @@ import { PartInProgress, type CanonicalPart } from './canonical-part.ts';
 import { CanonicalRun } from './canonical-run.ts';
 import { CharacterData } from './character-data.ts';
 import { checkUtf8 } from './check-utf8.ts';
-import { afterSpace, isSpace, Malformed } from './malformed.ts';
+import { afterSpace, isSpace, Malformed } from './markup-bytes.ts';
 import { PieceWindow } from './piece-window.ts';
 import { byteOrderMarkLength, xmlFaultAt } from './xml-fault.ts';
 
@@ -33,7 +33,9 @@ const xmlDeclaration =
 
 const sectionStart = Buffer.from('<![CDATA[');
 
-/** Reads a document token by token. Methods that read return offsets as those of `CharacterData` do. */
+/**
+ * Reads a document token by token. Methods that read return offsets as those of `CharacterData` do.
+ */
 class CanonicalStream {
   readonly #window: PieceWindow;
   readonly #parts: readonly PartInProgress[];
@@ -91,7 +93,10 @@ class CanonicalStream {
     return end + 2;
   }
 
-  /** Reads whole tokens from `at` on. Returns the offset of the first one that extends beyond the window. */
+  /**
+   * Reads whole tokens from `at` on. Returns the offset of the first one that extends beyond the
+   * window.
+   */
   #content(from: number): number {
     const { bytes } = this.#window;
     const end = bytes.length;

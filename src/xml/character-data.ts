@@ -1,5 +1,5 @@
 import type { CanonicalRun } from './canonical-run.ts';
-import { Malformed } from './malformed.ts';
+import { Malformed } from './markup-bytes.ts';
 import type { PieceWindow } from './piece-window.ts';
 import { referenceEnd, referredCodePoint } from './reference.ts';
 
@@ -87,7 +87,9 @@ export class CharacterData {
     }
   }
 
-  /** Writes the character of a reference, unless the reference itself is what Canonical XML writes. */
+  /**
+   * Writes the character of a reference, unless the reference itself is what Canonical XML writes.
+   */
   #writeReferred(at: number, end: number, codePoint: number): void {
     const { bytes } = this.#window;
     const isEntity = bytes[at + 1] !== 0x23;
@@ -99,7 +101,10 @@ export class CharacterData {
     else this.#run.replace(at, end, Buffer.from(String.fromCodePoint(codePoint)));
   }
 
-  /** Reads a carriage return, and writes a line feed for it and a line feed that follows (XML 1.0, 2.11). */
+  /**
+   * Reads a carriage return, and writes a line feed for it and a line feed that follows (XML 1.0,
+   * 2.11).
+   */
   #lineEnd(at: number): number {
     const { bytes } = this.#window;
     if (bytes[at] !== 0x0d) throw new Malformed('a character is not allowed', at);

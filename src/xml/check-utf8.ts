@@ -25,7 +25,10 @@ export function checkUtf8(pieces: readonly Uint8Array[]): void {
   if (begun.length > 0) throw new XmlFault('the document is not in UTF-8');
 }
 
-/** Returns the end of a piece, without the start of a character of several bytes if it ends with one. */
+/**
+ * Returns the end of a piece, without the start of a character of several bytes if it ends with
+ * one.
+ */
 function endOfLastCharacter(piece: Uint8Array, start: number): number {
   for (let at = piece.length - 1; at >= Math.max(start, piece.length - characterBytesMax + 1); at -= 1) {
     const byte = piece[at] ?? 0;

@@ -1,10 +1,13 @@
-import { Malformed } from './malformed.ts';
+import { Malformed } from './markup-bytes.ts';
 import { joinUriReferences } from './xml-base.ts';
 
 /** No base of use is longer; combining many long ones would take hours. */
 const combinedBytesMax = 8_192;
 
-/** An attribute of the namespace `xml`. Its value is normalised, with one unit for each byte of UTF-8. */
+/**
+ * An attribute of the namespace `xml`. Its value is normalised, with one unit for each byte of
+ * UTF-8.
+ */
 interface XmlAttribute {
   readonly element: number;
   readonly localName: string;

@@ -1,4 +1,4 @@
-import { hasBytes, Malformed, nameStartBytes } from './malformed.ts';
+import { hasBytes, Malformed, nameStartBytes } from './markup-bytes.ts';
 import type { NamespaceScope, Prefix } from './namespace-scope.ts';
 
 /** A name that elements or attributes of a document have. */
@@ -30,7 +30,10 @@ export class NameTable {
   readonly #watched: ReadonlySet<string>;
   /** The name that was used last of those with the same slot. */
   readonly #recent: (Name | undefined)[] = Array.from({ length: slots }, () => undefined);
-  /** Its keys are hashed with a secret of the process, unlike the slots: nobody can choose names that collide. */
+  /**
+   * Its keys are hashed with a secret of the process, unlike the slots: nobody can choose names
+   * that collide.
+   */
   readonly #names = new Map<string, Name>();
 
   constructor(scope: NamespaceScope, watched: ReadonlySet<string>) {

@@ -1,5 +1,5 @@
 import { escapedValue } from './attribute-value.ts';
-import { Malformed } from './malformed.ts';
+import { Malformed } from './markup-bytes.ts';
 
 /** A namespace as declarations name it. */
 export interface Namespace {
@@ -28,7 +28,10 @@ const declarationsNamespaceUri = 'http://www.w3.org/2000/xmlns/';
 const namespacesKeptMax = 10_000;
 const empty = Buffer.alloc(0);
 
-/** Prefixes of a document, with the namespaces that they stand for at the place that has been reached. */
+/**
+ * Prefixes of a document, with the namespaces that they stand for at the place that has been
+ * reached.
+ */
 export class NamespaceScope {
   readonly none: Namespace = { uri: '', escaped: '' };
   readonly default: Prefix = { text: '', declaration: empty, declarationOf: undefined, binding: this.none, slot: 0, declaredBy: -1 };

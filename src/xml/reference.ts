@@ -1,4 +1,4 @@
-import { hasBytes, Malformed } from './malformed.ts';
+import { hasBytes, Malformed } from './markup-bytes.ts';
 
 const entities = [
   { name: Buffer.from('&amp;'), codePoint: 0x26 },
@@ -22,7 +22,10 @@ export function referenceEnd(bytes: Uint8Array, at: number, end: number): number
   return at;
 }
 
-/** Returns the code point that a reference stands for: one of the five predefined entities, or a character. */
+/**
+ * Returns the code point that a reference stands for: one of the five predefined entities, or a
+ * character.
+ */
 export function referredCodePoint(bytes: Uint8Array, at: number, referenceEndsAt: number): number {
   const last = referenceEndsAt - 1;
   if (bytes[at + 1] !== 0x23) {

@@ -1,4 +1,4 @@
-import { afterSpace, isSpace, Malformed, nameBytes } from './malformed.ts';
+import { afterSpace, isSpace, Malformed, nameBytes } from './markup-bytes.ts';
 import { compareAttributes, type Name, type NameTable } from './name-table.ts';
 import { referenceEnd, referredCodePoint } from './reference.ts';
 
@@ -18,7 +18,10 @@ export class StartTag {
   /** Offset behind the tag. */
   end = 0;
   isEmpty = false;
-  /** The tag is written as Canonical XML does, if its attributes are in order; declarations may have to be inserted behind the name. */
+  /**
+   * The tag is written as Canonical XML does, if its attributes are in order; declarations may have
+   * to be inserted behind the name.
+   */
   isVerbatim = false;
   hasPrefixedAttributes = false;
   /** Attributes that are no declarations: their names, and the offsets of their values. */
@@ -160,8 +163,8 @@ export class StartTag {
   }
 
   /**
-   * Puts the attributes into canonical order; their prefixes stand for something. Returns true if they
-   * were so before.
+   * Puts the attributes into canonical order; their prefixes stand for something. Returns true if
+   * they were so before.
    * @throws {Malformed} if two have the same namespace and local name
    */
   putInOrder(): boolean {
@@ -192,7 +195,9 @@ export class StartTag {
   }
 }
 
-/** Returns true if Canonical XML writes the character of a reference in a value as it stands there. */
+/**
+ * Returns true if Canonical XML writes the character of a reference in a value as it stands there.
+ */
 function isWrittenSo(bytes: Uint8Array, at: number, end: number, codePoint: number): boolean {
   if (bytes[at + 1] !== 0x23) return codePoint === 0x26 || codePoint === 0x3c || codePoint === 0x22;
   if (bytes[at + 2] !== 0x78) return false;

@@ -28,7 +28,10 @@ function cut(bytes: Uint8Array, offsets: readonly number[]): Uint8Array[] {
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end));
 }
 
-/** Returns the fault that reading bytes ends with, undefined if there is none. Any other error is thrown. */
+/**
+ * Returns the fault that reading bytes ends with, undefined if there is none. Any other error is
+ * thrown.
+ */
 function faultOf(read: () => unknown): XmlFault | undefined {
   try {
     read();

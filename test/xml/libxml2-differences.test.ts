@@ -67,7 +67,8 @@ const documentAndSelection = fc
     ...document,
     selection: { apex: isWhole ? undefined : choice % document.elements, inclusivePrefixes, without },
   }))
-  // libxml2 writes what stands behind a root that is left out as if it stood before it; the recommendation goes by document order (1.0, 2.3).
+  // libxml2 writes what stands behind a root that is left out as if it stood before it; the
+  // recommendation goes by document order (1.0, 2.3).
   .filter(({ xml, selection }) => selection.apex !== undefined || !isRootLeftOut(xml, selection));
 
 function isRootLeftOut(xml: string, { without }: Selection): boolean {

@@ -97,7 +97,10 @@ const attribute: fc.Arbitrary<AttributePlan> = fc.record({
   equals: fc.constantFrom('=', '=', '=', ' = ', '=\n'),
 });
 
-/** Deep, so that no `../` leads above the root of a path: there, libxml2 joins in another way than Canonical XML 1.1. */
+/**
+ * Deep, so that no `../` leads above the root of a path: there, libxml2 joins in another way than
+ * Canonical XML 1.1.
+ */
 const deepPath = '/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/';
 const bases = [`http://example.org${deepPath}`, `http://example.org${deepPath}b`, `${deepPath}c`, 'd/', 'e/f', '../g', '../../h/', 'k?l'];
 

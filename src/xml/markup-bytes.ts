@@ -8,7 +8,10 @@ export class Malformed extends Error {
   }
 }
 
-/** 1 for each byte of a character that a name may have, also behind its start. Above ASCII, all bytes count. */
+/**
+ * 1 for each byte of a character that a name may have, also behind its start. Above ASCII, all
+ * bytes count.
+ */
 export const nameBytes = new Uint8Array(256);
 /** 1 for each byte that may start a name. */
 export const nameStartBytes = new Uint8Array(256);
