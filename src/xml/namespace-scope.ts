@@ -82,7 +82,8 @@ export class NamespaceScope {
   }
 
   /**
-   * Declares a prefix for an element. Returns true if it stood for something else around the element.
+   * Declares a prefix for an element. Returns true if it stood for something else around the
+   * element.
    * @throws {Malformed} for what Namespaces in XML 1.0, 3 and 6.3 forbid
    */
   declare(prefix: Prefix, uri: string, element: number, offset: number): boolean {

@@ -4,7 +4,7 @@ import { canonicalisations } from '../../src/xml/canonicalisation.ts';
 import { elementPlace, scanDocument } from '../../src/xml/scanner.ts';
 import { XmlFault } from '../../src/xml/xml-fault.ts';
 import { repetitions } from '../support/repetitions.ts';
-import { canonicalForms } from './canonical-form.ts';
+import { canonicalForm, canonicalForms } from './canonical-form.ts';
 import { mutatedDocument } from './mutated-document.ts';
 import { randomDocument } from './random-document.ts';
 
@@ -54,6 +54,26 @@ test('the forms are the same wherever the document is cut', () => {
           elements,
         ),
       ).toEqual(forms);
+    }),
+    { numRuns: repetitions(3_000, 200) },
+  );
+});
+
+test('parts that are written together have the same forms as alone', () => {
+  const part = fc.record({
+    apex: fc.option(fc.nat(5), { nil: undefined }),
+    algorithm: fc.constantFrom(...canonicalisations),
+    inclusivePrefixes: fc.subarray(['p', 'q', '#default']),
+    without: fc.subarray([
+      { namespace: 'urn:a', localName: 'a' },
+      { namespace: undefined, localName: 'a' },
+      { namespace: undefined, localName: 'b' },
+    ]),
+    leavesOutComments: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(randomDocument, fc.array(part, { minLength: 2, maxLength: 6 }), ({ xml }, parts) => {
+      expect(canonicalForms(xml, parts)).toEqual(parts.map((one) => canonicalForm(xml, one)));
     }),
     { numRuns: repetitions(3_000, 200) },
   );

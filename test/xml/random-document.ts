@@ -32,7 +32,7 @@ interface AttributePlan {
 const localNames = ['a', 'b', 'c', 'B', 'a-1', 'é', 'ｚ', '𐐷', '_'];
 const prefixes = ['', 'p', 'q', 'P', 'ｚ', '𐐷', 'é'];
 const uris = ['urn:a', 'urn:b', 'urn:B', 'http://example.org/?a=b', "urn:o'n"];
-const spaces = [' ', '  ', '\n', '\t', '\r\n', '\r', ' \r '];
+const spaces = [' ', ' ', ' ', ' ', '  ', '\n', '\t', '\r\n', '\r', ' \r '];
 const texts = [
   'x',
   ' ',
