@@ -183,7 +183,9 @@ function levelReader(format: FormatName, threads: WorkThreads): LevelReader<unkn
     levelOf: async (evidence, raised, wanted, trust) => {
       const timeStampAnchors = trust.timeStampAnchors.map(({ der }) => der);
       const task: LevelOfTask = { format, evidence, raised, wanted, trust: { ...trust, timeStampAnchors } };
-      const outcome = isBig(evidence.content) ? await inThread<LevelOutcome>(threads, 'levelOfTask', task, 'parsing') : levelOfTask(task);
+      const outcome = isBig(evidence.content)
+        ? await inThread<LevelOutcome>(threads, 'levelOfTask', task, levelWorkload)
+        : levelOfTask(task);
       if ('level' in outcome) return outcome.level;
       throw outcome.isRevoked ? new CertificateRevoked(outcome.broken) : new LevelBroken(outcome.broken);
     },
