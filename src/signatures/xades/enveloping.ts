@@ -77,7 +77,7 @@ export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState>
     });
   },
 
-  complete({ contents: [content], state, hash }, value, signing, additions) {
+  complete({ contents: [content], state }, value, signing, additions) {
     if (signing === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
     if (content === undefined) throw new Error('the prepared content is missing');
     const bytes = contentBytesOf(content);
@@ -87,7 +87,7 @@ export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState>
     if (inside === undefined) throw new Fault('CONTENT_CHANGED');
     const pieces = [Buffer.from(`${start}${state.objectStart}`), inside, Buffer.from(`${objectEnd}${end}`)];
     using result = parsedXml(Buffer.concat(pieces));
-    verifyXades(result, { signatureId: state.signatureId, signing, value, hash, references: state.references });
+    verifyXades(result, { signatureId: state.signatureId, signing, value, references: state.references });
     return { content: pieces, mimeType: 'application/xml', ending: '.xml' };
   },
 };
