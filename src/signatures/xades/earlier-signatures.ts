@@ -32,6 +32,7 @@ export type HoldingReferences = readonly (readonly boolean[])[];
  */
 function signaturesIn(document: XmlDocument, own: string | undefined): Earlier[] {
   const found: Earlier[] = [];
+  if (!document.mentions(signatureName.localName)) return found;
   for (const element of document.elements()) {
     if (!document.is(element, dsNamespace, signatureName.localName)) continue;
     if (own !== undefined && document.attribute(element, 'Id') === own) continue;

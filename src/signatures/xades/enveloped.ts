@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { Fault } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
 import type { Insertion, InsertionPlace } from '../../xml/insertion.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
@@ -15,7 +13,7 @@ import { unsignedProperties } from './unsigned-properties.ts';
 import { preparedXades, type XadesState } from './xades-state.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { checkNamespaces, contentOf, refusingXml, xmlInput } from './xml-input.ts';
+import { checkNamespaces, contentOf, fileDigest, refusingXml, xmlInput } from './xml-input.ts';
 
 /** Where an enveloped signature goes and what it signs. */
 export interface EnvelopedParameters extends XadesParameters {
@@ -35,8 +33,6 @@ export interface EnvelopedState extends XadesState {
   readonly place: Insertion;
   /** Number of elements that begin before the signature. */
   readonly elementsBefore: number;
-  /** SHA-256 of the document, base64. */
-  readonly documentDigest: string;
   /** References of existing signatures that hold. */
   readonly earlier: HoldingReferences;
   /** JSON Pointer of the XPath that filters the signed content; null if there is none. */
@@ -69,16 +65,14 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       if (parameters.validates) refusingXml(() => checkEarlierSignatures(document), at);
       const earlier = holdingReferences(document);
       if (earlier.length > 0) checkUnharmed(earlier, xml, insertion, composed.text, ids.signature);
-      const documentDigest = { hash: 'sha256', value: createHash('sha256').update(xml.bytes).digest() } as const;
       const { state, ...prepared } = preparedXades(composed, { parameters, ids, references: [expected], contents: [content] });
       return {
-        documentDigest,
+        ...fileDigest(content, xml.bytes),
         signature: {
           ...prepared,
           state: {
             ...state,
             ...{ place, elementsBefore },
-            documentDigest: documentDigest.value.toString('base64'),
             earlier,
             xpathAt: parameters.transformation === undefined ? null : `${parameters.at}/xpathTransformation`,
           },
@@ -92,7 +86,6 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
     const [content] = contents;
     if (content === undefined) throw new Error('the prepared content is missing');
     const xml = xmlInput(content);
-    if (createHash('sha256').update(xml.bytes).digest('base64') !== state.documentDigest) throw new Fault('CONTENT_CHANGED');
     const { start, end } = signatureParts(state.text, value, unsignedProperties(state, additions));
     const pieces = withSignature(xml, state.place, `${start}${end}`);
     verifyEnveloped(pieces, xml, `${start}${end}`, { ...state, signing, value });

@@ -1,4 +1,5 @@
-import { contentBytes, contentPieces, type Content } from '../../documents/content.ts';
+import { createHash } from 'node:crypto';
+import { contentBytes, contentPieces, type Content, type DocumentDigest } from '../../documents/content.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { decodeXml, type DecodedXml } from '../../xml/encoding.ts';
@@ -76,6 +77,14 @@ export function scanned(utf8: Uint8Array): DocumentOutline {
 export function contentOf({ source }: InputDocument): Content {
   if (!('content' in source)) throw new Error('a XAdES signature needs the content');
   return source.content;
+}
+
+/**
+ * Returns the digest by which a changed file is found out. Content in memory does not change.
+ */
+export function fileDigest(content: Content, bytes: Uint8Array): { readonly documentDigest?: DocumentDigest } {
+  if (content instanceof Uint8Array) return {};
+  return { documentDigest: { hash: 'sha256', value: createHash('sha256').update(bytes).digest() } };
 }
 
 /** Returns content that is to become part of an XML document. @throws {Refusal} UNSUPPORTED if it is too large */
