@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../../faults.ts';
-import type { Canonicalisation } from '../../xml/canonicalisation.ts';
+import { keepsComments, type Canonicalisation } from '../../xml/canonicalisation.ts';
 import { decodeXml } from '../../xml/encoding.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
@@ -48,7 +48,8 @@ export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState>
         () => objectDigest(object, rootTags({ parameters, ids }), canonicalisation.contents, algorithm.hash),
         `/inputDocuments/${index}`,
       );
-      const uri = `#${objectId}`;
+      // A bare fragment selects no comments (XML Signature §4.4.3.3).
+      const uri = keepsComments(canonicalisation.contents) ? `#xpointer(id('${objectId}'))` : `#${objectId}`;
       const composed = composeSignature({
         ...{ parameters, ids, chain, now, around: [] },
         references: [
