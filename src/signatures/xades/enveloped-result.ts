@@ -13,7 +13,7 @@ import type { EnvelopedState } from './enveloped.ts';
 import { signedPropertiesIn } from './read-properties.ts';
 import type { SignatureText } from './signature-text.ts';
 import { must, verifyReadSignature, verifyXades, type ResultOctets } from './verify-xades.ts';
-import { parsedXml, type XmlInput } from './xml-input.ts';
+import { parsedXml, type XmlBytes } from './xml-input.ts';
 
 /** A finished signature as it must be. */
 interface FinishedSignature extends Pick<
@@ -26,7 +26,7 @@ interface FinishedSignature extends Pick<
 
 /** Returns the document with a signature, in pieces. */
 export function withSignature(
-  xml: XmlInput,
+  xml: XmlBytes,
   { offset, replacedBytes, before, after }: Pick<Insertion, 'offset' | 'replacedBytes' | 'before' | 'after'>,
   signature: string,
 ): Uint8Array[] {
@@ -41,7 +41,7 @@ export function withSignature(
  * Checks that existing signatures bear another one, before a key is used.
  * @throws {Refusal} NOT_PERMITTED_BY_DOCUMENT
  */
-export function checkUnharmed(before: HoldingReferences, xml: XmlInput, place: Insertion, text: SignatureText, ownId: string): void {
+export function checkUnharmed(before: HoldingReferences, xml: XmlBytes, place: Insertion, text: SignatureText, ownId: string): void {
   const { beforeValue, beforeUnsigned, afterUnsigned, end } = text;
   using result = parsedXml(Buffer.concat(withSignature(xml, place, `${beforeValue}${beforeUnsigned}${afterUnsigned}${end}`)));
   if (stillHold(before, holdingReferences(result, ownId))) return;
@@ -57,7 +57,7 @@ export function checkUnharmed(before: HoldingReferences, xml: XmlInput, place: I
  * libxml2, by which the signature was prepared.
  * @throws {Error} if a check fails
  */
-export function verifyEnveloped(pieces: readonly Uint8Array[], xml: XmlInput, signature: string, finished: FinishedSignature): void {
+export function verifyEnveloped(pieces: readonly Uint8Array[], xml: XmlBytes, signature: string, finished: FinishedSignature): void {
   const { references, earlier, xpathAt, signatureId } = finished;
   const [reference] = references;
   const isWhole = reference?.uri === '' || reference?.uri === '#xpointer(/)';

@@ -13,7 +13,7 @@ import { unsignedProperties } from './unsigned-properties.ts';
 import { preparedXades, type XadesState } from './xades-state.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { checkNamespaces, contentOf, fileDigest, refusingXml, xmlInput } from './xml-input.ts';
+import { checkNamespaces, contentOf, fileDigest, refusingXml, xmlBytes, xmlInput } from './xml-input.ts';
 
 /** Where an enveloped signature goes and what it signs. */
 export interface EnvelopedParameters extends XadesParameters {
@@ -85,7 +85,7 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
     if (signing === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
     const [content] = contents;
     if (content === undefined) throw new Error('the prepared content is missing');
-    const xml = xmlInput(content);
+    const xml = xmlBytes(content);
     const { start, end } = signatureParts(state.text, value, unsignedProperties(state, additions));
     const pieces = withSignature(xml, state.place, `${start}${end}`);
     verifyEnveloped(pieces, xml, `${start}${end}`, { ...state, signing, value });
