@@ -32,6 +32,7 @@ export const resultCodes = {
     text: 'the certificate of the signer or of an authority is revoked, or its status is undetermined and that is not tolerated',
   },
   EXISTING_SIGNATURE_INVALID: { major: 2, minor: 235, text: 'an existing signature of the document is invalid' },
+  NOT_PERMITTED_BY_DOCUMENT: { major: 2, minor: 236, text: 'the document does not allow this change' },
   FILE_ACCESS_DENIED: { major: 2, minor: 241, text: 'the path is outside the directories that the configuration allows' },
   FILE_NOT_FOUND: { major: 2, minor: 242, text: 'no such file or directory' },
   STORE_FULL: { major: 2, minor: 243, text: 'writing to the disk failed' },

@@ -63,6 +63,10 @@ export interface Workload {
   readonly threadBeyondBytes: number;
   /** `parsing`: parses untrusted input; `hashing`: mostly hashes. */
   readonly lane: 'parsing' | 'hashing';
+  /** Checks whether a document in memory may take long although it is small. */
+  readonly isRisky?: (content: Uint8Array) => boolean;
+  /** A deadline shorter than that of the lane, and the refusal of a request that exceeds it. */
+  readonly deadline?: { readonly ms: number; readonly at: string; readonly message: string };
 }
 
 /** Work that is mostly hashing. */
@@ -75,8 +79,8 @@ export const usualWorkload: Workload = { threadBeyondBytes: bigContentBytes, lan
 export interface SignatureFormat<Parameters, State> {
   /** Returns the workload of `prepare` with these parameters. */
   workload(parameters: Parameters): Workload;
-  /** Lane of `complete` with contents; default: parsing, since a signed document was written by strangers. */
-  readonly completionLane?: Workload['lane'];
+  /** Returns the workload of `complete` with contents. */
+  completion(state: State): Workload;
   /**
    * Prepares the signatures of a request's documents, in the order of the documents.
    * `chain` is undefined if the format binds no certificate and none was given.

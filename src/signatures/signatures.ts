@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { moduleFile } from '../config/module-file.ts';
 import { isBig } from '../documents/big-content.ts';
-import type { SignedFile } from '../documents/content.ts';
+import type { Content, SignedFile } from '../documents/content.ts';
 import type { Evidence, InputDocument } from '../documents/document.ts';
 import { isFault, refusalOf } from '../faults.ts';
 import { Refusal } from '../result-codes.ts';
@@ -9,7 +9,7 @@ import type { WorkThreads } from '../threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../token/signature-algorithm.ts';
 import { takesLong } from '../verification/effort.ts';
 import type { AskedDocument, Signer, TrustedCa } from './format-entry.ts';
-import type { Prepared, SignerChain, Signing, Workload } from './format.ts';
+import { usualWorkload, type Prepared, type SignerChain, type Signing, type Workload } from './format.ts';
 import {
   archiveImprintTask,
   completeTask,
@@ -104,10 +104,17 @@ export async function prepareSignatures(
   threads: Pick<WorkThreads, 'run'>,
 ): Promise<PreparedSignatures> {
   const task: PrepareTask = { format, documents, parameters, chain, moment: { now: new Date() } };
-  const { threadBeyondBytes, lane } = formats[format].format.workload(parameters);
+  const workload = formats[format].format.workload(parameters);
   const contents = documents.flatMap(({ source }) => ('content' in source ? [source.content] : []));
-  const isLong = threadBeyondBytes === 0 || isBig(contents, threadBeyondBytes);
-  return { format, algorithm, level, chain, prepared: isLong ? await inThread(threads, 'prepareTask', task, lane) : prepareTask(task) };
+  const prepared = isLong(contents, workload)
+    ? await inThread<readonly Prepared<unknown>[]>(threads, 'prepareTask', task, workload)
+    : prepareTask(task);
+  return { format, algorithm, level, chain, prepared };
+}
+
+function isLong(contents: readonly Content[], { threadBeyondBytes, isRisky }: Workload): boolean {
+  if (threadBeyondBytes === 0 || isBig(contents, threadBeyondBytes)) return true;
+  return isRisky !== undefined && contents.some((content) => content instanceof Uint8Array && isRisky(content));
 }
 
 /** Services needed for completion. */
@@ -131,9 +138,11 @@ export async function completeSignatures(
   const signatures = prepared.map((one) => ({ prepared: one, value: valueOf(one, values) }));
   const complete = async (task: CompleteTask): Promise<readonly Evidence[]> => {
     const contents = task.signatures.flatMap(({ prepared: { contents: list } }) => list);
-    const isLong = isBig(contents) || (chain !== undefined && takesLong(chain.publicKey, task.signatures.length));
-    const { completionLane = 'parsing' } = formats[format].format;
-    return isLong ? inThread(threads, 'completeTask', task, contents.length > 0 ? completionLane : 'hashing') : completeTask(task);
+    const workloads = task.signatures.map(({ prepared: { state } }) => formats[format].format.completion(state));
+    const workload = workloads.find((one) => contents.length > 0 && isLong(contents, one));
+    if (workload !== undefined) return inThread(threads, 'completeTask', task, workload);
+    const valuesTakeLong = chain !== undefined && takesLong(chain.publicKey, task.signatures.length);
+    return valuesTakeLong ? inThread(threads, 'completeTask', task, usualWorkload) : completeTask(task);
   };
   let evidence: readonly Evidence[];
   if (level === undefined) evidence = await complete({ format, signatures, signing });
@@ -160,17 +169,23 @@ function valueOf({ id }: Prepared<unknown>, values: ReadonlyMap<string, Uint8Arr
   return value;
 }
 
+const levelWorkload = { lane: 'parsing' } as const;
+
 /** Reads finished signatures, big ones in threads. */
 function levelReader(format: FormatName, threads: WorkThreads): LevelReader<unknown> {
   return {
     archiveImprint: async (evidence, raised) => {
       const task: LevelReadTask = { format, evidence, raised };
-      return isBig(evidence.content) ? inThread<ArchiveImprint>(threads, 'archiveImprintTask', task, 'parsing') : archiveImprintTask(task);
+      return isBig(evidence.content)
+        ? inThread<ArchiveImprint>(threads, 'archiveImprintTask', task, levelWorkload)
+        : archiveImprintTask(task);
     },
     levelOf: async (evidence, raised, wanted, trust) => {
       const timeStampAnchors = trust.timeStampAnchors.map(({ der }) => der);
       const task: LevelOfTask = { format, evidence, raised, wanted, trust: { ...trust, timeStampAnchors } };
-      const outcome = isBig(evidence.content) ? await inThread<LevelOutcome>(threads, 'levelOfTask', task, 'parsing') : levelOfTask(task);
+      const outcome = isBig(evidence.content)
+        ? await inThread<LevelOutcome>(threads, 'levelOfTask', task, levelWorkload)
+        : levelOfTask(task);
       if ('level' in outcome) return outcome.level;
       throw outcome.isRevoked ? new CertificateRevoked(outcome.broken) : new LevelBroken(outcome.broken);
     },
@@ -202,18 +217,19 @@ const module = moduleFile('./formats', import.meta.url);
 
 /**
  * Runs a function of `formats.ts` in a thread.
- * @throws {Refusal} UNSUPPORTED if it takes too long
+ * @throws {Refusal} UNSUPPORTED if it takes too long; DOCUMENT_INVALID beyond a deadline of its own
  */
 async function inThread<T>(
   threads: Pick<WorkThreads, 'run'>,
   name: 'prepareTask' | 'completeTask' | 'archiveImprintTask' | 'levelOfTask',
   task: PrepareTask | CompleteTask | LevelReadTask | LevelOfTask,
-  lane: Workload['lane'],
+  { lane, deadline }: Pick<Workload, 'lane' | 'deadline'>,
 ): Promise<T> {
   try {
-    return await threads.run<T>({ module, name, lane }, task);
+    return await threads.run<T>({ module, name, lane, ...(deadline === undefined ? {} : { deadlineMs: deadline.ms }) }, task);
   } catch (error) {
     if (!isFault(error, 'TASK_TIMEOUT')) throw error;
+    if (deadline !== undefined) throw new Refusal('DOCUMENT_INVALID', { at: deadline.at, message: deadline.message, cause: error });
     throw refusalOf(error, { at: '/inputDocuments', message: 'reading the documents takes too long' });
   }
 }

@@ -15,6 +15,8 @@ export interface ThreadFunction {
   readonly module: URL;
   readonly name: string;
   readonly lane: Lane;
+  /** Deadline shorter than that of the lane. */
+  readonly deadlineMs?: number;
 }
 
 /**
@@ -53,8 +55,8 @@ export class WorkThreads {
    *   class
    * @throws {Fault} TASK_TIMEOUT if it runs longer than the lane allows; its thread is ended
    */
-  async run<Result>({ module, name, lane }: ThreadFunction, task: object): Promise<Result> {
-    const outcome = await this.#lanes[lane].run({ module: module.href, name, task });
+  async run<Result>({ module, name, lane, deadlineMs }: ThreadFunction, task: object): Promise<Result> {
+    const outcome = await this.#lanes[lane].run({ module: module.href, name, task }, deadlineMs);
     if ('failed' in outcome) throw revivedError(outcome.failed);
     // The result comes from the module's own function.
     return outcome.done as Result;
@@ -86,9 +88,9 @@ class LaneThreads {
     });
   }
 
-  async run(call: TaskCall): Promise<TaskOutcome> {
+  async run(call: TaskCall, deadlineMs = this.#deadlineMs): Promise<TaskOutcome> {
     await this.#turn();
-    const signal = AbortSignal.timeout(this.#deadlineMs);
+    const signal = AbortSignal.timeout(Math.min(deadlineMs, this.#deadlineMs));
     try {
       return (await this.#pool.run(call, { filename: taskThread.href, name: 'runTask', signal })) as TaskOutcome;
     } catch (error) {

@@ -5,7 +5,9 @@ import { referenceEnd, referredCodePoint } from './reference.ts';
  * which the order of UTF-16 units is not.
  */
 
-/** Returns the normalised value (XML 1.0, 3.3.3) of the bytes between the quotes of an attribute. */
+/**
+ * Returns the normalised value (XML 1.0, 3.3.3) of the bytes between the quotes of an attribute.
+ */
 export function attributeValue(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString('latin1', start, end);
   if (!/[&\t\n\r]/.test(raw)) return raw;

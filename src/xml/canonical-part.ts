@@ -2,7 +2,7 @@ import { attributeValue, binary, escapedValue } from './attribute-value.ts';
 import { keepsComments, rulesOf, type Canonicalisation } from './canonicalisation.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import type { Name } from './name-table.ts';
-import { xmlNamespaceUri, type Namespace, type NamespaceScope, type Prefix } from './namespace-scope.ts';
+import { declarationOf, xmlNamespaceUri, type Namespace, type NamespaceScope, type Prefix } from './namespace-scope.ts';
 import type { StartTag } from './start-tag.ts';
 
 /** A part of a document, and the canonical form in which it is to be written. */
@@ -36,13 +36,21 @@ export class PartInProgress {
   leftOutAt: number | undefined;
   readonly #without: readonly { readonly namespace: string; readonly localName: string }[];
   readonly #inclusive: ReadonlySet<string>;
-  /** Prefixes to declare in the start tag that is to be written. */
+  /**
+   * Prefixes to declare in the start tag that is to be written, in canonical order. Arrays keep
+   * their length: to shorten one costs time.
+   */
   readonly #toDeclare: Prefix[] = [];
-  /** Exclusive: declarations written for elements that are open, and what to restore at their ends. */
-  readonly #written = new Map<Prefix, Namespace>();
+  #declarations = 0;
+  /**
+   * Exclusive: namespaces that the open elements declare, by slots of prefixes, and what to restore
+   * at their ends.
+   */
+  readonly #written: (Namespace | undefined)[] = [];
   readonly #changed: Prefix[] = [];
   readonly #previous: (Namespace | undefined)[] = [];
   readonly #changedAt: number[] = [];
+  #changes = 0;
 
   constructor(part: CanonicalPart) {
     this.apex = part.apex;
@@ -70,12 +78,11 @@ export class PartInProgress {
    * Finds the prefixes that the start tag of an element declares in this part. `declared`: prefixes
    * that stand for something else than around the element. Returns true if there are any.
    */
-  findDeclarations(tag: StartTag, name: Name, declared: readonly Prefix[], scope: NamespaceScope, isApex: boolean, depth: number): boolean {
-    const toDeclare = this.#toDeclare;
-    toDeclare.length = 0;
+  findDeclarations(tag: StartTag, declared: readonly Prefix[], scope: NamespaceScope, isApex: boolean, depth: number): boolean {
+    this.#declarations = 0;
     const inScope = isApex ? scope.bound() : declared;
     if (this.rules === 'exclusive') {
-      this.#declareIfNew(name.prefix, depth, scope);
+      if (tag.name !== undefined) this.#declareIfNew(tag.name.prefix, depth, scope);
       if (tag.hasPrefixedAttributes)
         for (let index = 0; index < tag.count; index += 1) {
           const attribute = tag.names[index];
@@ -84,46 +91,58 @@ export class PartInProgress {
       if (this.#inclusive.size > 0)
         for (const prefix of inScope) if (this.#inclusive.has(prefix.text)) this.#declareIfNew(prefix, depth, scope);
     } else {
-      for (const prefix of inScope) toDeclare.push(prefix);
+      for (let index = 0; index < inScope.length; index += 1) this.#declare(inScope[index]);
     }
-    if (toDeclare.length > 1) toDeclare.sort((one, other) => (one.text < other.text ? -1 : 1));
-    return toDeclare.length > 0;
+    if (this.#declarations > 1) {
+      const inOrder = this.#toDeclare.slice(0, this.#declarations).toSorted((one, other) => (one.text < other.text ? -1 : 1));
+      for (let index = 0; index < inOrder.length; index += 1) this.#toDeclare[index] = inOrder[index] ?? scope.default;
+    }
+    return this.#declarations > 0;
+  }
+
+  #declare(prefix: Prefix | undefined): void {
+    if (prefix === undefined) return;
+    this.#toDeclare[this.#declarations] = prefix;
+    this.#declarations += 1;
   }
 
   #declareIfNew(prefix: Prefix, depth: number, scope: NamespaceScope): void {
     const { binding } = prefix;
-    const written = this.#written.get(prefix);
+    const written = this.#written[prefix.slot];
     if (binding === undefined || binding === written || binding.uri === (written ?? scope.none).uri || prefix.text === 'xml') return;
-    this.#toDeclare.push(prefix);
-    this.#written.set(prefix, binding);
-    this.#changed.push(prefix);
-    this.#previous.push(written);
-    this.#changedAt.push(depth);
+    this.#declare(prefix);
+    const change = this.#changes;
+    this.#written[prefix.slot] = binding;
+    this.#changed[change] = prefix;
+    this.#previous[change] = written;
+    this.#changedAt[change] = depth;
+    this.#changes = change + 1;
   }
 
   /** To be called at the end of an element that is in the part. */
   endElement(depth: number): void {
-    const changedAt = this.#changedAt;
-    while (changedAt.length > 0 && changedAt[changedAt.length - 1] === depth) {
-      changedAt.pop();
-      const prefix = this.#changed.pop();
-      const previous = this.#previous.pop();
-      if (prefix === undefined) continue;
-      if (previous === undefined) this.#written.delete(prefix);
-      else this.#written.set(prefix, previous);
+    let changes = this.#changes;
+    for (; changes > 0 && this.#changedAt[changes - 1] === depth; changes -= 1) {
+      const prefix = this.#changed[changes - 1];
+      if (prefix !== undefined) this.#written[prefix.slot] = this.#previous[changes - 1];
+    }
+    this.#changes = changes;
+  }
+
+  /** Writes the declarations that were found. */
+  writeDeclarations(): void {
+    const toDeclare = this.#toDeclare;
+    for (let at = 0; at < this.#declarations; at += 1) {
+      const prefix = toDeclare[at];
+      if (prefix !== undefined) this.output.bytes(declarationOf(prefix));
     }
   }
 
   /** Writes a start tag with the declarations that were found. */
-  writeStartTag(tag: StartTag, name: Name, bytes: Buffer, xmlAttributes: ReadonlyMap<string, string> | undefined): void {
+  writeStartTag(tag: StartTag, bytes: Buffer, xmlAttributes: ReadonlyMap<string, string> | undefined): void {
     const { output } = this;
-    output.byte(0x3c);
-    output.bytes(name.bytes);
-    for (const prefix of this.#toDeclare) {
-      output.bytes(prefix.declaration);
-      if (prefix.binding !== undefined) output.bytes(prefix.binding.escaped);
-      output.byte(0x22);
-    }
+    if (tag.name !== undefined) output.bytes(tag.name.startTag);
+    this.writeDeclarations();
     if (xmlAttributes === undefined) for (let at = 0; at < tag.count; at += 1) this.#writeAttribute(tag, tag.order[at] ?? 0, bytes);
     else this.#writeWith(xmlAttributes, tag, bytes);
     output.byte(0x3e);
@@ -136,12 +155,20 @@ export class PartInProgress {
     const name = tag.names[index];
     if (name === undefined) return;
     output.bytes(name.asAttribute);
-    if (tag.arePlain[index] === true) output.copy(bytes, start, end);
-    else output.bytes(escapedValue(attributeValue(bytes, start, end)));
+    if (tag.arePlain[index] === true) {
+      const endsWithQuote = bytes[end] === 0x22;
+      output.copy(bytes, start, endsWithQuote ? end + 1 : end);
+      if (endsWithQuote) return;
+    } else {
+      output.bytes(escapedValue(attributeValue(bytes, start, end)));
+    }
     output.byte(0x22);
   }
 
-  /** Writes the attributes of an apex, with `xmlAttributes` instead of its own ones of the namespace `xml`. */
+  /**
+   * Writes the attributes of an apex, with `xmlAttributes` instead of its own ones of the namespace
+   * `xml`.
+   */
   #writeWith(xmlAttributes: ReadonlyMap<string, string>, tag: StartTag, bytes: Buffer): void {
     const others = tag.order.slice(0, tag.count).filter((index) => tag.names[index]?.prefix.text !== 'xml');
     const isBefore = (index: number): boolean => {

@@ -1,6 +1,6 @@
 const chunkBytes = 65_536;
 /** Above this length a native copy is faster than a loop. */
-const loopBytesMax = 48;
+const loopBytesMax = 128;
 
 /** Collects bytes and hands them on in chunks, which are valid only during the call. */
 export class ChunkWriter {

@@ -1,4 +1,4 @@
-import { Malformed, nameStartBytes } from './malformed.ts';
+import { hasBytes, Malformed, nameStartBytes } from './markup-bytes.ts';
 import type { NamespaceScope, Prefix } from './namespace-scope.ts';
 
 /** A name that elements or attributes of a document have. */
@@ -14,6 +14,11 @@ export interface Name {
   readonly isWatched: boolean;
   /** An attribute of this name as Canonical XML writes it, up to the quote before the value. */
   readonly asAttribute: Buffer;
+  /** A start tag of this name, up to the name. */
+  readonly startTag: Buffer;
+  readonly endTag: Buffer;
+  /** A name that was found to be before this one in canonical order; neither has a prefix. */
+  before: Name | undefined;
 }
 
 const slots = 4096;
@@ -25,7 +30,10 @@ export class NameTable {
   readonly #watched: ReadonlySet<string>;
   /** The name that was used last of those with the same slot. */
   readonly #recent: (Name | undefined)[] = Array.from({ length: slots }, () => undefined);
-  /** Its keys are hashed with a secret of the process, unlike the slots: nobody can choose names that collide. */
+  /**
+   * Its keys are hashed with a secret of the process, unlike the slots: nobody can choose names
+   * that collide.
+   */
   readonly #names = new Map<string, Name>();
 
   constructor(scope: NamespaceScope, watched: ReadonlySet<string>) {
@@ -76,15 +84,11 @@ export class NameTable {
       isPrefixed: colon > 0,
       isWatched: this.#watched.has(localName),
       asAttribute: Buffer.from(` ${qualified}="`, 'latin1'),
+      startTag: Buffer.from(`<${qualified}`, 'latin1'),
+      endTag: Buffer.from(`</${qualified}>`, 'latin1'),
+      before: undefined,
     };
   }
-}
-
-/** Returns true if `name` is what `bytes` has from `start` to `end`. */
-export function hasBytes(name: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
-  if (name.length !== end - start) return false;
-  for (let index = 0; index < name.length; index += 1) if (name[index] !== bytes[start + index]) return false;
-  return true;
 }
 
 /**
@@ -92,11 +96,20 @@ export function hasBytes(name: Uint8Array, bytes: Uint8Array, start: number, end
  * prefixes stand for something.
  */
 export function compareAttributes(one: Name, other: Name): number {
+  if (other.before === one) return -1;
+  if (one.before === other) return 1;
   if (one.isPrefixed || other.isPrefixed) {
     const first = one.isPrefixed ? (one.prefix.binding?.uri ?? '') : '';
     const second = other.isPrefixed ? (other.prefix.binding?.uri ?? '') : '';
     if (first !== second) return first < second ? -1 : 1;
+    if (one.localName === other.localName) return 0;
+    return one.localName < other.localName ? -1 : 1;
   }
-  if (one.localName === other.localName) return 0;
-  return one.localName < other.localName ? -1 : 1;
+  if (one === other) return 0;
+  if (one.localName < other.localName) {
+    other.before = one;
+    return -1;
+  }
+  one.before = other;
+  return 1;
 }

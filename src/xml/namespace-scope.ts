@@ -1,21 +1,24 @@
 import { escapedValue } from './attribute-value.ts';
-import { Malformed } from './malformed.ts';
+import { Malformed } from './markup-bytes.ts';
 
 /** A namespace as declarations name it. */
 export interface Namespace {
   /** One unit for each byte of UTF-8; empty if there is none. */
   readonly uri: string;
   /** As Canonical XML writes the value of its declaration. */
-  readonly escaped: Buffer;
+  readonly escaped: string;
 }
 
 /** A prefix and the namespace that it stands for at this place of a document. */
 export interface Prefix {
   /** Empty for the default namespace. */
   readonly text: string;
-  /** Its declaration as Canonical XML writes it, up to the quote before the value. */
-  readonly declaration: Buffer;
+  /** The declaration that was written last, as Canonical XML writes it, and its namespace. */
+  declaration: Buffer;
+  declarationOf: Namespace | undefined;
   binding: Namespace | undefined;
+  /** A small number that no other prefix has meanwhile. */
+  readonly slot: number;
   /** The element that last declared it, by its index in document order. */
   declaredBy: number;
 }
@@ -23,13 +26,18 @@ export interface Prefix {
 export const xmlNamespaceUri = 'http://www.w3.org/XML/1998/namespace';
 const declarationsNamespaceUri = 'http://www.w3.org/2000/xmlns/';
 const namespacesKeptMax = 10_000;
+const empty = Buffer.alloc(0);
 
-/** Prefixes of a document, with the namespaces that they stand for at the place that has been reached. */
+/**
+ * Prefixes of a document, with the namespaces that they stand for at the place that has been
+ * reached.
+ */
 export class NamespaceScope {
-  readonly none: Namespace = { uri: '', escaped: Buffer.alloc(0) };
-  readonly default: Prefix = { text: '', declaration: Buffer.from(' xmlns="'), binding: this.none, declaredBy: -1 };
+  readonly none: Namespace = { uri: '', escaped: '' };
+  readonly default: Prefix = { text: '', declaration: empty, declarationOf: undefined, binding: this.none, slot: 0, declaredBy: -1 };
   readonly #prefixes = new Map<string, Prefix>([['', this.default]]);
   readonly #namespaces = new Map<string, Namespace>();
+  readonly #freeSlots: number[] = [];
   /** What to restore at the ends of elements. */
   readonly #changed: Prefix[] = [];
   readonly #previous: (Namespace | undefined)[] = [];
@@ -41,7 +49,14 @@ export class NamespaceScope {
   prefix(text: string): Prefix {
     let found = this.#prefixes.get(text);
     if (found === undefined) {
-      found = { text, declaration: Buffer.from(` xmlns:${text}="`, 'latin1'), binding: undefined, declaredBy: -1 };
+      found = {
+        text,
+        declaration: empty,
+        declarationOf: undefined,
+        binding: undefined,
+        slot: this.#freeSlots.pop() ?? this.#prefixes.size,
+        declaredBy: -1,
+      };
       this.#prefixes.set(text, found);
     }
     return found;
@@ -52,9 +67,13 @@ export class NamespaceScope {
     return [...this.#prefixes.values()].filter(({ text, binding }) => text !== 'xml' && binding !== undefined && binding.uri !== '');
   }
 
-  /** Forgets prefixes that stand for nothing here. Returns nothing that was returned before for them. */
+  /** Forgets prefixes that stand for nothing here; the objects for them are no longer valid. */
   forgetUnbound(): void {
-    for (const [text, { binding }] of this.#prefixes) if (binding === undefined) this.#prefixes.delete(text);
+    for (const [text, { binding, slot }] of this.#prefixes) {
+      if (binding !== undefined) continue;
+      this.#prefixes.delete(text);
+      this.#freeSlots.push(slot);
+    }
   }
 
   /** To be given to `restore` at the end of the element whose declarations follow. */
@@ -63,7 +82,8 @@ export class NamespaceScope {
   }
 
   /**
-   * Declares a prefix for an element. Returns true if it stood for something else around the element.
+   * Declares a prefix for an element. Returns true if it stood for something else around the
+   * element.
    * @throws {Malformed} for what Namespaces in XML 1.0, 3 and 6.3 forbid
    */
   declare(prefix: Prefix, uri: string, element: number, offset: number): boolean {
@@ -95,9 +115,19 @@ export class NamespaceScope {
     let found = this.#namespaces.get(uri);
     if (found === undefined) {
       if (this.#namespaces.size >= namespacesKeptMax) this.#namespaces.clear();
-      found = { uri, escaped: escapedValue(uri) };
+      found = { uri, escaped: escapedValue(uri).toString('latin1') };
       this.#namespaces.set(uri, found);
     }
     return found;
   }
+}
+
+/** Returns the declaration of a prefix for what it stands for here, as Canonical XML writes it. */
+export function declarationOf(prefix: Prefix): Buffer {
+  const { binding } = prefix;
+  if (prefix.declarationOf !== binding && binding !== undefined) {
+    prefix.declaration = Buffer.from(` xmlns${prefix.text === '' ? '' : ':'}${prefix.text}="${binding.escaped}"`, 'latin1');
+    prefix.declarationOf = binding;
+  }
+  return prefix.declaration;
 }

@@ -27,9 +27,10 @@ export class PieceWindow {
   }
 
   /**
-   * Moves the window so that it has more bytes behind `position`, and drops those before it. Returns
-   * the position in the new window; undefined if nothing follows. If bytes are kept, it at least
-   * doubles them: a reader may start again at `position` each time, and still takes linear time.
+   * Moves the window so that it has more bytes behind `position`, and drops those before it.
+   * Returns the position in the new window; undefined if nothing follows. If bytes are kept, it at
+   * least doubles them: a reader may start again at `position` each time, and still takes linear
+   * time.
    */
   advance(position: number): number | undefined {
     const from = this.base + position;

@@ -1,13 +1,12 @@
-import { Malformed } from './malformed.ts';
+import { hasBytes, Malformed } from './markup-bytes.ts';
 
-const entities: ReadonlyMap<string, number> = new Map([
-  ['amp', 0x26],
-  ['lt', 0x3c],
-  ['gt', 0x3e],
-  ['quot', 0x22],
-  ['apos', 0x27],
-]);
-const entityLengthMax = 4;
+const entities = [
+  { name: Buffer.from('&amp;'), codePoint: 0x26 },
+  { name: Buffer.from('&lt;'), codePoint: 0x3c },
+  { name: Buffer.from('&gt;'), codePoint: 0x3e },
+  { name: Buffer.from('&quot;'), codePoint: 0x22 },
+  { name: Buffer.from('&apos;'), codePoint: 0x27 },
+];
 
 /**
  * Returns the offset behind the reference that starts at `at` (XML 1.0, 4.1); `at` if it extends
@@ -23,14 +22,18 @@ export function referenceEnd(bytes: Uint8Array, at: number, end: number): number
   return at;
 }
 
-/** Returns the code point that a reference stands for: one of the five predefined entities, or a character. */
+/**
+ * Returns the code point that a reference stands for: one of the five predefined entities, or a
+ * character.
+ */
 export function referredCodePoint(bytes: Uint8Array, at: number, referenceEndsAt: number): number {
   const last = referenceEndsAt - 1;
   if (bytes[at + 1] !== 0x23) {
-    const name = last - at - 1 > entityLengthMax ? '' : String.fromCharCode(...bytes.subarray(at + 1, last));
-    const found = entities.get(name);
-    if (found === undefined) throw new Malformed('an entity is not declared', at);
-    return found;
+    for (let index = 0; index < entities.length; index += 1) {
+      const entity = entities[index];
+      if (entity !== undefined && hasBytes(entity.name, bytes, at, referenceEndsAt)) return entity.codePoint;
+    }
+    throw new Malformed('an entity is not declared', at);
   }
   const radix = bytes[at + 2] === 0x78 ? 16 : 10;
   const first = radix === 16 ? at + 3 : at + 2;

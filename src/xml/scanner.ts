@@ -32,7 +32,10 @@ export interface DocumentOutline {
 
 const kinds = { end: 0, startTag: 1, emptyTag: 2, endTag: 3, documentType: 4 } as const;
 
-/** Walks over the tags of a document. It passes over all else, also where a document is not well formed. */
+/**
+ * Walks over the tags of a document. It passes over all else, also where a document is not well
+ * formed.
+ */
 class TagCursor {
   readonly #bytes: Uint8Array;
   /** Offsets of the tag that `next` found. */
@@ -46,7 +49,10 @@ class TagCursor {
     this.end = byteOrderMarkLength([bytes]);
   }
 
-  /** Moves to the next tag and returns its kind. A start tag without an end extends to the end of the document. */
+  /**
+   * Moves to the next tag and returns its kind. A start tag without an end extends to the end of
+   * the document.
+   */
   next(): number {
     const bytes = this.#bytes;
     const length = bytes.length;
@@ -102,14 +108,19 @@ function startsWith(bytes: Uint8Array, at: number, text: string): boolean {
   return true;
 }
 
-/** Returns the offset behind the next `byte` with a `>`; the end of the document if there is none. */
+/**
+ * Returns the offset behind the next `byte` with a `>`; the end of the document if there is none.
+ */
 function afterPair(bytes: Uint8Array, from: number, byte: number): number {
   const length = bytes.length;
   for (let at = from + 1; at < length; at += 1) if (bytes[at] === 0x3e && bytes[at - 1] === byte) return at + 1;
   return length;
 }
 
-/** Returns the offset behind the next two `byte` with a `>`; the end of the document if there are none. */
+/**
+ * Returns the offset behind the next two `byte` with a `>`; the end of the document if there are
+ * none.
+ */
 function afterTriple(bytes: Uint8Array, from: number, byte: number): number {
   const length = bytes.length;
   for (let at = from + 2; at < length; at += 1) if (bytes[at] === 0x3e && bytes[at - 1] === byte && bytes[at - 2] === byte) return at + 1;
@@ -184,7 +195,10 @@ export function elementPlace(bytes: Uint8Array, index: number): ElementPlace {
   throw xmlFaultAt([bytes], bytes.length, `no element ${index}`);
 }
 
-/** Returns the place of the element whose start tag a cursor has found. `open`: offsets of the start tags around it. */
+/**
+ * Returns the place of the element whose start tag a cursor has found. `open`: offsets of the start
+ * tags around it.
+ */
 function placeOf(bytes: Uint8Array, cursor: TagCursor, kind: number, open: readonly number[]): ElementPlace {
   const { start, end } = cursor;
   const ancestors = Array.from({ length: open.length / 2 }, (_, at) => ({

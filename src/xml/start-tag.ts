@@ -1,4 +1,4 @@
-import { afterSpace, isSpace, Malformed, nameBytes } from './malformed.ts';
+import { afterSpace, isSpace, Malformed, nameBytes } from './markup-bytes.ts';
 import { compareAttributes, type Name, type NameTable } from './name-table.ts';
 import { referenceEnd, referredCodePoint } from './reference.ts';
 
@@ -7,15 +7,21 @@ const valueBytes = new Uint8Array(256);
 for (let byte = 0; byte < 0x20; byte += 1) valueBytes[byte] = 2;
 for (const character of '&<"\'\t\n\r') valueBytes[character.charCodeAt(0)] = 1;
 
+const insertionSortMax = 16;
+
 /** The last start tag that was read. Its arrays are used again for the next one. */
 export class StartTag {
   readonly #names: NameTable;
   /** Undefined before the first tag. */
   name: Name | undefined;
+  nameEnd = 0;
   /** Offset behind the tag. */
   end = 0;
   isEmpty = false;
-  /** The tag is written as Canonical XML does, if its attributes are in order and no namespace is to be written. */
+  /**
+   * The tag is written as Canonical XML does, if its attributes are in order; declarations may have
+   * to be inserted behind the name.
+   */
   isVerbatim = false;
   hasPrefixedAttributes = false;
   /** Attributes that are no declarations: their names, and the offsets of their values. */
@@ -48,6 +54,7 @@ export class StartTag {
     if (next >= end) return false;
     if (next === at + 1) throw new Malformed('a tag has no name', at);
     this.name = this.#names.find(bytes, at + 1, next, hash);
+    this.nameEnd = next;
     this.count = 0;
     this.declarations = 0;
     this.hasPrefixedAttributes = false;
@@ -156,29 +163,41 @@ export class StartTag {
   }
 
   /**
-   * Puts the attributes into canonical order; their prefixes stand for something. Returns true if they
-   * were so before.
+   * Puts the attributes into canonical order; their prefixes stand for something. Returns true if
+   * they were so before.
    * @throws {Malformed} if two have the same namespace and local name
    */
-  sort(): boolean {
-    const { names, count, order } = this;
-    if (count < 2) return true;
-    const compare = (one: number, other: number): number => {
-      const [first, second] = [names[one], names[other]];
-      return first === undefined || second === undefined ? 0 : compareAttributes(first, second);
-    };
-    let isSorted = true;
-    for (let index = 1; index < count && isSorted; index += 1) isSorted = compare(index - 1, index) < 0;
-    if (isSorted) return true;
-    if (order.length > count) order.length = count;
-    order.sort(compare);
-    for (let index = 1; index < count; index += 1)
-      if (compare(order[index - 1] ?? 0, order[index] ?? 0) === 0) throw new Malformed('an attribute occurs twice', this.end - 1);
+  putInOrder(): boolean {
+    const { count, order } = this;
+    let index = 1;
+    while (index < count && this.#compare(index - 1, index) < 0) index += 1;
+    if (index >= count) return true;
+    if (count <= insertionSortMax) {
+      for (; index < count; index += 1) {
+        let place = index;
+        for (; place > 0 && this.#compare(order[place - 1] ?? 0, index) > 0; place -= 1) order[place] = order[place - 1] ?? 0;
+        order[place] = index;
+      }
+    } else {
+      order.length = count;
+      order.sort((one, other) => this.#compare(one, other));
+    }
+    for (let at = 1; at < count; at += 1)
+      if (this.#compare(order[at - 1] ?? 0, order[at] ?? 0) === 0)
+        throw new Malformed('an attribute occurs twice', this.valueStarts[order[at] ?? 0] ?? 0);
     return false;
+  }
+
+  #compare(one: number, other: number): number {
+    const first = this.names[one];
+    const second = this.names[other];
+    return first === undefined || second === undefined ? 0 : compareAttributes(first, second);
   }
 }
 
-/** Returns true if Canonical XML writes the character of a reference in a value as it stands there. */
+/**
+ * Returns true if Canonical XML writes the character of a reference in a value as it stands there.
+ */
 function isWrittenSo(bytes: Uint8Array, at: number, end: number, codePoint: number): boolean {
   if (bytes[at + 1] !== 0x23) return codePoint === 0x26 || codePoint === 0x3c || codePoint === 0x22;
   if (bytes[at + 2] !== 0x78) return false;

@@ -6,7 +6,7 @@ export class XmlFault extends Error {
   readonly line: number | undefined;
   readonly column: number | undefined;
 
-  constructor(message: string, place: { readonly line: number; readonly column: number } | undefined = undefined) {
+  constructor(message: string, place?: { readonly line: number; readonly column: number }) {
     super(place === undefined ? message : `${message} (line ${place.line}, column ${place.column})`);
     this.name = 'XmlFault';
     this.line = place?.line;

@@ -52,6 +52,9 @@ export const cmsFormat: SignatureFormat<CmsParameters, CmsState> = {
       ? { threadBeyondBytes: coSignedThreadBytes, lane: 'parsing' }
       : { threadBeyondBytes: bigContentBytes, lane: coSigning === 'NEVER' ? 'hashing' : 'parsing' },
 
+  // Content is read once more, and a signed document was written by strangers.
+  completion: () => ({ threadBeyondBytes: bigContentBytes, lane: 'parsing' }),
+
   prepare(documents, { algorithm, detached, properties, coSigning }, chain, { now }) {
     if (chain === undefined) throw new Error('a CMS signature binds the certificate of its signer');
     const { hash } = algorithm;

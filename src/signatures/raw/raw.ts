@@ -16,6 +16,7 @@ export interface RawParameters {
  */
 export const rawFormat: SignatureFormat<RawParameters, null> = {
   workload: () => usualWorkload,
+  completion: () => usualWorkload,
 
   prepare(documents, { algorithm }) {
     return oneForEach(documents, ({ source }) => {

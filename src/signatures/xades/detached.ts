@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { bigContentBytes } from '../../documents/big-content.ts';
 import { contentBytes, type Content, type SignedFile } from '../../documents/content.ts';
 import type { Evidence, InputDocument } from '../../documents/document.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
@@ -8,7 +7,7 @@ import type { XmlDocument } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
 import { endTag } from '../../xml/xml-text.ts';
 import { hashContent } from '../content-source.ts';
-import { unlessChanged, type Prepared, type SignatureFormat } from '../format.ts';
+import { unlessChanged, usualWorkload, type Prepared, type SignatureFormat } from '../format.ts';
 import { asicRootTag, checkContainer, containerEvidence, isAsic, type ContainerRules } from './container.ts';
 import { dataNames, type DataName } from './data-names.ts';
 import { composeManifest, verifyManifest } from './manifest.ts';
@@ -61,9 +60,8 @@ const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 /** Detached XAdES (XML Signature §2.1), alone or in a ZIP or ASiC-E container (EN 319 162-1). */
 export const detachedFormat: SignatureFormat<DetachedParameters, DetachedState> = {
-  workload: ({ documentCanonicalisation }) =>
-    documentCanonicalisation === undefined ? { threadBeyondBytes: bigContentBytes, lane: 'hashing' } : xadesWorkload({ hasXPath: false }),
-  completionLane: 'hashing',
+  workload: ({ documentCanonicalisation }) => (documentCanonicalisation === undefined ? usualWorkload : xadesWorkload()),
+  completion: () => usualWorkload,
 
   prepare(documents, parameters, chain, { now }) {
     if (chain === undefined) throw new Error('a XAdES signature binds the certificate of its signer');

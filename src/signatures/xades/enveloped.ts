@@ -7,6 +7,7 @@ import { XmlFault } from '../../xml/xml-fault.ts';
 import { selectElements, type XPath } from '../../xml/xpath.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
 import { oneForEach, type SignatureFormat } from '../format.ts';
+import { checkEarlierSignatures, holdingReferences, stillHold, type HoldingReferences } from './earlier-signatures.ts';
 import { envelopedReference } from './enveloped-reference.ts';
 import { composeSignature, signatureParts } from './signature-text.ts';
 import { unsignedProperties } from './unsigned-properties.ts';
@@ -34,11 +35,19 @@ export interface EnvelopedState extends XadesState {
   readonly place: Omit<Insertion, 'around'>;
   /** SHA-256 of the document, base64. */
   readonly documentDigest: string;
+  /** References of existing signatures that hold. */
+  readonly earlier: HoldingReferences;
+  /** JSON Pointer of the XPath that filters the signed content; null if there is none. */
+  readonly xpathAt: string | null;
 }
 
 /** XAdES in the signed document (EN 319 132-1 §6; XML Signature §2.1). */
 export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedState> = {
-  workload: ({ position, transformation }) => xadesWorkload({ hasXPath: position !== undefined || transformation !== undefined }),
+  workload: ({ position, transformation, at }) =>
+    xadesWorkload(
+      transformation !== undefined ? `${at}/xpathTransformation` : position !== undefined ? `${at}/xpathSignaturePosition` : undefined,
+    ),
+  completion: ({ xpathAt }) => xadesWorkload(xpathAt ?? undefined),
 
   prepare(documents, parameters, chain, { now }) {
     if (chain === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
@@ -54,6 +63,18 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       const { around, ...place } = insertion;
       const mimeType = input.mimeType ?? 'text/xml';
       const composed = composeSignature({ parameters, ids, chain, now, references: [{ ...reference, mimeType }], around });
+      if (parameters.validates) refusingXml(() => checkEarlierSignatures(document), at);
+      const earlier = holdingReferences(document);
+      if (earlier.length > 0)
+        checkUnharmed(
+          earlier,
+          signed(
+            xml,
+            place,
+            `${composed.text.beforeValue}${composed.text.beforeUnsigned}${composed.text.afterUnsigned}${composed.text.end}`,
+          ),
+          ids.signature,
+        );
       const documentDigest = { hash: 'sha256', value: createHash('sha256').update(xml.bytes).digest() } as const;
       const { state, ...prepared } = preparedXades(composed, { parameters, ids, references: [expected], contents: [content] });
       return {
@@ -64,6 +85,8 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
             ...state,
             place: { offset: place.offset, replacedBytes: place.replacedBytes, before: place.before, after: place.after },
             documentDigest: documentDigest.value.toString('base64'),
+            earlier,
+            xpathAt: parameters.transformation === undefined ? null : `${parameters.at}/xpathTransformation`,
           },
         },
       };
@@ -77,17 +100,36 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
     const xml = xmlInput(content);
     if (createHash('sha256').update(xml.bytes).digest('base64') !== state.documentDigest) throw new Fault('CONTENT_CHANGED');
     const { start, end } = signatureParts(state.text, value, unsignedProperties(state, additions));
-    const { offset, replacedBytes, before, after } = state.place;
-    const pieces = [
-      xml.bytes.subarray(0, xml.offsetOf(offset)),
-      xml.encode(`${before}${start}${end}${after}`),
-      xml.bytes.subarray(xml.offsetOf(offset + replacedBytes)),
-    ];
+    const pieces = signed(xml, state.place, `${start}${end}`);
     using result = parsedXml(Buffer.concat(pieces));
     verifyXades(result, { signatureId: state.signatureId, signing, value, hash, references: state.references });
+    if (state.earlier.length > 0 && !stillHold(state.earlier, holdingReferences(result, state.signatureId)))
+      throw new Error('the signature breaks an existing one');
     return { content: pieces, mimeType: 'application/xml', ending: '.xml' };
   },
 };
+
+/** Returns the document with a signature, in pieces. */
+function signed(xml: XmlInput, { offset, replacedBytes, before, after }: EnvelopedState['place'], signature: string): Uint8Array[] {
+  return [
+    xml.bytes.subarray(0, xml.offsetOf(offset)),
+    xml.encode(`${before}${signature}${after}`),
+    xml.bytes.subarray(xml.offsetOf(offset + replacedBytes)),
+  ];
+}
+
+/**
+ * Checks that existing signatures bear another one, before a key is used.
+ * @throws {Refusal} NOT_PERMITTED_BY_DOCUMENT
+ */
+function checkUnharmed(before: HoldingReferences, pieces: readonly Uint8Array[], ownId: string): void {
+  using result = parsedXml(Buffer.concat(pieces));
+  if (stillHold(before, holdingReferences(result, ownId))) return;
+  throw new Refusal('NOT_PERMITTED_BY_DOCUMENT', {
+    message:
+      'an existing signature covers the place of the new one and leaves out no signature but itself, so another signature there would break it; a place outside of what it covers is possible',
+  });
+}
 
 /** Checks that Ids that the caller chose are not in use. @throws {Refusal} DOCUMENT_INVALID */
 function checkIds(document: XmlDocument, { ids, at }: EnvelopedParameters): void {

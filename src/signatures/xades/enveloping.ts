@@ -30,7 +30,8 @@ const usualMimeType = 'application/octet-stream';
 
 /** XAdES that contains the signed document in a ds:Object (XML Signature §2.1, §4.5). */
 export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState> = {
-  workload: () => xadesWorkload({ hasXPath: false }),
+  workload: () => xadesWorkload(),
+  completion: () => xadesWorkload(),
 
   prepare(documents, parameters, chain, { now }) {
     if (chain === undefined) throw new Error('a XAdES signature binds the certificate of its signer');

@@ -2,8 +2,25 @@ import type { Workload } from '../format.ts';
 
 /** Size from which XML is parsed in a thread. */
 const threadBeyondBytes = 16 * 1024;
+/** XPath that libxml2 does not count in steps can take hours. */
+const xpathDeadlineMs = 30_000;
 
-/** Returns the workload of an XML document. XPath of callers can take long in small documents too. */
-export function xadesWorkload({ hasXPath }: { readonly hasXPath: boolean }): Workload {
-  return { threadBeyondBytes: hasXPath ? 0 : threadBeyondBytes, lane: 'parsing' };
+/**
+ * Returns the workload of an XML document. `xpathAt`: JSON Pointer of an XPath of the caller, which
+ * can take long in a small document too.
+ */
+export function xadesWorkload(xpathAt?: string): Workload {
+  if (xpathAt === undefined) return { threadBeyondBytes, lane: 'parsing', isRisky: mayHaveSignatures };
+  const deadline = { ms: xpathDeadlineMs, at: xpathAt, message: 'the XPath expression takes too long in this document' };
+  return { threadBeyondBytes: 0, lane: 'parsing', deadline };
+}
+
+/**
+ * Checks whether a document can have signatures, whose transforms may hold XPath too. A name cannot
+ * contain character references; encodings with more than one byte for an ASCII character show by
+ * NUL.
+ */
+function mayHaveSignatures(content: Uint8Array): boolean {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
+  return bytes.includes('<Signature') || bytes.includes(':Signature') || bytes.includes(0);
 }

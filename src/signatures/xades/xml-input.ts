@@ -12,8 +12,8 @@ export const xmlMaxBytes = 64 * 1024 * 1024;
 /** Limits of an XML document; see docs/xades.md. */
 const limits: DocumentLimits = { depthMax: 1000, attributesMax: 10_000, nodesMax: 8_000_000 };
 
-/** Steps that the XPath expressions of one document may take together: some 20 seconds. */
-export const xpathStepsMax = 500_000_000;
+/** Steps that the XPath expressions of one document may take together: some 8 seconds. */
+export const xpathStepsMax = 200_000_000;
 
 /** An XML document of a request. */
 export interface XmlInput extends DecodedXml {

@@ -8,7 +8,10 @@ export class Malformed extends Error {
   }
 }
 
-/** 1 for each byte of a character that a name may have, also behind its start. Above ASCII, all bytes count. */
+/**
+ * 1 for each byte of a character that a name may have, also behind its start. Above ASCII, all
+ * bytes count.
+ */
 export const nameBytes = new Uint8Array(256);
 /** 1 for each byte that may start a name. */
 export const nameStartBytes = new Uint8Array(256);
@@ -27,4 +30,11 @@ export function afterSpace(bytes: Uint8Array, at: number, end: number): number {
   let next = at;
   while (next < end && isSpace(bytes[next])) next += 1;
   return next;
+}
+
+/** Returns true if `expected` is what `bytes` has from `start` to `end`. */
+export function hasBytes(expected: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  if (expected.length !== end - start) return false;
+  for (let index = 0; index < expected.length; index += 1) if (expected[index] !== bytes[start + index]) return false;
+  return true;
 }

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { DerError } from '../../asn1/reader.ts';
+import { Refusal } from '../../result-codes.ts';
+import { readPublicKey } from '../../verification/public-key.ts';
+import { valueVerifies } from '../../verification/verify-value.ts';
+import { readCertificate, type Certificate } from '../../x509/certificate.ts';
+import type { XmlDocument, XmlNode } from '../../xml/xml-document.ts';
+import { XmlFault } from '../../xml/xml-fault.ts';
+import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
+import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
+import { canonicalRequest, isReferenceError, ReferenceBroken, ReferenceUnknown, referenceDigest } from '../../xmldsig/references.ts';
+import { signatureName } from '../../xmldsig/transforms.ts';
+import { signatureValueOf } from '../signature-value.ts';
+import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
+import { xpathStepsMax } from './xml-input.ts';
+
+/** Verifying one takes up to milliseconds. */
+const signaturesMax = 500;
+
+/** A signature that was in the document before; undefined if it cannot be read. */
+type Earlier = ReadSignature | undefined;
+
+/**
+ * Whether each reference of each existing signature holds, in document order; references that this
+ * service cannot resolve do not. Plain JSON.
+ */
+export type HoldingReferences = readonly (readonly boolean[])[];
+
+/**
+ * Reads the existing signatures of a document. `own`: one that is not among them.
+ * @throws {Refusal} UNSUPPORTED if there are more than in any legitimate document
+ */
+function signaturesIn(document: XmlDocument, own: string | undefined): Earlier[] {
+  const found: Earlier[] = [];
+  for (const element of document.elements()) {
+    if (!document.is(element, dsNamespace, signatureName.localName)) continue;
+    if (own !== undefined && document.attribute(element, 'Id') === own) continue;
+    found.push(readable(document, element));
+    if (found.length > signaturesMax)
+      throw new Refusal('UNSUPPORTED', { message: `a document may have at most ${signaturesMax} signatures` });
+  }
+  return found;
+}
+
+function readable(document: XmlDocument, element: XmlNode): Earlier {
+  try {
+    return readSignature(document, element);
+  } catch (error) {
+    if (error instanceof XmlFault) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Returns which references of the existing signatures hold. `own`: Id of a signature that is not
+ * counted.
+ * @throws {Refusal} UNSUPPORTED
+ */
+export function holdingReferences(document: XmlDocument, own?: string): HoldingReferences {
+  return signaturesIn(document, own).map(
+    (signature) => signature?.references.map((reference) => faultOf(document, signature, reference) === undefined) ?? [],
+  );
+}
+
+/** Checks that each reference that held before still holds. */
+export function stillHold(before: HoldingReferences, after: HoldingReferences): boolean {
+  return (
+    before.length === after.length &&
+    before.every((references, index) => references.every((held, reference) => !held || after[index]?.[reference] === true))
+  );
+}
+
+/**
+ * Verifies every existing signature: what it references, its value and its certificate.
+ * @throws {Refusal} EXISTING_SIGNATURE_INVALID, UNSUPPORTED
+ */
+export function checkEarlierSignatures(document: XmlDocument): void {
+  for (const [index, signature] of signaturesIn(document, undefined).entries()) {
+    const fault = signature === undefined ? 'cannot be read' : signatureFault(document, signature);
+    if (fault === undefined) continue;
+    const name = signature?.id === undefined ? `signature ${index + 1}` : `the signature ${JSON.stringify(signature.id)}`;
+    throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: `${name} of the document ${fault}` });
+  }
+}
+
+/** Returns what is wrong with a signature, as the end of a sentence; undefined if nothing is. */
+function signatureFault(document: XmlDocument, signature: ReadSignature): string | undefined {
+  const { references, algorithm, signedInfo: apex, signedInfoCanonicalisation: method, value } = signature;
+  if (references.length === 0) return 'references nothing';
+  for (const reference of references) {
+    const fault = faultOf(document, signature, reference);
+    if (fault !== undefined) return fault;
+  }
+  if (algorithm === undefined || method === undefined) return 'has an algorithm that this service does not know';
+  const certificate = signerOf(document, signature);
+  if (certificate === undefined) return 'contains no certificate that it binds';
+  const octets = document.canonical({ algorithm: method.algorithm, inclusivePrefixes: method.inclusivePrefixes, apex });
+  const digest = createHash(algorithm.hash).update(octets).digest();
+  if (algorithm.scheme === 'ECDSA' && (value.length === 0 || value.length % 2 !== 0)) return 'has a value of the wrong length';
+  const verifies = valueVerifies(readPublicKey(certificate.subjectPublicKeyInfo), algorithm, digest, signatureValueOf(algorithm, value));
+  return verifies ? undefined : 'does not verify under its certificate';
+}
+
+/** Returns the certificate that the signed properties bind, or the first one where there are none. */
+function signerOf(document: XmlDocument, signature: ReadSignature): Certificate | undefined {
+  const properties = signedPropertiesIn(document, signature);
+  const bound = properties === undefined ? undefined : boundCertificate(document, properties);
+  const der = bound === undefined ? signature.certificates[0] : signature.certificates.find((one) => bound.isOf(one));
+  try {
+    return der === undefined ? undefined : readCertificate(der);
+  } catch (error) {
+    if (error instanceof DerError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns why a reference does not hold, as the end of a sentence; undefined if it holds. */
+function faultOf(document: XmlDocument, signature: ReadSignature, reference: ReadReference): string | undefined {
+  const { hash, digest, uri } = reference;
+  const name = `the reference ${JSON.stringify(uri ?? '')}`;
+  if (hash === undefined) return `has an unknown digest algorithm in ${name}`;
+  const context = { document, signature: signature.element, xpathStepsMax };
+  try {
+    if (isHidden(document, signature, canonicalRequest(reference, context).apex))
+      return `references an element within another signature: ${name}`;
+    return referenceDigest(reference, hash, context).equals(digest) ? undefined : `does not fit the content of the document: ${name}`;
+  } catch (error) {
+    if (!isReferenceError(error)) throw error;
+    if (error instanceof ReferenceUnknown) return `cannot be verified, ${name}: ${error.message}`;
+    return error instanceof ReferenceBroken
+      ? `is not unambiguous, ${name}: ${error.message}`
+      : `cannot be verified, ${name}: ${error.message}`;
+  }
+}
+
+/**
+ * Checks whether the signed element is in a ds:Object of another signature, where a document would
+ * not look for it: signature wrapping moves signed elements there.
+ */
+function isHidden(document: XmlDocument, { element: own }: ReadSignature, apex: XmlNode | undefined): boolean {
+  for (let one = apex; one !== undefined; one = document.parent(one)) {
+    if (!document.is(one, dsNamespace, 'Object')) continue;
+    const signature = document.parent(one);
+    if (signature !== undefined && signature !== own && !document.isWithin(own, signature)) return true;
+  }
+  return false;
+}
