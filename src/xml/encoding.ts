@@ -49,7 +49,7 @@ export function decodeXml(bytes: Uint8Array): DecodedXml {
       encoding,
       markBytes,
       offsetOf: (offset) => markBytes + offset,
-      encode: (ascii) => Buffer.from(ascii, 'latin1'),
+      encode: (inserted) => Buffer.from(inserted),
     };
   }
   const text = decodedText(content, encoding);
@@ -59,7 +59,7 @@ export function decodeXml(bytes: Uint8Array): DecodedXml {
     ...{ utf8, encoding, markBytes },
     // Up to U+FFFF a character is one unit in each of these encodings, beyond it two.
     offsetOf: (offset) => markBytes + utf8.toString('utf8', 0, offset).length * unitBytes,
-    encode: (text) => encodedText(text, encoding),
+    encode: (inserted) => encodedText(inserted, encoding),
   };
 }
 
