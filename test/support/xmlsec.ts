@@ -37,7 +37,10 @@ export function xmlsecVerdict(
     writeFileSync(documentPath, document);
     writeFileSync(rootPath, root);
     const ids = idElements.flatMap((name) => [`--id-attr:${idAttribute}`, name]);
-    const which = ['--node-xpath', `(//*[local-name()='Signature' and namespace-uri()='http://www.w3.org/2000/09/xmldsig#'])[${signature}]`];
+    const which = [
+      '--node-xpath',
+      `(//*[local-name()='Signature' and namespace-uri()='http://www.w3.org/2000/09/xmldsig#'])[${signature}]`,
+    ];
     const args = ['--verify', ...ids, ...which, '--trusted-pem', rootPath, documentPath];
     const printed = execFileSync('sh', ['-c', 'xmlsec1 "$@" 2>&1 || echo "status $?"', 'xmlsec1', ...args], {
       cwd: join(directory, 'files'),
