@@ -31,7 +31,13 @@ const western = (encoding: string, ...euro: readonly number[]): Buffer =>
   ]);
 const mark = Buffer.of(0xef, 0xbb, 0xbf);
 
-const documents: readonly (readonly [string, Buffer, { readonly unitBytes?: number; readonly encoding?: BufferEncoding }?])[] = [
+/** Size of a code unit, and the name of the encoding; default: bytes, UTF-8. */
+interface Units {
+  readonly unitBytes?: number;
+  readonly encoding?: BufferEncoding;
+}
+
+const documents: readonly (readonly [string, Buffer, Units?])[] = [
   ['lines that end in CR and LF', Buffer.from('<?xml version="1.0"?>\r\n<a>\r\n  <b>x</b>\r\n</a>\r\n')],
   ['lines that end in CR', Buffer.from('<a>\r<b>x</b>\r</a>\r')],
   ['a carriage return as a character reference', Buffer.from('<a b="x&#13;&#xD;y">one&#13;\ntwo&#xD;\r\nthree</a>')],
@@ -65,9 +71,9 @@ const documents: readonly (readonly [string, Buffer, { readonly unitBytes?: numb
 ];
 
 describe('an enveloped signature in a document', () => {
-  it.each(documents)(
-    'with %s is inserted, and changes no other byte',
-    async (_name, document, { unitBytes = 1, encoding = 'utf8' } = {}) => {
+  it.each(documents.map(([name, document, units = {}]) => ({ name, document, units })))(
+    'with $name is inserted, and changes no other byte',
+    async ({ document, units: { unitBytes = 1, encoding = 'utf8' } }) => {
       for (const signaturePosition of ['LAST_CHILD', 'FIRST_CHILD']) {
         const evidence = await signed(document, { signaturePosition });
         const { bytes } = insertedBytes(document, evidence, unitBytes) ?? {};
