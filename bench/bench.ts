@@ -25,6 +25,7 @@ import { signetdPids } from './signetd-processes.ts';
 import { stateCommitLines } from './state-commits.ts';
 import { transferLines } from './transfer.ts';
 import { twoStepLines } from './two-steps.ts';
+import { xadesLines } from './xades.ts';
 
 const ceilingLength = { threads: 2, seconds: 4 };
 const connectionCounts = [1, 8, 32];
@@ -116,6 +117,7 @@ async function bench(quickstart: Quickstart, directory: string): Promise<void> {
   say('the transfer store');
   print(await transferLines(quickstart, directory));
   print(await levelLines(quickstart, directory, say));
+  print(await xadesLines(quickstart, directory, say));
   say('a long CRL');
   print([measureCrl()]);
 }

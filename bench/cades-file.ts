@@ -62,7 +62,7 @@ async function formatLines(path: string, directory: string): Promise<string[]> {
   const publicKey = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: 'der', type: 'spki' });
   const algorithm = { scheme: 'ECDSA', hash: 'sha256' } as const;
   const plan: SignerPlan = {
-    ...{ format: 'cms', algorithm, level: undefined },
+    ...{ format: 'cms', isText: false, algorithm, level: undefined },
     chain: { certificate, publicKey, issuers: [certificate.der] },
     parameters: { algorithm, detached: true, properties: usualProperties, coSigning: 'NEVER' },
   };

@@ -41,6 +41,8 @@ export interface SigningPlan {
   /** Requested level above baseline B, if any. */
   readonly level: AskedLevel | undefined;
   readonly chain: SignerChain | undefined;
+  /** Whether the evidence is text. */
+  readonly isText: boolean;
   /** Parameters of the format. */
   readonly parameters: unknown;
 }
@@ -69,11 +71,11 @@ export interface SignatureEvidence {
 
 /** Returns the plan for a signer. @throws {Refusal} FIELDS_INCONSISTENT */
 export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument[], signer: Signer): SignerPlan {
-  const { format, level } = asked;
+  const { format, level, isText } = asked;
   checkTrustedCa(asked.trustedCa, signer.chain.issuers);
   const { algorithm, algorithmAt, parameters } = formats[format].plan(asked, documents, signer);
   if (algorithm === undefined) throw new Error('the key of a signer decides on an algorithm');
-  return { format, algorithm, algorithmAt, level, chain: signer.chain, parameters };
+  return { format, algorithm, algorithmAt, level, chain: signer.chain, isText, parameters };
 }
 
 /**
@@ -81,9 +83,9 @@ export function signerPlan(asked: AskedFormat, documents: readonly AskedDocument
  * @throws {Refusal} FIELDS_INCONSISTENT
  */
 export function planWithoutSigner(asked: AskedFormat, documents: readonly AskedDocument[]): SigningPlan {
-  const { format, level } = asked;
+  const { format, level, isText } = asked;
   const { algorithm, parameters } = formats[format].plan(asked, documents, undefined);
-  return { format, algorithm, level, chain: undefined, parameters };
+  return { format, algorithm, level, chain: undefined, isText, parameters };
 }
 
 /** Checks that the chain contains the CA. @throws {Refusal} FIELDS_INCONSISTENT */
@@ -99,7 +101,7 @@ function checkTrustedCa(trustedCa: TrustedCa | undefined, issuers: readonly Uint
 
 /** Prepares the signatures. @throws {Refusal} if a document does not suit the format */
 export async function prepareSignatures(
-  { format, algorithm, level, chain, parameters }: SigningPlan,
+  { format, algorithm, level, chain, isText, parameters }: SigningPlan,
   documents: readonly InputDocument[],
   threads: Pick<WorkThreads, 'run'>,
 ): Promise<PreparedSignatures> {
@@ -109,7 +111,7 @@ export async function prepareSignatures(
   const prepared = isLong(contents, workload)
     ? await inThread<readonly Prepared<unknown>[]>(threads, 'prepareTask', task, workload)
     : prepareTask(task);
-  return { format, algorithm, level, chain, prepared };
+  return { format, algorithm, level, chain, isText, prepared };
 }
 
 function isLong(contents: readonly Content[], { threadBeyondBytes, isRisky }: Workload): boolean {

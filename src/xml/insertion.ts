@@ -1,4 +1,4 @@
-import { elementPlace } from './scanner.ts';
+import { elementPlace, type ElementPlace } from './scanner.ts';
 
 /** Where something is inserted relative to an element. */
 export type InsertionPlace = 'FIRST_CHILD' | 'LAST_CHILD' | 'NEXT_SIBLING';
@@ -19,7 +19,12 @@ export interface Insertion {
 
 /** Returns the place in a well-formed document. `index`: position of the element among all elements; the root has 0. */
 export function insertionAt(utf8: Uint8Array, index: number, place: InsertionPlace): Insertion {
-  const { startTagStart, startTagEnd, endTagStart, endTagEnd, isEmptyTag, ancestors } = elementPlace(utf8, index);
+  return insertionIn(utf8, elementPlace(utf8, index), place);
+}
+
+/** Returns the place at an element whose tags are known. */
+export function insertionIn(utf8: Uint8Array, element: ElementPlace, place: InsertionPlace): Insertion {
+  const { startTagStart, startTagEnd, endTagStart, endTagEnd, isEmptyTag, ancestors } = element;
   const text = (start: number, end: number): string => Buffer.from(utf8.subarray(start, end)).toString();
   const around = ancestors.map((one) => text(one.startTagStart, one.startTagEnd));
   if (place === 'NEXT_SIBLING') return { offset: endTagEnd, replacedBytes: 0, before: '', after: '', around };

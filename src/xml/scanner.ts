@@ -173,6 +173,15 @@ export function scanDocument(bytes: Uint8Array, limits: DocumentLimits): Documen
   return { elements, root };
 }
 
+/** Returns the number of elements of a well-formed document whose start tag begins before an offset. */
+export function elementsBefore(bytes: Uint8Array, offset: number): number {
+  const cursor = new TagCursor(bytes.subarray(0, offset));
+  let elements = 0;
+  for (let kind = cursor.next(); kind !== kinds.end; kind = cursor.next())
+    if (kind === kinds.startTag || kind === kinds.emptyTag) elements += 1;
+  return elements;
+}
+
 /**
  * Returns the place of an element of a well-formed document in UTF-8. `index` counts in document
  * order; the root is 0.

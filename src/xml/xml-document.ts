@@ -46,12 +46,14 @@ export class XmlDocument implements Disposable {
   readonly engine: Engine;
   readonly address: Pointer;
   readonly root: XmlNode;
+  readonly #utf8: Uint8Array;
   /** libxml2 stores each name once. */
   readonly #names = new Map<Pointer, string>();
 
-  private constructor(owner: Engine, address: Pointer) {
+  private constructor(owner: Engine, address: Pointer, utf8: Uint8Array) {
     this.engine = owner;
     this.address = address;
+    this.#utf8 = utf8;
     this.root = owner.library._xmlDocGetRootElement(address) as XmlNode;
   }
 
@@ -71,7 +73,7 @@ export class XmlDocument implements Disposable {
       });
       library._xmlFreeParserCtxt(context);
       const [error] = errors;
-      if (address !== 0 && error === undefined) return new XmlDocument(owner, address);
+      if (address !== 0 && error === undefined) return new XmlDocument(owner, address, utf8);
       if (address !== 0) library._xmlFreeDoc(address);
       throw parseFault(error);
     });
@@ -150,6 +152,15 @@ export class XmlDocument implements Disposable {
   /** Returns the text of a node and everything in it. */
   text(node: XmlNode): string {
     return this.#owned(this.engine.library._xmlNodeGetContent(node));
+  }
+
+  /**
+   * Checks whether the document has a text anywhere. Without the text of its name, which no
+   * references can replace, there is no such element.
+   */
+  mentions(text: string): boolean {
+    const { buffer, byteOffset, length } = this.#utf8;
+    return Buffer.from(buffer, byteOffset, length).includes(text);
   }
 
   /** Yields the elements of a subtree in document order, the first one included. */

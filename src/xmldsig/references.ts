@@ -98,6 +98,7 @@ function selected(uri: string | undefined, document: XmlDocument): { readonly ap
 /** Returns the elements with one of these names, except those within others. */
 export function elementsNamed(document: XmlDocument, names: readonly ElementName[]): XmlNode[] {
   const found: XmlNode[] = [];
+  if (!names.some(({ localName }) => document.mentions(localName))) return found;
   for (const element of document.elements()) {
     const localName = document.localName(element);
     if (!names.some((name) => name.localName === localName && name.namespace === document.namespace(element))) continue;

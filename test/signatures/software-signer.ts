@@ -64,7 +64,7 @@ export function chainOf({ certificate, publicKey, issuers }: SoftwareSigner): Si
 /** The plan of CMS signatures. */
 export function planOf(signer: SoftwareSigner, more: Partial<CmsParameters> = {}): SignerPlan {
   const parameters = cmsParametersOf(signer, more);
-  return { format: 'cms', algorithm: parameters.algorithm, level: undefined, chain: chainOf(signer), parameters };
+  return { format: 'cms', isText: false, algorithm: parameters.algorithm, level: undefined, chain: chainOf(signer), parameters };
 }
 
 export function signingOf(signer: SoftwareSigner, algorithm = signer.algorithm): Signing {

@@ -36,9 +36,10 @@ export const remoteSign = operation({
   async run({ signatureThreadId, signatureValues, optionalInputs }, context) {
     const { caller, config, sessions } = context;
     const mapping = valueMapping(signatureValues);
-    checkOutput(optionalInputs);
+    checkOutput(optionalInputs, { isText: true });
     return sessions.whileOpen(caller.tenant, signatureThreadId, config.sessions, async (session) => {
       const { documents, signatures } = session.state;
+      checkOutput(optionalInputs, signatures);
       const { chain, algorithm, prepared } = signatures;
       context.audit.key = chain?.certificate.sha1Fingerprint;
       context.audit.digests.push(...auditedDigests(signatures));

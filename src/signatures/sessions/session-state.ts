@@ -45,6 +45,8 @@ const Stored = z.strictObject({
   format: Format,
   algorithm: Algorithm.optional(),
   level: AskedLevel.optional(),
+  // Sessions of versions without text evidence lack it.
+  isText: z.boolean().default(false),
   signer: z.strictObject({ certificate: Bytes, issuers: z.array(Bytes) }).optional(),
   signatures: z.array(
     z.strictObject({
@@ -65,10 +67,10 @@ export function sessionContents({ signatures }: SessionState): readonly Content[
 
 /** Returns a session as it is stored, before it is encrypted. */
 export function sessionText({ documents, signatures }: SessionState): string {
-  const { format, algorithm, level, chain, prepared } = signatures;
+  const { format, algorithm, level, chain, isText, prepared } = signatures;
   const stored: z.input<typeof Stored> = {
     documents: documents.map(({ id, fileName }) => ({ id, fileName })),
-    ...{ format, algorithm, level },
+    ...{ format, algorithm, level, isText },
     signer: chain === undefined ? undefined : { certificate: base64(chain.certificate.der), issuers: chain.issuers.map(base64) },
     signatures: prepared.map(({ id, covers, hash, digest, contents, state }) => ({
       ...{ id, hash, state },
@@ -82,7 +84,7 @@ export function sessionText({ documents, signatures }: SessionState): string {
 
 /** Reads what `sessionText` wrote. @throws {Error} if the text has another form */
 export function storedState(text: string): StoredState {
-  const { documents, format, algorithm, level, signer, signatures } = Stored.parse(JSON.parse(text));
+  const { documents, format, algorithm, level, isText, signer, signatures } = Stored.parse(JSON.parse(text));
   const prepared = signatures.map(({ covers, ...signature }) => ({
     ...signature,
     covers: covers.map((index): CoveredDocument => ({ index })),
@@ -90,7 +92,7 @@ export function storedState(text: string): StoredState {
   }));
   return {
     documents: documents.map(({ id, fileName }) => ({ id, fileName })),
-    signatures: { format, algorithm, level, chain: signer === undefined ? undefined : chainOf(signer), prepared },
+    signatures: { format, algorithm, level, isText, chain: signer === undefined ? undefined : chainOf(signer), prepared },
   };
 }
 

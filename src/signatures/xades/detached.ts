@@ -108,11 +108,11 @@ export const detachedFormat: SignatureFormat<DetachedParameters, DetachedState> 
     return [{ id: documents[0]?.id ?? '', covers, ...signature }];
   },
 
-  complete({ contents, state, hash }, value, signing, additions) {
+  complete({ contents, state }, value, signing, additions) {
     if (signing === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
     const xml = signatureFile(state, value, additions);
     using result = parsedXml(xml);
-    const signature = verifyXades(result, { signatureId: state.signatureId, signing, value, hash, references: state.references });
+    const signature = verifyXades(result, { signatureId: state.signatureId, signing, value, references: state.references });
     if (state.objects !== '')
       verifyManifest(
         result,

@@ -9,10 +9,12 @@ import { XmlFault } from '../../xml/xml-fault.ts';
 import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
 import { canonicalRequest, isReferenceError, ReferenceBroken, ReferenceUnknown, referenceDigest } from '../../xmldsig/references.ts';
-import { signatureName } from '../../xmldsig/transforms.ts';
 import { signatureValueOf } from '../signature-value.ts';
 import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
 import { xpathStepsMax } from './xml-input.ts';
+
+/** The element of a signature may have any name (signatureElementName). */
+const signedInfoName = 'SignedInfo';
 
 /** Verifying one takes up to milliseconds. */
 const signaturesMax = 500;
@@ -32,9 +34,11 @@ export type HoldingReferences = readonly (readonly boolean[])[];
  */
 function signaturesIn(document: XmlDocument, own: string | undefined): Earlier[] {
   const found: Earlier[] = [];
-  for (const element of document.elements()) {
-    if (!document.is(element, dsNamespace, signatureName.localName)) continue;
-    if (own !== undefined && document.attribute(element, 'Id') === own) continue;
+  if (!document.mentions(signedInfoName)) return found;
+  for (const signedInfo of document.elements()) {
+    if (!document.is(signedInfo, dsNamespace, signedInfoName)) continue;
+    const element = document.parent(signedInfo);
+    if (element === undefined || (own !== undefined && document.attribute(element, 'Id') === own)) continue;
     found.push(readable(document, element));
     if (found.length > signaturesMax)
       throw new Refusal('UNSUPPORTED', { message: `a document may have at most ${signaturesMax} signatures` });

@@ -1,21 +1,19 @@
-import { createHash } from 'node:crypto';
-import { Fault } from '../../faults.ts';
 import { Refusal } from '../../result-codes.ts';
-import { insertionAt, type Insertion, type InsertionPlace } from '../../xml/insertion.ts';
-import { XmlDocument, type XmlNode } from '../../xml/xml-document.ts';
-import { XmlFault } from '../../xml/xml-fault.ts';
-import { selectElements, type XPath } from '../../xml/xpath.ts';
+import type { Insertion, InsertionPlace } from '../../xml/insertion.ts';
+import { XmlDocument } from '../../xml/xml-document.ts';
+import type { XPath } from '../../xml/xpath.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
 import { oneForEach, type SignatureFormat } from '../format.ts';
-import { checkEarlierSignatures, holdingReferences, stillHold, type HoldingReferences } from './earlier-signatures.ts';
+import { checkEarlierSignatures, holdingReferences, type HoldingReferences } from './earlier-signatures.ts';
+import { insertionOf } from './enveloped-place.ts';
 import { envelopedReference } from './enveloped-reference.ts';
+import { checkUnharmed, verifyEnveloped, withSignature } from './enveloped-result.ts';
 import { composeSignature, signatureParts } from './signature-text.ts';
 import { unsignedProperties } from './unsigned-properties.ts';
-import { verifyXades } from './verify-xades.ts';
 import { preparedXades, type XadesState } from './xades-state.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { contentOf, parsedXml, refusingXml, xmlInput, xpathStepsMax, type XmlInput } from './xml-input.ts';
+import { checkNamespaces, contentOf, fileDigest, refusingXml, xmlInput } from './xml-input.ts';
 
 /** Where an enveloped signature goes and what it signs. */
 export interface EnvelopedParameters extends XadesParameters {
@@ -32,9 +30,9 @@ export interface EnvelopedParameters extends XadesParameters {
 
 /** State between the two steps. */
 export interface EnvelopedState extends XadesState {
-  readonly place: Omit<Insertion, 'around'>;
-  /** SHA-256 of the document, base64. */
-  readonly documentDigest: string;
+  readonly place: Insertion;
+  /** Number of elements that begin before the signature. */
+  readonly elementsBefore: number;
   /** References of existing signatures that hold. */
   readonly earlier: HoldingReferences;
   /** JSON Pointer of the XPath that filters the signed content; null if there is none. */
@@ -56,35 +54,25 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       const at = `/inputDocuments/${index}`;
       const xml = refusingXml(() => xmlInput(content), at);
       using document = refusingXml(() => XmlDocument.parse(xml.utf8), at);
+      refusingXml(() => checkNamespaces(xml, document), at);
       const ids = signatureIds(parameters, index);
       checkIds(document, parameters);
       const insertion = insertionOf(document, xml, parameters, at);
-      const { reference, expected } = envelopedReference(document, insertion.element, `${ids.reference}-0`, parameters, at);
-      const { around, ...place } = insertion;
+      const { element, elementsBefore, ...place } = insertion;
+      const { reference, expected } = envelopedReference(document, element, `${ids.reference}-0`, parameters, at);
       const mimeType = input.mimeType ?? 'text/xml';
-      const composed = composeSignature({ parameters, ids, chain, now, references: [{ ...reference, mimeType }], around });
+      const composed = composeSignature({ parameters, ids, chain, now, references: [{ ...reference, mimeType }], around: place.around });
       if (parameters.validates) refusingXml(() => checkEarlierSignatures(document), at);
       const earlier = holdingReferences(document);
-      if (earlier.length > 0)
-        checkUnharmed(
-          earlier,
-          signed(
-            xml,
-            place,
-            `${composed.text.beforeValue}${composed.text.beforeUnsigned}${composed.text.afterUnsigned}${composed.text.end}`,
-          ),
-          ids.signature,
-        );
-      const documentDigest = { hash: 'sha256', value: createHash('sha256').update(xml.bytes).digest() } as const;
+      if (earlier.length > 0) checkUnharmed(earlier, xml, insertion, composed.text, ids.signature);
       const { state, ...prepared } = preparedXades(composed, { parameters, ids, references: [expected], contents: [content] });
       return {
-        documentDigest,
+        ...fileDigest(content, xml.bytes),
         signature: {
           ...prepared,
           state: {
             ...state,
-            place: { offset: place.offset, replacedBytes: place.replacedBytes, before: place.before, after: place.after },
-            documentDigest: documentDigest.value.toString('base64'),
+            ...{ place, elementsBefore },
             earlier,
             xpathAt: parameters.transformation === undefined ? null : `${parameters.at}/xpathTransformation`,
           },
@@ -93,43 +81,17 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
     });
   },
 
-  complete({ contents, state, hash }, value, signing, additions) {
+  complete({ contents, state }, value, signing, additions) {
     if (signing === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
     const [content] = contents;
     if (content === undefined) throw new Error('the prepared content is missing');
     const xml = xmlInput(content);
-    if (createHash('sha256').update(xml.bytes).digest('base64') !== state.documentDigest) throw new Fault('CONTENT_CHANGED');
     const { start, end } = signatureParts(state.text, value, unsignedProperties(state, additions));
-    const pieces = signed(xml, state.place, `${start}${end}`);
-    using result = parsedXml(Buffer.concat(pieces));
-    verifyXades(result, { signatureId: state.signatureId, signing, value, hash, references: state.references });
-    if (state.earlier.length > 0 && !stillHold(state.earlier, holdingReferences(result, state.signatureId)))
-      throw new Error('the signature breaks an existing one');
+    const pieces = withSignature(xml, state.place, `${start}${end}`);
+    verifyEnveloped(pieces, xml, `${start}${end}`, { ...state, signing, value });
     return { content: pieces, mimeType: 'application/xml', ending: '.xml' };
   },
 };
-
-/** Returns the document with a signature, in pieces. */
-function signed(xml: XmlInput, { offset, replacedBytes, before, after }: EnvelopedState['place'], signature: string): Uint8Array[] {
-  return [
-    xml.bytes.subarray(0, xml.offsetOf(offset)),
-    xml.encode(`${before}${signature}${after}`),
-    xml.bytes.subarray(xml.offsetOf(offset + replacedBytes)),
-  ];
-}
-
-/**
- * Checks that existing signatures bear another one, before a key is used.
- * @throws {Refusal} NOT_PERMITTED_BY_DOCUMENT
- */
-function checkUnharmed(before: HoldingReferences, pieces: readonly Uint8Array[], ownId: string): void {
-  using result = parsedXml(Buffer.concat(pieces));
-  if (stillHold(before, holdingReferences(result, ownId))) return;
-  throw new Refusal('NOT_PERMITTED_BY_DOCUMENT', {
-    message:
-      'an existing signature covers the place of the new one and leaves out no signature but itself, so another signature there would break it; a place outside of what it covers is possible',
-  });
-}
 
 /** Checks that Ids that the caller chose are not in use. @throws {Refusal} DOCUMENT_INVALID */
 function checkIds(document: XmlDocument, { ids, at }: EnvelopedParameters): void {
@@ -139,33 +101,4 @@ function checkIds(document: XmlDocument, { ids, at }: EnvelopedParameters): void
     if (id === undefined || elementsWithId(document, id).length === 0) continue;
     throw new Refusal('DOCUMENT_INVALID', { at: `${at}/${members[name]}`, message: 'the document already has an element with this Id' });
   }
-}
-
-/**
- * Returns the place of the signature.
- * @throws {Refusal} DOCUMENT_INVALID, FIELD_INVALID for the XPath; FIELDS_INCONSISTENT beside the root
- */
-function insertionOf(
-  document: XmlDocument,
-  { utf8 }: XmlInput,
-  { position, place, at }: EnvelopedParameters,
-  documentAt: string,
-): Insertion & { readonly element: XmlNode } {
-  const element = position === undefined ? document.root : positionElement(document, position, at);
-  if (element === document.root && place === 'NEXT_SIBLING') {
-    throw new Refusal('FIELDS_INCONSISTENT', {
-      at: `${at}/signaturePosition`,
-      message: 'NEXT_SIBLING of the root element: a document has only one root; name another element in xpathSignaturePosition',
-    });
-  }
-  return refusingXml(() => ({ ...insertionAt(utf8, document.indexOf(element), place), element }), documentAt);
-}
-
-function positionElement(document: XmlDocument, { expression, namespaces }: XPath, at: string): XmlNode {
-  const bound = { ...document.prefixesAt(document.root), ...namespaces };
-  return refusingXml(() => {
-    const [element] = selectElements({ expression, namespaces: bound }, document, xpathStepsMax);
-    if (element === undefined) throw new XmlFault('the XPath expression selects no element of the document');
-    return element;
-  }, `${at}/xpathSignaturePosition`);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../../faults.ts';
-import type { Canonicalisation } from '../../xml/canonicalisation.ts';
+import { keepsComments, type Canonicalisation } from '../../xml/canonicalisation.ts';
 import { decodeXml } from '../../xml/encoding.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
@@ -13,7 +13,7 @@ import { verifyXades } from './verify-xades.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { preparedXades, type XadesState } from './xades-state.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { contentBytesOf, contentOf, parsedXml, refusingXml, scanned } from './xml-input.ts';
+import { contentBytesOf, contentOf, fileDigest, parsedXml, refusingXml, scanned } from './xml-input.ts';
 
 /** State between the two steps. */
 export interface EnvelopingState extends XadesState {
@@ -21,8 +21,6 @@ export interface EnvelopingState extends XadesState {
   readonly objectStart: string;
   /** Whether the document is in it as XML, and not as base64. */
   readonly isXml: boolean;
-  /** SHA-256 of the document, base64. */
-  readonly documentDigest: string;
 }
 
 const objectEnd = '</ds:Object>';
@@ -48,7 +46,8 @@ export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState>
       const objectStart = startTag('ds:Object', { Encoding: encoding, Id: objectId, MimeType: mimeType });
       const object = { start: objectStart, content: xml ?? base64(bytes), end: objectEnd };
       const digest = refusingXml(() => objectDigest(object, rootTags({ parameters, ids }), canonicalisation.contents, algorithm.hash), at);
-      const uri = `#${objectId}`;
+      // A bare fragment selects no comments (XML Signature §4.4.3.3).
+      const uri = keepsComments(canonicalisation.contents) ? `#xpointer(id('${objectId}'))` : `#${objectId}`;
       const composed = composeSignature({
         ...{ parameters, ids, chain, now, around: [] },
         references: [
@@ -62,30 +61,28 @@ export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState>
           },
         ],
       });
-      const documentDigest = { hash: 'sha256', value: createHash('sha256').update(bytes).digest() } as const;
       const references = [{ uri, digest: digest.toString('base64') }];
       const { state, ...prepared } = preparedXades(composed, { parameters, ids, references, contents: [content] });
       return {
-        documentDigest,
+        ...fileDigest(content, bytes),
         signature: {
           ...prepared,
-          state: { ...state, objectStart, isXml: xml !== undefined, documentDigest: documentDigest.value.toString('base64') },
+          state: { ...state, objectStart, isXml: xml !== undefined },
         },
       };
     });
   },
 
-  complete({ contents: [content], state, hash }, value, signing, additions) {
+  complete({ contents: [content], state }, value, signing, additions) {
     if (signing === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
     if (content === undefined) throw new Error('the prepared content is missing');
     const bytes = contentBytesOf(content);
-    if (createHash('sha256').update(bytes).digest('base64') !== state.documentDigest) throw new Fault('CONTENT_CHANGED');
     const { start, end } = signatureParts(state.text, value, unsignedProperties(state, additions));
     const inside = state.isXml ? asXml(bytes) : base64(bytes);
     if (inside === undefined) throw new Fault('CONTENT_CHANGED');
     const pieces = [Buffer.from(`${start}${state.objectStart}`), inside, Buffer.from(`${objectEnd}${end}`)];
     using result = parsedXml(Buffer.concat(pieces));
-    verifyXades(result, { signatureId: state.signatureId, signing, value, hash, references: state.references });
+    verifyXades(result, { signatureId: state.signatureId, signing, value, references: state.references });
     return { content: pieces, mimeType: 'application/xml', ending: '.xml' };
   },
 };

@@ -17,21 +17,39 @@ export interface ExpectedSignature {
   readonly signing: Signing;
   /** As tokens return it. */
   readonly value: Uint8Array;
-  readonly hash: HashName;
   readonly references: readonly ExpectedReference[];
 }
 
+/** Canonical octets of a finished signature in the document that leaves the service. */
+export interface ResultOctets {
+  readonly signedInfo: Uint8Array;
+  /** Returns the digest of a reference to something in the document. */
+  digestOf(reference: ReadReference, hash: HashName): Uint8Array;
+}
+
 /**
- * Checks a finished signature in the document that leaves the service: its references, the value
- * over its SignedInfo and the certificate that it binds.
+ * Checks a finished signature in the document that leaves the service.
  * @throws {Error} if a check fails
  */
 export function verifyXades(document: XmlDocument, expected: ExpectedSignature): ReadSignature {
-  const { signatureId, signing, value, references } = expected;
-  const [element, ...others] = elementsWithId(document, signatureId);
+  const [element, ...others] = elementsWithId(document, expected.signatureId);
   must(element !== undefined && others.length === 0, 'is not in the result exactly once');
   const signature = readSignature(document, element);
-  const { algorithm, chain } = signing;
+  verifyReadSignature(document, signature, octetsIn(document, signature), expected);
+  return signature;
+}
+
+/**
+ * Checks a finished signature: its references, the value over its SignedInfo and the certificate
+ * that it binds. `document`: contains the signature, but not necessarily all that it references.
+ * @throws {Error} if a check fails
+ */
+export function verifyReadSignature(
+  document: XmlDocument,
+  signature: ReadSignature,
+  octets: ResultOctets,
+  { signing: { algorithm, chain }, value, references }: ExpectedSignature,
+): void {
   must(JSON.stringify(signature.algorithm) === JSON.stringify(algorithm), 'names another algorithm');
   must(same(signature.value, value), 'has another value');
   const ofProperties = signature.references.at(-1);
@@ -39,39 +57,39 @@ export function verifyXades(document: XmlDocument, expected: ExpectedSignature):
   for (const [index, { uri, digest }] of references.entries()) {
     const reference = signature.references[index];
     must(reference?.uri === uri && same(reference.digest, Buffer.from(digest, 'base64')), 'has other references than were prepared');
-    if (isInDocument(reference)) must(holds(document, signature, reference), 'does not cover the content of the result');
+    if (isInDocument(reference)) must(holds(octets, reference), 'does not cover the content of the result');
   }
   const properties = signedPropertiesIn(document, signature);
   must(properties !== undefined && ofProperties.uri === `#${document.attribute(properties, 'Id') ?? ''}`, 'does not sign its properties');
-  must(holds(document, signature, ofProperties), 'has other properties than were signed');
-  must(valueHolds(document, signature, signing), 'does not verify');
+  must(holds(octets, ofProperties), 'has other properties than were signed');
+  const digest = createHash(algorithm.hash).update(octets.signedInfo).digest();
+  must(valueVerifies(chain.publicKey, algorithm, digest, signatureValueOf(algorithm, value)), 'does not verify');
   must(same(signature.certificates[0] ?? new Uint8Array(), chain.certificate.der), 'lacks the signer certificate');
   must(boundCertificate(document, properties)?.isOf(chain.certificate.der) === true, 'binds another certificate');
-  return signature;
 }
 
-/** Checks whether the value is the signature of the canonical SignedInfo. */
-function valueHolds(document: XmlDocument, signature: ReadSignature, { algorithm, chain }: Signing): boolean {
-  const { signedInfo: apex, signedInfoCanonicalisation: method, value } = signature;
-  if (method === undefined) return false;
-  const octets = document.canonical({ algorithm: method.algorithm, inclusivePrefixes: method.inclusivePrefixes, apex });
-  const digest = createHash(algorithm.hash).update(octets).digest();
-  return valueVerifies(chain.publicKey, algorithm, digest, signatureValueOf(algorithm, value));
+function octetsIn(document: XmlDocument, signature: ReadSignature): ResultOctets {
+  const { element, signedInfo: apex, signedInfoCanonicalisation: method } = signature;
+  must(method !== undefined, 'names no known canonicalisation');
+  return {
+    signedInfo: document.canonical({ algorithm: method.algorithm, inclusivePrefixes: method.inclusivePrefixes, apex }),
+    digestOf: (reference, hash) => referenceDigest(reference, hash, { document, signature: element, xpathStepsMax }),
+  };
 }
 
 function isInDocument({ uri }: ReadReference): boolean {
   return uri === '' || uri?.startsWith('#') === true;
 }
 
-function holds(document: XmlDocument, { element }: ReadSignature, reference: ReadReference): boolean {
+function holds(octets: ResultOctets, reference: ReadReference): boolean {
   const { hash, digest } = reference;
-  return hash !== undefined && same(referenceDigest(reference, hash, { document, signature: element, xpathStepsMax }), digest);
+  return hash !== undefined && same(octets.digestOf(reference, hash), digest);
 }
 
 function same(left: Uint8Array, right: Uint8Array): boolean {
   return Buffer.compare(left, right) === 0;
 }
 
-function must(holdsTrue: boolean, otherwise: string): asserts holdsTrue {
+export function must(holdsTrue: boolean, otherwise: string): asserts holdsTrue {
   if (!holdsTrue) throw new Error(`the signature ${otherwise}`);
 }

@@ -22,5 +22,5 @@ export function xadesWorkload(xpathAt?: string): Workload {
  */
 function mayHaveSignatures(content: Uint8Array): boolean {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
-  return bytes.includes('<Signature') || bytes.includes(':Signature') || bytes.includes(0);
+  return bytes.includes('SignedInfo') || bytes.includes(0);
 }

@@ -1,8 +1,9 @@
-import { contentBytes, contentPieces, type Content } from '../../documents/content.ts';
+import { createHash } from 'node:crypto';
+import { contentBytes, contentPieces, type Content, type DocumentDigest } from '../../documents/content.ts';
 import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
 import { decodeXml, type DecodedXml } from '../../xml/encoding.ts';
-import { scanDocument, type DocumentLimits } from '../../xml/scanner.ts';
+import { scanDocument, type DocumentLimits, type DocumentOutline } from '../../xml/scanner.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
 
@@ -12,12 +13,16 @@ export const xmlMaxBytes = 64 * 1024 * 1024;
 /** Limits of an XML document; see docs/xades.md. */
 const limits: DocumentLimits = { depthMax: 1000, attributesMax: 10_000, nodesMax: 8_000_000 };
 
+/** A declaration with a longer URI is looked at more closely. */
+const namespaceMaxBytes = 512;
+
 /** Steps that the XPath expressions of one document may take together: some 8 seconds. */
 export const xpathStepsMax = 200_000_000;
 
 /** An XML document of a request. */
 export interface XmlInput extends DecodedXml {
   readonly bytes: Uint8Array;
+  readonly outline: DocumentOutline;
 }
 
 /**
@@ -29,8 +34,7 @@ export function xmlInput(content: Content): XmlInput {
   const bytes = contentBytesOf(content);
   if (bytes.length === 0) throw new XmlFault('the document is empty');
   const decoded = decodeXml(bytes);
-  scanned(decoded.utf8);
-  return { ...decoded, bytes };
+  return { ...decoded, bytes, outline: scanned(decoded.utf8) };
 }
 
 /** Parses bytes that leave the service, as their receiver would. @throws {XmlFault} */
@@ -40,14 +44,47 @@ export function parsedXml(bytes: Uint8Array): XmlDocument {
   return XmlDocument.parse(utf8);
 }
 
+/**
+ * Checks that no namespace URI has a character that canonical forms escape: libxml2 and xmlsec1 do
+ * not escape it there, other implementations do, so that a signature would not verify everywhere.
+ * @throws {XmlFault}
+ */
+export function checkNamespaces({ utf8 }: XmlInput, document: XmlDocument): void {
+  if (!mayEscapeNamespaces(utf8)) return;
+  for (const element of document.elements()) {
+    const escaped = Array.from(document.declaredNamespaces(element).values()).find((uri) => /[&<"\t\n\r]/.test(uri));
+    if (escaped !== undefined)
+      throw new XmlFault(`the namespace URI ${JSON.stringify(escaped)} contains a character that implementations canonicalise differently`);
+  }
+}
+
+/** Finds namespace declarations with references or quotation marks, and text that looks the same. */
+function mayEscapeNamespaces(utf8: Uint8Array): boolean {
+  const bytes = Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length);
+  for (let at = bytes.indexOf('xmlns'); at >= 0; at = bytes.indexOf('xmlns', at + 1)) {
+    const end = Math.min(bytes.length, at + namespaceMaxBytes);
+    const [, , value = ''] = /^xmlns[^=<>]*=\s*(["'])(.*?)\1/s.exec(bytes.toString('latin1', at, end)) ?? [undefined, undefined, '&'];
+    if (/[&"]/.test(value)) return true;
+  }
+  return false;
+}
+
 /** Checks the limits of a document in UTF-8. @throws {XmlFault} */
-export function scanned(utf8: Uint8Array): void {
-  scanDocument(utf8, limits);
+export function scanned(utf8: Uint8Array): DocumentOutline {
+  return scanDocument(utf8, limits);
 }
 
 export function contentOf({ source }: InputDocument): Content {
   if (!('content' in source)) throw new Error('a XAdES signature needs the content');
   return source.content;
+}
+
+/**
+ * Returns the digest by which a changed file is found out. Content in memory does not change.
+ */
+export function fileDigest(content: Content, bytes: Uint8Array): { readonly documentDigest?: DocumentDigest } {
+  if (content instanceof Uint8Array) return {};
+  return { documentDigest: { hash: 'sha256', value: createHash('sha256').update(bytes).digest() } };
 }
 
 /** Returns content that is to become part of an XML document. @throws {Refusal} UNSUPPORTED if it is too large */

@@ -34,7 +34,7 @@ test.each([['baseline B', undefined] as const, ['a level above it', asked] as co
     const chain = { certificate, publicKey, issuers: [] };
     const state: SessionState = {
       documents: [{ id: 'd', fileName: undefined }],
-      signatures: { format: 'cms', algorithm, level, chain, prepared: [{ ...signature, contents }] },
+      signatures: { format: 'cms', isText: false, algorithm, level, chain, prepared: [{ ...signature, contents }] },
     };
     expect(sessionContents(state)).toEqual(contents);
     const { signatures } = storedState(sessionText(state));

@@ -27,7 +27,7 @@ const options: SessionOptions = {
 const bare = (contents: readonly Content[]): SessionState => ({
   documents: contents.map((_, index) => ({ id: `d${index}`, fileName: undefined })),
   signatures: {
-    ...{ format: 'raw', algorithm: undefined, level: undefined, chain: undefined },
+    ...{ format: 'raw', isText: false, algorithm: undefined, level: undefined, chain: undefined },
     prepared: contents.map((content, index) => ({
       ...{ id: `d${index}`, covers: [{ index }], hash: 'sha256', state: null },
       ...{ digest: Buffer.alloc(32), dataToSign: undefined, contents: [content] },

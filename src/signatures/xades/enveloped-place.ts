@@ -1,0 +1,52 @@
+import { Refusal } from '../../result-codes.ts';
+import { insertionAt, insertionIn, type Insertion } from '../../xml/insertion.ts';
+import { elementsBefore } from '../../xml/scanner.ts';
+import type { XmlDocument, XmlNode } from '../../xml/xml-document.ts';
+import { XmlFault } from '../../xml/xml-fault.ts';
+import { selectElements, type XPath } from '../../xml/xpath.ts';
+import type { EnvelopedParameters } from './enveloped.ts';
+import { refusingXml, xpathStepsMax, type XmlInput } from './xml-input.ts';
+
+/** The place of a signature in a document. */
+export interface SignaturePlace extends Insertion {
+  /** The element at which it is placed. */
+  readonly element: XmlNode;
+  /** Number of elements that begin before it. */
+  readonly elementsBefore: number;
+}
+
+/**
+ * Returns the place of the signature.
+ * @throws {Refusal} DOCUMENT_INVALID, FIELD_INVALID for the XPath; FIELDS_INCONSISTENT beside the root
+ */
+export function insertionOf(
+  document: XmlDocument,
+  { utf8, outline }: XmlInput,
+  { position, place, at }: EnvelopedParameters,
+  documentAt: string,
+): SignaturePlace {
+  const element = position === undefined ? document.root : positionElement(document, position, at);
+  if (element === document.root && place === 'NEXT_SIBLING') {
+    throw new Refusal('FIELDS_INCONSISTENT', {
+      at: `${at}/signaturePosition`,
+      message: 'NEXT_SIBLING of the root element: a document has only one root; name another element in xpathSignaturePosition',
+    });
+  }
+  return refusingXml(() => {
+    if (element === document.root && outline.root !== undefined) {
+      const insertion = insertionIn(utf8, { ...outline.root, ancestors: [] }, place);
+      return { ...insertion, element, elementsBefore: place === 'LAST_CHILD' ? outline.elements : 1 };
+    }
+    const insertion = insertionAt(utf8, document.indexOf(element), place);
+    return { ...insertion, element, elementsBefore: elementsBefore(utf8, insertion.offset) };
+  }, documentAt);
+}
+
+function positionElement(document: XmlDocument, { expression, namespaces }: XPath, at: string): XmlNode {
+  const bound = { ...document.prefixesAt(document.root), ...namespaces };
+  return refusingXml(() => {
+    const [element] = selectElements({ expression, namespaces: bound }, document, xpathStepsMax);
+    if (element === undefined) throw new XmlFault('the XPath expression selects no element of the document');
+    return element;
+  }, `${at}/xpathSignaturePosition`);
+}

@@ -1,0 +1,119 @@
+import 'reflect-metadata';
+import * as x509 from '@peculiar/x509';
+import * as xmldom from '@xmldom/xmldom';
+import { createRequire } from 'node:module';
+import { webcrypto } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import * as xadesjs from 'xadesjs';
+import { keyPem, softwareSigner } from '../software-signer.ts';
+import { enveloped, signer } from './xades-signer.ts';
+import { xmlsec1Signs, xmlsec1Verdicts } from './xmlsec1.ts';
+
+const other = softwareSigner('xmlsec1 signer', 'rsa');
+const text = '<doc xmlns="urn:example:b">\n  <Part Id="p1">signed</Part><Other Id="o1"/>\n</doc>';
+const atOther = { position: { expression: '//b:Other', namespaces: { b: 'urn:example:b' } } };
+const atPart = { position: { expression: '//b:Part', namespaces: { b: 'urn:example:b' } } };
+
+const ds = 'http://www.w3.org/2000/09/xmldsig#';
+const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
+
+/** A document with a signature by xmlsec1. `transforms`: those before the canonicalisation. */
+function byXmlsec1(uri: string, transforms: readonly string[]): Buffer {
+  const template = `<Signature xmlns="${ds}"><SignedInfo><CanonicalizationMethod Algorithm="${exclusive}"/><SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/><Reference URI="${uri}"><Transforms>${transforms.join('')}<Transform Algorithm="${exclusive}"/></Transforms><DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue/></Reference></SignedInfo><SignatureValue/><KeyInfo><X509Data/></KeyInfo></Signature>`;
+  return xmlsec1Signs(text.replace('</doc>', `${template}</doc>`), keyPem(other.privateKey), other.pem);
+}
+
+const envelopedTransform = `<Transform Algorithm="${ds}enveloped-signature"/>`;
+const xpathTransform = `<Transform Algorithm="http://www.w3.org/TR/1999/REC-xpath-19991116"><XPath xmlns:ds="${ds}">not(ancestor-or-self::ds:Signature)</XPath></Transform>`;
+const verdicts = (xml: Buffer): string[] => xmlsec1Verdicts(xml, { pems: [signer.pem, other.pem] });
+
+describe('a signature beside one of xmlsec1', () => {
+  it.each<[string, string, readonly string[], object]>([
+    ['of an element, elsewhere', '#p1', [], atOther],
+    ['of the document, with a filter', '', [xpathTransform], {}],
+    ['of the document, with a filter, in the signed part', '', [xpathTransform], atPart],
+  ])('leaves it valid: %s', (_name, uri, transforms, more) => {
+    const first = byXmlsec1(uri, transforms);
+    expect(verdicts(first)).toEqual(['OK']);
+    for (const validates of [false, true]) expect(verdicts(enveloped(first, { ...more, validates }))).toEqual(['OK', 'OK']);
+  });
+
+  it.each<[string, string, readonly string[], object]>([
+    ['of the document, without one', '', [envelopedTransform], {}],
+    ['of an element, in it', '#p1', [], atPart],
+  ])('is refused where it would break it: %s', (_name, uri, transforms, more) => {
+    const first = byXmlsec1(uri, transforms);
+    expect(verdicts(first)).toEqual(['OK']);
+    expect(() => enveloped(first, more)).toThrow('an existing signature covers the place of the new one');
+  });
+
+  it('is added to a broken one, except where the caller has existing ones verified', () => {
+    const broken = Buffer.from(byXmlsec1('#p1', []).toString().replace('>signed<', '>forged<'));
+    expect(verdicts(enveloped(broken, atOther))).toEqual(['OK', expect.stringContaining('digest do not match')]);
+    expect(() => enveloped(broken, { ...atOther, validates: true })).toThrow('does not fit the content of the document');
+  });
+});
+
+describe('existing signatures are verified', () => {
+  const first = byXmlsec1('#p1', []).toString();
+
+  it.each<[string, string, string]>([
+    ['the value', first.replace(/<SignatureValue>./, '<SignatureValue>+'), 'does not verify under its certificate'],
+    ['the certificate', first.replace(/<X509Certificate>[^<]*<\/X509Certificate>/, ''), 'contains no certificate'],
+    ['the algorithms', first.replace('#rsa-sha256', '#rsa-sha224'), 'has an algorithm that this service does not know'],
+    ['two elements with the signed Id', first.replace('<Other ', '<Other id="p1" '), 'several elements have'],
+    ['a signed element that is gone', first.replace('Id="p1"', 'Id="p2"'), 'does not exist'],
+    ['other resources', first.replace('URI="#p1"', 'URI="https://example.org/part"'), 'names another resource'],
+    ['a missing part', first.replace(/<DigestValue>[^<]*<\/DigestValue>/, ''), 'cannot be read'],
+  ])('%s', (_name, document, message) => {
+    expect(() => enveloped(document, { ...atOther, validates: true })).toThrow(message);
+  });
+
+  it('a signed element that was moved into another signature, with a forged one in its place', () => {
+    const part = '<Part Id="p1">signed</Part>';
+    const wrapped = enveloped(first, { ...atOther, signedNode: 'o1' })
+      .toString()
+      .replace(part, '<Part Id="p2">forged</Part>')
+      .replace('</ds:Object></ds:Signature>', `</ds:Object><ds:Object>${part}</ds:Object></ds:Signature>`);
+    // xmlsec1 alone does not notice.
+    expect(verdicts(Buffer.from(wrapped))[1]).toBe('OK');
+    expect(() => enveloped(wrapped, { ...atOther, validates: true })).toThrow('references an element within another signature');
+  });
+});
+
+describe('a signature beside one of xadesjs', () => {
+  const { subtle } = webcrypto;
+
+  beforeAll(() => {
+    // Its types would bring those of browsers into the whole project.
+    const xpath: unknown = createRequire(import.meta.url)('xpath');
+    const { XMLSerializer, DOMParser, DOMImplementation } = xmldom;
+    xadesjs.setNodeDependencies({ XMLSerializer, DOMParser, DOMImplementation, xpath });
+    xadesjs.Application.setEngine('node', webcrypto);
+  });
+
+  it('leaves it valid, for xadesjs too', async () => {
+    const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 2048, publicExponent: Uint8Array.of(1, 0, 1) };
+    const keys = await subtle.generateKey(algorithm, true, ['sign', 'verify']);
+    const certificate = await x509.X509CertificateGenerator.createSelfSigned(
+      { name: 'CN=xadesjs', keys, signingAlgorithm: algorithm },
+      webcrypto,
+    );
+    const base64 = Buffer.from(certificate.rawData).toString('base64');
+    const document = new xmldom.DOMParser().parseFromString(text, 'text/xml');
+    const signature = new xadesjs.SignedXml();
+    const references: xadesjs.OptionsXAdES['references'] = [{ uri: '#p1', hash: 'SHA-256', transforms: ['exc-c14n'] }];
+    await signature.Sign(algorithm, keys.privateKey, document, { x509: [base64], signingCertificate: base64, references });
+    const element: unknown = signature.GetXml();
+    if (!(element instanceof xmldom.Node)) throw new Error('no signature');
+    document.documentElement?.appendChild(element);
+    const first = new xmldom.XMLSerializer().serializeToString(document);
+    const both = enveloped(first, { ...atOther, validates: true });
+    expect(xmlsec1Verdicts(both, { pems: [signer.pem, certificate.toString('pem')] })).toEqual(['OK', 'OK']);
+    const again = new xmldom.DOMParser().parseFromString(both.toString(), 'text/xml');
+    const theirs = Array.from(again.getElementsByTagNameNS(ds, 'Signature')).at(-1);
+    const verifier = new xadesjs.SignedXml(again);
+    verifier.LoadXml(theirs);
+    expect(await verifier.Verify()).toBe(true);
+  });
+});
