@@ -49,17 +49,18 @@ export function decodeXml(bytes: Uint8Array): DecodedXml {
       encoding,
       markBytes,
       offsetOf: (offset) => markBytes + offset,
-      encode: (ascii) => Buffer.from(ascii, 'latin1'),
+      encode: (inserted) => Buffer.from(inserted),
     };
   }
   const text = decodedText(content, encoding);
+  if (encoding.startsWith('UTF-16')) checkDeclared(text.slice(0, declarationMaxBytes), encoding);
   const utf8 = Buffer.from(text);
   const unitBytes = encoding.startsWith('UTF-16') ? 2 : 1;
   return {
     ...{ utf8, encoding, markBytes },
     // Up to U+FFFF a character is one unit in each of these encodings, beyond it two.
     offsetOf: (offset) => markBytes + utf8.toString('utf8', 0, offset).length * unitBytes,
-    encode: (text) => encodedText(text, encoding),
+    encode: (inserted) => encodedText(inserted, encoding),
   };
 }
 
@@ -75,15 +76,31 @@ function encodingOf(bytes: Uint8Array): { readonly encoding: XmlEncoding; readon
 
 /** Reads the encoding declaration. `marked`: the encoding that a byte order mark shows. */
 function declared(bytes: Uint8Array, marked: 'UTF-8' | undefined): XmlEncoding {
-  const start = Buffer.from(bytes.subarray(0, declarationMaxBytes)).toString('latin1');
-  const name = /^<\?xml\s[^>]*?\sencoding\s*=\s*(["'])([A-Za-z][A-Za-z0-9._-]*)\1/.exec(start)?.[2];
+  const name = declaredName(Buffer.from(bytes.subarray(0, declarationMaxBytes)).toString('latin1'));
   if (name === undefined) return 'UTF-8';
+  if (isUtf16(name)) throw otherEncoding('of an encoding with one byte for an ASCII character', name);
   const encoding = names.get(name.toUpperCase());
   if (encoding === undefined) throw new XmlFault(`the encoding ${name} is not supported; ${supported}`, { line: 1, column: 1 });
-  if (marked !== undefined && encoding !== marked) {
-    throw new XmlFault(`the byte order mark is that of ${marked}, but the XML declaration says ${name}`, { line: 1, column: 1 });
-  }
+  if (marked !== undefined && encoding !== marked) throw otherEncoding(`of ${marked}`, name);
   return encoding;
+}
+
+/** Checks that a document in UTF-16 declares no other encoding (XML 1.0 §4.3.3). @throws {XmlFault} */
+function checkDeclared(start: string, encoding: XmlEncoding): void {
+  const name = declaredName(start);
+  if (name !== undefined && !isUtf16(name)) throw otherEncoding(`of ${encoding}`, name);
+}
+
+function declaredName(start: string): string | undefined {
+  return /^<\?xml\s[^>]*?\sencoding\s*=\s*(["'])([A-Za-z][A-Za-z0-9._-]*)\1/.exec(start)?.[2];
+}
+
+function isUtf16(name: string): boolean {
+  return /^utf-16(?:le|be)?$/i.test(name);
+}
+
+function otherEncoding(bytesOf: string, name: string): XmlFault {
+  return new XmlFault(`the first bytes are those ${bytesOf}, but the XML declaration says ${name}`, { line: 1, column: 1 });
 }
 
 function decodedText(bytes: Uint8Array, encoding: Exclude<XmlEncoding, 'UTF-8'>): string {

@@ -241,7 +241,16 @@ export class XmlDocument implements Disposable {
         });
       }),
     );
-    if (outcome < 0) throw new XmlFault(`the document has no canonical form${errors[0] === undefined ? '' : `: ${errors[0].message}`}`);
+    if (outcome < 0) throw new XmlFault(`the document has no canonical form${this.#whyNoCanonicalForm(errors[0])}`);
+  }
+
+  #whyNoCanonicalForm(error: EngineError | undefined): string {
+    for (const element of this.elements()) {
+      const uris = Array.from(this.declaredNamespaces(element).values());
+      const relative = uris.find((uri) => uri !== '' && !/^[A-Za-z][A-Za-z0-9+.-]*:/.test(uri));
+      if (relative !== undefined) return `: the namespace ${JSON.stringify(relative)} is not an absolute URI`;
+    }
+    return error === undefined ? '' : `: ${error.message}`;
   }
 
   /** Takes an element out of the tree. Returns a function that puts it back. */

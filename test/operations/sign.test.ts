@@ -337,7 +337,7 @@ describe('sign refuses', () => {
   it.each([
     ['1/103', 'no member of parameters', {}, documents],
     ['1/103', 'two members of parameters', { ...raw(), ...cades(true) }, documents],
-    ['1/104', 'XAdES', { envelopedXAdESSignature: {} }, documents],
+    ['1/105', 'enveloped XAdES of a text that is no XML', { envelopedXAdESSignature: {} }, documents],
     ['1/104', '2D-Doc', { code2DDocSignature: {} }, documents],
     ['1/104', 'PAdES', { XP7Signature: { XP7Format: 'PXP_7' } }, documents],
     ['1/101', 'no XP7Format', { XP7Signature: {} }, documents],

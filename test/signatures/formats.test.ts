@@ -18,10 +18,20 @@ describe('the table of formats', () => {
   });
 
   it.each([
+    [{ envelopedXAdESSignature: {} }, true],
+    [{ XP7Signature: { XP7Format: 'EXXP_7' } }, true],
+    [{ XP7Signature: { XP7Format: 'EGXXP_7' } }, true],
+    [{ XP7Signature: { XP7Format: 'DXXP_7' } }, true],
+    [{ XP7Signature: { XP7Format: 'DXXP_7', XP7Providers: { DXXP7Parameters: { signatureContainerType: 'ZIP' } } } }, false],
+  ])('knows whether the evidence of %j is text: %s', (parameters, isText) => {
+    expect(askedFormat(parameters as never, rules)).toMatchObject({ isText, takesDigests: false, takesPasswords: false });
+  });
+
+  it.each([
     [{}, 'FIELDS_INCONSISTENT', '/parameters'],
     [{ rawSignature: {}, XP7Signature: xp7({}) }, 'FIELDS_INCONSISTENT', '/parameters'],
     [{ code2DDocSignature: {} }, 'UNSUPPORTED', '/parameters/code2DDocSignature'],
-    [{ XP7Signature: xp7({ XP7Format: 'DXXP_7' }) }, 'UNSUPPORTED', '/parameters/XP7Signature/XP7Format'],
+    [{ XP7Signature: xp7({ XP7Format: 'PXP_7' }) }, 'UNSUPPORTED', '/parameters/XP7Signature/XP7Format'],
     [
       { XP7Signature: xp7({ longTermValidation: {}, XP7Format: 'DXXP_7' }) },
       'FIELDS_INCONSISTENT',

@@ -9,7 +9,7 @@ import type { LongTermData } from './long-term-data.ts';
 export interface StampedPart {
   readonly token: Uint8Array;
   /** @throws {LevelBroken} if it does not cover all that it must */
-  imprint(hash: HashName): Uint8Array;
+  readonly imprint: (hash: HashName) => Uint8Array;
 }
 
 /** The parts of a signature above baseline B. Its value is verified elsewhere. */

@@ -17,7 +17,7 @@ import { verifyXades } from './verify-xades.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { preparedXades, type ExpectedReference, type XadesState } from './xades-state.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { contentOf, parsedXml, xmlInput } from './xml-input.ts';
+import { contentOf, parsedXml, refusingXml, xmlInput } from './xml-input.ts';
 
 /** One signature over all documents of a request, outside of them. */
 export interface DetachedParameters extends XadesParameters {
@@ -75,7 +75,9 @@ export const detachedFormat: SignatureFormat<DetachedParameters, DetachedState> 
       );
     const ids = signatureIds(parameters, 0);
     const signed = documents.map((document, index) =>
-      unlessChanged(index, () => signedFile(document, names[index], { id: `${ids.reference}-${index}`, parameters })),
+      unlessChanged(index, () =>
+        refusingXml(() => signedFile(document, names[index], { id: `${ids.reference}-${index}`, parameters }), `/inputDocuments/${index}`),
+      ),
     );
     const around = container !== undefined && isAsic(container) ? [asicRootTag] : [];
     const data = signed.map(({ reference }) => reference);

@@ -36,7 +36,8 @@ export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState>
     const { canonicalisation, algorithm } = parameters;
     return oneForEach(documents, (input, index) => {
       const content = contentOf(input);
-      const bytes = contentBytesOf(content);
+      const at = `/inputDocuments/${index}`;
+      const bytes = refusingXml(() => contentBytesOf(content), at);
       const ids = signatureIds(parameters, index);
       const xml = asXml(bytes);
       const mimeType = input.mimeType ?? (xml === undefined ? usualMimeType : 'text/xml');
@@ -44,10 +45,7 @@ export const envelopingFormat: SignatureFormat<XadesParameters, EnvelopingState>
       const encoding = xml === undefined ? transformUris.base64 : undefined;
       const objectStart = startTag('ds:Object', { Encoding: encoding, Id: objectId, MimeType: mimeType });
       const object = { start: objectStart, content: xml ?? base64(bytes), end: objectEnd };
-      const digest = refusingXml(
-        () => objectDigest(object, rootTags({ parameters, ids }), canonicalisation.contents, algorithm.hash),
-        `/inputDocuments/${index}`,
-      );
+      const digest = refusingXml(() => objectDigest(object, rootTags({ parameters, ids }), canonicalisation.contents, algorithm.hash), at);
       // A bare fragment selects no comments (XML Signature §4.4.3.3).
       const uri = keepsComments(canonicalisation.contents) ? `#xpointer(id('${objectId}'))` : `#${objectId}`;
       const composed = composeSignature({

@@ -137,7 +137,7 @@ export function xpathOf(
   bindingsAt: string,
 ): XPath | undefined {
   for (const [index, { prefix, namespaceURI }] of bindings.entries()) {
-    const there = `${bindingsAt.replace('*', String(index))}`;
+    const there = bindingsAt.replace('*', String(index));
     if (!isNcName(prefix) || /^xml/i.test(prefix)) throw invalid(`${there}/prefix`, 'not a namespace prefix');
     if (!isNamespace(namespaceURI)) throw invalid(`${there}/namespaceURI`, notNamespace);
   }
