@@ -7,7 +7,7 @@ import { oneForEach, type SignatureFormat } from '../format.ts';
 import { checkEarlierSignatures, holdingReferences, type HoldingReferences } from './earlier-signatures.ts';
 import { insertionOf } from './enveloped-place.ts';
 import { envelopedReference } from './enveloped-reference.ts';
-import { checkUnharmed, verifyEnveloped, withSignature } from './enveloped-result.ts';
+import { checkIndependent, checkUnharmed, verifyEnveloped, withSignature } from './enveloped-result.ts';
 import { composeSignature, signatureParts } from './signature-text.ts';
 import { unsignedProperties } from './unsigned-properties.ts';
 import { preparedXades, type XadesState } from './xades-state.ts';
@@ -62,9 +62,13 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       const { reference, expected } = envelopedReference(document, element, `${ids.reference}-0`, parameters, at);
       const mimeType = input.mimeType ?? 'text/xml';
       const composed = composeSignature({ parameters, ids, chain, now, references: [{ ...reference, mimeType }], around: place.around });
+      // Names that the caller chooses must be in the encoding of the document.
+      refusingXml(() => xml.encode(`${composed.text.beforeValue}${composed.text.beforeUnsigned}`), at);
       if (parameters.validates) refusingXml(() => checkEarlierSignatures(document), at);
       const earlier = holdingReferences(document);
       if (earlier.length > 0) checkUnharmed(earlier, xml, insertion, composed.text, ids.signature);
+      if (parameters.transformation !== undefined)
+        checkIndependent(xml, insertion, composed.text, { signatureId: ids.signature, at: `${parameters.at}/xpathTransformation` });
       const { state, ...prepared } = preparedXades(composed, { parameters, ids, references: [expected], contents: [content] });
       return {
         ...fileDigest(content, xml.bytes),
