@@ -112,7 +112,8 @@ export class Engine {
   }
 
   #noteError(error: Pointer): void {
-    if (this.get(error, offsets.errorLevel) < errorLevel) return;
+    // The first one is the cause. A document can have millions of them.
+    if (this.#errors.length > 0 || this.get(error, offsets.errorLevel) < errorLevel) return;
     this.#errors.push({
       code: this.get(error, offsets.errorCode),
       message: (this.text(this.get(error, offsets.errorMessage)) ?? '').trim(),

@@ -6,12 +6,18 @@ declare const nodeOf: unique symbol;
 /** A node of a document: an element unless stated otherwise. Valid until the document is disposed. */
 export type XmlNode = Pointer & { readonly [nodeOf]: true };
 
-/** Nodes selected by an XPath filter. */
+/**
+ * Nodes selected by an XPath filter. They are marked in the memory of the engine, since the heap has
+ * no room for the nodes of a big document.
+ */
 export interface NodeSet {
-  /** Everything but namespace nodes. */
-  readonly nodes: ReadonlySet<Pointer>;
-  /** For each element, the prefixes of its namespace nodes in the set; the default namespace is ''. */
+  /** Mark of its nodes, namespace nodes excepted. */
+  readonly mark: number;
+  /** Mark of elements all of whose namespace nodes are in it. */
+  readonly namespacesMark: number;
+  /** Prefixes of the namespace nodes in it, of elements that have others too; the default namespace is ''. */
   readonly namespaces: ReadonlyMap<Pointer, ReadonlySet<string>>;
+  readonly isEmpty: boolean;
 }
 
 /** What is canonicalised, and how. */
@@ -26,6 +32,14 @@ export interface CanonicalRequest {
   /** Only these nodes, of those that `apex` and `without` leave. */
   readonly nodes?: readonly NodeSet[] | undefined;
 }
+
+/** Limits of what is kept in the heap. */
+const namesMax = 10_000;
+const childrenMax = 10_000;
+/** Bits of a mark that filters use. */
+const marksMax = 30;
+/** Mark of the nodes that an expression selects, for a moment. */
+export const selectedMark = 1 << marksMax;
 
 /** Values of `xmlElementType`. */
 const types = { element: 1, attribute: 2, text: 3, cdata: 4, instruction: 7, comment: 8, namespace: 18 } as const;
@@ -49,6 +63,7 @@ export class XmlDocument implements Disposable {
   readonly #utf8: Uint8Array;
   /** libxml2 stores each name once. */
   readonly #names = new Map<Pointer, string>();
+  #marks = 0;
 
   private constructor(owner: Engine, address: Pointer, utf8: Uint8Array) {
     this.engine = owner;
@@ -90,7 +105,7 @@ export class XmlDocument implements Disposable {
     const known = this.#names.get(address);
     if (known !== undefined) return known;
     const name = this.engine.text(address) ?? '';
-    this.#names.set(address, name);
+    if (this.#names.size < namesMax) this.#names.set(address, name);
     return name;
   }
 
@@ -108,13 +123,34 @@ export class XmlDocument implements Disposable {
     return this.#element(this.engine.get(node, offsets.parent));
   }
 
-  /** Returns the elements directly in a node. */
+  /** Returns the elements directly in a node. @throws {XmlFault} if there are more than in any signature */
   children(node: XmlNode): XmlNode[] {
     const found: XmlNode[] = [];
     for (let child = this.engine.get(node, offsets.children); child !== 0; child = this.engine.get(child, offsets.next)) {
-      if (this.engine.get(child, offsets.type) === types.element) found.push(child as XmlNode);
+      if (this.engine.get(child, offsets.type) !== types.element) continue;
+      if (found.length === childrenMax) throw new XmlFault(`an element of a signature has more than ${childrenMax} children`);
+      found.push(child as XmlNode);
     }
     return found;
+  }
+
+  /** Returns a mark that no node of the document has. @throws {XmlFault} if there are none left */
+  newMark(): number {
+    if (this.#marks === marksMax) throw new XmlFault('the document has too many XPath filters');
+    this.#marks += 1;
+    return 1 << (this.#marks - 1);
+  }
+
+  mark(node: Pointer, mark: number): void {
+    this.engine.set(node, offsets.mark, this.engine.get(node, offsets.mark) | mark);
+  }
+
+  unmark(node: Pointer, mark: number): void {
+    this.engine.set(node, offsets.mark, this.engine.get(node, offsets.mark) & ~mark);
+  }
+
+  isMarked(node: Pointer, mark: number): boolean {
+    return (this.engine.get(node, offsets.mark) & mark) !== 0;
   }
 
   child(node: XmlNode, namespace: string, localName: string): XmlNode | undefined {
@@ -281,7 +317,12 @@ export class XmlDocument implements Disposable {
       if (inApex !== undefined && !inApex(isNamespace ? parent : node, parent)) return 0;
       if (sets.length === 0) return 1;
       const prefix = isNamespace ? (owner.text(owner.get(node, offsets.nsPrefix)) ?? '') : '';
-      return sets.every((set) => (isNamespace ? (set.namespaces.get(parent)?.has(prefix) ?? false) : set.nodes.has(node))) ? 1 : 0;
+      const marks = owner.get(isNamespace ? parent : node, offsets.mark);
+      return sets.every((set) =>
+        isNamespace ? (marks & set.namespacesMark) !== 0 || set.namespaces.get(parent)?.has(prefix) === true : (marks & set.mark) !== 0,
+      )
+        ? 1
+        : 0;
     };
   }
 

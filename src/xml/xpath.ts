@@ -1,5 +1,5 @@
 import { offsets, type EngineError, type Pointer } from './engine.ts';
-import { XmlDocument, type NodeSet, type XmlNode } from './xml-document.ts';
+import { selectedMark, XmlDocument, type NodeSet, type XmlNode } from './xml-document.ts';
 import { XmlFault } from './xml-fault.ts';
 
 /** Thrown for an XPath expression that is not valid, whatever the document. */
@@ -18,39 +18,41 @@ export interface XPath {
 const stepLimitExceeded = 1225;
 const types = { nodes: 1 } as const;
 const elementNode = 1;
+/** Elements with some of their namespaces in a filter, which are kept in the heap. */
+const someMax = 100_000;
 
 /** Checks the syntax of an expression. The prefixes of a document may bind its names. @throws {XPathInvalid} */
 export function checkXPath({ expression }: Pick<XPath, 'expression'>): void {
   using document = XmlDocument.parse(Buffer.from('<none></none>'));
-  const evaluation = new Evaluation(document, {}, 0);
-  try {
+  evaluating(document, {}, 0, (evaluation) => {
     evaluation.compiled(expression);
     // libxml2 accepts some expressions that end too early.
     evaluation.compiled(`boolean(${expression})`);
-  } finally {
-    evaluation.release();
-  }
+  });
 }
 
 /**
- * Returns the elements that an expression selects, in document order. `stepsMax`: the number of
- * steps that libxml2 counts, some 25 million a second; it does not count all its work.
+ * Returns the first elements that an expression selects, in document order, at most `max` of them.
+ * `stepsMax`: the number of steps that libxml2 counts, some 25 million a second; it does not count
+ * all its work.
  * @throws {XmlFault} if it fails in this document; XPathTooSlow
  */
-export function selectElements(xpath: XPath, document: XmlDocument, stepsMax: number): XmlNode[] {
-  const { engine } = document;
-  const evaluation = new Evaluation(document, xpath.namespaces, stepsMax);
-  try {
-    const found = evaluation
-      .compiled(xpath.expression)
-      .nodes(evaluation.documentNode)
-      .filter((node) => engine.get(node, offsets.type) === elementNode);
-    if (found.length <= 1) return found as XmlNode[];
-    const wanted = new Set<Pointer>(found);
-    return Array.from(document.elements()).filter((element) => wanted.has(element));
-  } finally {
-    evaluation.release();
-  }
+export function selectElements({ expression, namespaces }: XPath, document: XmlDocument, stepsMax: number, max = 1): XmlNode[] {
+  return evaluating(document, namespaces, stepsMax, (evaluation) =>
+    evaluation.compiled(expression).read(evaluation.documentNode, (count, nodeAt) => {
+      if (count === 0) return [];
+      // A namespace node is a copy that has no room for a mark.
+      const isElement = (node: Pointer): boolean => document.engine.get(node, offsets.type) === elementNode;
+      for (let index = 0; index < count; index += 1) if (isElement(nodeAt(index))) document.mark(nodeAt(index), selectedMark);
+      const found: XmlNode[] = [];
+      for (const element of document.elements()) {
+        if (document.isMarked(element, selectedMark)) found.push(element);
+        if (found.length === max) break;
+      }
+      for (let index = 0; index < count; index += 1) if (isElement(nodeAt(index))) document.unmark(nodeAt(index), selectedMark);
+      return found;
+    }),
+  );
 }
 
 /**
@@ -60,31 +62,47 @@ export function selectElements(xpath: XPath, document: XmlDocument, stepsMax: nu
  */
 export function filterNodes({ expression, namespaces }: XPath, document: XmlDocument, stepsMax: number): NodeSet {
   const { engine } = document;
-  const evaluation = new Evaluation(document, namespaces, stepsMax);
-  try {
-    // The inner step makes the context of the expression a set of one node. The sets are not united
-    // in XPath, which takes libxml2 a time that grows with their product.
-    const filter = `[self::node()[boolean(${expression})]]`;
-    const nodes = new Set<Pointer>();
-    for (const path of [`/descendant-or-self::node()${filter}`, `/descendant::*/@*${filter}`])
-      for (const node of evaluation.compiled(path).nodes(evaluation.documentNode)) nodes.add(node);
-    const ofElement = evaluation.compiled(`namespace::*${filter}`);
-    const prefixes = new Map<Pointer, ReadonlySet<string>>();
-    for (const element of document.elements()) {
-      const found = ofElement.nodes(element, (node) => engine.text(engine.get(node, offsets.nsPrefix)) ?? '');
-      if (found.length > 0) prefixes.set(element, new Set(found));
+  const [mark, namespacesMark] = [document.newMark(), document.newMark()];
+  const some = new Map<Pointer, ReadonlySet<string>>();
+  let selected = 0;
+  // The inner step makes the context of the expression a set of one node. The sets are not united in
+  // XPath, which takes libxml2 a time that grows with their product.
+  const filter = `[self::node()[boolean(${expression})]]`;
+  evaluating(document, namespaces, stepsMax, (evaluation) => {
+    for (const path of [`/descendant-or-self::node()${filter}`, `/descendant::*/@*${filter}`]) {
+      selected += evaluation.compiled(path).each(evaluation.documentNode, (node) => {
+        document.mark(node, mark);
+      });
     }
-    return { nodes, namespaces: prefixes };
-  } finally {
-    evaluation.release();
-  }
+    const [all, filtered] = [evaluation.compiled('namespace::*'), evaluation.compiled(`namespace::*${filter}`)];
+    for (const element of document.elements()) {
+      const prefixes = new Set<string>();
+      const count = filtered.each(element, (node) => prefixes.add(engine.text(engine.get(node, offsets.nsPrefix)) ?? ''));
+      selected += count;
+      if (count === 0) continue;
+      if (count === all.each(element, () => undefined)) document.mark(element, namespacesMark);
+      else some.set(element, prefixes);
+      if (some.size > someMax) throw new XmlFault('the XPath expression selects some of the namespaces of too many elements');
+    }
+  });
+  return { mark, namespacesMark, namespaces: some, isEmpty: selected === 0 };
 }
 
 /** An expression that is ready for evaluation. */
 interface Compiled {
-  /** Returns the nodes selected from a context node, or what is read of them. */
-  nodes(from: Pointer): Pointer[];
-  nodes<T>(from: Pointer, read: (node: Pointer) => T): T[];
+  /** Reads the nodes selected from a context node while they exist. */
+  read<T>(from: Pointer, read: (count: number, nodeAt: (index: number) => Pointer) => T): T;
+  /** Calls `visit` with each node selected from a context node. Returns their number. */
+  each(from: Pointer, visit: (node: Pointer) => void): number;
+}
+
+function evaluating<T>(document: XmlDocument, namespaces: XPath['namespaces'], stepsMax: number, work: (evaluation: Evaluation) => T): T {
+  const evaluation = new Evaluation(document, namespaces, stepsMax);
+  try {
+    return work(evaluation);
+  } finally {
+    evaluation.release();
+  }
 }
 
 /** Evaluates expressions in one document; they share a limit of steps. */
@@ -125,11 +143,16 @@ class Evaluation {
     if (outcome !== 0) this.#expressions.push(outcome);
     if (outcome === 0 || errors.length > 0) throw new XPathInvalid(`not a valid XPath 1.0 expression${because(errors)}`);
     return {
-      nodes: <T>(from: Pointer, read?: (node: Pointer) => T) => this.#nodes(outcome, from, read ?? ((node) => node as T)),
+      read: (from, read) => this.#read(outcome, from, read),
+      each: (from, visit) =>
+        this.#read(outcome, from, (count, nodeAt) => {
+          for (let index = 0; index < count; index += 1) visit(nodeAt(index));
+          return count;
+        }),
     };
   }
 
-  #nodes<T>(expression: Pointer, from: Pointer, read: (node: Pointer) => T): T[] {
+  #read<T>(expression: Pointer, from: Pointer, read: (count: number, nodeAt: (index: number) => Pointer) => T): T {
     const { engine } = this.#document;
     const { library } = engine;
     engine.set(this.#context, offsets.xpathNode, from);
@@ -144,7 +167,7 @@ class Evaluation {
       const set = engine.get(object, offsets.objectNodes);
       const start = set === 0 ? 0 : engine.get(set, offsets.setTable);
       const count = set === 0 ? 0 : engine.get(set, offsets.setCount);
-      return Array.from({ length: count }, (_, index) => read(engine.get(start, 4 * index)));
+      return read(count, (index) => engine.get(start, 4 * index));
     } finally {
       library._xmlXPathFreeObject(object);
     }

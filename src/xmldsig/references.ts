@@ -49,7 +49,7 @@ export function canonicalRequest({ uri, transforms }: ReferencedData, context: R
         if (signature !== undefined && isOutermost(signature)) without.push(signature);
         break;
       case 'WITHOUT':
-        without.push(...elementsNamed(document, transform.names).filter(isOutermost));
+        for (const element of elementsNamed(document, transform.names)) if (isOutermost(element)) without.push(element);
         break;
       case 'XPATH':
         nodes.push(filterNodes(transform.xpath, document, xpathStepsMax));
@@ -77,7 +77,7 @@ export function referenceDigest(data: ReferencedData, hash: HashName, context: R
 /** Checks whether a reference selects any node. @throws as `canonicalRequest` */
 export function selectsNothing({ apex, without = [], nodes = [] }: CanonicalRequest, document: XmlDocument): boolean {
   const top = apex ?? document.root;
-  return without.some((element) => document.isWithin(top, element)) || nodes.some((set) => set.nodes.size === 0);
+  return without.some((element) => document.isWithin(top, element)) || nodes.some(({ isEmpty }) => isEmpty);
 }
 
 function selected(uri: string | undefined, document: XmlDocument): { readonly apex: XmlNode | undefined; readonly withComments: boolean } {
@@ -95,6 +95,9 @@ function selected(uri: string | undefined, document: XmlDocument): { readonly ap
   return { apex, withComments: pointed !== undefined };
 }
 
+/** Elements that a filter leaves out: signatures, or what a caller calls so. */
+const leftOutMax = 1000;
+
 /** Returns the elements with one of these names, except those within others. */
 export function elementsNamed(document: XmlDocument, names: readonly ElementName[]): XmlNode[] {
   const found: XmlNode[] = [];
@@ -102,6 +105,7 @@ export function elementsNamed(document: XmlDocument, names: readonly ElementName
   for (const element of document.elements()) {
     const localName = document.localName(element);
     if (!names.some((name) => name.localName === localName && name.namespace === document.namespace(element))) continue;
+    if (found.length === leftOutMax) throw new XmlFault(`a signature leaves out more than ${leftOutMax} elements`);
     const last = found.at(-1);
     if (last === undefined || !document.isWithin(element, last)) found.push(element);
   }

@@ -114,8 +114,10 @@ describe('XPath', () => {
   it('selects elements in document order, without other nodes', () => {
     using document = parse('<a x="1"><b/>t<c><b/></c></a>');
     const names = (expression: string): string[] =>
-      selectElements({ expression, namespaces: {} }, document, steps).map((one) => document.localName(one));
-    expect(names('//c | //b | //@x | //text()')).toEqual(['b', 'c', 'b']);
+      selectElements({ expression, namespaces: {} }, document, steps, 9).map((one) => document.localName(one));
+    expect(names('//c | //b | //@x | //text() | //namespace::*')).toEqual(['b', 'c', 'b']);
+    expect(names('//c | //b | //@x | //text() | //namespace::*')).toEqual(['b', 'c', 'b']);
+    expect(names('//@x')).toEqual([]);
     expect(names('//none')).toEqual([]);
   });
 
