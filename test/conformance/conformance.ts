@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { levels } from './levels.ts';
@@ -25,7 +25,7 @@ if (which !== 'all' && which !== 'pairs') throw new Error('usage: conformance.ts
 const everyFamily: readonly Family[] = ['CAdES', 'XAdES'];
 const only = everyFamily.filter((family) => family === others[0]);
 const given = others[only.length];
-const directory = given ?? mkdtempSync(join(tmpdir(), 'signetd-conformance-'));
+const directory = given === undefined ? mkdtempSync(join(tmpdir(), 'signetd-conformance-')) : resolve(given);
 try {
   const { signatures, failures } = await makeSignatures(directory, { which, families: only.length > 0 ? only : everyFamily });
   const judgements = await judge(signatures.map(({ request }) => request));

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { readFileSync } from 'node:fs';
 import { levelFields, levels, type Level } from './levels.ts';
 import type { Sample, ValidationRequest } from './signatures.ts';
 import type { KeyType, SigningService } from './signing-service.ts';
@@ -21,6 +20,8 @@ interface Series {
   /** Name of the document that the first signs; each next one signs what the one before delivered. */
   readonly document: string;
   readonly steps: readonly Step[];
+  /** A validator that is known to refuse the second signature and later ones wrongly. */
+  readonly refusedBy?: string;
 }
 
 interface StepOptions {
@@ -80,8 +81,7 @@ const { plain, 'default-namespace': withDefault, 'crlf-and-comments': withCommen
 
 /**
  * Documents with two and three signatures of different forms, versions and canonicalisations. Not among them: an enveloping signature of a document with an
- * enveloped one, which leaves out all that stands in a ds:Signature and therefore is valid only after the document is taken out again; and an enveloping
- * signature around one of another version, because DSS reads both as the version that it finds first.
+ * enveloped one, which leaves out all that stands in a ds:Signature and therefore is valid only after the document is taken out again.
  */
 export const series: Readonly<Record<string, Series>> = {
   'enveloped-twice': { document: 'plain', steps: [byMember('B', {}), enveloped('T', {})] },
@@ -163,6 +163,12 @@ export const series: Readonly<Record<string, Series>> = {
       enveloping('T', { ...version.newest, ...c14n11Comments }),
     ],
   },
+  'enveloping-one-of-another-version': {
+    document: 'plain',
+    steps: [enveloping('T', c14n10), enveloping('B', { ...version.older, ...c14n11 }), enveloping('B', version.old)],
+    // It reads both signatures with the namespace of one of them.
+    refusedBy: 'dss',
+  },
   'enveloped-twice-then-asic': {
     document: 'plain',
     steps: [
@@ -183,7 +189,7 @@ export const series: Readonly<Record<string, Series>> = {
 
 /** Makes a series; after each signature, the file is to be judged with all signatures in it. */
 export async function makeSeries(service: SigningService, directory: string, name: string): Promise<Sample[]> {
-  const { document = '', steps = [] } = series[name] ?? {};
+  const { document = '', steps = [], refusedBy } = series[name] ?? {};
   const made: Sample[] = [];
   let current: { readonly bytes: Buffer; readonly fileName: string } = xmlDocuments[document] ?? textDocument;
   let inFile: Level[] = [];
@@ -197,8 +203,11 @@ export async function makeSeries(service: SigningService, directory: string, nam
     if (!hasOwnRoot) inFile.push(level);
     const lowest = levels.find((one) => inFile.includes(one));
     if (lowest !== undefined)
-      made.push({ request: { ...files, ...(content === undefined ? {} : { content }), trust: service.trust, require: lowest } });
-    current = { bytes: form === 'DXXP_7-asic' ? evidence : readFileSync(files.file), fileName: `signed-${index + 1}.xml` };
+      made.push({
+        request: { ...files, ...(content === undefined ? {} : { content }), trust: service.trust, require: lowest },
+        ...(refusedBy === undefined || index === 0 ? {} : { refusedBy }),
+      });
+    current = { bytes: evidence, fileName: `signed-${index + 1}.xml` };
   }
   return made;
 }
