@@ -1,11 +1,13 @@
-const chunkBytes = 65_536;
+/** Size of the first chunk: most documents are small. */
+const firstBytes = 2048;
+const chunkMaxBytes = 65_536;
 /** Above this length a native copy is faster than a loop. */
 const loopBytesMax = 128;
 
 /** Collects bytes and hands them on in chunks, which are valid only during the call. */
 export class ChunkWriter {
   readonly #write: (bytes: Uint8Array) => void;
-  readonly #chunk = Buffer.allocUnsafe(chunkBytes);
+  #chunk = Buffer.allocUnsafe(firstBytes);
   #used = 0;
 
   constructor(write: (bytes: Uint8Array) => void) {
@@ -13,7 +15,7 @@ export class ChunkWriter {
   }
 
   byte(byte: number): void {
-    if (this.#used === chunkBytes) this.flush();
+    if (this.#used === this.#chunk.length) this.flush();
     this.#chunk[this.#used] = byte;
     this.#used += 1;
   }
@@ -23,7 +25,7 @@ export class ChunkWriter {
   }
 
   copy(bytes: Uint8Array, start: number, end: number): void {
-    if (end - start <= loopBytesMax && end - start <= chunkBytes - this.#used) {
+    if (end - start <= loopBytesMax && end - start <= this.#chunk.length - this.#used) {
       const chunk = this.#chunk;
       let used = this.#used;
       for (let at = start; at < end; at += 1, used += 1) chunk[used] = bytes[at] ?? 0;
@@ -31,8 +33,8 @@ export class ChunkWriter {
       return;
     }
     for (let at = start; at < end;) {
-      if (this.#used === chunkBytes) this.flush();
-      const length = Math.min(end - at, chunkBytes - this.#used);
+      if (this.#used === this.#chunk.length) this.flush();
+      const length = Math.min(end - at, this.#chunk.length - this.#used);
       this.#chunk.set(bytes.subarray(at, at + length), this.#used);
       this.#used += length;
       at += length;
@@ -41,6 +43,7 @@ export class ChunkWriter {
 
   flush(): void {
     if (this.#used > 0) this.#write(this.#chunk.subarray(0, this.#used));
+    if (this.#used === this.#chunk.length && this.#used < chunkMaxBytes) this.#chunk = Buffer.allocUnsafe(chunkMaxBytes);
     this.#used = 0;
   }
 }

@@ -12,7 +12,7 @@ export interface DecodedXml {
   readonly markBytes: number;
   /** Returns the offset in the document for one in `utf8`. */
   offsetOf(utf8Offset: number): number;
-  /** Encodes text of ASCII and of characters that the document has. */
+  /** Encodes text. @throws {XmlFault} for a character that the encoding does not have */
   encode(text: string): Uint8Array;
 }
 
@@ -116,7 +116,10 @@ function decodedText(bytes: Uint8Array, encoding: Exclude<XmlEncoding, 'UTF-8'>)
 function encodedText(text: string, encoding: Exclude<XmlEncoding, 'UTF-8'>): Uint8Array {
   if (encoding === 'UTF-16LE') return Buffer.from(text, 'utf16le');
   if (encoding === 'UTF-16BE') return Buffer.from(text, 'utf16le').swap16();
-  if (encoding === 'ISO-8859-1') return Buffer.from(text, 'latin1');
   const bytes = new Map(Array.from({ length: 256 }, (_, byte) => [decodedText(Uint8Array.of(byte), encoding), byte]));
-  return Uint8Array.from(text, (character) => bytes.get(character) ?? 0x3f);
+  return Uint8Array.from(text, (character) => {
+    const byte = bytes.get(character);
+    if (byte === undefined) throw new XmlFault(`the encoding ${encoding} of the document has no character ${JSON.stringify(character)}`);
+    return byte;
+  });
 }

@@ -21,7 +21,7 @@ export interface Name {
   before: Name | undefined;
 }
 
-const slots = 4096;
+const slots = 512;
 const namesKeptMax = 20_000;
 
 /** Finds names by their bytes, without a string for each occurrence. */

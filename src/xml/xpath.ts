@@ -25,6 +25,8 @@ export function checkXPath({ expression }: Pick<XPath, 'expression'>): void {
   const evaluation = new Evaluation(document, {}, 0);
   try {
     evaluation.compiled(expression);
+    // libxml2 accepts some expressions that end too early.
+    evaluation.compiled(`boolean(${expression})`);
   } finally {
     evaluation.release();
   }
@@ -120,8 +122,8 @@ class Evaluation {
     const { outcome, errors } = engine.withErrors(() =>
       engine.withTexts([expression], (text) => engine.library._xmlXPathCtxtCompile(this.#context, text)),
     );
-    if (outcome === 0) throw new XPathInvalid(`not a valid XPath 1.0 expression${because(errors)}`);
-    this.#expressions.push(outcome);
+    if (outcome !== 0) this.#expressions.push(outcome);
+    if (outcome === 0 || errors.length > 0) throw new XPathInvalid(`not a valid XPath 1.0 expression${because(errors)}`);
     return {
       nodes: <T>(from: Pointer, read?: (node: Pointer) => T) => this.#nodes(outcome, from, read ?? ((node) => node as T)),
     };

@@ -1,5 +1,6 @@
 import { canonicalisationOfUri, type Canonicalisation } from '../xml/canonicalisation.ts';
 import type { XmlDocument, XmlNode } from '../xml/xml-document.ts';
+import { isNcName } from '../xml/xml-text.ts';
 import type { XPath } from '../xml/xpath.ts';
 import { dsNamespace, transformUris } from './algorithm-uris.ts';
 
@@ -68,8 +69,8 @@ export function withoutExpression(names: readonly { readonly prefix: string | un
 function leftOutBy({ expression, namespaces }: XPath): readonly ElementName[] | undefined {
   const inner = /^not\s*\(\s*(.*?)\s*\)$/s.exec(expression)?.[1];
   const names = inner?.split(/\s+or\s+/).map((step): ElementName | undefined => {
-    const [, prefix, localName] = /^ancestor-or-self::(?:([\w.-]+):)?([\w.-]+)$/.exec(step) ?? [];
-    if (localName === undefined) return undefined;
+    const [, prefix, localName] = /^ancestor-or-self::(?:([^:]+):)?([^:]+)$/.exec(step) ?? [];
+    if (localName === undefined || ![prefix ?? localName, localName].every(isNcName)) return undefined;
     const namespace = prefix === undefined ? undefined : namespaces[prefix];
     return prefix !== undefined && namespace === undefined ? undefined : { namespace, localName };
   });

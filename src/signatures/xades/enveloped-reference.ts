@@ -3,7 +3,7 @@ import { keepsComments } from '../../xml/canonicalisation.ts';
 import type { XmlDocument, XmlNode } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
 import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
-import { canonicalRequest, ReferenceBroken, type ReferencedData } from '../../xmldsig/references.ts';
+import { canonicalRequest, ReferenceBroken, selectsNothing, type ReferencedData } from '../../xmldsig/references.ts';
 import { signatureName, withoutExpression, type ElementName, type Transform } from '../../xmldsig/transforms.ts';
 import type { EnvelopedParameters } from './enveloped.ts';
 import { canonicalTransform, rootPrefix, xpathTransform, type DataReference } from './signature-text.ts';
@@ -46,6 +46,8 @@ export function envelopedReference(
   refusingXml(() => {
     try {
       const request = canonicalRequest(data, { document, signature: undefined, xpathStepsMax });
+      // Comments and processing instructions outside the root are no content.
+      if (selectsNothing(request, document)) return;
       document.canonicalise(request, (piece) => {
         bytes += piece.length;
         digest.update(piece);

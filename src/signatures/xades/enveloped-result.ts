@@ -5,15 +5,16 @@ import { canonicalise } from '../../xml/canonical-stream.ts';
 import { decodeXml } from '../../xml/encoding.ts';
 import { inContext, type Insertion } from '../../xml/insertion.ts';
 import { XmlDocument, type XmlNode } from '../../xml/xml-document.ts';
+import { elementsWithId } from '../../xmldsig/ids.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
 import type { Transform } from '../../xmldsig/transforms.ts';
 import type { Signing } from '../format.ts';
 import { holdingReferences, stillHold, type HoldingReferences } from './earlier-signatures.ts';
 import type { EnvelopedState } from './enveloped.ts';
 import { signedPropertiesIn } from './read-properties.ts';
-import type { SignatureText } from './signature-text.ts';
-import { must, verifyReadSignature, verifyXades, type ResultOctets } from './verify-xades.ts';
-import { parsedXml, type XmlInput } from './xml-input.ts';
+import { signatureParts, type SignatureText } from './signature-text.ts';
+import { ContentNotCovered, holds, must, octetsIn, verifyReadSignature, verifyXades, type ResultOctets } from './verify-xades.ts';
+import { parsedXml, type XmlBytes } from './xml-input.ts';
 
 /** A finished signature as it must be. */
 interface FinishedSignature extends Pick<
@@ -26,7 +27,7 @@ interface FinishedSignature extends Pick<
 
 /** Returns the document with a signature, in pieces. */
 export function withSignature(
-  xml: XmlInput,
+  xml: XmlBytes,
   { offset, replacedBytes, before, after }: Pick<Insertion, 'offset' | 'replacedBytes' | 'before' | 'after'>,
   signature: string,
 ): Uint8Array[] {
@@ -41,13 +42,46 @@ export function withSignature(
  * Checks that existing signatures bear another one, before a key is used.
  * @throws {Refusal} NOT_PERMITTED_BY_DOCUMENT
  */
-export function checkUnharmed(before: HoldingReferences, xml: XmlInput, place: Insertion, text: SignatureText, ownId: string): void {
-  const { beforeValue, beforeUnsigned, afterUnsigned, end } = text;
-  using result = parsedXml(Buffer.concat(withSignature(xml, place, `${beforeValue}${beforeUnsigned}${afterUnsigned}${end}`)));
+export function checkUnharmed(before: HoldingReferences, xml: XmlBytes, place: Insertion, text: SignatureText, ownId: string): void {
+  using result = withUnfinished(xml, place, text, 0);
   if (stillHold(before, holdingReferences(result, ownId))) return;
   throw new Refusal('NOT_PERMITTED_BY_DOCUMENT', {
     message:
       'an existing signature covers the place of the new one and leaves out no signature but itself, so another signature there would break it; a place outside of what it covers is possible',
+  });
+}
+
+/** Returns the document with a signature whose value has this many bytes of zero. */
+function withUnfinished(xml: XmlBytes, place: Insertion, text: SignatureText, valueBytes: number): XmlDocument {
+  const { start, end } = signatureParts(text, new Uint8Array(valueBytes), '');
+  return parsedXml(Buffer.concat(withSignature(xml, place, `${start}${end}`)));
+}
+
+/**
+ * Checks that the filter of the caller selects the same once the signature is in the document: an
+ * expression such as `string-length(.) > 9` would not.
+ * @throws {Refusal} DOCUMENT_INVALID
+ */
+export function checkIndependent(
+  xml: XmlBytes,
+  place: Insertion,
+  text: SignatureText,
+  { signatureId, at }: { readonly signatureId: string; readonly at: string },
+): void {
+  for (const valueBytes of [1, 4]) {
+    using result = withUnfinished(xml, place, text, valueBytes);
+    const [element] = elementsWithId(result, signatureId);
+    if (element === undefined) throw new Error('the signature is not in the document');
+    const signature = readSignature(result, element);
+    const [reference] = signature.references;
+    if (reference === undefined || !holds(octetsIn(result, signature), reference)) throw selectsItself(at);
+  }
+}
+
+function selectsItself(at: string): Refusal {
+  return new Refusal('DOCUMENT_INVALID', {
+    at,
+    message: 'the XPath expression selects something else once the signature is in the document',
   });
 }
 
@@ -57,7 +91,7 @@ export function checkUnharmed(before: HoldingReferences, xml: XmlInput, place: I
  * libxml2, by which the signature was prepared.
  * @throws {Error} if a check fails
  */
-export function verifyEnveloped(pieces: readonly Uint8Array[], xml: XmlInput, signature: string, finished: FinishedSignature): void {
+export function verifyEnveloped(pieces: readonly Uint8Array[], xml: XmlBytes, signature: string, finished: FinishedSignature): void {
   const { references, earlier, xpathAt, signatureId } = finished;
   const [reference] = references;
   const isWhole = reference?.uri === '' || reference?.uri === '#xpointer(/)';
@@ -66,7 +100,13 @@ export function verifyEnveloped(pieces: readonly Uint8Array[], xml: XmlInput, si
     return;
   }
   using result = parsedXml(Buffer.concat(pieces));
-  verifyXades(result, finished);
+  try {
+    verifyXades(result, finished);
+  } catch (error) {
+    // An expression can depend on the very length of the value.
+    if (xpathAt !== null && error instanceof ContentNotCovered) throw selectsItself(xpathAt);
+    throw error;
+  }
   if (earlier.length > 0) must(stillHold(earlier, holdingReferences(result, signatureId)), 'breaks an existing one');
 }
 

@@ -7,13 +7,13 @@ import { oneForEach, type SignatureFormat } from '../format.ts';
 import { checkEarlierSignatures, holdingReferences, type HoldingReferences } from './earlier-signatures.ts';
 import { insertionOf } from './enveloped-place.ts';
 import { envelopedReference } from './enveloped-reference.ts';
-import { checkUnharmed, verifyEnveloped, withSignature } from './enveloped-result.ts';
+import { checkIndependent, checkUnharmed, verifyEnveloped, withSignature } from './enveloped-result.ts';
 import { composeSignature, signatureParts } from './signature-text.ts';
 import { unsignedProperties } from './unsigned-properties.ts';
 import { preparedXades, type XadesState } from './xades-state.ts';
 import { signatureIds, type XadesParameters } from './xades-parameters.ts';
 import { xadesWorkload } from './xades-workload.ts';
-import { checkNamespaces, contentOf, fileDigest, refusingXml, xmlInput } from './xml-input.ts';
+import { checkNamespaces, contentOf, fileDigest, refusingXml, xmlBytes, xmlInput } from './xml-input.ts';
 
 /** Where an enveloped signature goes and what it signs. */
 export interface EnvelopedParameters extends XadesParameters {
@@ -62,9 +62,13 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       const { reference, expected } = envelopedReference(document, element, `${ids.reference}-0`, parameters, at);
       const mimeType = input.mimeType ?? 'text/xml';
       const composed = composeSignature({ parameters, ids, chain, now, references: [{ ...reference, mimeType }], around: place.around });
+      // Names that the caller chooses must be in the encoding of the document.
+      refusingXml(() => xml.encode(`${composed.text.beforeValue}${composed.text.beforeUnsigned}`), at);
       if (parameters.validates) refusingXml(() => checkEarlierSignatures(document), at);
       const earlier = holdingReferences(document);
       if (earlier.length > 0) checkUnharmed(earlier, xml, insertion, composed.text, ids.signature);
+      if (parameters.transformation !== undefined)
+        checkIndependent(xml, insertion, composed.text, { signatureId: ids.signature, at: `${parameters.at}/xpathTransformation` });
       const { state, ...prepared } = preparedXades(composed, { parameters, ids, references: [expected], contents: [content] });
       return {
         ...fileDigest(content, xml.bytes),
@@ -85,7 +89,7 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
     if (signing === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
     const [content] = contents;
     if (content === undefined) throw new Error('the prepared content is missing');
-    const xml = xmlInput(content);
+    const xml = xmlBytes(content);
     const { start, end } = signatureParts(state.text, value, unsignedProperties(state, additions));
     const pieces = withSignature(xml, state.place, `${start}${end}`);
     verifyEnveloped(pieces, xml, `${start}${end}`, { ...state, signing, value });

@@ -20,6 +20,9 @@ export interface ExpectedSignature {
   readonly references: readonly ExpectedReference[];
 }
 
+/** Thrown if a reference to signed data does not hold. */
+export class ContentNotCovered extends Error {}
+
 /** Canonical octets of a finished signature in the document that leaves the service. */
 export interface ResultOctets {
   readonly signedInfo: Uint8Array;
@@ -57,7 +60,8 @@ export function verifyReadSignature(
   for (const [index, { uri, digest }] of references.entries()) {
     const reference = signature.references[index];
     must(reference?.uri === uri && same(reference.digest, Buffer.from(digest, 'base64')), 'has other references than were prepared');
-    if (isInDocument(reference)) must(holds(octets, reference), 'does not cover the content of the result');
+    if (isInDocument(reference) && !holds(octets, reference))
+      throw new ContentNotCovered('the signature does not cover the content of the result');
   }
   const properties = signedPropertiesIn(document, signature);
   must(properties !== undefined && ofProperties.uri === `#${document.attribute(properties, 'Id') ?? ''}`, 'does not sign its properties');
@@ -68,7 +72,7 @@ export function verifyReadSignature(
   must(boundCertificate(document, properties)?.isOf(chain.certificate.der) === true, 'binds another certificate');
 }
 
-function octetsIn(document: XmlDocument, signature: ReadSignature): ResultOctets {
+export function octetsIn(document: XmlDocument, signature: ReadSignature): ResultOctets {
   const { element, signedInfo: apex, signedInfoCanonicalisation: method } = signature;
   must(method !== undefined, 'names no known canonicalisation');
   return {
@@ -81,7 +85,7 @@ function isInDocument({ uri }: ReadReference): boolean {
   return uri === '' || uri?.startsWith('#') === true;
 }
 
-function holds(octets: ResultOctets, reference: ReadReference): boolean {
+export function holds(octets: ResultOctets, reference: ReadReference): boolean {
   const { hash, digest } = reference;
   return hash !== undefined && same(octets.digestOf(reference, hash), digest);
 }

@@ -153,11 +153,11 @@ export function xpathOf(
   return xpath;
 }
 
-const notNamespace = 'not an absolute URI such as urn:example:invoice';
+const notNamespace = 'not an absolute URI without &, such as urn:example:invoice';
 
-/** Canonical XML has no relative namespace URIs (§1.3). */
+/** Canonical XML has no relative namespace URIs (§1.3), and implementations canonicalise `&` in two ways. */
 function isNamespace(uri: string): boolean {
-  return /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/.test(uri);
+  return /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x23-\x25\x27-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/.test(uri);
 }
 
 export function invalid(at: string, message: string): Refusal {

@@ -23,8 +23,12 @@ const namespaceMaxBytes = 512;
 export const xpathStepsMax = 200_000_000;
 
 /** An XML document of a request. */
-export interface XmlInput extends DecodedXml {
+export interface XmlBytes extends DecodedXml {
   readonly bytes: Uint8Array;
+}
+
+/** An XML document of a request, whose limits are checked. */
+export interface XmlInput extends XmlBytes {
   readonly outline: DocumentOutline;
 }
 
@@ -34,10 +38,15 @@ export interface XmlInput extends DecodedXml {
  * @throws {XmlFault} for a DOCTYPE, and beyond the limits
  */
 export function xmlInput(content: Content): XmlInput {
+  const xml = xmlBytes(content);
+  if (xml.bytes.length === 0) throw new XmlFault('the document is empty');
+  return { ...xml, outline: scanned(xml.utf8) };
+}
+
+/** Reads content that `xmlInput` has read before. */
+export function xmlBytes(content: Content): XmlBytes {
   const bytes = contentBytesOf(content);
-  if (bytes.length === 0) throw new XmlFault('the document is empty');
-  const decoded = decodeXml(bytes);
-  return { ...decoded, bytes, outline: scanned(decoded.utf8) };
+  return { ...decodeXml(bytes), bytes };
 }
 
 /** Parses bytes that leave the service, as their receiver would. @throws {XmlFault} */

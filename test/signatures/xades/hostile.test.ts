@@ -1,0 +1,66 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Refusal } from '../../../src/result-codes.ts';
+import { askedFormat } from '../../../src/signatures/formats.ts';
+import { SignatureParameters } from '../../../src/signatures/request/parameters.ts';
+import { completeSignatures, prepareSignatures, signerPlan } from '../../../src/signatures/signatures.ts';
+import { WorkThreads } from '../../../src/threads/work-threads.ts';
+import type { SignatureAlgorithm } from '../../../src/token/signature-algorithm.ts';
+import { repetitions } from '../../support/repetitions.ts';
+import { chainOf, joined, noLevels, valueOf } from '../software-signer.ts';
+import { randomRequest, type RandomRequest } from './random-request.ts';
+import { signer } from './xades-signer.ts';
+
+const rules = { allowSha1: false, checkUrl: () => undefined };
+
+/** Work that the service does in threads is done here: a crash would end the test. */
+const here = {
+  run: async <Result>({ module, name }: { module: URL; name: string }, task: object): Promise<Result> => {
+    const exported = (await import(module.href.replace(/\.js$/, '.ts'))) as Record<string, (task: object) => Result>;
+    const run = exported[name];
+    if (run === undefined) throw new Error(`no function ${name}`);
+    return run(structuredClone(task));
+  },
+};
+
+/** What a caller gets: evidence, or the code of the refusal. Any other error is thrown. */
+async function outcomeOf({ parameters, contents }: RandomRequest): Promise<string> {
+  const parsed = SignatureParameters.safeParse(parameters);
+  if (!parsed.success) return 'FIELD_INVALID';
+  try {
+    const documents = contents.map((content, index) => ({ id: `d${index}`, fileName: `document-${index}.xml`, source: { content } }));
+    const plan = signerPlan(
+      askedFormat(parsed.data, rules),
+      documents.map(() => ({ digestHash: undefined })),
+      {
+        key: { type: 'P-256' },
+        chain: chainOf(signer),
+      },
+    );
+    const prepared = await prepareSignatures(plan, documents, here);
+    const algorithm: SignatureAlgorithm = plan.algorithm;
+    const values = new Map(prepared.prepared.map((one) => [one.id, valueOf(signer, one, algorithm)]));
+    const evidence = await completeSignatures(prepared, values, { threads: here as unknown as WorkThreads, levels: noLevels });
+    for (const { evidence: one } of evidence) if (joined(one.content).length === 0) throw new Error('evidence without bytes');
+    return 'SIGNED';
+  } catch (error) {
+    if (error instanceof Refusal && error.code !== 'INTERNAL') return error.code;
+    throw error;
+  }
+}
+
+describe('random documents and parameters', () => {
+  it('are signed or refused with a code, and nothing else happens', async () => {
+    const outcomes = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(randomRequest, async (request) => {
+        const outcome = await outcomeOf(request);
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      }),
+      { numRuns: repetitions(10_000, 2000), endOnFailure: true },
+    );
+    // Both happen often enough to say something.
+    expect(outcomes.get('SIGNED') ?? 0).toBeGreaterThan(100);
+    expect(outcomes.get('DOCUMENT_INVALID') ?? 0).toBeGreaterThan(100);
+  });
+});
