@@ -1,11 +1,8 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
-import { request } from 'node:https';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  agentFor,
   call,
   codeOf,
   contentDocument,
@@ -16,6 +13,7 @@ import {
   type ApiAnswer,
   type ClientName,
 } from '../support/api.ts';
+import { fetchedFile } from '../support/fetched-file.ts';
 import { file, idOf, upload } from '../support/files.ts';
 import { forgedByCubeRoot, rsaPublicKey } from '../support/forged-values.ts';
 import { verifiedCades } from '../support/openssl-cms.ts';
@@ -92,17 +90,6 @@ const valuesOf = ({ digests }: Prepared, signer: OutsideSigner, algorithm: Outsi
   Object.fromEntries(digests.map(({ id, digestValue }) => [id, signOutside(signer, digestValue, algorithm)]));
 const hashOids = { sha256: '2.16.840.1.101.3.4.2.1', sha384: '2.16.840.1.101.3.4.2.2', sha512: '2.16.840.1.101.3.4.2.3' };
 const verifyCms = (cms: Buffer, doc: Buffer | undefined): string => verifiedCades(cms, authority.root, doc);
-
-/** The bytes of a file of the transfer store. */
-async function fetched(fileID: string): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    request(`${description.baseUrl}/ftm/files/${fileID}`, { agent: agentFor('app') }, (response) => {
-      buffer(response).then(resolve, reject);
-    })
-      .on('error', reject)
-      .end();
-  });
-}
 
 describe('a CAdES signature in two steps', () => {
   const cases: readonly [OutsideKeyType, OutsideAlgorithm, object][] = [
@@ -238,7 +225,7 @@ describe('a CAdES signature in two steps', () => {
       const evidence = answer.body['evidenceObject']?.['document'];
       const delivered =
         outputMode === 'FTM'
-          ? await fetched(textOf(evidence?.['FTMData']?.['fileID']))
+          ? await fetchedFile('app', textOf(evidence?.['FTMData']?.['fileID']))
           : readFileSync(textOf(evidence?.['filePathData']?.['filePath']));
       expect(verifyCms(delivered, undefined)).toContain('successful');
     }

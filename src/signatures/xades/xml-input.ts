@@ -13,6 +13,9 @@ export const xmlMaxBytes = 64 * 1024 * 1024;
 /** Limits of an XML document; see docs/xades.md. */
 const limits: DocumentLimits = { depthMax: 1000, attributesMax: 10_000, nodesMax: 8_000_000 };
 
+/** Limits of a result: a signature may be in the deepest element of a document, and around a document. */
+const resultLimits: DocumentLimits = { ...limits, depthMax: limits.depthMax + 20, nodesMax: limits.nodesMax + 100_000 };
+
 /** A declaration with a longer URI is looked at more closely. */
 const namespaceMaxBytes = 512;
 
@@ -49,7 +52,7 @@ export function xmlBytes(content: Content): XmlBytes {
 /** Parses bytes that leave the service, as their receiver would. @throws {XmlFault} */
 export function parsedXml(bytes: Uint8Array): XmlDocument {
   const { utf8 } = decodeXml(bytes);
-  scanned(utf8);
+  scanDocument(utf8, resultLimits);
   return XmlDocument.parse(utf8);
 }
 
