@@ -47,11 +47,11 @@ export function envelopedReference(
     try {
       const request = canonicalRequest(data, { document, signature: undefined, xpathStepsMax });
       // Comments and processing instructions outside the root are no content.
-      if (selectsNothing(request, document)) return;
-      document.canonicalise(request, (piece) => {
-        bytes += piece.length;
-        digest.update(piece);
-      });
+      if (!selectsNothing(request, document))
+        document.canonicalise(request, (piece) => {
+          bytes += piece.length;
+          digest.update(piece);
+        });
     } catch (error) {
       if (error instanceof ReferenceBroken)
         throw new XmlFault(
