@@ -69,8 +69,8 @@ function selfSigned(directory: string): void {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = join(directory, 'key.pem');
   writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-  const arguments_ = ['req', '-x509', '-key', key, '-subj', '/CN=bench', '-days', '2', '-out', join(directory, 'certificate.pem')];
-  execFileSync('openssl', arguments_, { stdio: 'pipe' });
+  const args = ['req', '-x509', '-key', key, '-subj', '/CN=bench', '-days', '2', '-out', join(directory, 'certificate.pem')];
+  execFileSync('openssl', args, { stdio: 'pipe' });
 }
 
 async function smallLine(quickstart: Quickstart, directory: string): Promise<string> {

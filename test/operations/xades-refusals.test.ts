@@ -231,7 +231,7 @@ describe('an enveloped signature refuses', () => {
       '1/102',
       { xpathSignaturePosition: '//b', xpathSignaturePositionNS: [{ prefix: 'p', namespaceURI: 'b' }] },
       'xpathSignaturePositionNS/0/namespaceURI',
-      'not an absolute URI such as urn:example:invoice',
+      'not an absolute URI without &, such as urn:example:invoice',
     ],
     [
       'a prefix without a namespace',
@@ -256,6 +256,20 @@ describe('an enveloped signature refuses', () => {
     ],
     ['another position', '1/102', { signaturePosition: 'PREVIOUS_SIBLING' }, 'signaturePosition', ''],
     ['a filter that is no XPath', '1/102', { xpathTransformation: 'a b' }, 'xpathTransformation', 'not a valid XPath 1.0 expression'],
+    [
+      'a filter that sees the signature itself',
+      '1/105',
+      { xpathTransformation: 'string-length(/*) > 100' },
+      'xpathTransformation',
+      'the XPath expression selects ',
+    ],
+    [
+      'a filter that keeps something else once there is a signature',
+      '1/105',
+      { xpathTransformation: 'self::b or string-length(/*) > 100' },
+      'xpathTransformation',
+      'the XPath expression selects something else once the signature is in the document',
+    ],
     [
       'a filter that is true for no node',
       '1/105',

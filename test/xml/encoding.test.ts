@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeXml } from '../../src/xml/encoding.ts';
 import { insertionAt, inContext } from '../../src/xml/insertion.ts';
@@ -52,7 +52,7 @@ describe('insertionAt', () => {
   const xml = Buffer.from('<r a=">"><!-- <x> --><e  b=\'/>\' /><f><g>1</g></f></r>');
   const inserted = (index: number, place: Parameters<typeof insertionAt>[2]): string => {
     const { offset, replacedBytes, before, after } = insertionAt(xml, index, place);
-    return `${xml.subarray(0, offset)}${before}*${after}${xml.subarray(offset + replacedBytes)}`;
+    return `${xml.toString('utf8', 0, offset)}${before}*${after}${xml.toString('utf8', offset + replacedBytes)}`;
   };
 
   it('finds the places at elements', () => {

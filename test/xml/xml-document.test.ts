@@ -41,8 +41,9 @@ describe('XmlDocument', () => {
   it('expands no entity and opens no file, even where a DOCTYPE got past the scanner', () => {
     for (const declaration of ['<!ENTITY e SYSTEM "/etc/hostname">', '<!ENTITY e "1234567890">']) {
       using document = parse(`<!DOCTYPE a [${declaration}]><a>&e;</a>`);
-      const text = thrown(() => document.canonical({ algorithm: 'C14N' })) ?? document.canonical({ algorithm: 'C14N' }).toString();
-      expect(String(text)).not.toMatch(/>[^<]*[a-z0-9][^<]*</);
+      const error = thrown(() => document.canonical({ algorithm: 'C14N' }));
+      const text = error instanceof Error ? error.message : document.canonical({ algorithm: 'C14N' }).toString();
+      expect(text).not.toMatch(/>[^<]*[a-z0-9][^<]*</);
     }
   });
 

@@ -4,7 +4,7 @@ import { Refusal } from '../../../src/result-codes.ts';
 import { askedFormat } from '../../../src/signatures/formats.ts';
 import { SignatureParameters } from '../../../src/signatures/request/parameters.ts';
 import { completeSignatures, prepareSignatures, signerPlan } from '../../../src/signatures/signatures.ts';
-import { WorkThreads } from '../../../src/threads/work-threads.ts';
+import type { WorkThreads } from '../../../src/threads/work-threads.ts';
 import type { SignatureAlgorithm } from '../../../src/token/signature-algorithm.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { chainOf, joined, noLevels, valueOf } from '../software-signer.ts';

@@ -37,7 +37,7 @@ export function xmlsec1Verdicts(
       const args = [
         '--verify',
         ...idOptions,
-        ...pems.flatMap((_, ca) => ['--trusted-pem', `ca-${ca}.pem`]),
+        ...pems.flatMap((_pem, ca) => ['--trusted-pem', `ca-${ca}.pem`]),
         '--node-xpath',
         node,
         'signed.xml',
