@@ -6,7 +6,8 @@ import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { usualProperties } from '../src/signatures/request/signed-properties.ts';
-import { envelopedFormat, type EnvelopedParameters } from '../src/signatures/xades/enveloped.ts';
+import { envelopedFormat } from '../src/signatures/xades/enveloped.ts';
+import type { EnvelopedParameters } from '../src/signatures/xades/enveloped-state.ts';
 import { readCertificateText } from '../src/x509/certificate.ts';
 import { XmlDocument } from '../src/xml/xml-document.ts';
 

@@ -43,6 +43,8 @@ const names: ReadonlyMap<string, XmlEncoding> = new Map([
 export function decodeXml(bytes: Uint8Array): DecodedXml {
   const { encoding, markBytes } = encodingOf(bytes);
   const content = bytes.subarray(markBytes);
+  // A parser would take it for a byte order mark, and not for the text outside the root that it is.
+  if (encoding === 'UTF-8' && startsWithMark(content)) throw secondMark();
   if (encoding === 'UTF-8') {
     return {
       utf8: content,
@@ -55,6 +57,7 @@ export function decodeXml(bytes: Uint8Array): DecodedXml {
   const text = decodedText(content, encoding);
   if (encoding.startsWith('UTF-16')) checkDeclared(text.slice(0, declarationMaxBytes), encoding);
   const utf8 = Buffer.from(text);
+  if (startsWithMark(utf8)) throw secondMark();
   const unitBytes = encoding.startsWith('UTF-16') ? 2 : 1;
   return {
     ...{ utf8, encoding, markBytes },
@@ -62,6 +65,14 @@ export function decodeXml(bytes: Uint8Array): DecodedXml {
     offsetOf: (offset) => markBytes + utf8.toString('utf8', 0, offset).length * unitBytes,
     encode: (inserted) => encodedText(inserted, encoding),
   };
+}
+
+function startsWithMark([first, second, third]: Uint8Array): boolean {
+  return first === 0xef && second === 0xbb && third === 0xbf;
+}
+
+function secondMark(): XmlFault {
+  return new XmlFault('the document has text outside the root element: a second byte order mark', { line: 1, column: 1 });
 }
 
 function encodingOf(bytes: Uint8Array): { readonly encoding: XmlEncoding; readonly markBytes: number } {

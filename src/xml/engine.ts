@@ -7,6 +7,13 @@ import loadLibxml2, { type LibXml2 } from 'libxml2-wasm/lib/libxml2raw.mjs';
 /** Address in the memory of an engine; 0: none. */
 export type Pointer = number;
 
+declare const nodeOf: unique symbol;
+/** A node of a document: an element unless stated otherwise. Valid until the document is disposed. */
+export type XmlNode = Pointer & { readonly [nodeOf]: true };
+
+/** Values of `xmlElementType`. */
+export const nodeTypes = { element: 1, namespace: 18 } as const;
+
 /** Offsets of fields in bytes, in structures of libxml2 on a machine with 32-bit pointers. */
 export const offsets = {
   // xmlNode, xmlAttr; xmlNs has its type at the same place.

@@ -1,37 +1,6 @@
-import { keepsComments, type Canonicalisation } from './canonicalisation.ts';
-import { engine, offsets, renewIfLarge, type Engine, type EngineError, type Pointer } from './engine.ts';
+import { engine, nodeTypes, offsets, renewIfLarge, type Engine, type EngineError, type Pointer, type XmlNode } from './engine.ts';
+import { canonicaliseTree, type CanonicalRequest } from './tree-canonical.ts';
 import { XmlFault } from './xml-fault.ts';
-
-declare const nodeOf: unique symbol;
-/** A node of a document: an element unless stated otherwise. Valid until the document is disposed. */
-export type XmlNode = Pointer & { readonly [nodeOf]: true };
-
-/**
- * Nodes selected by an XPath filter. They are marked in the memory of the engine, since the heap has
- * no room for the nodes of a big document.
- */
-export interface NodeSet {
-  /** Mark of its nodes, namespace nodes excepted. */
-  readonly mark: number;
-  /** Mark of elements all of whose namespace nodes are in it. */
-  readonly namespacesMark: number;
-  /** Prefixes of the namespace nodes in it, of elements that have others too; the default namespace is ''. */
-  readonly namespaces: ReadonlyMap<Pointer, ReadonlySet<string>>;
-  readonly isEmpty: boolean;
-}
-
-/** What is canonicalised, and how. */
-export interface CanonicalRequest {
-  readonly algorithm: Canonicalisation;
-  /** Exclusive canonicalisation: the InclusiveNamespaces PrefixList. */
-  readonly inclusivePrefixes?: readonly string[] | undefined;
-  /** The element whose subtree is canonicalised; default: the whole document. */
-  readonly apex?: XmlNode | undefined;
-  /** Elements left out with everything in them. */
-  readonly without?: readonly XmlNode[] | undefined;
-  /** Only these nodes, of those that `apex` and `without` leave. */
-  readonly nodes?: readonly NodeSet[] | undefined;
-}
 
 /** Limits of what is kept in the heap. */
 const namesMax = 10_000;
@@ -41,9 +10,6 @@ const marksMax = 30;
 /** Mark of the nodes that an expression selects, for a moment. */
 export const selectedMark = 1 << marksMax;
 
-/** Values of `xmlElementType`. */
-const types = { element: 1, attribute: 2, text: 3, cdata: 4, instruction: 7, comment: 8, namespace: 18 } as const;
-
 /**
  * Parser options: XML_PARSE_NOENT is not among them, so nothing is substituted; HUGE lifts the limit
  * of 10 MB for a text; NONET, NO_XXE and NO_SYS_CATALOG keep the parser from opening anything;
@@ -51,9 +17,6 @@ const types = { element: 1, attribute: 2, text: 3, cdata: 4, instruction: 7, com
  * UTF-8, which they are.
  */
 const parseOptions = 0x80000 | 0x800 | 0x800000 | 0x2000000 | 0x4000 | 0x200000 | 0x400000 | 0x10000;
-
-/** `xmlC14NMode` */
-const modes = { C14N: 0, EXC_C14N: 1, C14N_11: 2 } as const;
 
 /** A parsed document. It lives outside the heap, so it must be disposed. */
 export class XmlDocument implements Disposable {
@@ -127,7 +90,7 @@ export class XmlDocument implements Disposable {
   children(node: XmlNode): XmlNode[] {
     const found: XmlNode[] = [];
     for (let child = this.engine.get(node, offsets.children); child !== 0; child = this.engine.get(child, offsets.next)) {
-      if (this.engine.get(child, offsets.type) !== types.element) continue;
+      if (this.engine.get(child, offsets.type) !== nodeTypes.element) continue;
       if (found.length === childrenMax) throw new XmlFault(`an element of a signature has more than ${childrenMax} children`);
       found.push(child as XmlNode);
     }
@@ -204,8 +167,8 @@ export class XmlDocument implements Disposable {
     const { engine: owner } = this;
     let node: Pointer = from;
     for (;;) {
-      if (owner.get(node, offsets.type) === types.element) yield node as XmlNode;
-      let next = owner.get(node, offsets.type) === types.element ? owner.get(node, offsets.children) : 0;
+      if (owner.get(node, offsets.type) === nodeTypes.element) yield node as XmlNode;
+      let next = owner.get(node, offsets.type) === nodeTypes.element ? owner.get(node, offsets.children) : 0;
       while (next === 0) {
         if (node === from) return;
         next = owner.get(node, offsets.next);
@@ -235,20 +198,11 @@ export class XmlDocument implements Disposable {
    * Writes the canonical form, in pieces that are valid only during the call.
    * @throws {XmlFault} if there is none: a namespace URI that is relative
    */
-  canonicalise(
-    { algorithm, inclusivePrefixes, apex, without = [], nodes = [] }: CanonicalRequest,
-    write: (bytes: Uint8Array) => void,
-  ): void {
-    const { engine: owner } = this;
-    const detached = without.map((element) => this.#detach(element));
+  canonicalise(request: CanonicalRequest, write: (bytes: Uint8Array) => void): void {
     try {
-      const isVisible = this.#visibility(apex, nodes);
-      if (isVisible !== undefined) owner.isVisible = isVisible;
-      owner.write = write;
-      const callback = isVisible === undefined ? 0 : owner.visibleFunction;
-      this.#execute(algorithm, inclusivePrefixes, callback);
-    } finally {
-      for (const attach of detached.toReversed()) attach();
+      canonicaliseTree(this.engine, this.address, request, write);
+    } catch (error) {
+      throw error instanceof XmlFault ? this.#withoutCanonicalForm(error) : error;
     }
   }
 
@@ -259,92 +213,18 @@ export class XmlDocument implements Disposable {
     return Buffer.concat(parts);
   }
 
-  #execute(algorithm: Canonicalisation, inclusivePrefixes: readonly string[] | undefined, callback: Pointer): void {
-    const { engine: owner } = this;
-    const { library } = owner;
-    const mode = algorithm.startsWith('EXC_') ? modes.EXC_C14N : algorithm.startsWith('C14N_11') ? modes.C14N_11 : modes.C14N;
-    const output = library._xmlOutputBufferCreateIO(owner.writeFunction, owner.closeFunction, 0, 0);
-    if (output === 0) throw new XmlFault('the document is too large');
-    // libxml2 calls the default namespace `#default` too.
-    const prefixes = mode === modes.EXC_C14N ? (inclusivePrefixes ?? []) : [];
-    const { outcome, errors } = owner.withErrors(() =>
-      owner.withTexts(prefixes, (...texts) => {
-        const list = Buffer.from(Int32Array.from([...texts, 0]).buffer);
-        return owner.withBytes(list, (array) => {
-          const listOrNone = prefixes.length === 0 ? 0 : array;
-          const result = library._xmlC14NExecute(this.address, callback, 0, mode, listOrNone, keepsComments(algorithm) ? 1 : 0, output);
-          return library._xmlOutputBufferClose(output) < 0 ? -1 : result;
-        });
-      }),
-    );
-    if (outcome < 0) throw new XmlFault(`the document has no canonical form${this.#whyNoCanonicalForm(errors[0])}`);
-  }
-
-  #whyNoCanonicalForm(error: EngineError | undefined): string {
+  #withoutCanonicalForm({ message }: XmlFault): XmlFault {
     for (const element of this.elements()) {
       const uris = Array.from(this.declaredNamespaces(element).values());
       const relative = uris.find((uri) => uri !== '' && !/^[A-Za-z][A-Za-z0-9+.-]*:/.test(uri));
-      if (relative !== undefined) return `: the namespace ${JSON.stringify(relative)} is not an absolute URI`;
+      if (relative === undefined) continue;
+      return new XmlFault(`the document has no canonical form: the namespace ${JSON.stringify(relative)} is not an absolute URI`);
     }
-    return error === undefined ? '' : `: ${error.message}`;
-  }
-
-  /** Takes an element out of the tree. Returns a function that puts it back. */
-  #detach(element: XmlNode): () => void {
-    const { engine: owner } = this;
-    const { children, last, parent, next, previous } = offsets;
-    const [above, before, after] = [owner.get(element, parent), owner.get(element, previous), owner.get(element, next)];
-    const first = owner.get(above, children) === element;
-    const final = owner.get(above, last) === element;
-    if (before !== 0) owner.set(before, next, after);
-    if (after !== 0) owner.set(after, previous, before);
-    if (first) owner.set(above, children, after);
-    if (final) owner.set(above, last, before);
-    return () => {
-      if (before !== 0) owner.set(before, next, element);
-      if (after !== 0) owner.set(after, previous, element);
-      if (first) owner.set(above, children, element);
-      if (final) owner.set(above, last, element);
-    };
-  }
-
-  #visibility(apex: XmlNode | undefined, sets: readonly NodeSet[]): Engine['isVisible'] | undefined {
-    if (apex === undefined && sets.length === 0) return undefined;
-    const { engine: owner } = this;
-    const inApex = apex === undefined ? undefined : this.#within(apex);
-    return (node, parent) => {
-      const isNamespace = owner.get(node, offsets.type) === types.namespace;
-      if (inApex !== undefined && !inApex(isNamespace ? parent : node, parent)) return 0;
-      if (sets.length === 0) return 1;
-      const prefix = isNamespace ? (owner.text(owner.get(node, offsets.nsPrefix)) ?? '') : '';
-      const marks = owner.get(isNamespace ? parent : node, offsets.mark);
-      return sets.every((set) =>
-        isNamespace ? (marks & set.namespacesMark) !== 0 || set.namespaces.get(parent)?.has(prefix) === true : (marks & set.mark) !== 0,
-      )
-        ? 1
-        : 0;
-    };
-  }
-
-  /** Returns a function that checks whether a node is in a subtree, for nodes in document order. */
-  #within(apex: XmlNode): (node: Pointer, parent: Pointer) => boolean {
-    const { engine: owner } = this;
-    // Most nodes have the parent of the one before.
-    let known = 0;
-    let isKnownWithin = false;
-    return (node, parent) => {
-      if (node === apex) return true;
-      if (parent !== known) {
-        known = parent;
-        isKnownWithin = false;
-        for (let one = parent; one !== 0 && !isKnownWithin; one = owner.get(one, offsets.parent)) isKnownWithin = one === apex;
-      }
-      return isKnownWithin;
-    };
+    return new XmlFault(`the document has no canonical form: ${message}`);
   }
 
   #element(address: Pointer): XmlNode | undefined {
-    return address !== 0 && this.engine.get(address, offsets.type) === types.element ? (address as XmlNode) : undefined;
+    return address !== 0 && this.engine.get(address, offsets.type) === nodeTypes.element ? (address as XmlNode) : undefined;
   }
 
   /** Returns a text that libxml2 allocated, and releases it. */

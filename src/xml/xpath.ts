@@ -1,5 +1,7 @@
 import { offsets, type EngineError, type Pointer } from './engine.ts';
-import { selectedMark, XmlDocument, type NodeSet, type XmlNode } from './xml-document.ts';
+import type { XmlNode } from './engine.ts';
+import type { NodeSet } from './tree-canonical.ts';
+import { selectedMark, XmlDocument } from './xml-document.ts';
 import { XmlFault } from './xml-fault.ts';
 
 /** Thrown for an XPath expression that is not valid, whatever the document. */

@@ -1,4 +1,5 @@
-import type { XmlDocument, XmlNode } from '../xml/xml-document.ts';
+import type { XmlNode } from '../xml/engine.ts';
+import type { XmlDocument } from '../xml/xml-document.ts';
 import { selectElements } from '../xml/xpath.ts';
 
 /** The attributes that documents and validators take for Ids where no schema says so. */

@@ -1,5 +1,6 @@
 import type { HashName, SignatureAlgorithm } from '../token/signature-algorithm.ts';
-import type { XmlDocument, XmlNode } from '../xml/xml-document.ts';
+import type { XmlNode } from '../xml/engine.ts';
+import type { XmlDocument } from '../xml/xml-document.ts';
 import { XmlFault } from '../xml/xml-fault.ts';
 import { dsNamespace, hashOfUri, signatureAlgorithmOfUri } from './algorithm-uris.ts';
 import type { ReferencedData } from './references.ts';

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { keepsComments, type Canonicalisation } from '../xml/canonicalisation.ts';
-import type { CanonicalRequest, NodeSet, XmlDocument, XmlNode } from '../xml/xml-document.ts';
+import type { XmlNode } from '../xml/engine.ts';
+import type { CanonicalRequest, NodeSet } from '../xml/tree-canonical.ts';
+import type { XmlDocument } from '../xml/xml-document.ts';
 import { XmlFault } from '../xml/xml-fault.ts';
 import { filterNodes } from '../xml/xpath.ts';
 import type { HashName } from '../token/signature-algorithm.ts';

@@ -1,5 +1,6 @@
 import { canonicalisationOfUri, type Canonicalisation } from '../xml/canonicalisation.ts';
-import type { XmlDocument, XmlNode } from '../xml/xml-document.ts';
+import type { XmlNode } from '../xml/engine.ts';
+import type { XmlDocument } from '../xml/xml-document.ts';
 import { isNcName } from '../xml/xml-text.ts';
 import type { XPath } from '../xml/xpath.ts';
 import { dsNamespace, transformUris } from './algorithm-uris.ts';

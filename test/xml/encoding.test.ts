@@ -26,6 +26,8 @@ describe('decodeXml', () => {
     [Buffer.from('<?xml version="1.0" encoding="UTF-16"?><a/>'), 'the XML declaration says UTF-16'],
     [Buffer.from('\ufeff<?xml version="1.0" encoding="ISO-8859-1"?><a/>'), 'but the XML declaration says'],
     [Buffer.concat([Buffer.of(0xff, 0xfe), Buffer.from('<a/>!')]), 'not valid UTF-16LE'],
+    [Buffer.from('\ufeff\ufeff<a/>'), 'a second byte order mark'],
+    [Buffer.from('\ufeff\ufeff<a/>', 'utf16le'), 'a second byte order mark'],
   ])('refuses what it does not read: case %#', (bytes, message) => {
     expect(() => decodeXml(bytes)).toThrow(message);
   });

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import type { Canonicalisation } from '../../xml/canonicalisation.ts';
-import type { XmlDocument, XmlNode } from '../../xml/xml-document.ts';
+import type { XmlNode } from '../../xml/engine.ts';
+import type { XmlDocument } from '../../xml/xml-document.ts';
 import type { ReadReference, ReadSignature } from '../../xmldsig/read-signature.ts';
 import { canonicalRequest } from '../../xmldsig/references.ts';
 import { qualifyingPropertiesIn, unsignedPropertiesIn } from './read-properties.ts';

@@ -9,7 +9,8 @@ import { checkSigningTime, signedPropertiesAsked } from '../request/signed-prope
 import type { EnvelopedProviderParameters, EnvelopedXadesParameters } from '../request/xml-fields.ts';
 import { checkHash, xp7Asked, xp7At } from '../request/xp7-asked.ts';
 import type { XP7Signature } from '../request/xp7-signature.ts';
-import { envelopedFormat, type EnvelopedParameters, type EnvelopedState } from './enveloped.ts';
+import { envelopedFormat } from './enveloped.ts';
+import type { EnvelopedParameters, EnvelopedState } from './enveloped-state.ts';
 import { checkLongTerm, invalid, xadesAlgorithm, xadesOptions, xpathOf } from './xades-fields.ts';
 import { wholeDocument, xadesLevels } from './level-writer.ts';
 

@@ -1,10 +1,11 @@
 import { Refusal } from '../../result-codes.ts';
 import { insertionAt, insertionIn, type Insertion } from '../../xml/insertion.ts';
 import { elementsBefore } from '../../xml/scanner.ts';
-import type { XmlDocument, XmlNode } from '../../xml/xml-document.ts';
+import type { XmlNode } from '../../xml/engine.ts';
+import type { XmlDocument } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
 import { selectElements, type XPath } from '../../xml/xpath.ts';
-import type { EnvelopedParameters } from './enveloped.ts';
+import type { EnvelopedParameters } from './enveloped-state.ts';
 import { refusingXml, xpathStepsMax, type XmlInput } from './xml-input.ts';
 
 /** The place of a signature in a document. */

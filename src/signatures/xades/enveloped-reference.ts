@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { keepsComments } from '../../xml/canonicalisation.ts';
-import type { XmlDocument, XmlNode } from '../../xml/xml-document.ts';
+import type { XmlNode } from '../../xml/engine.ts';
+import type { XmlDocument } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
 import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { canonicalRequest, ReferenceBroken, selectsNothing, type ReferencedData } from '../../xmldsig/references.ts';
 import { signatureName, withoutExpression, type ElementName, type Transform } from '../../xmldsig/transforms.ts';
-import type { EnvelopedParameters } from './enveloped.ts';
+import type { EnvelopedParameters } from './enveloped-state.ts';
 import { canonicalTransform, rootPrefix, xpathTransform, type DataReference } from './signature-text.ts';
 import type { ExpectedReference } from './xades-state.ts';
 import { refusingXml, xpathStepsMax } from './xml-input.ts';

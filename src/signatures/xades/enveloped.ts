@@ -1,43 +1,18 @@
 import { Refusal } from '../../result-codes.ts';
-import type { Insertion, InsertionPlace } from '../../xml/insertion.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
-import type { XPath } from '../../xml/xpath.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
 import { oneForEach, type SignatureFormat } from '../format.ts';
-import { checkEarlierSignatures, holdingReferences, type HoldingReferences } from './earlier-signatures.ts';
+import { checkEarlierSignatures, holdingReferences } from './earlier-signatures.ts';
 import { insertionOf } from './enveloped-place.ts';
 import { envelopedReference } from './enveloped-reference.ts';
+import type { EnvelopedParameters, EnvelopedState } from './enveloped-state.ts';
 import { checkIndependent, checkUnharmed, verifyEnveloped, withSignature } from './enveloped-result.ts';
 import { composeSignature, signatureParts } from './signature-text.ts';
 import { unsignedProperties } from './unsigned-properties.ts';
-import { preparedXades, type XadesState } from './xades-state.ts';
-import { signatureIds, type XadesParameters } from './xades-parameters.ts';
+import { preparedXades } from './xades-state.ts';
+import { signatureIds } from './xades-parameters.ts';
 import { xadesWorkload } from './xades-workload.ts';
 import { checkNamespaces, contentOf, fileDigest, refusingXml, xmlBytes, xmlInput } from './xml-input.ts';
-
-/** Where an enveloped signature goes and what it signs. */
-export interface EnvelopedParameters extends XadesParameters {
-  /** Selects the element at which the signature is placed; undefined: the root. */
-  readonly position: XPath | undefined;
-  readonly place: InsertionPlace;
-  /** Id of the signed element; undefined: the whole document is signed. */
-  readonly signedNode: string | undefined;
-  /** XPath filter of the signed content. */
-  readonly transformation: XPath | undefined;
-  /** JSON Pointer of the member that these parameters come from. */
-  readonly at: string;
-}
-
-/** State between the two steps. */
-export interface EnvelopedState extends XadesState {
-  readonly place: Insertion;
-  /** Number of elements that begin before the signature. */
-  readonly elementsBefore: number;
-  /** References of existing signatures that hold. */
-  readonly earlier: HoldingReferences;
-  /** JSON Pointer of the XPath that filters the signed content; null if there is none. */
-  readonly xpathAt: string | null;
-}
 
 /** XAdES in the signed document (EN 319 132-1 §6; XML Signature §2.1). */
 export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedState> = {
@@ -67,8 +42,12 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       if (parameters.validates) refusingXml(() => checkEarlierSignatures(document), at);
       const earlier = holdingReferences(document);
       if (earlier.length > 0) checkUnharmed(earlier, xml, insertion, composed.text, ids.signature);
-      if (parameters.transformation !== undefined)
-        checkIndependent(xml, insertion, composed.text, { signatureId: ids.signature, at: `${parameters.at}/xpathTransformation` });
+      if (parameters.transformation !== undefined) {
+        const xpathAt = `${parameters.at}/xpathTransformation`;
+        refusingXml(() => {
+          checkIndependent(xml, insertion, composed.text, { signatureId: ids.signature, at: xpathAt });
+        }, xpathAt);
+      }
       const { state, ...prepared } = preparedXades(composed, { parameters, ids, references: [expected], contents: [content] });
       return {
         ...fileDigest(content, xml.bytes),

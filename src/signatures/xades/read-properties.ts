@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HashName } from '../../token/signature-algorithm.ts';
-import type { XmlDocument, XmlNode } from '../../xml/xml-document.ts';
+import type { XmlNode } from '../../xml/engine.ts';
+import type { XmlDocument } from '../../xml/xml-document.ts';
 import { dsNamespace, hashOfUri } from '../../xmldsig/algorithm-uris.ts';
 import { base64Of, type ReadSignature } from '../../xmldsig/read-signature.ts';
 import { xadesVersions } from './xades-version.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { envelopedFormat, type EnvelopedParameters } from '../../../src/signatures/xades/enveloped.ts';
+import { envelopedFormat } from '../../../src/signatures/xades/enveloped.ts';
+import type { EnvelopedParameters } from '../../../src/signatures/xades/enveloped-state.ts';
 import { Refusal } from '../../../src/result-codes.ts';
 import { chainOf, signingOf, softwareSigner, theOne, valueOf } from '../software-signer.ts';
 import { canonicalisations } from '../../../src/xml/canonicalisation.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { envelopedFormat, type EnvelopedParameters, type EnvelopedState } from '../../../src/signatures/xades/enveloped.ts';
+import { envelopedFormat } from '../../../src/signatures/xades/enveloped.ts';
+import type { EnvelopedParameters, EnvelopedState } from '../../../src/signatures/xades/enveloped-state.ts';
 import { verifyEnveloped, withSignature } from '../../../src/signatures/xades/enveloped-result.ts';
 import { signatureParts } from '../../../src/signatures/xades/signature-text.ts';
 import { xmlInput } from '../../../src/signatures/xades/xml-input.ts';

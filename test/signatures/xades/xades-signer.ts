@@ -1,7 +1,8 @@
 import type { SignatureFormat } from '../../../src/signatures/format.ts';
 import type { InputDocument } from '../../../src/documents/document.ts';
 import { usualProperties } from '../../../src/signatures/request/signed-properties.ts';
-import { envelopedFormat, type EnvelopedParameters } from '../../../src/signatures/xades/enveloped.ts';
+import { envelopedFormat } from '../../../src/signatures/xades/enveloped.ts';
+import type { EnvelopedParameters } from '../../../src/signatures/xades/enveloped-state.ts';
 import type { XadesParameters } from '../../../src/signatures/xades/xades-parameters.ts';
 import type { Canonicalisation } from '../../../src/xml/canonicalisation.ts';
 import { chainOf, joined, signingOf, softwareSigner, theOne, valueOf, type SoftwareSigner } from '../software-signer.ts';
