@@ -241,7 +241,7 @@ describe('an enveloped signature', () => {
   });
 
   it('goes deep into a document, and wraps a deep one', async () => {
-    const depth = 1000;
+    const depth = 200;
     const deep = `${'<a>'.repeat(depth - 1)}<b/>${'</a>'.repeat(depth - 1)}`;
     for (const [form, own, more] of [
       ['EXXP_7', {}, {}],
@@ -294,4 +294,15 @@ describe('an enveloping signature', () => {
       expect(verdict(evidence)).toBe('OK');
     }
   });
+});
+
+it('a document at the limit of depth harms no later one', async () => {
+  const open = '<p:a xmlns:p="urn:p" p:b="1" xml:lang="fr">';
+  const deep = contentDocument(`${open.repeat(200)}${'</p:a>'.repeat(200)}`);
+  const later = contentDocument('<a b="&lt;&#13;é">&lt;&amp;&gt;</a>');
+  for (const signedContentsC14NAlgURI of ['REC_XML_C_14_N_20010315', 'XML_C_14_N_11', 'XML_EXC_C_14_N'])
+    for (const form of forms) {
+      const answer = await sign(parametersOf(form, { signedContentsC14NAlgURI }), [deep, { ...later, ID: 'later' }]);
+      expect(verdict(evidenceOf(succeeds(answer), 1))).toBe('OK');
+    }
 });

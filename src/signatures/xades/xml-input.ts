@@ -10,8 +10,12 @@ import { XmlFault } from '../../xml/xml-fault.ts';
 /** Size of an XML document: libxml2 takes about thirteen times as much memory. */
 export const xmlMaxBytes = 64 * 1024 * 1024;
 
-/** Limits of an XML document; see docs/xades.md. */
-const limits: DocumentLimits = { depthMax: 1000, attributesMax: 10_000, nodesMax: 8_000_000 };
+/**
+ * Limits of an XML document; see docs/xades.md. The stack of the libxml2 engine has 64 KiB, and
+ * canonicalisation takes 256 bytes of it for each element around another. What is beyond overwrites
+ * the tables of libxml2, and the engine stays broken.
+ */
+const limits: DocumentLimits = { depthMax: 200, attributesMax: 10_000, nodesMax: 8_000_000 };
 
 /** Limits of a result: a signature may be in the deepest element of a document, and around a document. */
 const resultLimits: DocumentLimits = { ...limits, depthMax: limits.depthMax + 20, nodesMax: limits.nodesMax + 100_000 };
