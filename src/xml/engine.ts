@@ -107,8 +107,14 @@ export class Engine {
   /** Runs `work` and returns its outcome with the errors that libxml2 reported meanwhile. */
   withErrors<T>(work: () => T): { readonly outcome: T; readonly errors: readonly EngineError[] } {
     this.#errors = [];
-    const outcome = work();
-    return { outcome, errors: this.#errors };
+    try {
+      const outcome = work();
+      return { outcome, errors: this.#errors };
+    } catch (error) {
+      // A trap of WebAssembly, whose memory may now be anything.
+      if (error instanceof Error && error.name === 'RuntimeError') renew();
+      throw error;
+    }
   }
 
   #allocated(bytes: Uint8Array): Pointer {
@@ -149,7 +155,12 @@ export function engine(): Engine {
  * refers to it.
  */
 export function renewIfLarge(): void {
-  if (isRenewing || current.library.HEAPU8.length <= memoryMaxBytes) return;
+  if (current.library.HEAPU8.length > memoryMaxBytes) renew();
+}
+
+/** Replaces the engine for new documents, as soon as another one is loaded. */
+function renew(): void {
+  if (isRenewing) return;
   isRenewing = true;
   void newEngine()
     .then((renewed) => {

@@ -77,7 +77,7 @@ function execute(
       });
     }),
   );
-  if (outcome < 0) throw new XmlFault(errors[0]?.message ?? 'the document has no canonical form');
+  if (outcome < 0) throw new XmlFault(errors[0]?.message ?? 'unknown reason');
 }
 
 /** Takes an element out of the tree. Returns a function that puts it back. */

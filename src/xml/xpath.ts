@@ -5,7 +5,7 @@ import { selectedMark, XmlDocument } from './xml-document.ts';
 import { XmlFault } from './xml-fault.ts';
 
 /** Thrown for an XPath expression that is not valid, whatever the document. */
-export class XPathInvalid extends Error {}
+export class XPathInvalid extends XmlFault {}
 
 /** Thrown for an XPath expression that takes too many steps in a document. */
 export class XPathTooSlow extends XmlFault {}
@@ -20,6 +20,8 @@ export interface XPath {
 const stepLimitExceeded = 1225;
 const types = { nodes: 1 } as const;
 const elementNode = 1;
+const charactersMax = 4096;
+const nestingMax = 64;
 /** Elements with some of their namespaces in a filter, which are kept in the heap. */
 const someMax = 100_000;
 
@@ -107,6 +109,20 @@ function evaluating<T>(document: XmlDocument, namespaces: XPath['namespaces'], s
   }
 }
 
+/**
+ * Checks that an expression does not overrun the stack of the engine, which has 64 KiB: compiling
+ * takes up to 272 bytes of it for each bracket within another (measured).
+ * @throws {XPathInvalid}
+ */
+function checkSize(expression: string): void {
+  if (expression.length > charactersMax) throw new XPathInvalid(`an XPath expression has at most ${charactersMax} characters`);
+  let depth = 0;
+  for (const [token] of expression.matchAll(/"[^"]*"|'[^']*'|[()[\]]/g)) {
+    depth += token === '(' || token === '[' ? 1 : token === ')' || token === ']' ? -1 : 0;
+    if (depth > nestingMax) throw new XPathInvalid(`an XPath expression has at most ${nestingMax} brackets within each other`);
+  }
+}
+
 /** Evaluates expressions in one document; they share a limit of steps. */
 class Evaluation {
   readonly documentNode: Pointer;
@@ -138,6 +154,7 @@ class Evaluation {
 
   /** @throws {XPathInvalid} */
   compiled(expression: string): Compiled {
+    checkSize(expression);
     const { engine } = this.#document;
     const { outcome, errors } = engine.withErrors(() =>
       engine.withTexts([expression], (text) => engine.library._xmlXPathCtxtCompile(this.#context, text)),

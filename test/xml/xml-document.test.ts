@@ -122,6 +122,30 @@ describe('XPath', () => {
     expect(names('//none')).toEqual([]);
   });
 
+  it.each([
+    ['brackets', `/a${'[b'.repeat(70)}${']'.repeat(70)}`],
+    ['parentheses', `${'('.repeat(70)}/a${')'.repeat(70)}`],
+    ['characters', `/a${'/a'.repeat(2100)}`],
+  ])('refuses an expression with more %s than the stack of the engine has room for', (_what, expression) => {
+    using document = parse('<a/>');
+    expect(thrown(() => checkXPath({ expression }))).toBeInstanceOf(XPathInvalid);
+    expect(thrown(() => filterNodes({ expression, namespaces: {} }, document, steps))).toBeInstanceOf(XPathInvalid);
+  });
+
+  it('survives the longest expressions, and the engine too', () => {
+    using document = parse('<a><b/></a>');
+    for (const expression of [
+      `/a${'/a'.repeat(1900)}`,
+      `/a[${'-'.repeat(3900)}1]`,
+      `/a[${'b or '.repeat(800)}b]`,
+      `/a${'[b]'.repeat(1300)}`,
+      `//b${'|//b'.repeat(900)}`,
+    ])
+      thrown(() => selectElements({ expression, namespaces: {} }, document, steps));
+    expect(document.canonical({ algorithm: 'C14N' }).toString()).toBe('<a><b></b></a>');
+    expect(selectElements({ expression: '//b', namespaces: {} }, document, steps).length).toBe(1);
+  });
+
   it('stops at its limit of steps', () => {
     using document = parse(`<a>${'<b/>'.repeat(1000)}</a>`);
     const expression = '//*[count(//*[count(//*) > 0]) > 0]';

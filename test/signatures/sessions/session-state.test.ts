@@ -38,6 +38,13 @@ test.each([['baseline B', undefined] as const, ['a level above it', asked] as co
     };
     expect(sessionContents(state)).toEqual(contents);
     const { signatures } = storedState(sessionText(state));
-    expect(signatures).toEqual({ format: 'cms', algorithm, level, chain, prepared: [{ ...signature, contentBytes: [7, 0] }] });
+    expect(signatures).toEqual({
+      format: 'cms',
+      isText: false,
+      algorithm,
+      level,
+      chain,
+      prepared: [{ ...signature, contentBytes: [7, 0] }],
+    });
   },
 );
