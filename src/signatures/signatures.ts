@@ -171,23 +171,26 @@ function valueOf({ id }: Prepared<unknown>, values: ReadonlyMap<string, Uint8Arr
   return value;
 }
 
-const levelWorkload = { lane: 'parsing' } as const;
-
-/** Reads finished signatures, big ones in threads. */
+/** Reads finished signatures, in threads where completing them took one. */
 function levelReader(format: FormatName, threads: WorkThreads): LevelReader<unknown> {
+  const inItsPlace = async <T>(
+    name: 'archiveImprintTask' | 'levelOfTask',
+    task: LevelReadTask | LevelOfTask,
+    here: () => T,
+  ): Promise<T> => {
+    const { state, contents } = task.raised.prepared;
+    const workload = formats[format].format.completion(state);
+    return isBig(task.evidence.content) || isLong(contents, workload) ? inThread<T>(threads, name, task, workload) : here();
+  };
   return {
     archiveImprint: async (evidence, raised) => {
       const task: LevelReadTask = { format, evidence, raised };
-      return isBig(evidence.content)
-        ? inThread<ArchiveImprint>(threads, 'archiveImprintTask', task, levelWorkload)
-        : archiveImprintTask(task);
+      return inItsPlace<ArchiveImprint>('archiveImprintTask', task, () => archiveImprintTask(task));
     },
     levelOf: async (evidence, raised, wanted, trust) => {
       const timeStampAnchors = trust.timeStampAnchors.map(({ der }) => der);
       const task: LevelOfTask = { format, evidence, raised, wanted, trust: { ...trust, timeStampAnchors } };
-      const outcome = isBig(evidence.content)
-        ? await inThread<LevelOutcome>(threads, 'levelOfTask', task, levelWorkload)
-        : levelOfTask(task);
+      const outcome = await inItsPlace<LevelOutcome>('levelOfTask', task, () => levelOfTask(task));
       if ('level' in outcome) return outcome.level;
       throw outcome.isRevoked ? new CertificateRevoked(outcome.broken) : new LevelBroken(outcome.broken);
     },

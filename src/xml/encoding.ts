@@ -89,6 +89,8 @@ function encodingOf(bytes: Uint8Array): { readonly encoding: XmlEncoding; readon
 function declared(bytes: Uint8Array, marked: 'UTF-8' | undefined): XmlEncoding {
   const name = declaredName(Buffer.from(bytes.subarray(0, declarationMaxBytes)).toString('latin1'));
   if (name === undefined) return 'UTF-8';
+  if (/^(?:US-)?ASCII$/i.test(name) && bytes.some((byte) => byte >= 0x80))
+    throw otherEncoding('of an encoding beyond ASCII', name, 'bytes');
   if (isUtf16(name)) throw otherEncoding('of an encoding with one byte for an ASCII character', name);
   const encoding = names.get(name.toUpperCase());
   if (encoding === undefined) throw new XmlFault(`the encoding ${name} is not supported; ${supported}`, { line: 1, column: 1 });
@@ -99,10 +101,13 @@ function declared(bytes: Uint8Array, marked: 'UTF-8' | undefined): XmlEncoding {
 /** Checks that a document in UTF-16 declares no other encoding (XML 1.0 §4.3.3). @throws {XmlFault} */
 function checkDeclared(start: string, encoding: XmlEncoding): void {
   const name = declaredName(start);
-  if (name !== undefined && !isUtf16(name)) throw otherEncoding(`of ${encoding}`, name);
+  if (name !== undefined && !['UTF-16', encoding].includes(name.toUpperCase())) throw otherEncoding(`of ${encoding}`, name);
 }
 
+/** @throws {XmlFault} for a declaration that is too long to be read to its end */
 function declaredName(start: string): string | undefined {
+  if (/^<\?xml\s/.test(start) && start.length >= declarationMaxBytes && !start.includes('?>'))
+    throw new XmlFault(`the XML declaration has more than ${declarationMaxBytes} characters`, { line: 1, column: 1 });
   return /^<\?xml\s[^>]*?\sencoding\s*=\s*(["'])([A-Za-z][A-Za-z0-9._-]*)\1/.exec(start)?.[2];
 }
 
@@ -110,14 +115,18 @@ function isUtf16(name: string): boolean {
   return /^utf-16(?:le|be)?$/i.test(name);
 }
 
-function otherEncoding(bytesOf: string, name: string): XmlFault {
-  return new XmlFault(`the first bytes are those ${bytesOf}, but the XML declaration says ${name}`, { line: 1, column: 1 });
+function otherEncoding(bytesOf: string, name: string, which = 'first bytes'): XmlFault {
+  return new XmlFault(`the ${which} are those ${bytesOf}, but the XML declaration says ${name}`, { line: 1, column: 1 });
 }
 
 function decodedText(bytes: Uint8Array, encoding: Exclude<XmlEncoding, 'UTF-8'>): string {
   if (encoding === 'ISO-8859-1') return Buffer.from(bytes).toString('latin1');
   try {
-    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
+    const text = new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
+    // Decoders of the Web let bytes pass that windows-1252 does not define.
+    if (encoding === 'windows-1252' && bytes.length > 1 && /[\u0081\u008d\u008f\u0090\u009d]/.test(text))
+      throw new XmlFault(`the document is not valid ${encoding}`);
+    return text;
   } catch (error) {
     if (error instanceof TypeError) throw new XmlFault(`the document is not valid ${encoding}`);
     throw error;

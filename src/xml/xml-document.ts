@@ -1,10 +1,10 @@
 import { engine, nodeTypes, offsets, renewIfLarge, type Engine, type EngineError, type Pointer, type XmlNode } from './engine.ts';
 import { canonicaliseTree, type CanonicalRequest } from './tree-canonical.ts';
-import { XmlFault } from './xml-fault.ts';
+import { quoted, XmlFault } from './xml-fault.ts';
 
 /** Limits of what is kept in the heap. */
 const namesMax = 10_000;
-const childrenMax = 10_000;
+const childrenMax = 100_000;
 /** Bits of a mark that filters use. */
 const marksMax = 30;
 /** Mark of the nodes that an expression selects, for a moment. */
@@ -218,7 +218,7 @@ export class XmlDocument implements Disposable {
       const uris = Array.from(this.declaredNamespaces(element).values());
       const relative = uris.find((uri) => uri !== '' && !/^[A-Za-z][A-Za-z0-9+.-]*:/.test(uri));
       if (relative === undefined) continue;
-      return new XmlFault(`the document has no canonical form: the namespace ${JSON.stringify(relative)} is not an absolute URI`);
+      return new XmlFault(`the document has no canonical form: the namespace ${quoted(relative)} is not an absolute URI`);
     }
     return new XmlFault(`the document has no canonical form: ${message}`);
   }

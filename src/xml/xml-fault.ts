@@ -54,3 +54,10 @@ export function byteOrderMarkLength(pieces: readonly Uint8Array[]): number {
   }
   return 0;
 }
+
+const quotedMax = 100;
+
+/** Returns a text of the document for a message, cut if it is long. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length <= quotedMax ? text : `${text.slice(0, quotedMax)}…`);
+}

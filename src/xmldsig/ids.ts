@@ -2,20 +2,19 @@ import type { XmlNode } from '../xml/engine.ts';
 import type { XmlDocument } from '../xml/xml-document.ts';
 import { selectElements } from '../xml/xpath.ts';
 
-/** The attributes that documents and validators take for Ids where no schema says so. */
-const idAttributes = ['@Id', '@ID', '@id', '@xml:id'] as const;
-
 /** Steps for a search by attribute: it visits each node a few times. */
 const searchStepsMax = 0x7fff_ffff;
 
-/** Returns the elements with an Id, in document order; at most two for each attribute. */
+/**
+ * Returns the elements with an Id, in document order, two at most. Which attributes are Ids, schemas
+ * say, which nobody reads: some validators take `Id`, `ID`, `id` and `xml:id`, some every attribute
+ * with this local name in any case. An Id is unique only if all of them agree.
+ */
 export function elementsWithId(document: XmlDocument, id: string): XmlNode[] {
   const quote = id.includes('"') ? "'" : '"';
-  if (id.includes(quote)) return [];
+  if (id === '' || id.includes(quote)) return [];
   // A reference can stand for any character of a value.
   if (!document.mentions(id) && !document.mentions('&')) return [];
-  const found = idAttributes.flatMap((attribute) =>
-    selectElements({ expression: `//*[${attribute}=${quote}${id}${quote}]`, namespaces: {} }, document, searchStepsMax, 2),
-  );
-  return [...new Set(found)];
+  const isId = `translate(local-name(), 'ID', 'id') = 'id' and normalize-space(.) = ${quote}${id}${quote}`;
+  return selectElements({ expression: `//*[@*[${isId}]]`, namespaces: {} }, document, searchStepsMax, 2);
 }

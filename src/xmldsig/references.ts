@@ -43,6 +43,13 @@ export function canonicalRequest({ uri, transforms }: ReferencedData, context: R
   const without: XmlNode[] = [];
   const nodes: NodeSet[] = [];
   const isOutermost = (element: XmlNode): boolean => !without.includes(element);
+  const addLeftOut = ({ names, xpath }: Transform & { kind: 'WITHOUT' }): void => {
+    const elements = elementsNamed(document, names);
+    if (elements.length <= leftOutMax) for (const element of elements) if (isOutermost(element)) without.push(element);
+    if (elements.length <= leftOutMax) return;
+    if (xpath === undefined) throw new XmlFault(`a signature leaves out more than ${leftOutMax} elements`);
+    nodes.push(filterNodes(xpath, document, xpathStepsMax));
+  };
   let canonical: (Transform & { kind: 'CANONICAL' }) | undefined;
   for (const transform of transforms) {
     if (canonical !== undefined) throw new ReferenceUnknown('a transform after a canonicalisation is not supported');
@@ -51,7 +58,7 @@ export function canonicalRequest({ uri, transforms }: ReferencedData, context: R
         if (signature !== undefined && isOutermost(signature)) without.push(signature);
         break;
       case 'WITHOUT':
-        for (const element of elementsNamed(document, transform.names)) if (isOutermost(element)) without.push(element);
+        addLeftOut(transform);
         break;
       case 'XPATH':
         nodes.push(filterNodes(transform.xpath, document, xpathStepsMax));
@@ -100,14 +107,14 @@ function selected(uri: string | undefined, document: XmlDocument): { readonly ap
 /** Elements that a filter leaves out: signatures, or what a caller calls so. */
 const leftOutMax = 1000;
 
-/** Returns the elements with one of these names, except those within others. */
+/** Returns the elements with one of these names, except those within others; one more than the limit at most. */
 export function elementsNamed(document: XmlDocument, names: readonly ElementName[]): XmlNode[] {
   const found: XmlNode[] = [];
   if (!names.some(({ localName }) => document.mentions(localName))) return found;
   for (const element of document.elements()) {
     const localName = document.localName(element);
     if (!names.some((name) => name.localName === localName && name.namespace === document.namespace(element))) continue;
-    if (found.length === leftOutMax) throw new XmlFault(`a signature leaves out more than ${leftOutMax} elements`);
+    if (found.length > leftOutMax) break;
     const last = found.at(-1);
     if (last === undefined || !document.isWithin(element, last)) found.push(element);
   }

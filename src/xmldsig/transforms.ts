@@ -15,7 +15,11 @@ export interface ElementName {
 export type Transform =
   | { readonly kind: 'ENVELOPED' }
   /** XPath filter that leaves out elements of these names with everything in them. */
-  | { readonly kind: 'WITHOUT'; readonly names: readonly ElementName[] }
+  | {
+      readonly kind: 'WITHOUT';
+      readonly names: readonly ElementName[];
+      /** The same as an expression. */ readonly xpath?: XPath | undefined;
+    }
   | { readonly kind: 'XPATH'; readonly xpath: XPath }
   | { readonly kind: 'CANONICAL'; readonly algorithm: Canonicalisation; readonly inclusivePrefixes?: readonly string[] | undefined }
   | { readonly kind: 'BASE64' }
@@ -42,7 +46,7 @@ function readTransform(document: XmlDocument, transform: XmlNode): Transform {
     if (element === undefined) return { kind: 'OTHER', uri };
     const xpath: XPath = { expression: document.text(element).trim(), namespaces: document.prefixesAt(element) };
     const names = leftOutBy(xpath);
-    return names === undefined ? { kind: 'XPATH', xpath } : { kind: 'WITHOUT', names };
+    return names === undefined ? { kind: 'XPATH', xpath } : { kind: 'WITHOUT', names, xpath };
   }
   return readCanonicalisation(document, transform) ?? { kind: 'OTHER', uri };
 }

@@ -26,6 +26,10 @@ describe('decodeXml', () => {
     [Buffer.from('<?xml version="1.0" encoding="UTF-16"?><a/>'), 'the XML declaration says UTF-16'],
     [Buffer.from('\ufeff<?xml version="1.0" encoding="ISO-8859-1"?><a/>'), 'but the XML declaration says'],
     [Buffer.concat([Buffer.of(0xff, 0xfe), Buffer.from('<a/>!')]), 'not valid UTF-16LE'],
+    [Buffer.from(`<?xml version="1.0"${' '.repeat(1100)}encoding="ISO-8859-1"?><a/>`), 'more than 1024 characters'],
+    [Buffer.from('<?xml version="1.0" encoding="US-ASCII"?><a>é</a>'), 'beyond ASCII'],
+    [Buffer.from('\ufeff<?xml version="1.0" encoding="UTF-16BE"?><a/>', 'utf16le'), 'declaration says UTF-16BE'],
+    [Buffer.from('<?xml version="1.0" encoding="windows-1252"?><a>\x81</a>', 'latin1'), 'not valid windows-1252'],
     [Buffer.from('\ufeff\ufeff<a/>'), 'a second byte order mark'],
     [Buffer.from('\ufeff\ufeff<a/>', 'utf16le'), 'a second byte order mark'],
   ])('refuses what it does not read: case %#', (bytes, message) => {

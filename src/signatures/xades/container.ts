@@ -51,6 +51,11 @@ export function checkContainer(
     const message = `the signed file ${JSON.stringify(clashing)} has a name that the container needs for itself`;
     throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/zipSignatureFileName`, message });
   }
+  const hidden = isAsic(rules) ? files.find(({ name }) => /^meta-inf\//i.test(name)) : undefined;
+  if (hidden !== undefined) {
+    const message = `the signed file ${JSON.stringify(hidden.name)} is in META-INF, which an ASiC-E container needs for itself`;
+    throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/zipSignatureFileName`, message });
+  }
   const fault = zipFault([{ name: rules.signatureName, bytes: signatureBytesMax }, ...files]);
   if (fault !== undefined) throw new Refusal('UNSUPPORTED', { at: '/inputDocuments', message: fault.text });
 }

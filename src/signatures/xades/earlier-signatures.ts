@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
 import { DerError } from '../../asn1/reader.ts';
 import { Refusal } from '../../result-codes.ts';
 import { readPublicKey } from '../../verification/public-key.ts';
@@ -6,7 +6,7 @@ import { valueVerifies } from '../../verification/verify-value.ts';
 import { readCertificate, type Certificate } from '../../x509/certificate.ts';
 import type { XmlNode } from '../../xml/engine.ts';
 import type { XmlDocument } from '../../xml/xml-document.ts';
-import { XmlFault } from '../../xml/xml-fault.ts';
+import { quoted, XmlFault } from '../../xml/xml-fault.ts';
 import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { readSignature, type ReadReference, type ReadSignature } from '../../xmldsig/read-signature.ts';
 import { canonicalRequest, isReferenceError, ReferenceBroken, ReferenceUnknown, referenceDigest } from '../../xmldsig/references.ts';
@@ -83,7 +83,7 @@ export function checkEarlierSignatures(document: XmlDocument): void {
   for (const [index, signature] of signaturesIn(document, undefined).entries()) {
     const fault = signature === undefined ? 'cannot be read' : signatureFault(document, signature);
     if (fault === undefined) continue;
-    const name = signature?.id === undefined ? `signature ${index + 1}` : `the signature ${JSON.stringify(signature.id)}`;
+    const name = signature?.id === undefined ? `signature ${index + 1}` : `the signature ${quoted(signature.id)}`;
     throw new Refusal('EXISTING_SIGNATURE_INVALID', { message: `${name} of the document ${fault}` });
   }
 }
@@ -102,8 +102,9 @@ function signatureFault(document: XmlDocument, signature: ReadSignature): string
   const octets = document.canonical({ algorithm: method.algorithm, inclusivePrefixes: method.inclusivePrefixes, apex });
   const digest = createHash(algorithm.hash).update(octets).digest();
   if (algorithm.scheme === 'ECDSA' && (value.length === 0 || value.length % 2 !== 0)) return 'has a value of the wrong length';
-  const verifies = valueVerifies(readPublicKey(certificate.subjectPublicKeyInfo), algorithm, digest, signatureValueOf(algorithm, value));
-  return verifies ? undefined : 'does not verify under its certificate';
+  const key = publicKeyOf(certificate);
+  if (key === undefined) return 'has a certificate with a key that this service cannot read';
+  return valueVerifies(key, algorithm, digest, signatureValueOf(algorithm, value)) ? undefined : 'does not verify under its certificate';
 }
 
 /** Returns the certificate that the signed properties bind, or the first one where there are none. */
@@ -119,10 +120,20 @@ function signerOf(document: XmlDocument, signature: ReadSignature): Certificate 
   }
 }
 
+/** Returns the key of a certificate; undefined if OpenSSL cannot read it. */
+function publicKeyOf({ subjectPublicKeyInfo }: Certificate): KeyObject | undefined {
+  try {
+    return readPublicKey(subjectPublicKeyInfo);
+  } catch (error) {
+    if (error instanceof Error) return undefined;
+    throw error;
+  }
+}
+
 /** Returns why a reference does not hold, as the end of a sentence; undefined if it holds. */
 function faultOf(document: XmlDocument, signature: ReadSignature, reference: ReadReference): string | undefined {
   const { hash, digest, uri } = reference;
-  const name = `the reference ${JSON.stringify(uri ?? '')}`;
+  const name = `the reference ${quoted(uri ?? '')}`;
   if (hash === undefined) return `has an unknown digest algorithm in ${name}`;
   const context = { document, signature: signature.element, xpathStepsMax };
   try {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Refusal } from '../../result-codes.ts';
 import { keepsComments } from '../../xml/canonicalisation.ts';
 import type { XmlNode } from '../../xml/engine.ts';
 import type { XmlDocument } from '../../xml/xml-document.ts';
@@ -42,6 +43,12 @@ export function envelopedReference(
     ],
   };
   const faultAt = transformation === undefined ? (signedNode === undefined ? documentAt : `${at}/signedNode`) : `${at}/xpathTransformation`;
+  if (
+    (signedNode !== undefined || transformation !== undefined) &&
+    canonicalisation.contents.startsWith('C14N_11') &&
+    document.mentions('xml:base')
+  )
+    throw joinsBases(documentAt);
   const digest = createHash(algorithm.hash);
   let bytes = 0;
   refusingXml(() => {
@@ -73,6 +80,18 @@ export function envelopedReference(
   };
 }
 
+/**
+ * Returns the refusal of Canonical XML 1.1 where values of xml:base are to be joined (§2.4):
+ * libxml2, and with it xmlsec1, joins them in another way than the recommendation.
+ */
+export function joinsBases(at: string): Refusal {
+  return new Refusal('DOCUMENT_INVALID', {
+    at,
+    message:
+      'the document has xml:base, which implementations of Canonical XML 1.1 treat differently; another canonicalisation is possible',
+  });
+}
+
 /** Returns the names of the elements that the signature leaves out. */
 export function leftOut({ root }: Pick<EnvelopedParameters, 'root'>): readonly ElementName[] {
   return root === undefined ? [signatureName] : [signatureName, root];
@@ -92,7 +111,7 @@ function filterOf(document: XmlDocument, position: XmlNode, { transformation, pl
   if (transformation === undefined) return [];
   const around = place === 'NEXT_SIBLING' ? (document.parent(position) ?? position) : position;
   const { expression, namespaces } = transformation;
-  const inScope = { ...document.prefixesAt(around), ds: dsNamespace, ...namespaces };
+  const inScope = { ...document.prefixesAt(around), ...namespaces, ds: dsNamespace };
   const used = Object.entries(inScope).filter(([prefix]) => expression.includes(`${prefix}:`) || expression.includes(`${prefix} `));
   return [{ kind: 'XPATH', xpath: { expression, namespaces: Object.fromEntries(used) } }];
 }

@@ -4,7 +4,7 @@ import { elementsWithId } from '../../xmldsig/ids.ts';
 import { oneForEach, type SignatureFormat } from '../format.ts';
 import { checkEarlierSignatures, holdingReferences } from './earlier-signatures.ts';
 import { insertionOf } from './enveloped-place.ts';
-import { envelopedReference } from './enveloped-reference.ts';
+import { envelopedReference, joinsBases } from './enveloped-reference.ts';
 import type { EnvelopedParameters, EnvelopedState } from './enveloped-state.ts';
 import { checkIndependent, checkUnharmed, verifyEnveloped, withSignature } from './enveloped-result.ts';
 import { composeSignature, signatureParts } from './signature-text.ts';
@@ -35,8 +35,15 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       const insertion = insertionOf(document, xml, parameters, at);
       const { element, elementsBefore, ...place } = insertion;
       const { reference, expected } = envelopedReference(document, element, `${ids.reference}-0`, parameters, at);
+      const inherits = [parameters.canonicalisation.properties, parameters.canonicalisation.signedInfo].some((one) =>
+        one.startsWith('C14N_11'),
+      );
+      if (inherits && place.around.some((tag) => tag.includes('xml:base'))) throw joinsBases(at);
       const mimeType = input.mimeType ?? 'text/xml';
-      const composed = composeSignature({ parameters, ids, chain, now, references: [{ ...reference, mimeType }], around: place.around });
+      const composed = refusingXml(
+        () => composeSignature({ parameters, ids, chain, now, references: [{ ...reference, mimeType }], around: place.around }),
+        at,
+      );
       // Names that the caller chooses must be in the encoding of the document.
       refusingXml(() => xml.encode(`${composed.text.beforeValue}${composed.text.beforeUnsigned}`), at);
       if (parameters.validates) refusingXml(() => checkEarlierSignatures(document), at);

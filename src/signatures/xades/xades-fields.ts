@@ -4,13 +4,14 @@ import { hashBytes, type SignatureAlgorithm } from '../../token/signature-algori
 import type { Canonicalisation as CanonicalisationName } from '../../xml/canonicalisation.ts';
 import { isNcName, isXmlText } from '../../xml/xml-text.ts';
 import { checkXPath, XPathInvalid, type XPath } from '../../xml/xpath.ts';
+import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import type { ElementName } from '../../xmldsig/transforms.ts';
 import type { SignerKey } from '../format-entry.ts';
 import { hashOfDigest, type Canonicalisation, type Digest, type RsaVersion } from '../request/shared-fields.ts';
 import type { AskedLevel } from '../levels/asked-level.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
 import type { XadesParameters } from './xades-parameters.ts';
-import { xadesVersions, type XadesVersion } from './xades-version.ts';
+import { xades141Namespace, xadesVersions, type XadesVersion } from './xades-version.ts';
 
 type C14n = z.output<typeof Canonicalisation>;
 
@@ -25,6 +26,11 @@ export const canonicalisationNames = {
 
 /** The interface's default. */
 const usualPrefix = 'xad';
+const ownNamespaces: ReadonlySet<string> = new Set([
+  dsNamespace,
+  xades141Namespace,
+  ...Object.values(xadesVersions).map(({ namespace }) => namespace),
+]);
 /** Prefixes that the signature uses itself, or that XML reserves. */
 const takenPrefixes: ReadonlySet<string> = new Set(['ds', 'sig', 'xml', 'xmlns']);
 
@@ -78,6 +84,8 @@ function rootOf({ signatureElementName: localName, signatureElementNS: namespace
   }
   if (!isNcName(localName)) throw invalid(`${at}/signatureElementName`, 'not the local name of an element');
   if (namespace !== undefined && !isNamespace(namespace)) throw invalid(`${at}/signatureElementNS`, notNamespace);
+  if (namespace !== undefined && ownNamespaces.has(namespace))
+    throw invalid(`${at}/signatureElementNS`, 'the namespaces of XML Signature and XAdES have no other root of a signature');
   return { namespace, localName };
 }
 
@@ -139,6 +147,8 @@ export function xpathOf(
   for (const [index, { prefix, namespaceURI }] of bindings.entries()) {
     const there = bindingsAt.replace('*', String(index));
     if (!isNcName(prefix) || /^xml/i.test(prefix)) throw invalid(`${there}/prefix`, 'not a namespace prefix');
+    if (prefix === 'ds' && namespaceURI !== dsNamespace)
+      throw invalid(`${there}/prefix`, 'ds is the prefix of XML Signature in the signature');
     if (!isNamespace(namespaceURI)) throw invalid(`${there}/namespaceURI`, notNamespace);
   }
   if (expression === undefined) return undefined;
@@ -155,8 +165,12 @@ export function xpathOf(
 
 const notNamespace = 'not an absolute URI without &, such as urn:example:invoice';
 
+/** Namespaces that XML itself reserves (Namespaces in XML §3). */
+const reservedNamespaces: ReadonlySet<string> = new Set(['http://www.w3.org/XML/1998/namespace', 'http://www.w3.org/2000/xmlns/']);
+
 /** Canonical XML has no relative namespace URIs (§1.3), and implementations canonicalise `&` in two ways. */
 function isNamespace(uri: string): boolean {
+  if (reservedNamespaces.has(uri)) return false;
   return /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x23-\x25\x27-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/.test(uri);
 }
 

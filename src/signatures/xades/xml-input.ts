@@ -5,7 +5,7 @@ import { Refusal } from '../../result-codes.ts';
 import { decodeXml, type DecodedXml } from '../../xml/encoding.ts';
 import { scanDocument, type DocumentLimits, type DocumentOutline } from '../../xml/scanner.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
-import { XmlFault } from '../../xml/xml-fault.ts';
+import { quoted, XmlFault } from '../../xml/xml-fault.ts';
 
 /** Size of an XML document: libxml2 takes about thirteen times as much memory. */
 export const xmlMaxBytes = 64 * 1024 * 1024;
@@ -70,7 +70,7 @@ export function checkNamespaces({ utf8 }: XmlInput, document: XmlDocument): void
   for (const element of document.elements()) {
     const escaped = Array.from(document.declaredNamespaces(element).values()).find((uri) => /[&<"\t\n\r]/.test(uri));
     if (escaped !== undefined)
-      throw new XmlFault(`the namespace URI ${JSON.stringify(escaped)} contains a character that implementations canonicalise differently`);
+      throw new XmlFault(`the namespace URI ${quoted(escaped)} contains a character that implementations canonicalise differently`);
   }
 }
 

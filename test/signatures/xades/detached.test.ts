@@ -100,6 +100,12 @@ describe('a detached signature', () => {
       'has a name that the container needs for itself',
     ],
     [
+      'a document among the signatures',
+      { container: { signatureName: 'META-INF/signatures.xml', level: 0 }, template: 'META-INF/${file_name}' },
+      documents,
+      'which an ASiC-E container needs for itself',
+    ],
+    [
       'a document in the place of the media type',
       { container: { signatureName: 'META-INF/signatures.xml', level: 0 } },
       [documentNamed('1', 'mimetype')],

@@ -186,6 +186,13 @@ describe('an enveloped signature is refused', () => {
       'canonicalise differently',
     ],
     ['with a relative namespace', '<a xmlns="relative"/>', {}, 'DOCUMENT_INVALID', 'has no canonical form'],
+    [
+      'with bases that Canonical XML 1.1 joins',
+      '<r xml:base="http://example.org/a"><e xml:base="../b"/></r>',
+      { position: { expression: '//e', namespaces: {} }, canonicalisation: everywhere('C14N_11') },
+      'DOCUMENT_INVALID',
+      'the document has xml:base',
+    ],
     ['without content', '', {}, 'DOCUMENT_INVALID', 'empty'],
     [
       'for an XPath that is slow',
