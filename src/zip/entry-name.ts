@@ -15,11 +15,17 @@ export function entryNameFault(name: string): string | undefined {
   if (name.startsWith('/') || /^[a-z]:/i.test(name)) return 'is absolute';
   const segments = name.split('/');
   if (segments.includes('')) return 'contains an empty segment';
-  if (segments.some((segment) => /[. ]$/.test(segment) && !/^\.\.?$/.test(segment)))
-    return 'contains a segment that ends with a dot or a space';
-  if (name.includes(':')) return 'contains a colon';
   if (segments.includes('.') || segments.includes('..')) return 'contains "." or ".." as a segment';
   return undefined;
+}
+
+/**
+ * Checks whether Windows would unpack a valid name under another one. Returns what is wrong as
+ * `entryNameFault` does.
+ */
+export function portabilityFault(name: string): string | undefined {
+  if (name.includes(':')) return 'contains a colon';
+  return name.split('/').some((segment) => /[. ]$/.test(segment)) ? 'contains a segment that ends with a dot or a space' : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { InputDocument } from '../../documents/document.ts';
 import { Refusal } from '../../result-codes.ts';
-import { clashingName, entryNameFault } from '../../zip/entry-name.ts';
+import { clashingName, entryNameFault, portabilityFault } from '../../zip/entry-name.ts';
 import { derivedId } from './xades-parameters.ts';
 
 /** Name of a signed file and the URI of its reference. */
@@ -15,6 +15,8 @@ export interface DataName {
 export interface NamingRules {
   /** Pattern of the URI; undefined: the name of the document. */
   readonly template: string | undefined;
+  /** Whether the files are in a container. */
+  readonly isPacked: boolean;
   /** Directory in the container; undefined: none. */
   readonly directory: string | undefined;
   readonly seed: string;
@@ -31,7 +33,7 @@ export interface NamingRules {
 export function dataNames(documents: readonly Pick<InputDocument, 'id' | 'fileName'>[], rules: NamingRules): readonly DataName[] {
   const names = documents.map((document, index) => dataName(document, index, rules));
   for (const [index, { name }] of names.entries()) {
-    const fault = entryNameFault(name);
+    const fault = entryNameFault(name) ?? (rules.isPacked ? portabilityFault(name) : undefined);
     if (fault !== undefined)
       throw new Refusal('FIELD_INVALID', { at: placeOf(documents, index, rules), message: `the name of the signed file ${fault}` });
   }

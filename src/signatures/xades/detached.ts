@@ -66,7 +66,7 @@ export const detachedFormat: SignatureFormat<DetachedParameters, DetachedState> 
   prepare(documents, parameters, chain, { now }) {
     if (chain === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
     const { container, hasManifest, algorithm, seed, at, template, directory } = parameters;
-    const names = dataNames(documents, { template, directory, seed, now, at });
+    const names = dataNames(documents, { template, directory, isPacked: container !== undefined, seed, now, at });
     if (container !== undefined)
       checkContainer(
         container,
