@@ -1,7 +1,6 @@
 import { Refusal } from '../../result-codes.ts';
-import { hashBytes, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
-import type { FormatEntry, SignerKey } from '../format-entry.ts';
-import { hashOfDigest } from '../request/shared-fields.ts';
+import type { FormatEntry } from '../format-entry.ts';
+import { algorithmAsked } from '../request/algorithm-asked.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
 import { checkSigningTime } from '../request/signed-properties-asked.ts';
 import { xp7Asked, xp7At } from '../request/xp7-asked.ts';
@@ -38,7 +37,7 @@ export const cmsEntry: FormatEntry<XP7Signature, CmsOptions, CmsParameters, CmsS
 
   plan({ options: { xp7, properties, detached } }, _documents, signer) {
     if (signer === undefined) throw new Error('a CMS signature binds the certificate of its signer');
-    const algorithm = cmsAlgorithm(xp7, signer.key);
+    const algorithm = algorithmAsked(xp7, signer.key, xp7At);
     checkSigningTime(properties, signer.chain.certificate, propertiesAt);
     return { algorithm, parameters: { algorithm, detached, properties, coSigning: coSigningOf(xp7, detached) } };
   },
@@ -51,23 +50,6 @@ export const cmsEntry: FormatEntry<XP7Signature, CmsOptions, CmsParameters, CmsS
 function coSigningOf({ validateSignatures }: XP7Signature, detached: boolean): CmsParameters['coSigning'] {
   if (detached || validateSignatures === undefined) return 'NEVER';
   return validateSignatures ? 'CHECKED' : 'UNCHECKED';
-}
-
-/**
- * Returns the algorithm of a CMS signature.
- * @throws {Refusal} FIELDS_INCONSISTENT for RSAVersion with a key that is not RSA
- */
-function cmsAlgorithm({ digestAlgorithm, RSAVersion }: XP7Signature, key: SignerKey): SignatureAlgorithm {
-  const hash = hashOfDigest[digestAlgorithm ?? 'SHA_256'];
-  if (!key.type.startsWith('RSA-')) {
-    if (RSAVersion !== undefined) {
-      throw new Refusal('FIELDS_INCONSISTENT', { at: `${xp7At}/RSAVersion`, message: `the key is of type ${key.type}, not RSA` });
-    }
-    return { scheme: 'ECDSA', hash };
-  }
-  return RSAVersion === 'PKCS_1_2_1'
-    ? { scheme: 'RSA_PSS', hash, mgfHash: hash, saltBytes: hashBytes[hash] }
-    : { scheme: 'RSA_PKCS1', hash };
 }
 
 /**

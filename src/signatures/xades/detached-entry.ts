@@ -1,17 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
 import { entryNameFault } from '../../zip/entry-name.ts';
 import type { FormatEntry } from '../format-entry.ts';
 import type { DetachedXadesParameters } from '../request/xml-fields.ts';
-import { checkSigningTime } from '../request/signed-properties-asked.ts';
 import { xp7Asked, xp7At } from '../request/xp7-asked.ts';
 import type { XP7Signature } from '../request/xp7-signature.ts';
 import type { ContainerRules } from './container.ts';
 import { detachedFormat, type DetachedParameters, type DetachedState } from './detached.ts';
 import { detachedReader } from './detached-reader.ts';
 import { xadesLevels } from './level-writer.ts';
-import { canonicalisationNames, checkLongTerm, invalid, xadesAlgorithm, xadesOptions } from './xades-fields.ts';
+import { canonicalisationNames, checkLongTerm, invalid, xadesOptions, xadesSigner } from './xades-fields.ts';
 
 type Fields = z.output<typeof DetachedXadesParameters>;
 
@@ -55,10 +53,8 @@ export const detachedEntry: FormatEntry<XP7Signature, DetachedOptions, DetachedP
   },
 
   plan({ options: { parameters, xp7 } }, _documents, signer) {
-    if (signer === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
-    const algorithm = xadesAlgorithm(xp7, signer.key, xp7At);
-    checkSigningTime(parameters.properties, signer.chain.certificate, propertiesAt);
-    return { algorithm, parameters: { ...parameters, algorithm, seed: randomUUID() } };
+    const own = xadesSigner(parameters, xp7, xp7At, signer);
+    return { algorithm: own.algorithm, parameters: { ...parameters, ...own } };
   },
 };
 

@@ -1,17 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
 import { isNcName } from '../../xml/xml-text.ts';
 import type { AskedDocument, AskedSignature, FormatEntry, FormatPlan, Signer } from '../format-entry.ts';
+import type { AlgorithmFields } from '../request/algorithm-asked.ts';
 import { levelAsked } from '../request/level-asked.ts';
 import type { SignatureParameters } from '../request/parameters.ts';
-import { checkSigningTime, signedPropertiesAsked } from '../request/signed-properties-asked.ts';
+import { signedPropertiesAsked } from '../request/signed-properties-asked.ts';
 import type { EnvelopedProviderParameters, EnvelopedXadesParameters } from '../request/xml-fields.ts';
 import { checkHash, xp7Asked, xp7At } from '../request/xp7-asked.ts';
 import type { XP7Signature } from '../request/xp7-signature.ts';
 import { envelopedFormat } from './enveloped.ts';
 import type { EnvelopedParameters, EnvelopedState } from './enveloped-state.ts';
-import { checkLongTerm, invalid, xadesAlgorithm, xadesOptions, xpathOf } from './xades-fields.ts';
+import { checkLongTerm, invalid, xadesOptions, xpathOf, xadesSigner } from './xades-fields.ts';
 import { wholeDocument, xadesLevels } from './level-writer.ts';
 
 type Fields = z.output<typeof EnvelopedXadesParameters>;
@@ -21,7 +21,7 @@ type Member = NonNullable<SignatureParameters['envelopedXAdESSignature']>;
 /** Everything but the algorithm, which depends on the key. */
 interface EnvelopedOptions {
   readonly parameters: Omit<EnvelopedParameters, 'algorithm' | 'seed'>;
-  readonly shared: Parameters<typeof xadesAlgorithm>[0];
+  readonly shared: AlgorithmFields;
   /** JSON Pointer of the member with the shared fields. */
   readonly sharedAt: string;
 }
@@ -95,10 +95,8 @@ function planned(
   _documents: readonly AskedDocument[],
   signer: Signer | undefined,
 ): FormatPlan<EnvelopedParameters> {
-  if (signer === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
-  const algorithm = xadesAlgorithm(shared, signer.key, sharedAt);
-  checkSigningTime(parameters.properties, signer.chain.certificate, propertiesOf(sharedAt));
-  return { algorithm, parameters: { ...parameters, algorithm, seed: randomUUID() } };
+  const own = xadesSigner(parameters, shared, sharedAt, signer);
+  return { algorithm: own.algorithm, parameters: { ...parameters, ...own } };
 }
 
 /** Where the signature goes, and what it signs. @throws {Refusal} FIELD_INVALID, FIELDS_INCONSISTENT */

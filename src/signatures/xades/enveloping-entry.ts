@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { FormatEntry } from '../format-entry.ts';
-import { checkSigningTime } from '../request/signed-properties-asked.ts';
 import { xp7Asked, xp7At } from '../request/xp7-asked.ts';
 import type { XP7Signature } from '../request/xp7-signature.ts';
 import { envelopingFormat, type EnvelopingState } from './enveloping.ts';
 import { wholeDocument, xadesLevels } from './level-writer.ts';
-import { checkLongTerm, xadesAlgorithm, xadesOptions } from './xades-fields.ts';
+import { checkLongTerm, xadesOptions, xadesSigner } from './xades-fields.ts';
 import type { XadesParameters } from './xades-parameters.ts';
 
 const at = `${xp7At}/XP7Providers/EGXXP7Parameters`;
@@ -37,9 +35,7 @@ export const envelopingEntry: FormatEntry<XP7Signature, EnvelopingOptions, Xades
   },
 
   plan({ options: { parameters, xp7 } }, _documents, signer) {
-    if (signer === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
-    const algorithm = xadesAlgorithm(xp7, signer.key, xp7At);
-    checkSigningTime(parameters.properties, signer.chain.certificate, propertiesAt);
-    return { algorithm, parameters: { ...parameters, algorithm, seed: randomUUID() } };
+    const own = xadesSigner(parameters, xp7, xp7At, signer);
+    return { algorithm: own.algorithm, parameters: { ...parameters, ...own } };
   },
 };

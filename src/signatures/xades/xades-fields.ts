@@ -1,13 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
-import { hashBytes, type SignatureAlgorithm } from '../../token/signature-algorithm.ts';
 import type { Canonicalisation as CanonicalisationName } from '../../xml/canonicalisation.ts';
 import { isNcName, isXmlText } from '../../xml/xml-text.ts';
 import { checkXPath, XPathInvalid, type XPath } from '../../xml/xpath.ts';
 import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import type { ElementName } from '../../xmldsig/transforms.ts';
-import type { SignerKey } from '../format-entry.ts';
-import { hashOfDigest, type Canonicalisation, type Digest, type RsaVersion } from '../request/shared-fields.ts';
+import type { Signer } from '../format-entry.ts';
+import { algorithmAsked, type AlgorithmFields } from '../request/algorithm-asked.ts';
+import type { Canonicalisation } from '../request/shared-fields.ts';
+import { checkSigningTime } from '../request/signed-properties-asked.ts';
 import type { AskedLevel } from '../levels/asked-level.ts';
 import type { SignedProperties } from '../request/signed-properties.ts';
 import type { XadesParameters } from './xades-parameters.ts';
@@ -106,26 +108,20 @@ function checkProperties({ signingTime, commitmentText, place, claimedRoles }: S
 }
 
 /**
- * Returns the algorithm of a XAdES signature.
- * @throws {Refusal} FIELDS_INCONSISTENT for RSAVersion with a key that is not RSA
+ * Returns what the signer adds to the parameters, with a random seed of the Ids. `at`: JSON Pointer
+ * of the member with the shared fields.
+ * @throws {Refusal} FIELDS_INCONSISTENT
  */
-export function xadesAlgorithm(
-  {
-    digestAlgorithm = 'SHA_256',
-    RSAVersion,
-  }: { readonly digestAlgorithm?: z.output<typeof Digest> | undefined; readonly RSAVersion?: z.output<typeof RsaVersion> | undefined },
-  { type }: SignerKey,
+export function xadesSigner(
+  { properties }: Pick<XadesParameters, 'properties'>,
+  shared: AlgorithmFields,
   at: string,
-): SignatureAlgorithm {
-  const hash = hashOfDigest[digestAlgorithm];
-  if (!type.startsWith('RSA-')) {
-    if (RSAVersion !== undefined)
-      throw new Refusal('FIELDS_INCONSISTENT', { at: `${at}/RSAVersion`, message: `the key is of type ${type}, not RSA` });
-    return { scheme: 'ECDSA', hash };
-  }
-  return RSAVersion === 'PKCS_1_2_1'
-    ? { scheme: 'RSA_PSS', hash, mgfHash: hash, saltBytes: hashBytes[hash] }
-    : { scheme: 'RSA_PKCS1', hash };
+  signer: Signer | undefined,
+): Pick<XadesParameters, 'algorithm' | 'seed'> {
+  if (signer === undefined) throw new Error('a XAdES signature binds the certificate of its signer');
+  const algorithm = algorithmAsked(shared, signer.key, at);
+  checkSigningTime(properties, signer.chain.certificate, `${at}/signedProperties`);
+  return { algorithm, seed: randomUUID() };
 }
 
 /** Checks that the version has a place for long-term data. @throws {Refusal} UNSUPPORTED */
