@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { isFault } from '../../src/faults.ts';
 import { DocumentDigests } from '../../src/documents/document-digests.ts';
 import type { InputDocument } from '../../src/documents/document.ts';
@@ -50,5 +50,26 @@ describe.each(Object.entries(plans))('a file that %s prepared', (_name, plan) =>
       (reason: unknown) => reason,
     );
     expect(isFault(error, 'CONTENT_CHANGED')).toBe(true);
+  });
+});
+
+describe.each(Object.entries(plans))('many small documents for %s', (_name, plan) => {
+  test.each([
+    [200, 0],
+    [201, 1],
+  ])('%d are prepared in a thread %d times, with the same result', async (count, times) => {
+    const documents = Array.from({ length: count }, (_, index) => ({
+      ...{ id: `d${index}`, fileName: undefined },
+      source: { content: Buffer.from(`document ${index}`) },
+    }));
+    const run = vi.spyOn(threads, 'run');
+    try {
+      const { prepared } = await prepareSignatures(plan, documents, threads);
+      expect(run).toHaveBeenCalledTimes(times);
+      const expected = documents.map(({ source }) => createHash('sha256').update(source.content).digest('hex'));
+      expect(prepared.map(({ covers }) => Buffer.from(covers[0]?.digest?.value ?? []).toString('hex'))).toEqual(expected);
+    } finally {
+      run.mockRestore();
+    }
   });
 });
