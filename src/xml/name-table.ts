@@ -2,7 +2,7 @@ import { hasBytes, Malformed, nameStartBytes } from './markup-bytes.ts';
 import type { NamespaceScope, Prefix } from './namespace-scope.ts';
 
 /** A name that elements or attributes of a document have. */
-export interface Name {
+export class Name {
   readonly bytes: Uint8Array;
   readonly prefix: Prefix;
   /** One unit for each byte of UTF-8. */
@@ -12,13 +12,43 @@ export interface Name {
   readonly isPrefixed: boolean;
   /** Some part leaves out elements with this local name. */
   readonly isWatched: boolean;
-  /** An attribute of this name as Canonical XML writes it, up to the quote before the value. */
-  readonly asAttribute: Buffer;
-  /** A start tag of this name, up to the name. */
-  readonly startTag: Buffer;
-  readonly endTag: Buffer;
   /** A name that was found to be before this one in canonical order; neither has a prefix. */
   before: Name | undefined;
+  /** Made when they are first used: most names of a small document are written as they stand. */
+  #asAttribute: Buffer | undefined;
+  #startTag: Buffer | undefined;
+  #endTag: Buffer | undefined;
+
+  constructor(bytes: Uint8Array, prefix: Prefix, localName: string, declares: Prefix | undefined, isWatched: boolean) {
+    this.bytes = bytes;
+    this.prefix = prefix;
+    this.localName = localName;
+    this.declares = declares;
+    this.isPrefixed = prefix.text !== '';
+    this.isWatched = isWatched;
+    this.before = undefined;
+  }
+
+  /** An attribute of this name as Canonical XML writes it, up to the quote before the value. */
+  get asAttribute(): Buffer {
+    this.#asAttribute ??= Buffer.from(` ${this.#qualified}="`, 'latin1');
+    return this.#asAttribute;
+  }
+
+  /** A start tag of this name, up to the name. */
+  get startTag(): Buffer {
+    this.#startTag ??= Buffer.from(`<${this.#qualified}`, 'latin1');
+    return this.#startTag;
+  }
+
+  get endTag(): Buffer {
+    this.#endTag ??= Buffer.from(`</${this.#qualified}>`, 'latin1');
+    return this.#endTag;
+  }
+
+  get #qualified(): string {
+    return this.isPrefixed ? `${this.prefix.text}:${this.localName}` : this.localName;
+  }
 }
 
 const slots = 512;
@@ -29,7 +59,7 @@ export class NameTable {
   readonly #scope: NamespaceScope;
   readonly #watched: ReadonlySet<string>;
   /** The name that was used last of those with the same slot. */
-  readonly #recent: (Name | undefined)[] = Array.from({ length: slots }, () => undefined);
+  readonly #recent = Array<Name | undefined>(slots).fill(undefined);
   /**
    * Its keys are hashed with a secret of the process, unlike the slots: nobody can choose names
    * that collide.
@@ -76,18 +106,9 @@ export class NameTable {
       localName === '';
     if (isWrong) throw new Malformed('a name is malformed', offset);
     const declares = qualified === 'xmlns' ? this.#scope.default : prefix === 'xmlns' ? this.#scope.prefix(localName) : undefined;
-    return {
-      bytes: Uint8Array.from(Buffer.from(qualified, 'latin1')),
-      prefix: this.#scope.prefix(prefix),
-      localName,
-      declares,
-      isPrefixed: colon > 0,
-      isWatched: this.#watched.has(localName),
-      asAttribute: Buffer.from(` ${qualified}="`, 'latin1'),
-      startTag: Buffer.from(`<${qualified}`, 'latin1'),
-      endTag: Buffer.from(`</${qualified}>`, 'latin1'),
-      before: undefined,
-    };
+    const nameBytes = new Uint8Array(qualified.length);
+    for (let index = 0; index < nameBytes.length; index += 1) nameBytes[index] = bytes[offset + index] ?? 0;
+    return new Name(nameBytes, this.#scope.prefix(prefix), localName, declares, this.#watched.has(localName));
   }
 }
 

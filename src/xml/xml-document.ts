@@ -5,6 +5,8 @@ import { quoted, XmlFault } from './xml-fault.ts';
 /** Limits of what is kept in the heap. */
 const namesMax = 10_000;
 const childrenMax = 100_000;
+/** Length of a text that Node.js finds by the native search for its first byte; measured. */
+const fastSearchMax = 6;
 /** Bits of a mark that filters use. */
 const marksMax = 30;
 /** Mark of the nodes that an expression selects, for a moment. */
@@ -159,7 +161,9 @@ export class XmlDocument implements Disposable {
    */
   mentions(text: string): boolean {
     const { buffer, byteOffset, length } = this.#utf8;
-    return Buffer.from(buffer, byteOffset, length).includes(text);
+    const bytes = Buffer.from(buffer, byteOffset, length);
+    // The search for a short text is several times as fast as the one for a longer text.
+    return bytes.includes(text.slice(0, fastSearchMax)) && bytes.includes(text);
   }
 
   /** Yields the elements of a subtree in document order, the first one included. */

@@ -12,8 +12,9 @@ export function element(name: string, attributes: Attributes, ...content: readon
 }
 
 export function startTag(name: string, attributes: Attributes): string {
-  const written = Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [` ${key}="${attributeValue(value)}"`]));
-  return `<${name}${written.join('')}>`;
+  let tag = `<${name}`;
+  for (const [key, value] of Object.entries(attributes)) if (value !== undefined) tag += ` ${key}="${attributeValue(value)}"`;
+  return `${tag}>`;
 }
 
 export function endTag(name: string): string {
