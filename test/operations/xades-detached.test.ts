@@ -21,6 +21,7 @@ import {
 import { idOf, upload } from '../support/files.ts';
 import { fetchedFile } from '../support/fetched-file.ts';
 import { filesOf, zipEntries, type ZipEntry } from '../support/zip-entries.ts';
+import { succeeds } from '../support/succeeds.ts';
 import { xmlsecVerdict } from '../support/xmlsec.ts';
 
 const keys: Partial<Record<ClientName, TestKey>> = {};
@@ -41,10 +42,6 @@ const sign = async (
   const key = keys[client];
   if (key === undefined) throw new Error(`no key of ${client}`);
   return call(client, 'signature/sign', { keyReference: secretOf(key), parameters, inputDocuments, ...more });
-};
-const succeeds = (answer: ApiAnswer): ApiAnswer => {
-  expect([codeOf(answer), messageOf(answer)]).toEqual(['0/0', 'success']);
-  return answer;
 };
 const verdict = (signature: Buffer | undefined, files: Readonly<Record<string, Buffer>>): string =>
   xmlsecVerdict(signature ?? '', { root: readFileSync(root), files });

@@ -19,6 +19,7 @@ import {
   type TestKey,
 } from '../support/api.ts';
 import { file, idOf, upload } from '../support/files.ts';
+import { succeeds } from '../support/succeeds.ts';
 import { xmlsecVerdict, type XmlsecOptions } from '../support/xmlsec.ts';
 
 const clients = ['app', 'other', 'p384'] as const;
@@ -48,10 +49,6 @@ const sign = async (
   inputDocuments: readonly object[],
   { client = 'other', ...more }: { client?: ClientName; optionalInputs?: object; keyReference?: object } = {},
 ): Promise<ApiAnswer> => call(client, 'signature/sign', { keyReference: secretOf(keyOf(client)), parameters, inputDocuments, ...more });
-const succeeds = (answer: ApiAnswer): ApiAnswer => {
-  expect([codeOf(answer), messageOf(answer)]).toEqual(['0/0', 'success']);
-  return answer;
-};
 const verdict = (document: Buffer, options: Partial<XmlsecOptions> = {}): string =>
   xmlsecVerdict(document, { root: readFileSync(root), ...options });
 const documentOf = ({ body }: ApiAnswer, index = 0) => body['evidenceObjects']?.[index]?.['document'];
