@@ -47,12 +47,14 @@ export const lightTests = globSync(
   },
 );
 
+export const testTimeout = 120_000;
+
 export const settings: NonNullable<ViteUserConfig['test']> = {
   globalSetup: ['test/support/service.ts'],
   pool: 'forks',
   // More than there are processors: much of a test is waiting for processes that start.
   maxWorkers: 4,
-  testTimeout: 120_000,
+  testTimeout,
   hookTimeout: 240_000,
   execArgv: ['--disable-warning=ExperimentalWarning'],
   // Each file loads its modules anew, and Node does that faster than vite's own loader.

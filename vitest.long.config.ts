@@ -1,6 +1,14 @@
 import { defineConfig } from 'vitest/config';
 import { OutcomeReporter } from './test/reporter.ts';
-import { longTests, repeatedTests, settings } from './vitest.config.ts';
+import { rounds } from './test/support/repetitions.ts';
+import { longTests, repeatedTests, settings, testTimeout } from './vitest.config.ts';
 
 /** The long tests, and again those that `npm test` repeats a few times only. */
-export default defineConfig({ test: { ...settings, reporters: [new OutcomeReporter()], include: [longTests, ...repeatedTests] } });
+export default defineConfig({
+  test: {
+    ...settings,
+    reporters: [new OutcomeReporter()],
+    include: [longTests, ...repeatedTests],
+    testTimeout: testTimeout * (rounds ?? 1),
+  },
+});

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-const rounds = z.coerce.number().int().positive().optional().parse(process.env['SIGNETD_ROUNDS']);
+/** Undefined in `npm test`. */
+export const rounds = z.coerce.number().int().positive().optional().parse(process.env['SIGNETD_ROUNDS']);
 
 /** Whether this is `npm run test:long`. */
 export const isLongRun = rounds !== undefined;
