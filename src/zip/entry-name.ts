@@ -11,6 +11,7 @@ export function entryNameFault(name: string): string | undefined {
   if (!name.isWellFormed()) return 'is not well-formed Unicode';
   if (Buffer.byteLength(name) > maxNameBytes) return `has more than ${maxNameBytes} bytes in UTF-8`;
   if (/\p{Cc}/u.test(name)) return 'contains a control character';
+  if (/[\u202a-\u202e\u2066-\u2069]/.test(name)) return 'contains a control character of bidirectional text';
   if (name.includes('\\')) return 'contains a backslash';
   if (name.startsWith('/') || /^[a-z]:/i.test(name)) return 'is absolute';
   const segments = name.split('/');
@@ -19,13 +20,21 @@ export function entryNameFault(name: string): string | undefined {
   return undefined;
 }
 
+/** Names that stand for devices on Windows, also with an extension behind them. */
+const deviceName = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?: *\.|$)/i;
+
 /**
- * Checks whether Windows would unpack a valid name under another one. Returns what is wrong as
- * `entryNameFault` does.
+ * Checks whether Windows would unpack a valid name under another one, or not at all. Returns what
+ * is wrong as `entryNameFault` does.
+ * @see https://learn.microsoft.com/windows/win32/fileio/naming-a-file
  */
 export function portabilityFault(name: string): string | undefined {
-  if (name.includes(':')) return 'contains a colon';
-  return name.split('/').some((segment) => /[. ]$/.test(segment)) ? 'contains a segment that ends with a dot or a space' : undefined;
+  const [character] = /[:"<>|?*]/.exec(name) ?? [];
+  if (character !== undefined) return `contains the character ${character}`;
+  const segments = name.split('/');
+  if (segments.some((segment) => /[. ]$/.test(segment))) return 'contains a segment that ends with a dot or a space';
+  const device = segments.find((segment) => deviceName.test(segment));
+  return device === undefined ? undefined : `contains ${JSON.stringify(device)}, which is a device on Windows`;
 }
 
 /**

@@ -567,6 +567,20 @@ describe('a detached signature refuses', () => {
       'the name of the signature file is absolute',
     ],
     [
+      'a name of the signature that is a device on Windows',
+      '1/102',
+      { ...zip, zipSignatureFileName: 'a/con.xml' },
+      'zipSignatureFileName',
+      'the name of the signature file contains "con.xml", which is a device on Windows',
+    ],
+    [
+      'a directory that Windows cannot make',
+      '1/102',
+      { ...zip, zipDirectoryActivated: true, zipDirectoryName: 'what?' },
+      'zipDirectoryName',
+      'the name of the directory contains the character ?',
+    ],
+    [
       'an empty name of the signature',
       '1/102',
       { ...zip, zipSignatureFileName: '' },

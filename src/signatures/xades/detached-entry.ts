@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { Refusal } from '../../result-codes.ts';
-import { entryNameFault } from '../../zip/entry-name.ts';
+import { entryNameFault, portabilityFault } from '../../zip/entry-name.ts';
 import type { FormatEntry } from '../format-entry.ts';
 import type { DetachedXadesParameters } from '../request/xml-fields.ts';
 import { xp7Asked, xp7At } from '../request/xp7-asked.ts';
@@ -65,7 +65,7 @@ function containerOf({
   zipCompressionLevel = 0,
 }: Fields): ContainerRules | undefined {
   if (signatureContainerType !== 'ZIP') return undefined;
-  const fault = entryNameFault(zipSignatureFileName);
+  const fault = entryNameFault(zipSignatureFileName) ?? portabilityFault(zipSignatureFileName);
   if (fault !== undefined) throw invalid(`${at}/zipSignatureFileName`, `the name of the signature file ${fault}`);
   // The schema allows 0 to 9.
   return { signatureName: zipSignatureFileName, level: zipCompressionLevel as ContainerRules['level'] };
@@ -75,7 +75,7 @@ function containerOf({
 function directoryOf({ zipDirectoryActivated = false, zipDirectoryName }: Fields): string | undefined {
   if (!zipDirectoryActivated) return undefined;
   if (zipDirectoryName === undefined) throw inconsistent('zipDirectoryName', 'required with zipDirectoryActivated');
-  const fault = entryNameFault(zipDirectoryName);
+  const fault = entryNameFault(zipDirectoryName) ?? portabilityFault(zipDirectoryName);
   if (fault !== undefined) throw invalid(`${at}/zipDirectoryName`, `the name of the directory ${fault}`);
   return zipDirectoryName;
 }
