@@ -156,14 +156,20 @@ export class XmlDocument implements Disposable {
   }
 
   /**
-   * Checks whether the document has a text anywhere. Without the text of its name, which no
-   * references can replace, there is no such element.
+   * Checks whether the document has a text anywhere, `times` times at least. Without the text of its
+   * name, which no references can replace, there is no such element.
    */
-  mentions(text: string): boolean {
+  mentions(text: string, times = 1): boolean {
     const { buffer, byteOffset, length } = this.#utf8;
     const bytes = Buffer.from(buffer, byteOffset, length);
     // The search for a short text is several times as fast as the one for a longer text.
-    return bytes.includes(text.slice(0, fastSearchMax)) && bytes.includes(text);
+    if (!bytes.includes(text.slice(0, fastSearchMax))) return false;
+    let at = -1;
+    for (let count = 0; count < times; count += 1) {
+      at = bytes.indexOf(text, at + 1);
+      if (at < 0) return false;
+    }
+    return true;
   }
 
   /** Yields the elements of a subtree in document order, the first one included. */

@@ -35,6 +35,29 @@ const xml = contentDocument('<a Id="one"><b xmlns="urn:b" Id="two">x</b><c ID="t
 const envelopedAt = '/parameters/envelopedXAdESSignature/envelopedXAdESParameters';
 const detachedAt = '/parameters/XP7Signature/XP7Providers/DXXP7Parameters';
 
+describe('a document with too many namespaces in scope for Canonical XML 1.0', () => {
+  const declarations = Array.from({ length: 9000 }, (_, index) => ` xmlns:n${index}="urn:n:${index}"`).join('');
+  const document = contentDocument(`<a${declarations}>${'<b/>'.repeat(200)}</a>`);
+  const inclusive = { signedContentsC14NAlgURI: 'REC_XML_C_14_N_20010315' };
+
+  it.each([
+    ['enveloped', enveloped(inclusive)],
+    ['enveloped, by its properties', enveloped({ signedPropertiesC14NAlgURI: 'XML_C_14_N_11' })],
+    ['enveloping', xp7('EGXXP_7', inclusive)],
+  ])('is refused at once, %s', async (_what, parameters) => {
+    const refusal = '/inputDocuments/0: the document has too many namespaces in scope for Canonical XML 1.0 and 1.1';
+    expect(said(await sign(parameters, [document]))).toEqual(['1/105', expect.stringContaining(refusal)]);
+  });
+
+  it.each([
+    ['enveloped', enveloped()],
+    ['enveloping', xp7('EGXXP_7')],
+    ['detached, as bytes', xp7('DXXP_7', inclusive)],
+  ])('is signed with exclusive canonicalisation, %s', async (_what, parameters) => {
+    expect(said(await sign(parameters, [document]))).toEqual(['0/0', 'success']);
+  });
+});
+
 describe('an enveloped signature refuses a document', () => {
   const bomb = `<!DOCTYPE a [<!ENTITY e0 "ha">${Array.from({ length: 30 }, (_, index) => `<!ENTITY e${index + 1} "&e${index};&e${index};">`).join('')}]>\n<a>&e30;</a>`;
   it.each<[string, string | Buffer, string]>([

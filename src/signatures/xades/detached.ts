@@ -3,6 +3,7 @@ import { contentBytes, type Content, type SignedFile } from '../../documents/con
 import type { Evidence, InputDocument } from '../../documents/document.ts';
 import type { HashName } from '../../token/signature-algorithm.ts';
 import type { Canonicalisation } from '../../xml/canonicalisation.ts';
+import { checkNamespaceLoad } from '../../xml/namespace-load.ts';
 import type { XmlDocument } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
 import { endTag } from '../../xml/xml-text.ts';
@@ -176,6 +177,7 @@ function canonicalDigest(content: Content, algorithm: Canonicalisation, hash: Ha
   try {
     const { bytes } = xmlInput(content);
     using document: XmlDocument = parsedXml(bytes);
+    checkNamespaceLoad(document, [algorithm]);
     document.canonicalise({ algorithm }, (piece) => digest.update(piece));
     return digest.digest();
   } catch (error) {

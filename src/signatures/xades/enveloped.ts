@@ -1,4 +1,6 @@
 import { Refusal } from '../../result-codes.ts';
+import { canonicalisations } from '../../xml/canonicalisation.ts';
+import { checkNamespaceLoad } from '../../xml/namespace-load.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
 import { oneForEach, type SignatureFormat } from '../format.ts';
@@ -30,6 +32,9 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       const xml = refusingXml(() => xmlInput(content), at);
       using document = refusingXml(() => XmlDocument.parse(xml.utf8), at);
       refusingXml(() => checkNamespaces(xml, document), at);
+      // The references of existing signatures are canonicalised too, in whatever form they name.
+      const forms = document.mentions('SignedInfo') ? canonicalisations : Object.values(parameters.canonicalisation);
+      refusingXml(() => checkNamespaceLoad(document, forms), at);
       const ids = signatureIds(parameters, index);
       checkIds(document, parameters);
       const insertion = insertionOf(document, xml, parameters, at);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Fault } from '../../faults.ts';
 import { keepsComments, type Canonicalisation } from '../../xml/canonicalisation.ts';
 import { decodeXml } from '../../xml/encoding.ts';
+import { checkNamespaceLoad } from '../../xml/namespace-load.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
 import { startTag } from '../../xml/xml-text.ts';
@@ -103,6 +104,7 @@ function objectDigest(
   using document = XmlDocument.parse(
     Buffer.concat([Buffer.from(`${root.start}${object.start}`), object.content, Buffer.from(`${object.end}${root.end}`)]),
   );
+  checkNamespaceLoad(document, [algorithm]);
   const digest = createHash(hash);
   const apex = document.child(document.root, dsNamespace, 'Object');
   document.canonicalise({ algorithm, apex }, (piece) => digest.update(piece));
