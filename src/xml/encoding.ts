@@ -1,4 +1,4 @@
-import { XmlFault } from './xml-fault.ts';
+import { quoted, XmlFault } from './xml-fault.ts';
 
 /** An encoding of XML documents that this service reads. */
 export type XmlEncoding = 'UTF-8' | 'UTF-16LE' | 'UTF-16BE' | 'ISO-8859-1' | 'ISO-8859-15' | 'windows-1252';
@@ -104,10 +104,17 @@ function checkDeclared(start: string, encoding: XmlEncoding): void {
   if (name !== undefined && !['UTF-16', encoding].includes(name.toUpperCase())) throw otherEncoding(`of ${encoding}`, name);
 }
 
-/** @throws {XmlFault} for a declaration that is too long to be read to its end */
+/**
+ * Returns the name of the encoding in the XML declaration.
+ * @throws {XmlFault} for a declaration that is too long to be read to its end, and for XML 1.1
+ */
 function declaredName(start: string): string | undefined {
   if (/^<\?xml\s/.test(start) && start.length >= declarationMaxBytes && !start.includes('?>'))
     throw new XmlFault(`the XML declaration has more than ${declarationMaxBytes} characters`, { line: 1, column: 1 });
+  const [, , version = '1.0'] = /^<\?xml\s+version\s*=\s*(["'])([^"']*)\1/.exec(start) ?? [];
+  // Readers of XML 1.1 take other characters for line ends (XML 1.1 §2.11), and Canonical XML is one of XML 1.0.
+  if (version !== '1.0')
+    throw new XmlFault(`the version of XML ${quoted(version)} is not supported; supported: 1.0`, { line: 1, column: 1 });
   return /^<\?xml\s[^>]*?\sencoding\s*=\s*(["'])([A-Za-z][A-Za-z0-9._-]*)\1/.exec(start)?.[2];
 }
 

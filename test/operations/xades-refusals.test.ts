@@ -62,6 +62,7 @@ describe('an enveloped signature refuses a document', () => {
   const bomb = `<!DOCTYPE a [<!ENTITY e0 "ha">${Array.from({ length: 30 }, (_, index) => `<!ENTITY e${index + 1} "&e${index};&e${index};">`).join('')}]>\n<a>&e30;</a>`;
   it.each<[string, string | Buffer, string]>([
     ['that is empty', '', 'the document is empty'],
+    ['in XML 1.1', '<?xml version="1.1"?><a>x\u0085y</a>', 'the version of XML "1.1" is not supported'],
     ['that is no XML', 'Signed in Paris.\n', 'not well-formed XML: .*(line 1, column 1)'],
     ['that ends early', '<a>\n<b></a>', 'not well-formed XML: .*(line 2, column 8)'],
     ['with an undeclared prefix', '<a>\n  <p:b/></a>', 'not well-formed XML: .*p.*(line 2, column '],

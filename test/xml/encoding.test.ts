@@ -31,6 +31,9 @@ describe('decodeXml', () => {
     [Buffer.from('\ufeff<?xml version="1.0" encoding="UTF-16BE"?><a/>', 'utf16le'), 'declaration says UTF-16BE'],
     [Buffer.from('<?xml version="1.0" encoding="windows-1252"?><a>\x81</a>', 'latin1'), 'not valid windows-1252'],
     [Buffer.from('\ufeff\ufeff<a/>'), 'a second byte order mark'],
+    [Buffer.from('<?xml version="1.1"?><a>x\u0085y\u2028z</a>'), 'the version of XML "1.1" is not supported'],
+    [Buffer.from(`<?xml  version = '1.1' encoding='ISO-8859-1'?><a/>`), 'the version of XML "1.1" is not supported'],
+    [Buffer.from('\ufeff<?xml version="2.0"?><a/>', 'utf16le'), 'the version of XML "2.0" is not supported'],
     [Buffer.from('\ufeff\ufeff<a/>', 'utf16le'), 'a second byte order mark'],
   ])('refuses what it does not read: case %#', (bytes, message) => {
     expect(() => decodeXml(bytes)).toThrow(message);

@@ -15,7 +15,7 @@ import { boundCertificate, signedPropertiesIn } from './read-properties.ts';
 import { xpathStepsMax } from './xml-input.ts';
 
 /** The element of a signature may have any name (signatureElementName). */
-const signedInfoName = 'SignedInfo';
+export const signedInfoName = 'SignedInfo';
 
 /** Verifying one takes up to milliseconds. */
 const signaturesMax = 500;

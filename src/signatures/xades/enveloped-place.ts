@@ -4,8 +4,10 @@ import { elementsBefore } from '../../xml/scanner.ts';
 import type { XmlNode } from '../../xml/engine.ts';
 import type { XmlDocument } from '../../xml/xml-document.ts';
 import { XmlFault } from '../../xml/xml-fault.ts';
+import { dsNamespace } from '../../xmldsig/algorithm-uris.ts';
 import { selectElements, type XPath } from '../../xml/xpath.ts';
 import type { EnvelopedParameters } from './enveloped-state.ts';
+import { signedInfoName } from './earlier-signatures.ts';
 import { refusingXml, xpathStepsMax, type XmlInput } from './xml-input.ts';
 
 /** The place of a signature in a document. */
@@ -18,7 +20,8 @@ export interface SignaturePlace extends Insertion {
 
 /**
  * Returns the place of the signature.
- * @throws {Refusal} DOCUMENT_INVALID, FIELD_INVALID for the XPath; FIELDS_INCONSISTENT beside the root
+ * @throws {Refusal} DOCUMENT_INVALID, FIELD_INVALID for the XPath; FIELDS_INCONSISTENT beside the
+ * root; NOT_PERMITTED_BY_DOCUMENT within an existing signature
  */
 export function insertionOf(
   document: XmlDocument,
@@ -33,6 +36,7 @@ export function insertionOf(
       message: 'NEXT_SIBLING of the root element: a document has only one root; name another element in xpathSignaturePosition',
     });
   }
+  if (position !== undefined) checkOutsideSignatures(document, place === 'NEXT_SIBLING' ? document.parent(element) : element, at);
   return refusingXml(() => {
     if (element === document.root && outline.root !== undefined) {
       const insertion = insertionIn(utf8, { ...outline.root, ancestors: [] }, place);
@@ -50,4 +54,24 @@ function positionElement(document: XmlDocument, { expression, namespaces }: XPat
     if (element === undefined) throw new XmlFault('the XPath expression selects no element of the document');
     return element;
   }, `${at}/xpathSignaturePosition`);
+}
+
+/**
+ * Checks that a place is not within an existing signature, whose time-stamps and structure a new
+ * element would break. A signature is what has SignedInfo: its name may be another one.
+ */
+function checkOutsideSignatures(document: XmlDocument, around: XmlNode | undefined, at: string): void {
+  if (!document.mentions(signedInfoName)) return;
+  const open = new Set<XmlNode | undefined>();
+  for (let one = around; one !== undefined; one = document.parent(one)) open.add(one);
+  for (const element of document.elements()) {
+    const isWithin =
+      (document.is(element, dsNamespace, 'Signature') && open.has(element)) ||
+      (document.is(element, dsNamespace, signedInfoName) && open.has(document.parent(element)));
+    if (!isWithin) continue;
+    throw new Refusal('NOT_PERMITTED_BY_DOCUMENT', {
+      at: `${at}/xpathSignaturePosition`,
+      message: 'the place is within an existing signature; NEXT_SIBLING of that signature is the place behind it',
+    });
+  }
 }

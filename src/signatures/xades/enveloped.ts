@@ -4,7 +4,7 @@ import { checkNamespaceLoad } from '../../xml/namespace-load.ts';
 import { XmlDocument } from '../../xml/xml-document.ts';
 import { elementsWithId } from '../../xmldsig/ids.ts';
 import { oneForEach, type SignatureFormat } from '../format.ts';
-import { checkEarlierSignatures, holdingReferences } from './earlier-signatures.ts';
+import { checkEarlierSignatures, holdingReferences, signedInfoName } from './earlier-signatures.ts';
 import { insertionOf } from './enveloped-place.ts';
 import { envelopedReference, joinsBases } from './enveloped-reference.ts';
 import type { EnvelopedParameters, EnvelopedState } from './enveloped-state.ts';
@@ -33,7 +33,7 @@ export const envelopedFormat: SignatureFormat<EnvelopedParameters, EnvelopedStat
       using document = refusingXml(() => XmlDocument.parse(xml.utf8), at);
       refusingXml(() => checkNamespaces(xml, document), at);
       // The references of existing signatures are canonicalised too, in whatever form they name.
-      const forms = document.mentions('SignedInfo') ? canonicalisations : Object.values(parameters.canonicalisation);
+      const forms = document.mentions(signedInfoName) ? canonicalisations : Object.values(parameters.canonicalisation);
       refusingXml(() => checkNamespaceLoad(document, forms), at);
       const ids = signatureIds(parameters, index);
       checkIds(document, parameters);

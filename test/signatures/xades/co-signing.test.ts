@@ -54,6 +54,40 @@ describe('a signature beside one of xmlsec1', () => {
   });
 });
 
+describe('a place within an existing signature is refused', () => {
+  const namespaces = { ds, x: 'http://uri.etsi.org/01903/v1.3.2#' };
+  const first = enveloped(Buffer.from(text), {});
+
+  it.each([
+    ['//ds:Signature', 'LAST_CHILD'],
+    ['//ds:Signature', 'FIRST_CHILD'],
+    ['//ds:SignedInfo', 'NEXT_SIBLING'],
+    ['//ds:DigestValue', 'LAST_CHILD'],
+    ['//ds:SignatureValue', 'NEXT_SIBLING'],
+    ['//ds:KeyInfo', 'LAST_CHILD'],
+    ['//ds:Object', 'LAST_CHILD'],
+    ['//ds:Object', 'NEXT_SIBLING'],
+    ['//x:QualifyingProperties', 'FIRST_CHILD'],
+    ['//x:SignedProperties', 'NEXT_SIBLING'],
+  ] as const)('%s, %s', (expression, place) => {
+    for (const validates of [false, true])
+      expect(() => enveloped(first, { position: { expression, namespaces }, place, validates })).toThrow(
+        'the place is within an existing signature; NEXT_SIBLING of that signature is the place behind it',
+      );
+  });
+
+  it('also if its element has another name', () => {
+    const named = enveloped(Buffer.from(text), { root: { namespace: 'urn:own', localName: 'Own' } });
+    expect(named.toString()).toContain('urn:own');
+    expect(() => enveloped(named, { position: { expression: '//o:Own', namespaces: { o: 'urn:own' } } })).toThrow('within an existing');
+  });
+
+  it('but the place behind it is not', () => {
+    const second = enveloped(first, { position: { expression: '//ds:Signature', namespaces }, place: 'NEXT_SIBLING', validates: true });
+    expect(verdicts(second)).toEqual(['OK', 'OK']);
+  });
+});
+
 describe('existing signatures are verified', () => {
   const first = byXmlsec1('#p1', []).toString();
 
