@@ -43,5 +43,5 @@ export function inContext(around: readonly string[], inserted: string): string {
 }
 
 function tagName(tag: string): string {
-  return /^<([^\s/>]+)/.exec(tag)?.[1] ?? '';
+  return /^<([^ \t\r\n/>]+)/.exec(tag)?.[1] ?? '';
 }

@@ -49,7 +49,8 @@ export class XmlDocument implements Disposable {
       if (context === 0) throw new XmlFault('the document is too large');
       const { outcome: address, errors } = owner.withErrors(() => {
         library._xmlCtxtSetErrorHandler(context, owner.errorFunction, 0);
-        return library._xmlCtxtReadMemory(context, bytes, utf8.length, 0, 0, parseOptions);
+        // Without a name, libxml2 finds an encoding by the first bytes, which may be another one.
+        return owner.withTexts(['UTF-8'], (encoding) => library._xmlCtxtReadMemory(context, bytes, utf8.length, 0, encoding, parseOptions));
       });
       library._xmlFreeParserCtxt(context);
       const [error] = errors;

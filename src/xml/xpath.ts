@@ -21,6 +21,8 @@ const stepLimitExceeded = 1225;
 const types = { nodes: 1 } as const;
 const elementNode = 1;
 const charactersMax = 4096;
+/** Operators and slashes of an expression. */
+const operatorsMax = 250;
 const nestingMax = 64;
 /** Elements with some of their namespaces in a filter, which are kept in the heap. */
 const someMax = 100_000;
@@ -109,17 +111,25 @@ function evaluating<T>(document: XmlDocument, namespaces: XPath['namespaces'], s
   }
 }
 
+/** Words and characters of an expression; in a literal or a name, none is an operator. */
+const tokens = /"[^"]*"|'[^']*'|[\p{L}_][\p{L}\p{M}\p{N}._-]*|[()[\]/|+\-*=<>]/gu;
+const operators: ReadonlySet<string> = new Set(['/', '|', '+', '-', '*', '=', '<', '>', 'and', 'or', 'div', 'mod']);
+
 /**
  * Checks that an expression does not overrun the stack of the engine, which has 64 KiB: compiling
- * takes up to 272 bytes of it for each bracket within another (measured).
+ * takes up to 272 bytes of it for each bracket within another, and evaluating takes 53 bytes for
+ * each operator or step of a chain (measured).
  * @throws {XPathInvalid}
  */
 function checkSize(expression: string): void {
   if (expression.length > charactersMax) throw new XPathInvalid(`an XPath expression has at most ${charactersMax} characters`);
   let depth = 0;
-  for (const [token] of expression.matchAll(/"[^"]*"|'[^']*'|[()[\]]/g)) {
+  let chained = 0;
+  for (const [token] of expression.matchAll(tokens)) {
     depth += token === '(' || token === '[' ? 1 : token === ')' || token === ']' ? -1 : 0;
     if (depth > nestingMax) throw new XPathInvalid(`an XPath expression has at most ${nestingMax} brackets within each other`);
+    if (operators.has(token)) chained += 1;
+    if (chained > operatorsMax) throw new XPathInvalid(`an XPath expression has at most ${operatorsMax} operators and slashes`);
   }
 }
 

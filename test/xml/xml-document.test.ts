@@ -32,6 +32,16 @@ describe('XmlDocument', () => {
     expect(error).toMatchObject({ line, message: expect.stringContaining(message) as string });
   });
 
+  it.each<[string, Buffer]>([
+    ['UTF-16LE', Buffer.from('\ufeff<r><a/></r>', 'utf16le')],
+    ['UTF-16BE', Buffer.from('\ufeff<r><a/></r>', 'utf16le').swap16()],
+    ['UTF-16LE by a declaration', Buffer.from('<?xml version="1.0"?><r/>', 'utf16le')],
+    ['UCS-4', Buffer.from(Array.from('<r/>', (character) => [0, 0, 0, character.charCodeAt(0)]).flat())],
+  ])('does not take the bytes for %s: they are UTF-8', (_name, bytes) => {
+    expect(() => XmlDocument.parse(bytes)).toThrow(XmlFault);
+    expect(() => XmlDocument.parse(Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), bytes]))).toThrow(XmlFault);
+  });
+
   it('refuses bytes that are not UTF-8', () => {
     expect(() => XmlDocument.parse(Buffer.of(0x3c, 0x61, 0x3e, 0xff, 0x3c, 0x2f, 0x61, 0x3e))).toThrow(
       'Invalid bytes in character encoding',
@@ -123,6 +133,9 @@ describe('XPath', () => {
   });
 
   it.each([
+    ['operators', `1${'+1'.repeat(251)}`],
+    ['operators', `$x${' and 1'.repeat(251)}`],
+    ['slashes', `a${'/a'.repeat(251)}`],
     ['brackets', `/a${'[b'.repeat(70)}${']'.repeat(70)}`],
     ['parentheses', `${'('.repeat(70)}/a${')'.repeat(70)}`],
     ['characters', `/a${'/a'.repeat(2100)}`],
@@ -140,6 +153,12 @@ describe('XPath', () => {
       `/a[${'b or '.repeat(800)}b]`,
       `/a${'[b]'.repeat(1300)}`,
       `//b${'|//b'.repeat(900)}`,
+      // What fails at the innermost place takes the most of the stack.
+      `$x${'+1'.repeat(250)}`,
+      `f()${'+1'.repeat(250)}`,
+      `string(0.3333)${'+1'.repeat(250)}`,
+      `$x${'/a'.repeat(250)}`,
+      `${'/a['.repeat(64)}$x${'+1'.repeat(180)}${']'.repeat(64)}`,
     ])
       thrown(() => selectElements({ expression, namespaces: {} }, document, steps));
     expect(document.canonical({ algorithm: 'C14N' }).toString()).toBe('<a><b></b></a>');
